@@ -25,7 +25,7 @@ from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.rule import Rule
 from generators.case.columns import Column
 from generators.case.quantized_types import QuantizedColumn
-from reference.interpreter.quantized import involved
+from reference.interpreter.quantized import is_quantized_operation
 from reference.ir.op import FIRST_OPERAND, Dialect, Op
 from reference.ir.program import Operation, QuantizedType, TensorType, ValueType
 from reference.ir.types import ElementType
@@ -332,7 +332,7 @@ def rule_of(operation: Operation) -> Rule | None:
     row = RULED.get(operation.name)
     if row is None:
         return None
-    if involved(operation):
+    if is_quantized_operation(operation):
         return quantization.quantized_rule(row.tolerance)
     types = (value.type for value in operation.operands)
     is_complex = any(isinstance(kind, TensorType) and kind.stored.is_complex for kind in types)

@@ -13,7 +13,7 @@ from conformance.backends.registry import BACKENDS, Choice, parse, parse_all
 from conformance.catalog import CATALOG, Row
 from conformance.errors import NotAvailable
 from reference.ops.table import OPS
-from reference.ops.xla.page import LEFT_OUT
+from reference.ops.xla.page import UNSUPPORTED_HEADINGS
 
 
 def op_entry(row: Row) -> dict[str, Any]:
@@ -133,7 +133,11 @@ def coverage_page() -> str:
               f"{_ids(row)} |" for row in rows), "",
         ]  # fmt: skip
     lines += ["## Headings of XLA's page that are no ops here", "", "| heading | why |"]
-    lines += ["| --- | --- |", *(f"| {name} | {why} |" for name, why in LEFT_OUT.items()), ""]
+    lines += [
+        "| --- | --- |",
+        *(f"| {name} | {why} |" for name, why in UNSUPPORTED_HEADINGS.items()),
+        "",
+    ]
     lines += ["## Texts that can be read in two ways", "", "| ops | reading |", "| --- | --- |"]
     return "\n".join([*lines, *_readings(), ""])
 

@@ -124,7 +124,7 @@ def forget() -> None:
     """Empty the caches of the reference."""
     for cache in caches():
         cache.cache_clear()
-    evaluation._compiled.clear()
+    evaluation._cache.clear()
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from generators.values.contents import materialise
 from reference.interpreter.evaluate import check, evaluate
 from reference.ir.program import Program
 from reference.ir.types import Array, to_bits
-from reference.ops.xla.lowering import lowered
+from reference.ops.xla.lowering import lower_program
 
 SECONDS = 5
 """Seconds of computing after which an evaluation is taken to have no end."""
@@ -96,7 +96,7 @@ def _of_cell(cell: Cell, profile: str, seed: int, most: int, tracer: Tracer) -> 
             if _can_be_written(case.program)
         ]
     return [
-        _trial(cell, index, case.program, materialise(lowered(case.program), recipe), tracer)
+        _trial(cell, index, case.program, materialise(lower_program(case.program), recipe), tracer)
         for task in tasks
         for index, case in enumerate(_as_stated(task, most), task.start)
         for recipe in case.inputs

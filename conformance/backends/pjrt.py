@@ -402,7 +402,7 @@ class PjrtBackend:
             )
         if self._platform == "cpu" and any(map(_moves_parts_of_bytes, program.walk())):
             return Unsupported("collectives of elements under a byte write past their buffers")
-        if self._platform in _HLO and any(map(quantized.mentioned, program.walk())):
+        if self._platform in _HLO and any(map(quantized.has_quantized_values, program.walk())):
             return Unsupported("quantized types can't be translated to XLA HLO")
         try:
             for of in (a.type for a in program.main.arguments):

@@ -15,7 +15,7 @@ from conformance.backends.session import EMISSION, Compiled, Session, open_sessi
 from conformance.catalog import Cell
 from conformance.tolerance.rule import Rule
 from conformance.transforms.merge import merge
-from reference.interpreter.evaluate import shared_out
+from reference.interpreter.evaluate import split_by_process
 from reference.ir.mesh import MeshGroups
 from reference.ir.processes import ProcessGrid
 from reference.ir.program import Program
@@ -150,7 +150,7 @@ def inputs_of(group: Sequence[Prepared], turn: int) -> Inputs:
 
     Those of a process come together, as they are the arguments of one main.
     """
-    shares = [shared_out(p.program, p.inputs[min(turn, len(p.inputs) - 1)]) for p in group]
+    shares = [split_by_process(p.program, p.inputs[min(turn, len(p.inputs) - 1)]) for p in group]
     return tuple(
         array for process in zip(*shares, strict=True) for share in process for array in share
     )
@@ -164,7 +164,7 @@ def _deal(
     if len(group) > 1 and len(outputs) != wanted:
         raise Failed(f"{wanted} results expected of the batch, got {len(outputs)}")
     dealt: list[list[Array]] = [[] for _ in group]
-    for share in shared_out(group[0].program, outputs):
+    for share in split_by_process(group[0].program, outputs):
         at = 0
         for prepared, mine in zip(group, dealt, strict=True):
             processes = prepared.program.process_count

@@ -40,7 +40,7 @@ from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
 from reference.ir.constraints import ConstraintViolation
 from reference.ir.program import Program
-from reference.ops.xla.lowering import lowered
+from reference.ops.xla.lowering import lower_program
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ def cases_of(task: Task) -> list[Case]:
         plan.case(cell.op, cell.element_type, task.seed, index, planned)
         for index, planned in enumerate(task.plans or [None] * len(task), task.start)
     ]
-    return [replace(one, program=lowered(one.program)) for one in made]
+    return [replace(one, program=lower_program(one.program)) for one in made]
 
 
 def _run_misses(task: Task, bench: Bench) -> list[tuple[Record, Errors]]:
@@ -221,7 +221,7 @@ def _run_misses(task: Task, bench: Bench) -> list[tuple[Record, Errors]]:
 
 def _miss_record(cell: Cell, prepared: Prepared, id_: str, bench: Bench) -> Record:
     try:
-        program = lowered(prepared.program)
+        program = lower_program(prepared.program)
         bench.compile([replace(prepared, program=program)])
     except (Rejected, EmitError, ConstraintViolation):  # what cannot be written reaches no backend
         key = (cell.op, cell.element_type.name, cell.backend)

@@ -43,7 +43,7 @@ from reference.interpreter.evaluate import EvaluationError, check, evaluate
 from reference.ir.errors import OutOfMemoryError
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
-from reference.numerics.alike import alike
+from reference.numerics.alike import equal_elements
 
 RIGHT = ("reference", "reference:right")
 """The names of the backend that is the reference itself."""
@@ -383,7 +383,7 @@ class Work:
 
 
 def _is_same(expected: object, actual: Array) -> bool:
-    return not isinstance(expected, np.ndarray) or bool(alike(expected, actual).all())
+    return not isinstance(expected, np.ndarray) or bool(equal_elements(expected, actual).all())
 
 
 def _left_open(permitted: Permitted, number: int) -> Array:
@@ -391,7 +391,7 @@ def _left_open(permitted: Permitted, number: int) -> Array:
     want = permitted.expected[number]
     varying = np.zeros(want.shape, np.bool_)
     for one in permitted.filled():
-        varying |= ~alike(want, one[number])
+        varying |= ~equal_elements(want, one[number])
     return varying
 
 

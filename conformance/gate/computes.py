@@ -42,7 +42,7 @@ from reference.ir.op import Op, Structure
 from reference.ir.program import Operation
 from reference.ir.types import ElementType
 from reference.ops.table import OPS
-from reference.ops.xla.lowering import lowered
+from reference.ops.xla.lowering import lower_program
 
 VERDICTS = (Verdict.DIVERGENT.value, Verdict.INACCURATE.value)
 """The verdicts on elements that are as such an entry predicts."""
@@ -182,6 +182,6 @@ def _samples(name: str, of: ElementType | QuantizedColumn) -> Iterator[Operation
     from generators.cells.plan import case
 
     for index in range(_TRIED):
-        for operation in lowered(case(name, of, 0, index).program).walk():
+        for operation in lower_program(case(name, of, 0, index).program).walk():
             if operation.name == name:
                 yield operation

@@ -13,10 +13,10 @@ from reference.ir.program import Dense, Region, TensorType, Value
 from reference.ir.types import ELEMENT_TYPES
 from reference.ops.distribution.groups import (
     Strategy,
-    by_channel,
-    by_global_ids,
     ids_of,
     listed_ids,
+    strategy_by_channel,
+    strategy_by_global_ids,
 )
 
 _NO_ID = -1
@@ -69,12 +69,12 @@ def groups_of(site: Site, strategy: Strategy) -> list[list[int]]:
 
 def _global(site: Site) -> Strategy:
     """Return the strategy of all_gather, all_reduce and reduce_scatter."""
-    return by_global_ids(_channel(site), site.instruction.use_global_device_ids)
+    return strategy_by_global_ids(_channel(site), site.instruction.use_global_device_ids)
 
 
 def _by_channel(site: Site) -> Strategy:
     """Return the strategy of the other collectives."""
-    return by_channel(_channel(site))
+    return strategy_by_channel(_channel(site))
 
 
 def _channel(site: Site) -> int:

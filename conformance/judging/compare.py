@@ -40,8 +40,8 @@ from conformance.transforms.values import can_be_result, elements, folded
 from conformance.verdict import Element, Errors, Failing, Verdict, gravity
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array, element_type_of, to_bits
-from reference.numerics.alike import alike
-from reference.ops.xla.lowering import lowered
+from reference.numerics.alike import equal_elements
+from reference.ops.xla.lowering import lower_program
 
 SHOWN = 8
 """How many differing elements a judgement keeps."""
@@ -121,7 +121,7 @@ def judged_by_bits(
     types = Judgement(Verdict.DIVERGENT, kind, message, wrong, 0, None, None, (), Errors())
     stated = element_types.as_stated(expected, actual)
     near = sum(
-        int(alike(want, same).sum())
+        int(equal_elements(want, same).sum())
         for want, got, same in zip(expected, actual, stated, strict=True)
         if got.dtype != want.dtype
     )
@@ -142,7 +142,7 @@ def judge(
     `expected` are the reference's results; `platform` chooses between figures of the rule. Where
     the operation states how accurate it is to be, that is what it is judged by.
     """
-    program = lowered(program)
+    program = lower_program(program)
     rule = as_stated(program.subject, rule.on(platform))
     total = sum(array.size for array in expected)
     bad = malformed(expected, actual)

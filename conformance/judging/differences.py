@@ -17,11 +17,11 @@ from conformance.known.xla.subnormals import subnormal_order
 from conformance.tolerance.rule import Measure, Rule
 from conformance.tolerance.ulp import bound_distances, distances_from, ulp_distances
 from conformance.verdict import Element
-from reference.interpreter.evaluate import apply, of_shape
+from reference.interpreter.evaluate import apply, reshape_operation
 from reference.ir.op import Op
 from reference.ir.program import Operation
 from reference.ir.types import Array, ElementType, element_type_of, to_bits
-from reference.numerics.alike import alike
+from reference.numerics.alike import equal_elements
 from reference.numerics.rounding import to_float64
 from reference.numerics.zeros import is_negative, is_zero
 from reference.ops.table import OPS
@@ -157,11 +157,11 @@ class Differing:
 
     def again(self, operands: Iterable[Array]) -> Array:
         """The op's own results on other operand elements."""
-        return apply(of_shape(self.operation, (len(self.where),)), tuple(operands))[0]
+        return apply(reshape_operation(self.operation, (len(self.where),)), tuple(operands))[0]
 
     def same(self, other: Array) -> Array:
         """Which actual elements are what `other` says: alike in every bit, or both NaN."""
-        return alike(self.got, other)
+        return equal_elements(self.got, other)
 
     def near(self, other: Array) -> Array:
         """Which actual elements are within the budget of what `other` says."""

@@ -18,8 +18,8 @@ from conformance.transforms.collective import collectives_of
 from conformance.transforms.replacing import with_operation
 from generators.regions.bodies import identity_of, number_of
 from reference.interpreter.evaluate import body_of, evaluate, given_attributes
-from reference.interpreter.inlining import without_calls
-from reference.interpreter.processes import current_process, visited
+from reference.interpreter.inlining import inline_calls
+from reference.interpreter.processes import current_process, last_process
 from reference.ir.monoid import ADD, Monoid
 from reference.ir.processes import Process, ProcessId, processes
 from reference.ir.program import (
@@ -32,8 +32,8 @@ from reference.ir.program import (
     single_op,
 )
 from reference.ir.types import BOOLEAN, Array, element_type_of
-from reference.numerics.alike import alike
-from reference.numerics.monoids import folds
+from reference.numerics.alike import equal_elements
+from reference.numerics.monoids import can_fold
 from reference.ops.distribution.distribution import Contributions, contributions
 from reference.ops.folds.folding import components
 from reference.ops.table import OPS
@@ -64,7 +64,7 @@ def parts_of(
         yield from (_data(want, got) for want, got in zip(expected, actual, strict=True))
         return
     folded = [_folded(program, inputs, one) for one in several]
-    bodies = [without_calls(one, program).regions[0] for one in several]
+    bodies = [inline_calls(one, program).regions[0] for one in several]
     parts = (
         (values, body)
         for process in zip(*folded, strict=True)
@@ -119,7 +119,7 @@ def _given(program: Program, inputs: Sequence[Array], one: Operation) -> dict[Pr
 
     def keep(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
         if operation is barrier:
-            given[current_process()] = OPS[one.name].grouped(results)[0]
+            given[current_process()] = OPS[one.name].group_operands(results)[0]
         return results
 
     watched = with_operation(program, one, barrier, replace(one, operands=values))
@@ -134,8 +134,8 @@ def folded_here(
 
     None for results that are data.
     """
-    here = visited()
-    given = OPS[operation.name].grouped(operands)[0] if operands else ()
+    here = last_process()
+    given = OPS[operation.name].group_operands(operands)[0] if operands else ()
     values = contributions(operation, given, here, given_attributes(operation))
     return [
         None if one is None else _reduction(np.stack(one), operation.regions[0], result, result)
@@ -158,7 +158,7 @@ def _reduction(stacked: Array, computation: Region, expected: Array, actual: Arr
     (monoid,) = components(computation)
     element = element_type_of(stacked)
     monoid = monoid or _acting_on(stacked, computation)
-    if monoid is None or not folds(monoid, element):
+    if monoid is None or not can_fold(monoid, element):
         return _flagged(stacked, computation, expected, actual)
     identity = (
         -0.0 if monoid is ADD and not element.is_integer else identity_of(monoid.name, element)
@@ -175,12 +175,12 @@ def _acting_on(stacked: Array, computation: Region) -> Monoid | None:
     """
     element = element_type_of(stacked)
     monoid = acting(computation) if element.is_float else None
-    if monoid is None or monoid is ADD or not folds(monoid, element):
+    if monoid is None or monoid is ADD or not can_fold(monoid, element):
         return None
     identity = np.full(stacked.size, number_of(identity_of(monoid.name, element), element))
     values = np.ascontiguousarray(stacked).reshape(-1)
     (same,) = body_of(computation).lanes(identity, values)
-    return monoid if bool(alike(same, values).all()) else None
+    return monoid if bool(equal_elements(same, values).all()) else None
 
 
 def _flagged(stacked: Array, computation: Region, expected: Array, actual: Array) -> Part:

@@ -13,14 +13,14 @@ from conformance.known.xla.subnormals import in_f32
 from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.ulp import part_distances
 from conformance.verdict import Verdict
-from reference.interpreter.evaluate import EvaluationError, apply, of_shape
+from reference.interpreter.evaluate import EvaluationError, apply, reshape_operation
 from reference.ir.op import Rounding
 from reference.ir.types import ELEMENT_TYPES, Array, element_type_of, to_bits
-from reference.numerics.alike import without_subnormals
+from reference.numerics.alike import flush_subnormals
 from reference.numerics.rounding import to_float64
 from reference.numerics.zeros import is_negative, is_zero
 from reference.ops.table import OPS
-from reference.unspecified.table import is_open
+from reference.unspecified.table import unspecified_mask
 
 
 def flushed_somewhere(d: Differing) -> Answer:
@@ -44,7 +44,7 @@ def _flushed_at_the_ends(d: Differing) -> Answer:
         yield from _flushed_whole(d)
         return
     yield results
-    flushed = [without_subnormals(array) for array in d.met]
+    flushed = [flush_subnormals(array) for array in d.met]
     touched = [i for i, new in enumerate(flushed) if new is not d.met[i]]
     for count in range(1, len(touched) + 1):
         for chosen in itertools.combinations(touched, count):
@@ -63,7 +63,7 @@ def _flushed_at_the_ends(d: Differing) -> Answer:
 
 def _as_flushed(d: Differing, other: Array, mask: Array) -> tuple[Array, Predicted]:
     """Elements that are `other`, or zero where that is subnormal."""
-    near, zero = d.predicted(other), d.predicted(without_subnormals(other))
+    near, zero = d.predicted(other), d.predicted(flush_subnormals(other))
     return mask, lambda: near() | zero()
 
 
@@ -88,7 +88,7 @@ def _flushed_whole(d: Differing) -> Answer:
     element."""
     if not all(isinstance(operand, np.ndarray) for operand in d.operands):
         return
-    flushed = [without_subnormals(operand) for operand in d.operands]
+    flushed = [flush_subnormals(operand) for operand in d.operands]
     if all(new is old for new, old in zip(flushed, d.operands, strict=True)):
         return
     try:
@@ -100,7 +100,7 @@ def _flushed_whole(d: Differing) -> Answer:
     if d.type.is_float:
         alike |= (d.wide[1] == 0) & (to_float64(other) == 0) & ~_moved_zeros(d)
     if d.rule.permits is not None and d.results:
-        seen = tuple(without_subnormals(array) for array in d.results)
+        seen = tuple(flush_subnormals(array) for array in d.results)
         right = d.rule.permits(d.operation, tuple(flushed), results, seen)[d.number]
         alike |= False if right is None else right.reshape(-1)[d.where]
     alike |= d.of_bound(other) <= 1
@@ -127,7 +127,7 @@ def _zeros_of(d: Differing, operands: list[Array], results: tuple[Array, ...]) -
 def _open_for(d: Differing, chosen: tuple[int, ...], flushed: list[Array], other: Array) -> Array:
     """Which elements the specification leaves open once the chosen operands are flushed."""
     operands = [flushed[i] if i in chosen else array for i, array in enumerate(d.met or ())]
-    return is_open(d.operation, operands, other)
+    return unspecified_mask(d.operation, operands, other)
 
 
 def _is_flushed(d: Differing, other: Array) -> Array:
@@ -197,7 +197,7 @@ def flushed_in_f32(d: Differing) -> Answer:
     if d.met is None:
         operation, operands, place, where = d.operation, d.operands, d.number, d.where
     else:
-        operation, operands = of_shape(d.operation, d.where.shape), d.met
+        operation, operands = reshape_operation(d.operation, d.where.shape), d.met
         place, where = 0, np.arange(len(d.where))
     try:
         for results in in_f32.flushed(operation, operands):

@@ -24,7 +24,7 @@ from reference.interpreter.evaluate import apply
 from reference.ir.op import Rounding
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
-from reference.numerics.alike import alike, without_subnormals
+from reference.numerics.alike import equal_elements, flush_subnormals
 from reference.numerics.rounding import round_to, to_float64
 from reference.ops.table import OPS
 
@@ -119,7 +119,7 @@ def _twice(operation: Operation, operands: Operands, expected: Results, actual: 
     for detour in _DETOURS:
         if np.dtype(detour).itemsize * 8 > of.bits:
             twice = round_to(exact.astype(detour).astype(np.float64), of)
-            found |= alike(twice, actual[0])
+            found |= equal_elements(twice, actual[0])
     return told(found & _are_neighbours(expected[0], actual[0]))
 
 
@@ -138,8 +138,8 @@ def _by_reciprocal(
     lhs, rhs = operands
     multiply = OPS["multiply"].evaluate
     reciprocal = record.evaluate(np.ones(rhs.shape, rhs.dtype), rhs)
-    products = (multiply(lhs, one) for one in (reciprocal, without_subnormals(reciprocal)))
-    return told(np.logical_or.reduce([alike(one, actual[0]) for one in products]))
+    products = (multiply(lhs, one) for one in (reciprocal, flush_subnormals(reciprocal)))
+    return told(np.logical_or.reduce([equal_elements(one, actual[0]) for one in products]))
 
 
 _RECIPROCAL = known_values("reciprocal", _by_reciprocal)

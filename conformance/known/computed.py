@@ -20,7 +20,7 @@ from reference.interpreter.evaluate import EvaluationError, apply, evaluate
 from reference.ir.op import Rounding
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array, element_type_of
-from reference.numerics.alike import alike, without_subnormals
+from reference.numerics.alike import equal_elements, flush_subnormals
 from reference.numerics.zeros import is_negative, is_zero
 from reference.ops.table import OPS
 
@@ -182,7 +182,7 @@ def distances(other: Array, got: Array) -> Array:
         return off
     signs = is_negative(other) != is_negative(got)
     wrong = (signs & is_zero(other) & is_zero(got)).any(axis=-1) if of.is_complex else signs
-    return np.where(alike(other, got), 0.0, np.where(wrong, np.inf, off))
+    return np.where(equal_elements(other, got), 0.0, np.where(wrong, np.inf, off))
 
 
 def instantiated(text: str, operation: Operation) -> Program:
@@ -232,4 +232,4 @@ def _evaluated_with_flushing(program: Program, inputs: Sequence[Array]) -> tuple
 
 
 def _flushed(value: Any) -> Any:
-    return without_subnormals(value) if isinstance(value, np.ndarray) else value
+    return flush_subnormals(value) if isinstance(value, np.ndarray) else value

@@ -21,7 +21,7 @@ def met(
     None where shapes do not tell which elements met, and of ops that do not act element by element.
     """
     record = OPS.get(operation.name)
-    if record is None or not record.elementwise or quantized.per_axis(operation):
+    if record is None or not record.elementwise or quantized.has_per_axis_values(operation):
         return None
     for operand in operands:
         if not isinstance(operand, np.ndarray):

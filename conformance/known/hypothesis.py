@@ -22,7 +22,7 @@ from conformance.transforms.values import nested
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
-from reference.numerics.alike import alike
+from reference.numerics.alike import equal_elements
 
 Results = tuple[Array, ...]
 Operands = tuple[Array, ...]
@@ -125,7 +125,7 @@ def exactly(label: str, otherwise: Otherwise, *, flushes: bool = False) -> Hypot
             others = otherwise(operation, operands, expected)
         except EvaluationError:  # of an operation in a region that uses values around it
             others = None
-        return nothing(expected) if others is None else told(*map(alike, others, actual))
+        return nothing(expected) if others is None else told(*map(equal_elements, others, actual))
 
     return replace(known_values(label, errors, flushes=flushes), otherwise=otherwise)
 
@@ -182,4 +182,4 @@ def as_one_of(label: str, others: Others) -> Hypothesis:
 
 
 def _same(other: Array, got: Array) -> bool:
-    return bool(alike(other, got).all())
+    return bool(equal_elements(other, got).all())

@@ -16,7 +16,7 @@ from reference.interpreter.evaluate import evaluate
 from reference.ir.errors import EvaluationError
 from reference.ir.program import Program
 from reference.ir.types import Array
-from reference.numerics.alike import alike
+from reference.numerics.alike import equal_elements
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,8 @@ class Candidate:
     def is_exact(self) -> bool:
         """Whether the results are bit for bit as predicted."""
         return all(
-            bool(alike(*pair).all()) for pair in zip(self.expected, self.actual, strict=True)
+            bool(equal_elements(*pair).all())
+            for pair in zip(self.expected, self.actual, strict=True)
         )
 
     def near(self, beside: Sequence[Array] | None = None) -> int:
@@ -49,7 +50,7 @@ class Candidate:
         found = [mask & (distances_from(one, got) <= NEAR) for mask, one, got in given]
         if beside is not None:
             unlike = (
-                ~alike(want, got.reshape(want.shape))
+                ~equal_elements(want, got.reshape(want.shape))
                 for want, got in zip(beside, self.actual, strict=True)
             )
             found = [mask.reshape(one.shape) & one for mask, one in zip(found, unlike, strict=True)]
@@ -90,7 +91,9 @@ def rewritten_by(
         if shaped is None:
             continue
         predicted = tuple(
-            np.logical_and.reduce([np.ones(one.shape, np.bool_), *(alike(one, x) for x in rest)])
+            np.logical_and.reduce(
+                [np.ones(one.shape, np.bool_), *(equal_elements(one, x) for x in rest)]
+            )
             for one, *rest in zip(first, *others, strict=True)
         )
         given = tuple(

@@ -39,7 +39,7 @@ from conformance.known.xla.two_bits import OF_TWO_BITS, SORTED
 from conformance.known.xla.windows.undilated import UNDILATED
 from conformance.tolerance.bounds import gathering, reduction
 from conformance.tolerance.hardware import Hardware
-from reference.interpreter.quantized import involved
+from reference.interpreter.quantized import is_quantized_operation
 from reference.ir.program import Operation, TensorType
 from reference.ops.table import OPS
 
@@ -119,7 +119,7 @@ def known_of(operation: Operation, platform: str) -> tuple[Hypothesis, ...]:
     """Return the hypotheses about an operation's results on a `Hardware`, in the order in which
     they are asked."""
     of_codes: tuple[Hypothesis, ...] = ()
-    if involved(operation):
+    if is_quantized_operation(operation):
         rule = rule_of_numbers(operation)
         of_codes = () if rule is None else of_quantized(rule)
         if platform != Hardware.INTERPRETER:

@@ -57,7 +57,7 @@ def operand_names(operation: Operation) -> tuple[str, ...]:
     if record is None:
         return ()
     names: list[str] = []
-    for name, given in zip(record.operands, record.grouped(operation.operands), strict=True):
+    for name, given in zip(record.operands, record.group_operands(operation.operands), strict=True):
         if not name.startswith("*"):
             names.append(name)
         elif isinstance(given, tuple):

@@ -32,8 +32,8 @@ from reference.ir.program import (
     ValueType,
 )
 from reference.ops.structure import CONTROL_FLOW
-from reference.ops.xla.composites import as_composites
-from reference.ops.xla.lowering import lowered
+from reference.ops.xla.composites import write_composites
+from reference.ops.xla.lowering import lower_program
 
 __all__ = ["EmitError", "emit", "operations_in", "spell", "spell_operation"]
 
@@ -83,7 +83,7 @@ def emit(program: Program) -> str:
         EmitError: when something in it has no spelling.
     """
     try:
-        program = as_composites(lowered(program))
+        program = write_composites(lower_program(program))
     except ConstraintViolation as violation:
         raise EmitError(str(violation)) from None
     lines = ['"builtin.module"() ({']

@@ -30,7 +30,7 @@ from reference.ir.program import (
     Value,
     attributes,
 )
-from reference.ops.xla.composites import from_composites
+from reference.ops.xla.composites import read_composites
 
 _RETURNS = ("func.return", "stablehlo.return")
 
@@ -54,8 +54,8 @@ def parse_module(text: str) -> Program:
     if not functions:
         raise ParseError("the module holds no function")
     if shared and grid is not None:
-        return from_composites(Program(functions, shared_among=grid[0] * grid[1]))
-    return from_composites(Program(functions, grid))
+        return read_composites(Program(functions, shared_among=grid[0] * grid[1]))
+    return read_composites(Program(functions, grid))
 
 
 def _grid(module: ir.Module) -> tuple[int, int] | None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from conformance.verdict import HISTOGRAM_EDGES
 from reference.ir.types import Array, element_type_of
-from reference.numerics.alike import alike, without_subnormals
+from reference.numerics.alike import equal_elements, flush_subnormals
 from reference.numerics.rounding import ordinal, to_float64, ulp_size
 
 EXACT_INTEGERS = float(1 << 52)
@@ -35,7 +35,7 @@ def distances_from(other: Array, actual: Array) -> Array:
 
     0 where all bits are the same or both are NaN; infinite elsewhere in types that have no ulp.
     """
-    of, same = element_type_of(actual), alike(other, actual)
+    of, same = element_type_of(actual), equal_elements(other, actual)
     if same.all() or not (of.is_float or of.is_complex):
         return np.where(same, 0.0, np.inf)
     distances = ulp_distances(other.reshape(-1), actual.reshape(-1)).reshape(actual.shape)
@@ -102,7 +102,7 @@ def distances_from_other(other: Array, actual: Array, bound: Array | None) -> Ar
     wrong where nobody can tell them apart, and where a zero of either sign stands for less than a
     normal number, as in results that are right.
     """
-    same = alike(other, actual) | (without_subnormals(other) == 0) & (actual == 0)
+    same = equal_elements(other, actual) | (flush_subnormals(other) == 0) & (actual == 0)
     errors = np.full(actual.shape, np.inf)
     if bound is not None:
         flat = bound_distances(other.reshape(-1), actual.reshape(-1), bound.reshape(-1))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from conformance.transforms.extract import with_main
 from conformance.transforms.values import can_be_result
 from reference.ir.program import Dense, Operation, Program, Region, TensorType, Value
-from reference.ir.substitution import using
+from reference.ir.substitution import replace_operands
 from reference.ir.types import Array, ElementType
 from reference.ops.structure import is_constant
 
@@ -67,11 +67,11 @@ def with_barriers(program: Program) -> Program | None:
     others: dict[str, Value] = {}
     written: list[Operation] = []
     for operation in operations:
-        written.append(using(operation, others))
+        written.append(replace_operands(operation, others))
         results = tuple(filter(can_be_result, operation.results))
         if results:
             behind = tuple(Value(f"{value.name}_behind", value.type) for value in results)
             written.append(Operation("optimization_barrier", results, behind))
             others |= {one.name: other for one, other in zip(results, behind, strict=True)}
-    body = replace(program.main.body, operations=(*written, using(end, others)))
+    body = replace(program.main.body, operations=(*written, replace_operands(end, others)))
     return with_main(program, replace(program.main, body=body))

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from conformance.transforms.extract import with_main
-from reference.interpreter.inlining import Inlining, NotInlined, Origin, without_calls
+from reference.interpreter.inlining import Inlining, NotInlined, Origin, inline_calls
 from reference.ir.program import Program, Region
 from reference.ops.structure import named_functions
 
@@ -53,7 +53,7 @@ def with_plain_bodies(program: Program) -> Program:
         return program
     main, subject = program.main, program.subject
     try:
-        plain = without_calls(subject, program)
+        plain = inline_calls(subject, program)
     except NotInlined:
         return program
     if plain is subject:

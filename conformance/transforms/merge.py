@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from reference.ir.program import Function, Operation, Program, Region, Value, attributes
-from reference.ops.structure import redirected
+from reference.ops.structure import redirect_calls
 
 
 def merge(programs: Sequence[Program]) -> Program:
@@ -51,7 +51,7 @@ def _redirected(region: Region, names: dict[str, str]) -> Region:
 
 
 def _redirect(operation: Operation, names: dict[str, str]) -> Operation:
-    operation = redirected(operation, names)
+    operation = redirect_calls(operation, names)
     if operation.regions:
         inner = tuple(_redirected(region, names) for region in operation.regions)
         operation = replace(operation, regions=inner)

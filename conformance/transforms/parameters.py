@@ -9,7 +9,7 @@ from itertools import count
 from conformance.transforms.extract import with_main
 from conformance.transforms.values import defined
 from reference.ir.program import Program, Value
-from reference.ir.substitution import using
+from reference.ir.substitution import replace_operands
 
 _KEPT = re.compile(r"[A-Za-z_][\w$.-]*", re.ASCII)
 
@@ -31,6 +31,6 @@ def with_named_parameters(program: Program) -> Program:
     if not others:
         return program
     arguments = tuple(others.get(argument.name, argument) for argument in main.arguments)
-    operations = tuple(using(operation, others) for operation in main.body.operations)
+    operations = tuple(replace_operands(operation, others) for operation in main.body.operations)
     body = replace(main.body, arguments=arguments, operations=operations)
     return with_main(program, replace(main, body=body))

@@ -12,7 +12,7 @@ import numpy as np
 from conformance.transforms.extract import with_main
 from conformance.transforms.values import defined, free_values
 from reference.ir.program import Dense, Operation, Program, Region, TensorType, Value
-from reference.ir.substitution import using
+from reference.ir.substitution import replace_operands
 from reference.ir.types import Array
 
 
@@ -53,7 +53,9 @@ def with_value(program: Program, name: str, other: Value) -> Program:
     made this one stays, for `without_unused` to drop.
     """
     main = program.main
-    operations = tuple(using(operation, {name: other}) for operation in main.body.operations)
+    operations = tuple(
+        replace_operands(operation, {name: other}) for operation in main.body.operations
+    )
     return with_main(program, replace(main, body=replace(main.body, operations=operations)))
 
 

@@ -6,17 +6,17 @@ from dataclasses import replace
 
 from conformance.transforms.extract import with_main
 from reference.ir.program import Operation, Program
-from reference.ir.substitution import using
+from reference.ir.substitution import replace_operands
 
 
 def with_one_turn(program: Program, loop: Operation) -> Program:
     """The program with the body of a loop of main in its place, whatever its condition says."""
     body = loop.regions[-1]
     given = dict(zip((one.name for one in body.arguments), loop.operands, strict=True))
-    *inside, end = (using(one, given) for one in body.operations)
+    *inside, end = (replace_operands(one, given) for one in body.operations)
     gives = dict(zip((one.name for one in loop.results), end.operands, strict=True))
     main = program.main
     place = next(n for n, one in enumerate(main.body.operations) if one is loop)
     before, after = main.body.operations[:place], main.body.operations[place + 1 :]
-    operations = (*before, *inside, *(using(one, gives) for one in after))
+    operations = (*before, *inside, *(replace_operands(one, gives) for one in after))
     return with_main(program, replace(main, body=replace(main.body, operations=operations)))

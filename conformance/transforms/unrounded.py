@@ -7,7 +7,7 @@ from dataclasses import replace
 from conformance.transforms.extract import with_main
 from conformance.transforms.values import makers_of
 from reference.ir.program import Operation, Program, TensorType, Value
-from reference.ir.substitution import using
+from reference.ir.substitution import replace_operands
 from reference.ops.table import OPS
 
 
@@ -21,7 +21,7 @@ def without_roundings(program: Program) -> Program:
     left_out: dict[str, Value] = {}
     operations: list[Operation] = []
     for one in main.body.operations:
-        one = using(one, left_out)
+        one = replace_operands(one, left_out)
         operations.append(one)
         if one.name not in OPS or not OPS[one.name].only_rounds:
             continue

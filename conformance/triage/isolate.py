@@ -42,7 +42,7 @@ from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.op import Structure
 from reference.ir.program import Operation, Program, Region, Value
 from reference.ir.types import Array, element_type_of
-from reference.numerics.alike import alike
+from reference.numerics.alike import equal_elements
 from reference.ops.structure import calls_target, is_structure, structure_of
 
 Run = Callable[[Program, Sequence[Sequence[Array]]], Iterator[list[Array]]]
@@ -101,7 +101,9 @@ class Steps:
 
     def gives(self, actual: Sequence[Array]) -> bool:
         """Whether results are the same as without all these outputs, those that are looked at."""
-        return all(bool(alike(one, actual[number]).all()) for number, one in self.ends.items())
+        return all(
+            bool(equal_elements(one, actual[number]).all()) for number, one in self.ends.items()
+        )
 
 
 def steps(
@@ -189,7 +191,7 @@ class _Judging:
             return
         expected = evaluate(*taken)
         if malformed(expected, got) is None and all(
-            bool(alike(one, other).all()) for one, other in zip(expected, got, strict=True)
+            bool(equal_elements(one, other).all()) for one, other in zip(expected, got, strict=True)
         ):
             return
         before = len(self._wrong)
@@ -277,7 +279,7 @@ class _Judging:
         there = [move(lambda shape, way=way: np.full(shape, way)) for way in (1.0, -1.0)]
         for number, (want, actual) in enumerate(zip(expected, got, strict=True)):
             of = element_type_of(want)
-            right = alike(want, actual)
+            right = equal_elements(want, actual)
             if of.is_float or of.is_complex:
                 samples = [want, *(one[number] for one in there)]
                 right = right | within(samples, actual, of, margin=0.0)
@@ -395,7 +397,9 @@ class _Judging:
             return noted > before
         if noted > before:
             return _follows(expected, carried, got)
-        return all(bool(alike(one, other).all()) for one, other in zip(carried, got, strict=True))
+        return all(
+            bool(equal_elements(one, other).all()) for one, other in zip(carried, got, strict=True)
+        )
 
     def _region(
         self,
@@ -425,7 +429,7 @@ def _follows(expected: Sequence[Array], shown: Sequence[Array], actual: Sequence
     shows, or as expected, or not further from these two than the one is from the other."""
     for want, one, got in zip(expected, shown, actual, strict=True):
         of = element_type_of(got)
-        right = alike(want, got) | alike(one, got)
+        right = equal_elements(want, got) | equal_elements(one, got)
         if of.is_float or of.is_complex:
             right = right | within([want, one], got, of)
         if not right.all():

@@ -16,7 +16,7 @@ from conformance.known.rewritings.values import Predicted, given_to
 from conformance.verdict import Verdict
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
-from reference.numerics.alike import alike
+from reference.numerics.alike import equal_elements
 from reference.numerics.rounding import to_float64
 
 
@@ -34,13 +34,13 @@ def _as_predicted(
     if predicted.ulps is not None:
         return distances(other, got) <= predicted.ulps
     if not (of.is_float or of.is_complex):
-        return alike(other, got)
+        return equal_elements(other, got)
     error = _own(operation, values, other) if predicted.error is None else predicted.error
     if error is None:
-        return alike(other, got)
+        return equal_elements(other, got)
     with np.errstate(all="ignore"):
         samples = [other, *(_moved(other, way * error) for way in (1, -1))]
-    return alike(other, got) | within(samples, got, of, margin=0.0)
+    return equal_elements(other, got) | within(samples, got, of, margin=0.0)
 
 
 def is_modelled(operation: Operation, judgement: Judgement, platform: str) -> bool:

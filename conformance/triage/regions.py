@@ -18,7 +18,7 @@ from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.op import Structure
 from reference.ir.program import Program
 from reference.ir.types import Array
-from reference.numerics.alike import alike
+from reference.numerics.alike import equal_elements
 from reference.ops.structure import structure_of
 
 Explain = Callable[[Program, Sequence[Array], Sequence[Array]], tuple[str, ...] | None]
@@ -106,6 +106,6 @@ def _of_iterations(
 def same(ones: Sequence[Array], others: Sequence[Array]) -> bool:
     """Tell whether results have the same shapes and the same elements."""
     return len(ones) == len(others) and all(
-        one.shape == other.shape and bool(alike(one, other).all())
+        one.shape == other.shape and bool(equal_elements(one, other).all())
         for one, other in zip(ones, others, strict=True)
     )

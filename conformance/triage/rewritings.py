@@ -12,8 +12,8 @@ from conformance.triage.prediction import near
 from conformance.verdict import Verdict
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
-from reference.numerics.alike import alike
-from reference.unspecified.table import is_open
+from reference.numerics.alike import equal_elements
+from reference.unspecified.table import unspecified_mask
 
 
 def rewritten(
@@ -33,10 +33,10 @@ def rewritten(
     """
     if len(got) != 1 or got[0].shape != expected[0].shape:
         return judgement
-    unlike = ~alike(expected[0], got[0])
+    unlike = ~equal_elements(expected[0], got[0])
     operands = given_to(operation, values)
     if operands is not None:
-        unlike &= ~is_open(operation, operands, expected[0])
+        unlike &= ~unspecified_mask(operation, operands, expected[0])
     if not unlike.any():
         return judgement
     beyond = unlike & ~near(operation, values, Predicted(expected[0]), got[0])
@@ -46,7 +46,7 @@ def rewritten(
             if beyond.any() or predicted.ulps is not None:
                 wrong &= ~near(operation, values, predicted, got[0])
             else:  # such as zeros of the other sign, which are near each other
-                wrong &= ~alike(predicted.result, got[0])
+                wrong &= ~equal_elements(predicted.result, got[0])
             if not wrong.any():
                 return of_class(judgement, label)
     return judgement

@@ -32,7 +32,7 @@ from reference.ir.program import (
     ValueType,
 )
 from reference.ir.types import ElementType
-from reference.ops.structure import redirected
+from reference.ops.structure import redirect_calls
 from reference.ops.table import OPS
 
 LARGEST_LINK = 1 << 13
@@ -50,7 +50,7 @@ _STRUCTURES = (
 def linkable(record: Op) -> bool:
     """Whether an op can stand in a chain: what it makes is the same at every run and place.
 
-    XlaBuilder's ops are among them: they stand for what the builder makes of them (`lowered`).
+    They include XlaBuilder's ops, which `lower_program` lowers.
     """
     return record.structure in _STRUCTURES and not record.draws and record.name in BUILDERS
 
@@ -240,7 +240,7 @@ class _Renaming:
     def operation(self, operation: Operation) -> Operation:
         """Return an operation with the chain's names for its values and functions."""
         return replace(
-            redirected(operation, self._functions),
+            redirect_calls(operation, self._functions),
             operands=tuple(map(self.value, operation.operands)),
             results=tuple(map(self.value, operation.results)),
             regions=tuple(map(self.region, operation.regions)),

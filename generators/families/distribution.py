@@ -29,9 +29,9 @@ from reference.ir.program import Attribute, Dense, TensorType, Value, single_op
 from reference.ir.types import ElementType, element_type
 from reference.ops.distribution.groups import (
     Strategy,
-    by_channel,
-    by_global_ids,
     ids_of,
+    strategy_by_channel,
+    strategy_by_global_ids,
 )
 
 _SI32, _SI64 = element_type("si32"), element_type("si64")
@@ -58,10 +58,12 @@ def _global(pick: Pick) -> tuple[dict[str, Attribute], Strategy]:
     """A channel and whether ids are global, for each of the strategies."""
     name, channel = choose(pick, _CROSSING, "strategy"), 1 + pick(3)
     if name == "cross_replica":
-        return _no_channel(pick), by_global_ids(0, False)
+        return _no_channel(pick), strategy_by_global_ids(0, False)
     flat = name == "flattened_ids"
     given: dict[str, Attribute] = {"channel_id": channel}
-    return given | ({"use_global_device_ids": True} if flat else {}), by_global_ids(channel, flat)
+    return given | ({"use_global_device_ids": True} if flat else {}), strategy_by_global_ids(
+        channel, flat
+    )
 
 
 def _no_channel(pick: Pick) -> dict[str, Attribute]:
@@ -71,9 +73,9 @@ def _no_channel(pick: Pick) -> dict[str, Attribute]:
 
 def _channel(pick: Pick) -> tuple[dict[str, Attribute], Strategy]:
     if choose(pick, ("cross_replica", "cross_partition"), "strategy") == "cross_replica":
-        return _no_channel(pick), by_channel(0)
+        return _no_channel(pick), strategy_by_channel(0)
     channel = 1 + pick(3)
-    return {"channel_id": channel}, by_channel(channel)
+    return {"channel_id": channel}, strategy_by_channel(channel)
 
 
 def _case(

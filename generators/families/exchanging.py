@@ -32,7 +32,7 @@ from reference.ir.program import (
 )
 from reference.ir.types import Array, ElementType
 from reference.ir.types import element_type as type_of
-from reference.ops.distribution.groups import by_channel, ids_of
+from reference.ops.distribution.groups import ids_of, strategy_by_channel
 
 _OP = "mhlo.ragged_all_to_all"
 _UI32 = type_of("ui32")
@@ -125,7 +125,7 @@ def ragged_all_to_all(element: ElementType, pick: Pick) -> Case:
     grid = choose(pick, GRIDS, "grid", grid_label)
     crossing = choose(pick, ("cross_replica", "cross_partition"), "strategy")
     given: dict[str, Attribute] = {} if crossing == "cross_replica" else {"channel_id": 1 + pick(3)}
-    strategy = by_channel(int(crossing != "cross_replica"))
+    strategy = strategy_by_channel(int(crossing != "cross_replica"))
     listed = groups(pick, ids_of(strategy, grid))
     count = len(listed[0])
     updates = choose(pick, (1, 1, 2, 3), "updates", _count)

@@ -10,7 +10,7 @@ from generators.values.profiles import ProfileRow
 from reference.ir.program import Attribute, TensorType
 from reference.ir.types import ElementType
 from reference.ops.elementwise.types import COMPLEX_OF
-from reference.ops.fft import bins
+from reference.ops.fft import count_bins
 
 _ALONE = (
     1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 17, 21, 25, 27, 30, 31, 32, 33, 49, 60, 63,
@@ -60,7 +60,7 @@ def _fft(element_type: ElementType, pick: Pick) -> Case:
     if max(lengths) > 1000:
         batch = batch[:1]
     full = (*batch, *lengths)
-    half = (*full[:-1], bins(full[-1]))
+    half = (*full[:-1], count_bins(full[-1]))
     operand, result, rows = TensorType(full, element_type), TensorType(full, element_type), _ROWS
     if kind == "RFFT":
         result = TensorType(half, COMPLEX_OF[element_type.name])

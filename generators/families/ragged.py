@@ -18,7 +18,7 @@ from generators.families.exchanging import ragged_all_to_all
 from generators.programs.building import Builder, case
 from reference.ir.program import Attribute, TensorType
 from reference.ir.types import ElementType
-from reference.ops.ragged import Mode, numbers_of, result_sizes
+from reference.ops.ragged import Mode, ragged_numbers, result_sizes
 
 Sizes = tuple[int, ...]
 
@@ -101,8 +101,8 @@ def ragged_dot(element_type: ElementType, pick: Pick, *, may_narrow: bool = Fals
         "rhs_group_dimensions": (rhs_order.index(len(right) - 1),) if grouped else (),
     }
     lhs, rhs = tuple(left[d] for d in lhs_order), tuple(right[d] for d in rhs_order)
-    numbers = numbers_of(**given)  # pyright: ignore[reportArgumentType]
-    before = tuple(lhs[d] for d in numbers.before(len(lhs)))
+    numbers = ragged_numbers(**given)  # pyright: ignore[reportArgumentType]
+    before = tuple(lhs[d] for d in numbers.outer_dimensions(len(lhs)))
     if prod(before) * groups > _MOST_LISTED or seldom(pick, 2, "group sizes are all's"):
         before = ()
     size = lhs[numbers.ragged]

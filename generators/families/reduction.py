@@ -27,7 +27,7 @@ from reference.ir.program import (
     single_op,
 )
 from reference.ir.types import BOOLEAN, ElementType, element_type
-from reference.numerics.contributions import windows_along
+from reference.numerics.contributions import count_windows
 
 _I1, _SI64 = BOOLEAN[0], element_type("si64")
 _LARGEST = 1 << 16  # elements times window, so that a case stays small
@@ -240,7 +240,7 @@ def _reduce_window(op: str, element: ElementType, pick: Pick) -> Case:
     along = [_window(pick, size, large=large) for size in sizes]
     if choose(pick, ("some",) * 11 + ("empty",), "windows") == "some":
         along = [_fitting(size, row) for size, row in zip(sizes, along, strict=True)]
-    counts = tuple(windows_along(n, *row) for n, row in zip(sizes, along, strict=True))
+    counts = tuple(count_windows(n, *row) for n, row in zip(sizes, along, strict=True))
     window = tuple(row[0] for row in along)
     pick.nothing = 0 in counts
     most = _LARGEST_OF_FEW if body.few else _LARGEST << 2 * large
@@ -318,7 +318,7 @@ def select_and_scatter(
     if padded is not None:
         along = [(window, stride, padded(window)) for window, stride, _ in along]
     counts = tuple(
-        windows_along(n, window, stride, 1, 1, pads)
+        count_windows(n, window, stride, 1, 1, pads)
         for n, (window, stride, pads) in zip(sizes, along, strict=True)
     )
     pick.nothing = 0 in sizes

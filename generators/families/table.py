@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from generators.programs.building import Builder
-from reference.ops.registry import assembled
+from reference.ops.registry import assemble
 
-BUILDERS: dict[str, Builder] = assembled("generators.families", "BUILDERS")
+BUILDERS: dict[str, Builder] = assemble("generators.families", "BUILDERS")
 """What builds the cases of each op."""
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from generators.invalid.misses import Miss, Misses
-from reference.ops.registry import assembled, none
+from reference.ops.registry import assemble, is_not_needed
 
 __all__ = ["NEAR_MISSES", "NOT_ALONE", "Miss", "near_misses"]
 
-NEAR_MISSES: dict[str, Misses] = assembled(
+NEAR_MISSES: dict[str, Misses] = assemble(
     "generators.invalid", "NEAR_MISSES", needed=lambda record: bool(record.constraints)
 )
 """What makes the near misses of each op."""
 
-NOT_ALONE: dict[str, tuple[str, ...]] = assembled("generators.invalid", "NOT_ALONE", needed=none)
+NOT_ALONE: dict[str, tuple[str, ...]] = assemble(
+    "generators.invalid", "NOT_ALONE", needed=is_not_needed
+)
 """Ids that no program breaks alone, by op; each family says why."""
 
 

@@ -19,7 +19,7 @@ from generators.families import quantization
 from generators.families.control_flow import NOT_QUANTIZED
 from generators.families.table import BUILDERS
 from generators.quantized.axes import AXES, Types, dimension
-from reference.interpreter.quantized import on_numbers
+from reference.interpreter.quantized import computes_on_numbers
 from reference.interpreter.verify import check
 from reference.ir.op import QuantizedUse
 from reference.ir.program import (
@@ -99,7 +99,7 @@ def _transformed(op: str, column: QuantizedColumn, case: Case, pick: Pick) -> Ca
             isinstance(r.type, TensorType) and r.type.is_static for r in alone.results
         )
         types = AXES[op](alone, parameters, pick) if alone and static else None
-    elif alone and on_numbers(alone) and not alone.regions:
+    elif alone and computes_on_numbers(alone) and not alone.regions:
         types = _each_its_own(alone, parameters, pick)
     if types is None:
         return None

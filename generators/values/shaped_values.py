@@ -14,7 +14,7 @@ import numpy as np
 
 from generators.values.codes import Words
 from reference.ir.types import Array, ElementType
-from reference.numerics.rounding import integers_to, round_to
+from reference.numerics.rounding import round_integers, round_to
 
 ShapedFiller = Callable[[ElementType, tuple[int, ...], Words, list[str]], Array]
 """filler(element type, shape, words, arguments): the array."""
@@ -36,7 +36,7 @@ def cast(numbers: Array, element_type: ElementType) -> Array:
             low = (low - element_type.min_integer) % modulus + element_type.min_integer
         return low.astype(element_type.storage)
     if numbers.dtype.kind == "i":
-        return integers_to(numbers, element_type)
+        return round_integers(numbers, element_type)
     return round_to(np.real(numbers).astype(np.float64), element_type)
 
 

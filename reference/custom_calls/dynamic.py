@@ -17,7 +17,7 @@ from reference.ir.errors import EvaluationError
 from reference.ir.program import Dense, TensorType
 from reference.ir.types import ELEMENT_TYPES, Array, element_type_of, to_bits
 from reference.ops.folds.reduction import reduce_window
-from reference.ops.mhlo import first_by
+from reference.ops.mhlo import take_smallest
 from reference.ops.random import rng_bit_generator
 
 _SETTINGS = 5
@@ -67,7 +67,7 @@ def dynamic_top_k(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, 
     """
     del given
     operand, k = inputs
-    return first_by(-1 - _ranks(operand), operand, int(k))
+    return take_smallest(-1 - _ranks(operand), operand, int(k))
 
 
 def _ranks(operand: Array) -> Array:

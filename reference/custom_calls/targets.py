@@ -38,7 +38,7 @@ def _identity(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ...]
     return inputs
 
 
-def _nothing(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ...]:
+def _no_results(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ...]:
     del inputs, given
     return ()
 
@@ -56,7 +56,7 @@ def _shape_assertion(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[An
 BUILT_IN: dict[str, BuiltIn] = {
     **dict.fromkeys(_IDENTITIES, _identity),
     "shape_assertion": _shape_assertion,
-    "xla.sdy.ShardingGroup": _nothing,
+    "xla.sdy.ShardingGroup": _no_results,
     **CALLS,
     **DYNAMIC,
 }

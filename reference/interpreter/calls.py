@@ -11,17 +11,26 @@ from typing import Any
 import numpy as np
 
 from reference.custom_calls.targets import call_built_in
-from reference.interpreter.frames import Block, Entry, Frame, Run, Step, Wired, failing, store
+from reference.interpreter.frames import (
+    Block,
+    Entry,
+    Frame,
+    Run,
+    SlottedOperation,
+    Step,
+    failing_step,
+    store,
+)
 from reference.interpreter.processes import Grid, Member, Start
-from reference.interpreter.shards import devices_of, joined, shard
+from reference.interpreter.shards import devices_of, join_shards, shard
 from reference.interpreter.steps import body
 from reference.ir.errors import EvaluationError, failure, mismatch
 from reference.ir.program import Operation
 
 
-def call_step(wired: Wired, entry: Entry) -> Step:
+def call_step(wired: SlottedOperation, entry: Entry) -> Step:
     """Return the step of a function call."""
-    operation, taken, given = wired.operation, wired.taken, wired.given
+    operation, taken, given = wired.operation, wired.operand_slots, wired.result_slots
     types = [value.type for value in entry.block.region.arguments]
 
     def step(run: Run, frame: Frame) -> None:
@@ -38,13 +47,13 @@ def call_step(wired: Wired, entry: Entry) -> Step:
     return step
 
 
-def custom_call_step(wired: Wired, called: tuple[Entry, ...] | EvaluationError) -> Step:
+def custom_call_step(wired: SlottedOperation, called: tuple[Entry, ...] | EvaluationError) -> Step:
     """Return the step of a custom call: handlers of the evaluation precede built-in targets.
 
     `called` holds the functions that the operation names, or the reason why they cannot be called.
     Only built-in targets use them; handlers do not.
     """
-    operation, taken, given = wired.operation, wired.taken, wired.given
+    operation, taken, given = wired.operation, wired.operand_slots, wired.result_slots
     target = str(operation.attribute("call_target_name"))
     types: list[Any] = [value.type for value in operation.results]
     keywords: dict[str, Any] = dict(operation.attributes) | {"results": tuple(types)}
@@ -52,7 +61,7 @@ def custom_call_step(wired: Wired, called: tuple[Entry, ...] | EvaluationError) 
     def built_in(run: Run, inputs: list[Any]) -> tuple[Any, ...]:
         if isinstance(called, EvaluationError):
             raise called
-        bodies = tuple([body(entry.block, run.inside, [None] * entry.places) for entry in called])
+        bodies = tuple([body(entry.block, run.inside, [None] * entry.slots) for entry in called])
         return call_built_in(target, tuple(inputs), {**keywords, "computations": bodies})
 
     def results_of(run: Run, inputs: list[Any]) -> tuple[Any, ...]:
@@ -86,24 +95,24 @@ def runs_processes(operation: Operation) -> bool:
     return str(operation.attribute("call_target_name")).startswith(RUN_PARALLEL)
 
 
-def parallel_step(wired: Wired, called: tuple[Entry, ...] | EvaluationError) -> Step:
+def parallel_step(wired: SlottedOperation, called: tuple[Entry, ...] | EvaluationError) -> Step:
     """Return the step that runs one process per named function.
 
     Inputs and results are concatenated in process order.
     """
-    operation, taken, given = wired.operation, wired.taken, wired.given
+    operation, taken, given = wired.operation, wired.operand_slots, wired.result_slots
     if isinstance(called, EvaluationError):
-        return failing(operation, called)
+        return failing_step(operation, called)
     sizes = str(operation.attribute("call_target_name")).removeprefix(RUN_PARALLEL).split(" x ")
     shape = (int(sizes[0]), int(sizes[1]))
     counts = [len(entry.block.arguments) for entry in called]
     if sum(counts) != len(taken) or len(called) != shape[0] * shape[1]:
-        return failing(operation, f"{len(called)} functions of {sum(counts)} inputs in all")
+        return failing_step(operation, f"{len(called)} functions of {sum(counts)} inputs in all")
 
     def step(run: Run, frame: Frame) -> None:
         inputs = iter([frame[at] for at in taken])
         shares = [list(islice(inputs, count)) for count in counts]
-        starts = [partial(in_process, e, run, s) for e, s in zip(called, shares, strict=True)]
+        starts = [partial(run_in_process, e, run, s) for e, s in zip(called, shares, strict=True)]
         grid = Grid(shape, same_program=len({id(entry) for entry in called}) == 1)
         results = [result for each in grid.run(starts) for result in each]
         store(operation, results, given, frame)
@@ -111,24 +120,28 @@ def parallel_step(wired: Wired, called: tuple[Entry, ...] | EvaluationError) -> 
     return step
 
 
-def in_process(entry: Entry, run: Run, inputs: Sequence[Any], member: Member) -> tuple[Any, ...]:
+def run_in_process(
+    entry: Entry, run: Run, inputs: Sequence[Any], member: Member
+) -> tuple[Any, ...]:
     """Return the results of a function in a process of a grid, which has its own feeds."""
-    return entry.call(replace(run, member=member, queues=run.queues.own(member.id)), inputs)
+    return entry.call(
+        replace(run, member=member, queues=run.queues.process_queues(member.id)), inputs
+    )
 
 
-def sharding_step(wired: Wired, blocks: list[Block]) -> Step:
+def sharding_step(wired: SlottedOperation, blocks: list[Block]) -> Step:
     """Return the step of an operation of Shardy's dialect, which assigns values to devices.
 
     `sdy.manual_computation` runs its body in one process per device, on that device's shards; all
     other operations are the identity.
     """
-    operation, taken, given = wired.operation, wired.taken, wired.given
+    operation, taken, given = wired.operation, wired.operand_slots, wired.result_slots
     mesh: Any = operation.attribute("mesh", ())
     ins: Any = operation.attribute("in_shardings", ())
     outs: Any = operation.attribute("out_shardings", ())
     manual: Any = operation.attribute("manual_axes", ())
     if blocks and set(manual) != {name for name, _ in mesh}:
-        return failing(operation, "a computation that is manual along some axes only")
+        return failing_step(operation, "a computation that is manual along some axes only")
 
     def results_of(run: Run, frame: Frame, values: list[Any]) -> Sequence[Any]:
         devices = devices_of(mesh)
@@ -140,22 +153,22 @@ def sharding_step(wired: Wired, blocks: list[Block]) -> Step:
             own = [*frame]
 
             def started(member: Member) -> tuple[Any, ...]:
-                queues = run.queues.own(member.id)
+                queues = run.queues.process_queues(member.id)
                 return blocks[0].run(replace(run, member=member, queues=queues), own, *shards)
 
             return started
 
         ran = Grid((1, len(devices))).run([start(device) for device in range(len(devices))])
         return [
-            joined(parts, sharding, mesh, devices)
+            join_shards(parts, sharding, mesh, devices)
             for parts, sharding in zip(zip(*ran, strict=True), outs, strict=True)
         ]
 
     def step(run: Run, frame: Frame) -> None:
         values = [frame[at] for at in taken]
         results = results_of(run, frame, values) if blocks else values[: len(given)]
-        for value, place in zip(results, operation.results, strict=False):
-            problem = mismatch(value, place.type)
+        for value, slot in zip(results, operation.results, strict=False):
+            problem = mismatch(value, slot.type)
             if problem:
                 raise failure(operation, problem)
         store(operation, results, given, frame)

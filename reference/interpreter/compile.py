@@ -12,8 +12,8 @@ from reference.interpreter.calls import (
     runs_processes,
     sharding_step,
 )
-from reference.interpreter.frames import Block, Entry, Step, Wired, failing
-from reference.interpreter.inlining import NotInlined, without_calls
+from reference.interpreter.frames import Block, Entry, SlottedOperation, Step, failing_step
+from reference.interpreter.inlining import NotInlined, inline_calls
 from reference.interpreter.steps import op_step
 from reference.ir.errors import EvaluationError, failure
 from reference.ir.program import Operation, Program, Region, Value
@@ -26,7 +26,7 @@ Scope = dict[str, int]
 
 
 @dataclass(slots=True)
-class Compiled:
+class CompiledProgram:
     """A program whose functions are compiled on first use."""
 
     program: Program
@@ -55,11 +55,11 @@ class Compiled:
             raise EvaluationError(str(error.args[0])) from None
         self._open.append(name)
         try:
-            maker = Maker(self)
+            maker = BlockCompiler(self)
             block = maker.block(function.body, {})
         finally:
             self._open.pop()
-        self._entries[name] = Entry(name, block, maker.places)
+        self._entries[name] = Entry(name, block, maker.slots)
         return self._entries[name]
 
     def semantics(self, name: str) -> Op | None:
@@ -68,11 +68,11 @@ class Compiled:
 
 
 @dataclass(slots=True)
-class Maker:
+class BlockCompiler:
     """Compile the blocks of one function and assign a frame slot to each value."""
 
-    compiled: Compiled
-    places: int = 0
+    compiled: CompiledProgram
+    slots: int = 0
 
     def block(self, region: Region, outer: Scope) -> Block:
         """Return a region as a block; its operations see the values of the enclosing blocks.
@@ -81,18 +81,18 @@ class Maker:
             EvaluationError: if it uses an undefined value, or does not return.
         """
         scope = dict(outer)
-        arguments = tuple([self._place(scope, value) for value in region.arguments])
-        wired: list[Wired] = []
+        arguments = tuple([self._slot(scope, value) for value in region.arguments])
+        wired: list[SlottedOperation] = []
         steps: list[Step] = []
         used: list[set[int]] = []
         program = self.compiled.program
         for operation in (step for one in region.operations for step in steps_of(one, program)):
-            taken = _taken(operation, scope)
+            taken = _operand_slots(operation, scope)
             if operation.name in RETURNS:
                 last = () if outer else _last_uses(arguments, wired, used, taken)
                 beside = self._beside(outer)
                 return Block(region, beside, arguments, tuple(wired), tuple(steps), taken, last)
-            used.append({*taken, *_places_inside(operation, scope)})
+            used.append({*taken, *_slots_inside(operation, scope)})
             one, step = self.step(operation, taken, scope)
             wired.append(one)
             steps.append(step)
@@ -100,34 +100,34 @@ class Maker:
 
     def step(
         self, operation: Operation, taken: tuple[int, ...], scope: Scope
-    ) -> tuple[Wired, Step]:
+    ) -> tuple[SlottedOperation, Step]:
         """Return an operation with these operand slots and its step; assign slots to its
         results."""
         blocks = [self.block(inner, scope) for inner in self._regions(operation)]
-        given = tuple([self._place(scope, value) for value in operation.results])
-        return self._step(Wired(operation, taken, given), blocks)
+        given = tuple([self._slot(scope, value) for value in operation.results])
+        return self._step(SlottedOperation(operation, taken, given), blocks)
 
     def _regions(self, operation: Operation) -> tuple[Region, ...]:
         """Return the operation's regions, with calls in bodies inlined so that patterns are
         visible."""
         try:
-            return without_calls(operation, self.compiled.program).regions
+            return inline_calls(operation, self.compiled.program).regions
         except NotInlined:  # the call reports the error when it is executed
             return operation.regions
 
     def _beside(self, outer: Scope) -> Callable[[Region, int], tuple[Block, int]]:
-        def beside(region: Region, places: int) -> tuple[Block, int]:
-            maker = Maker(self.compiled, places)
-            return maker.block(region, outer), maker.places
+        def beside(region: Region, slots: int) -> tuple[Block, int]:
+            maker = BlockCompiler(self.compiled, slots)
+            return maker.block(region, outer), maker.slots
 
         return beside
 
-    def _place(self, scope: Scope, value: Value) -> int:
-        place = scope[value.name] = self.places
-        self.places += 1
-        return place
+    def _slot(self, scope: Scope, value: Value) -> int:
+        slot = scope[value.name] = self.slots
+        self.slots += 1
+        return slot
 
-    def _step(self, wired: Wired, blocks: list[Block]) -> tuple[Wired, Step]:
+    def _step(self, wired: SlottedOperation, blocks: list[Block]) -> tuple[SlottedOperation, Step]:
         name = wired.operation.name
         if calls_target(wired.operation) and runs_processes(wired.operation):
             return wired, parallel_step(wired, self._called(wired.operation))
@@ -140,7 +140,7 @@ class Maker:
         try:
             callee = self.compiled.entry(str(wired.operation.attribute(CALLEE[name])))
         except EvaluationError as error:
-            return wired, failing(wired.operation, error)
+            return wired, failing_step(wired.operation, error)
         return wired, call_step(wired, callee)
 
     def _called(self, operation: Operation) -> tuple[Entry, ...] | EvaluationError:
@@ -152,33 +152,33 @@ class Maker:
             return error
 
 
-def _places_inside(operation: Operation, scope: Scope) -> Iterator[int]:
+def _slots_inside(operation: Operation, scope: Scope) -> Iterator[int]:
     """Yield the slots of outer values whose names occur in the regions of an operation."""
     for region in operation.regions:
         for inner in region.operations:
             yield from (scope[one.name] for one in inner.operands if one.name in scope)
-            yield from _places_inside(inner, scope)
+            yield from _slots_inside(inner, scope)
 
 
 def _last_uses(
     arguments: Sequence[int],
-    wired: Sequence[Wired],
+    wired: Sequence[SlottedOperation],
     used: Sequence[set[int]],
     returned: Sequence[int],
 ) -> tuple[tuple[int, ...], ...]:
     """Return for each operation the slots whose values no later operation needs."""
     kept = set(returned)
     last: list[tuple[int, ...]] = []
-    for one, places in zip(reversed(wired), reversed(used), strict=True):
-        ending = {*places, *one.given} - kept
+    for one, slots in zip(reversed(wired), reversed(used), strict=True):
+        ending = {*slots, *one.result_slots} - kept
         kept |= ending
         last.append(tuple(ending))
     if last:
-        last[-1] += tuple(place for place in arguments if place not in kept)
+        last[-1] += tuple(slot for slot in arguments if slot not in kept)
     return tuple(reversed(last))
 
 
-def _taken(operation: Operation, scope: Scope) -> tuple[int, ...]:
+def _operand_slots(operation: Operation, scope: Scope) -> tuple[int, ...]:
     try:
         return tuple([scope[operand.name] for operand in operation.operands])
     except KeyError as missing:

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from reference.interpreter.calls import in_process
-from reference.interpreter.compile import Compiled, Maker
-from reference.interpreter.frames import CustomCall, OnResult, Otherwise, Run
+from reference.interpreter.calls import run_in_process
+from reference.interpreter.compile import BlockCompiler, CompiledProgram
+from reference.interpreter.frames import CustomCall, OnResult, OverrideResults, Run
 from reference.interpreter.processes import Grid
 from reference.interpreter.steps import body
 from reference.interpreter.verify import check, given_attributes, violations
-from reference.ir.errors import EvaluationError, described, mismatch
+from reference.ir.errors import EvaluationError, describe_operation, mismatch
 from reference.ir.processes import ProcessId
 from reference.ir.program import Function, Operation, Program, Region, TensorType
 from reference.ir.regions import Body
@@ -24,16 +24,17 @@ from reference.ir.types import Array
 from reference.ops.host import Channel, Queues
 
 __all__ = [
-    "CustomCall", "EvaluationError", "OnResult", "apply", "body_of", "check", "described",
-    "evaluate", "given_attributes", "mismatch", "of_shape", "shared_out", "violations",
+    "CustomCall", "EvaluationError", "OnResult", "apply", "body_of", "check", "describe_operation",
+    "evaluate", "given_attributes", "mismatch", "reshape_operation", "split_by_process",
+    "violations",
 ]  # fmt: skip
 
 T = TypeVar("T")
 
-KEPT = 32
+CACHE_SIZE = 32
 """Number of programs that stay compiled; the least recently used program is dropped first."""
 
-_compiled: dict[int, Compiled] = {}
+_cache: dict[int, CompiledProgram] = {}
 
 
 def evaluate(
@@ -86,11 +87,11 @@ def evaluate(
     if program.process_count < 1:
         grid = program.process_grid
         raise EvaluationError(f"process_grid must be two positive numbers, not {grid}")
-    shares = shared_out(program, inputs)
+    shares = split_by_process(program, inputs)
     for share in shares:
         _check_inputs(main, share)
     entry = _compile(program).entry(main.name)
-    queues = Queues(_iterated(infeeds), outfeed, {} if channels is None else channels)
+    queues = Queues(_feed_iterators(infeeds), outfeed, {} if channels is None else channels)
     run = Run(custom_calls or {}, on_result, queues)
     with np.errstate(all="ignore"):
         if program.process_grid in (None, (1, 1)):
@@ -98,12 +99,12 @@ def evaluate(
         grid = Grid(program.process_grid)
         return tuple(
             chain.from_iterable(
-                grid.run([partial(in_process, entry, run, share) for share in shares])
+                grid.run([partial(run_in_process, entry, run, share) for share in shares])
             )
         )
 
 
-def _iterated(
+def _feed_iterators(
     infeeds: Iterable[Sequence[Array]] | Mapping[ProcessId, Iterable[Sequence[Array]]] | None,
 ) -> Iterator[Sequence[Array]] | Mapping[ProcessId, Iterator[Sequence[Array]]] | None:
     if isinstance(infeeds, Mapping):
@@ -112,7 +113,7 @@ def _iterated(
     return None if infeeds is None else iter(infeeds)
 
 
-def shared_out(program: Program, values: Sequence[T]) -> list[Sequence[T]]:
+def split_by_process(program: Program, values: Sequence[T]) -> list[Sequence[T]]:
     """Split inputs or results of a program, a flat list, by process.
 
     Raises:
@@ -125,14 +126,14 @@ def shared_out(program: Program, values: Sequence[T]) -> list[Sequence[T]]:
     return [values[number * each : (number + 1) * each] for number in range(count)]
 
 
-def _compile(program: Program) -> Compiled:
+def _compile(program: Program) -> CompiledProgram:
     """Return the compiled program, cached by identity because equal programs rarely recur."""
-    found = _compiled.pop(id(program), None)
+    found = _cache.pop(id(program), None)
     if found is None or found.program is not program or not found.is_current:
-        found = Compiled(program)
-    _compiled[id(program)] = found
-    while len(_compiled) > KEPT:
-        del _compiled[next(iter(_compiled))]
+        found = CompiledProgram(program)
+    _cache[id(program)] = found
+    while len(_cache) > CACHE_SIZE:
+        del _cache[next(iter(_cache))]
     return found
 
 
@@ -141,13 +142,13 @@ def apply(
     operands: Sequence[Any],
     values: Mapping[str, Any] | None = None,
     program: Program | None = None,
-    otherwise: Otherwise | None = None,
+    otherwise: OverrideResults | None = None,
 ) -> tuple[Any, ...]:
     """Return the results of one operation on these operands; their names and shapes are ignored.
 
     Args:
         operation: the operation to evaluate; it must state the types of these results (see
-            `of_shape`).
+            `reshape_operation`).
         operands: one value per operand; codes for quantized operands.
         values: outer values that its regions use, by name.
         program: the functions that it calls, if any.
@@ -157,17 +158,17 @@ def apply(
         EvaluationError: as `evaluate` does.
     """
     around = dict(values or {})
-    places = len(around) + len(operands)
-    maker = Maker(Compiled(program or Program(())), places)
-    scope = {name: place for place, name in enumerate(around)}
-    one, step = maker.step(operation, tuple(range(len(around), places)), scope)
-    frame = [*around.values(), *operands, *[None] * (maker.places - places)]
+    slots = len(around) + len(operands)
+    maker = BlockCompiler(CompiledProgram(program or Program(())), slots)
+    scope = {name: slot for slot, name in enumerate(around)}
+    one, step = maker.step(operation, tuple(range(len(around), slots)), scope)
+    frame = [*around.values(), *operands, *[None] * (maker.slots - slots)]
     with np.errstate(all="ignore"):
         step(Run({}, None, Queues(), otherwise=otherwise), frame)
-    return tuple([frame[place] for place in one.given])
+    return tuple([frame[slot] for slot in one.result_slots])
 
 
-def of_shape(operation: Operation, shape: tuple[int, ...]) -> Operation:
+def reshape_operation(operation: Operation, shape: tuple[int, ...]) -> Operation:
     """Return an elementwise operation on operands of another shape, for example scalars."""
     results = tuple(
         replace(value, type=replace(value.type, shape=shape))
@@ -180,9 +181,9 @@ def of_shape(operation: Operation, shape: tuple[int, ...]) -> Operation:
 def body_of(region: Region, values: Mapping[str, Any] | None = None) -> Body:
     """Return a region as a function of arrays, given the outer values that it uses."""
     around = dict(values or {})
-    maker = Maker(Compiled(Program(())), len(around))
-    block = maker.block(region, {name: place for place, name in enumerate(around)})
-    frame = [*around.values(), *[None] * (maker.places - len(around))]
+    maker = BlockCompiler(CompiledProgram(Program(())), len(around))
+    block = maker.block(region, {name: slot for slot, name in enumerate(around)})
+    frame = [*around.values(), *[None] * (maker.slots - len(around))]
     return body(block, Run({}, None, Queues()), frame)
 
 

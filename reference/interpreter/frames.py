@@ -20,7 +20,7 @@ CustomCall = Callable[..., Any]
 """handler(*inputs): an array or a sequence of values."""
 
 OnResult = Callable[[Operation, tuple[Any, ...]], Sequence[Any]]
-Otherwise = Callable[[Operation, tuple[Any, ...], tuple[Any, ...]], Sequence[Any] | None]
+OverrideResults = Callable[[Operation, tuple[Any, ...], tuple[Any, ...]], Sequence[Any] | None]
 """otherwise(operation, operands, results): replacement results of an operation, or None."""
 Frame = list[Any]
 
@@ -36,7 +36,7 @@ class Run:
     on_result: OnResult | None
     queues: Queues
     member: Member = field(default_factory=lambda: Member((0, 0)))
-    otherwise: Otherwise | None = None
+    otherwise: OverrideResults | None = None
 
     @property
     def inside(self) -> Run:
@@ -53,20 +53,20 @@ LaneStep = Callable[[tuple[int, ...], Frame], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Wired:
+class SlottedOperation:
     """An operation with the frame slots of its operands and results."""
 
     operation: Operation
-    taken: tuple[int, ...]
-    given: tuple[int, ...]
+    operand_slots: tuple[int, ...]
+    result_slots: tuple[int, ...]
 
 
 @dataclass(slots=True)
 class Block:
     """A region prepared for execution: a step per operation, the slots of arguments and results.
 
-    `beside(region, places)` compiles another region that sees the same values, with slots numbered
-    from `places`; it returns the block and the number of slots used. `last` lists, for each
+    `beside(region, slots)` compiles another region that sees the same values, with slots numbered
+    from `slots`; it returns the block and the number of slots used. `last` lists, for each
     operation of a function, the slots that no later operation needs. They are cleared to save
     memory; nested blocks have none. `lanes` caches the steps for many lanes (see
     reference.interpreter.lanes).
@@ -75,7 +75,7 @@ class Block:
     region: Region
     beside: Callable[[Region, int], tuple[Block, int]]
     arguments: tuple[int, ...]
-    wired: tuple[Wired, ...]
+    wired: tuple[SlottedOperation, ...]
     steps: tuple[Step, ...]
     returned: tuple[int, ...]
     last: tuple[tuple[int, ...], ...] = ()
@@ -87,8 +87,8 @@ class Block:
         """Return the results on these inputs, in a frame that holds the outer values."""
         if len(inputs) != len(self.arguments):
             raise EvaluationError(f"a block of {len(self.arguments)} arguments given {len(inputs)}")
-        for place, value in zip(self.arguments, inputs, strict=True):
-            frame[place] = value
+        for slot, value in zip(self.arguments, inputs, strict=True):
+            frame[slot] = value
         if run.on_result is not None or run.otherwise is not None:
             self._observed(run, frame)
         elif not self.last:
@@ -97,15 +97,15 @@ class Block:
         else:
             for step, last in zip(self.steps, self.last, strict=True):
                 step(run, frame)
-                for place in last:
-                    frame[place] = None
-        return tuple([frame[place] for place in self.returned])
+                for slot in last:
+                    frame[slot] = None
+        return tuple([frame[slot] for slot in self.returned])
 
     def _observed(self, run: Run, frame: Frame) -> None:
         for number, (step, one) in enumerate(zip(self.steps, self.wired, strict=True)):
-            operands = tuple([frame[place] for place in one.taken])
+            operands = tuple([frame[slot] for slot in one.operand_slots])
             step(run, frame)
-            results = tuple([frame[place] for place in one.given])
+            results = tuple([frame[slot] for slot in one.result_slots])
             try:
                 if run.otherwise is not None:
                     others = run.otherwise(one.operation, operands, results)
@@ -114,9 +114,9 @@ class Block:
                     results = tuple(run.on_result(one.operation, results))
             except MemoryError as error:
                 raise out_of_memory(one.operation, error) from error
-            store(one.operation, results, one.given, frame)
-            for place in self.last[number] if self.last else ():
-                frame[place] = None
+            store(one.operation, results, one.result_slots, frame)
+            for slot in self.last[number] if self.last else ():
+                frame[slot] = None
 
 
 @dataclass(slots=True)
@@ -125,28 +125,28 @@ class Entry:
 
     name: str
     block: Block
-    places: int
+    slots: int
 
     def call(self, run: Run, inputs: Sequence[Any]) -> tuple[Any, ...]:
         """Return the results on these inputs, in a new frame."""
-        return self.block.run(run, [None] * self.places, *inputs)
+        return self.block.run(run, [None] * self.slots, *inputs)
 
 
 def store(
-    operation: Operation, results: Sequence[Any], places: tuple[int, ...], frame: Frame
+    operation: Operation, results: Sequence[Any], slots: tuple[int, ...], frame: Frame
 ) -> None:
     """Store an operation's results in their slots.
 
     Raises:
         EvaluationError: if the number of results is wrong.
     """
-    if len(results) != len(places):
+    if len(results) != len(slots):
         raise failure(operation, f"gives {len(results)} results")
-    for place, result in zip(places, results, strict=True):
-        frame[place] = result
+    for slot, result in zip(slots, results, strict=True):
+        frame[slot] = result
 
 
-def failing(operation: Operation, problem: object) -> Step:
+def failing_step(operation: Operation, problem: object) -> Step:
     """Return the step of an operation that cannot be evaluated: it raises an error."""
 
     def step(_: Run, __: Frame) -> None:

@@ -11,7 +11,7 @@ from reference.ops.structure import CALLEE, CONTROL_FLOW
 _NOT_IN_NAMES = re.compile(r"^(?=\d)|[^\w$.-]")
 """Characters that a value name cannot contain or begin with; function names may be any string."""
 
-MOST_OPERATIONS = 100_000
+MAX_OPERATIONS = 100_000
 """Maximum number of operations of an inlined program."""
 
 
@@ -27,7 +27,7 @@ class Origin:
     value: str
 
 
-def without_calls(operation: Operation, program: Program) -> Operation:
+def inline_calls(operation: Operation, program: Program) -> Operation:
     """Return an operation with all calls in its bodies inlined.
 
     Branches and loops, which are parts of the program, keep their calls.
@@ -94,8 +94,8 @@ class Inlining:
         active: tuple[str, ...],
     ) -> Operation:
         self._operations += 1
-        if self._operations > MOST_OPERATIONS:
-            raise NotInlined(f"more than {MOST_OPERATIONS} operations once calls are written out")
+        if self._operations > MAX_OPERATIONS:
+            raise NotInlined(f"more than {MAX_OPERATIONS} operations once calls are written out")
         regions = tuple(
             self.region(inner, dict(values), function, prefix, active)
             for inner in operation.regions

@@ -14,58 +14,58 @@ from typing import Any
 import numpy as np
 
 from reference.interpreter import quantized
-from reference.interpreter.frames import Block, Frame, LaneStep, Run, Wired
+from reference.interpreter.frames import Block, Frame, LaneStep, Run, SlottedOperation
 from reference.interpreter.verify import given_attributes
 from reference.ir.program import TensorType
 from reference.ir.types import Array
 from reference.ops.table import OPS, Op
 
 
-def lifted(block: Block, run: Run, frame: Frame, *inputs: Array) -> tuple[Array, ...]:
+def evaluate_lanes(block: Block, run: Run, frame: Frame, *inputs: Array) -> tuple[Array, ...]:
     """Return the results for many lanes at once: see `reference.ir.regions.Body`.
 
     The dimensions of non-scalar results follow those of the lanes.
     """
     steps = lane_steps(block) if run.otherwise is None else None
     if steps is None or not inputs[0].size:
-        return _lane_by_lane(block, run, frame, inputs)
-    return _in_lanes(block, steps, inputs[0].shape, frame, inputs)
+        return _evaluate_each_lane(block, run, frame, inputs)
+    return _run_lane_steps(block, steps, inputs[0].shape, frame, inputs)
 
 
-def _in_lanes(
+def _run_lane_steps(
     block: Block,
     steps: Sequence[LaneStep],
     lanes: tuple[int, ...],
     frame: Frame,
     inputs: Sequence[Array],
 ) -> tuple[Array, ...]:
-    for place, array in zip(block.arguments, inputs, strict=True):
-        frame[place] = array
+    for slot, array in zip(block.arguments, inputs, strict=True):
+        frame[slot] = array
     for step in steps:
         step(lanes, frame)
-    return tuple([_spread(frame[place], lanes) for place in block.returned])
+    return tuple([_spread(frame[slot], lanes) for slot in block.returned])
 
 
-def _lane_by_lane(
+def _evaluate_each_lane(
     block: Block, run: Run, frame: Frame, inputs: Sequence[Array]
 ) -> tuple[Array, ...]:
     types = [value.type for value in block.region.operations[-1].operands]
     lanes = inputs[0].shape
     tensors = [of for of in types if isinstance(of, TensorType)]
     flat = [array.reshape(-1) for array in inputs]
-    chosen, number = _distinct(flat) if run.on_result is None else (range(flat[0].size), None)
+    chosen, number = _distinct_lanes(flat) if run.on_result is None else (range(flat[0].size), None)
     gathered = [np.empty((len(chosen), *of.static_shape), of.storage) for of in tensors]
-    for place, lane in enumerate(chosen):
+    for slot, lane in enumerate(chosen):
         results = block.run(run, frame, *(np.asarray(array[lane]) for array in flat))
         for array, result in zip(gathered, results, strict=True):
-            array[place] = result
+            array[slot] = result
     each = gathered if number is None else [array[number] for array in gathered]
     return tuple(
         array.reshape(lanes + of.static_shape) for array, of in zip(each, tensors, strict=True)
     )
 
 
-def _distinct(inputs: Sequence[Array]) -> tuple[Sequence[int], Array]:
+def _distinct_lanes(inputs: Sequence[Array]) -> tuple[Sequence[int], Array]:
     """Return the first lane of each group with equal arguments (bit for bit), and each lane's
     group.
 
@@ -102,9 +102,13 @@ def _lane_steps(block: Block) -> tuple[LaneStep, ...] | None:
     return tuple(steps)
 
 
-def _lane_step(semantics: Op, wired: Wired) -> LaneStep:
-    operation, taken, place = wired.operation, wired.taken, wired.given[0]
-    plain = quantized.plain(operation) if quantized.involved(operation) else operation
+def _lane_step(semantics: Op, wired: SlottedOperation) -> LaneStep:
+    operation, taken, slot = wired.operation, wired.operand_slots, wired.result_slots[0]
+    plain = (
+        quantized.plain_operation(operation)
+        if quantized.is_quantized_operation(operation)
+        else operation
+    )
     evaluate = partial(semantics.evaluate, **given_attributes(plain))
     of = plain.results[0].type
     assert isinstance(of, TensorType)
@@ -115,14 +119,14 @@ def _lane_step(semantics: Op, wired: Wired) -> LaneStep:
         return evaluate(*operands)
 
     def step(lanes: tuple[int, ...], frame: Frame) -> None:
-        frame[place] = apply(lanes, [_spread(frame[at], lanes) for at in taken])
+        frame[slot] = apply(lanes, [_spread(frame[at], lanes) for at in taken])
 
     def step_on_codes(lanes: tuple[int, ...], frame: Frame) -> None:
         operands = [_spread(frame[at], lanes) for at in taken]
         results = quantized.evaluate(
             operation, operands, lambda _, arrays: (apply(lanes, arrays),)
         )  # fmt: skip
-        frame[place] = results[0]
+        frame[slot] = results[0]
 
     return step if plain is operation else step_on_codes
 

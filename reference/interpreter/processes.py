@@ -13,7 +13,7 @@ from typing import Any
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from reference.ir.errors import EvaluationError, described
+from reference.ir.errors import EvaluationError, describe_operation
 from reference.ir.processes import Process, ProcessGrid, ProcessId, processes
 from reference.ir.program import Operation
 
@@ -25,23 +25,25 @@ def current_process() -> ProcessId:
     return _current.get()
 
 
-_visited: ContextVar[Process | None] = ContextVar("visited", default=None)
+_last_process: ContextVar[Process | None] = ContextVar("visited", default=None)
 
 
-def visited() -> Process:
+def last_process() -> Process:
     """Return the process at the operation that communicated last, so that a hook can query it
     again.
 
     Raises:
         LookupError: if no operation has communicated yet.
     """
-    process = _visited.get()
+    process = _last_process.get()
     if process is None:
         raise LookupError("no operation has communicated")
     return process
 
 
-def _again(process: ProcessId, grid: ProcessGrid, posted: Mapping[ProcessId, Any]) -> Process:
+def _replay_process(
+    process: ProcessId, grid: ProcessGrid, posted: Mapping[ProcessId, Any]
+) -> Process:
     """Return a process that reads the values posted at an operation and has no effects."""
 
     def take(wanted: Sequence[ProcessId]) -> list[Any]:
@@ -50,7 +52,7 @@ def _again(process: ProcessId, grid: ProcessGrid, posted: Mapping[ProcessId, Any
     return Process(process, grid, lambda _: None, take, lambda _: None)
 
 
-Meeting = tuple[object, int]
+Rendezvous = tuple[object, int]
 """An operation and the number of times that the process has executed it before."""
 
 Start = Callable[["Member"], tuple[Any, ...]]
@@ -81,14 +83,14 @@ class Member:
     def at(self, operation: Operation) -> Process:
         """Return the process at an execution of an operation that communicates."""
         if self.grid is None:
-            return _alone(self.id)
-        grid, meeting = self.grid, self.grid.arrive(operation, self.id)
-        _visited.set(_again(self.id, self.shape, grid.posted(meeting)))
+            return _single_process(self.id)
+        grid, rendezvous = self.grid, self.grid.join_rendezvous(operation, self.id)
+        _last_process.set(_replay_process(self.id, self.shape, grid.posted_values(rendezvous)))
         return Process(
             self.id,
             self.shape,
-            lambda value: grid.post(meeting, self.id, value),
-            lambda wanted: grid.take(meeting, self.id, wanted, operation),
+            lambda value: grid.post(rendezvous, self.id, value),
+            lambda wanted: grid.take(rendezvous, self.id, wanted, operation),
             lambda is_ready: self.wait_until(operation, is_ready),
         )
 
@@ -103,10 +105,10 @@ class Member:
             self.grid.wait(self.id, operation, lambda: () if is_ready() else others)
 
 
-def _alone(process: ProcessId) -> Process:
+def _single_process(process: ProcessId) -> Process:
     """Return a process that exists alone and only communicates with itself."""
     posted: dict[ProcessId, Any] = {}
-    _visited.set(_again(process, (1, 1), posted))
+    _last_process.set(_replay_process(process, (1, 1), posted))
 
     def take(wanted: Sequence[ProcessId]) -> list[Any]:
         strange = [one for one in wanted if one != process]
@@ -121,7 +123,7 @@ def _alone(process: ProcessId) -> Process:
 
 
 @dataclass(slots=True)
-class _Running:
+class _RunningProcess:
     """A process: its greenlet, the reason why it waits, and finally its results."""
 
     id: ProcessId
@@ -130,7 +132,7 @@ class _Running:
     results: tuple[Any, ...] | None = None
 
     @property
-    def can_go_on(self) -> bool:
+    def can_resume(self) -> bool:
         return self.results is None and (self.wait is None or not self.wait.missing())
 
 
@@ -145,11 +147,11 @@ class Grid:
         """
         self.shape = shape
         self._same_program = same_program
-        self._running: dict[ProcessId, _Running] = {}
+        self._running: dict[ProcessId, _RunningProcess] = {}
         self._hub = getcurrent()
         self._turns: dict[tuple[object, ProcessId], int] = {}
-        self._posted: dict[Meeting, dict[ProcessId, Any]] = {}
-        self._left: dict[Meeting, int] = {}
+        self._posted: dict[Rendezvous, dict[ProcessId, Any]] = {}
+        self._left: dict[Rendezvous, int] = {}
 
     def run(self, starts: Sequence[Start]) -> list[tuple[Any, ...]]:
         """Return the results of every process, in the order of flattened ids.
@@ -160,7 +162,7 @@ class Grid:
         """
         self._hub = getcurrent()
         for process, start in zip(processes(self.shape), starts, strict=True):
-            running = _Running(process, greenlet(start))
+            running = _RunningProcess(process, greenlet(start))
             running.greenlet.gr_context = context = copy_context()  # holds numpy's error state
             context.run(_current.set, process)
             self._running[process] = running
@@ -174,7 +176,7 @@ class Grid:
     def _schedule(self) -> None:
         """Resume the first process that can run, until all have finished."""
         while any(running.results is None for running in self._running.values()):
-            ready = next((one for one in self._running.values() if one.can_go_on), None)
+            ready = next((one for one in self._running.values() if one.can_resume), None)
             if ready is None:
                 raise EvaluationError(self._deadlock())
             ready.wait = None
@@ -188,7 +190,7 @@ class Grid:
         for running in self._running.values():
             if running.wait is not None:
                 wanted = ", ".join(map(str, running.wait.missing()))
-                at = described(running.wait.operation)
+                at = describe_operation(running.wait.operation)
                 lines.append(f"process {running.id} waits for {wanted} at {at}")
             else:
                 lines.append(f"process {running.id} is done")
@@ -196,7 +198,7 @@ class Grid:
 
     # --- Called by processes ----------------------------------------------------------------------
 
-    def arrive(self, operation: Operation, process: ProcessId) -> Meeting:
+    def join_rendezvous(self, operation: Operation, process: ProcessId) -> Rendezvous:
         """Return the rendezvous that a process joins by executing an operation."""
         key: object = id(operation)
         if not self._same_program:
@@ -206,25 +208,25 @@ class Grid:
         self._leave((key, turn - 1))
         return (key, turn)
 
-    def _leave(self, meeting: Meeting) -> None:
+    def _leave(self, rendezvous: Rendezvous) -> None:
         """Discard the values posted at a rendezvous that every process has left."""
-        if meeting[1] >= 0:
-            left = self._left[meeting] = self._left.get(meeting, 0) + 1
+        if rendezvous[1] >= 0:
+            left = self._left[rendezvous] = self._left.get(rendezvous, 0) + 1
             if left == len(self._running):
-                del self._left[meeting]
-                self._posted.pop(meeting, None)
+                del self._left[rendezvous]
+                self._posted.pop(rendezvous, None)
 
-    def post(self, meeting: Meeting, process: ProcessId, value: Any) -> None:
+    def post(self, rendezvous: Rendezvous, process: ProcessId, value: Any) -> None:
         """Post a value at a rendezvous."""
-        self.posted(meeting)[process] = value
+        self.posted_values(rendezvous)[process] = value
 
-    def posted(self, meeting: Meeting) -> dict[ProcessId, Any]:
+    def posted_values(self, rendezvous: Rendezvous) -> dict[ProcessId, Any]:
         """Return the values posted at a rendezvous so far, by process."""
-        return self._posted.setdefault(meeting, {})
+        return self._posted.setdefault(rendezvous, {})
 
     def take(
         self,
-        meeting: Meeting,
+        rendezvous: Rendezvous,
         process: ProcessId,
         wanted: Sequence[ProcessId],
         operation: Operation,
@@ -239,12 +241,12 @@ class Grid:
             raise EvaluationError(f"there is no process {strange[0]} in a grid of {self.shape}")
 
         def missing() -> Sequence[ProcessId]:
-            here = self._posted.get(meeting, {})
+            here = self._posted.get(rendezvous, {})
             return [one for one in wanted if one not in here]
 
         if missing():
             self.wait(process, operation, missing)
-        here = self._posted[meeting]
+        here = self._posted[rendezvous]
         return [here[one] for one in wanted]
 
     def wait(

@@ -23,7 +23,7 @@ Apply = Callable[[Operation, list[Any]], tuple[Any, ...]]
 """apply(operation, operands): the results of an operation without quantized operands or results."""
 
 
-def involved(operation: Operation) -> bool:
+def is_quantized_operation(operation: Operation) -> bool:
     """Return whether an operation that computes or moves has a quantized operand or result."""
     for value in (*operation.operands, *operation.results):
         of = value.type
@@ -33,34 +33,36 @@ def involved(operation: Operation) -> bool:
     return False
 
 
-def on_numbers(operation: Operation) -> bool:
+def computes_on_numbers(operation: Operation) -> bool:
     """Return whether the op is defined on the numbers that codes represent, not on the codes."""
     return OPS[operation.name].quantized.on_numbers
 
 
-def mentioned(operation: Operation) -> bool:
+def has_quantized_values(operation: Operation) -> bool:
     """Return whether an operation of any kind has a quantized operand or result."""
     return any(_quantized(value) is not None for value in (*operation.operands, *operation.results))
 
 
-def per_axis(operation: Operation) -> bool:
+def has_per_axis_values(operation: Operation) -> bool:
     """Return whether an operand or result has a scale for each index of a dimension."""
     kinds = (_quantized(value) for value in (*operation.operands, *operation.results))
     return any(of is not None and of.quantization_dimension is not None for of in kinds)
 
 
 def evaluate(operation: Operation, operands: Sequence[Array], apply: Apply) -> tuple[Array, ...]:
-    """Return the results of an operation for which `involved` holds, as codes if quantized."""
-    if on_numbers(operation):
-        return encoded(operation, apply(plain(operation), numbers(operation, operands)))
-    return apply(plain(operation), in_result_types(operation, operands))
+    """Return the results of an `is_quantized_operation`, quantized results as codes."""
+    if computes_on_numbers(operation):
+        return encode_results(
+            operation, apply(plain_operation(operation), numbers(operation, operands))
+        )
+    return apply(plain_operation(operation), convert_to_body_types(operation, operands))
 
 
 @lru_cache(maxsize=4096)
-def plain(operation: Operation) -> Operation:
+def plain_operation(operation: Operation) -> Operation:
     """Return the operation on numbers or codes that implements an operation on quantized
     tensors."""
-    computes = on_numbers(operation)
+    computes = computes_on_numbers(operation)
     operands = tuple(_plain_value(value, computes) for value in operation.operands)
     results = tuple(_plain_value(value, computes) for value in operation.results)
     record = OPS.get(operation.name)
@@ -76,7 +78,7 @@ def numbers(operation: Operation, operands: Sequence[Array]) -> list[Array]:
     return [array if of is None else dequantize(array, of) for array, of in pairs]
 
 
-def encoded(operation: Operation, results: Sequence[Array]) -> tuple[Array, ...]:
+def encode_results(operation: Operation, results: Sequence[Array]) -> tuple[Array, ...]:
     """Return an operation's results, with numbers of quantized type converted to codes."""
     kinds = [_quantized(value) for value in operation.results]
     pairs = zip(results, kinds, strict=True)
@@ -105,7 +107,7 @@ def _plain_value(value: Value, computes: bool) -> Value:
     return Value(value.name, TensorType(value.type.shape, element))
 
 
-def in_result_types(operation: Operation, operands: Sequence[Array]) -> list[Array]:
+def convert_to_body_types(operation: Operation, operands: Sequence[Array]) -> list[Array]:
     """Return operands of an operation that moves or folds, with codes as its body takes them.
 
     This is `to_destination_type` of the specification.

@@ -33,7 +33,7 @@ def shard(array: Array, sharding: Sharding, mesh: Mesh, device: Device) -> Array
     return np.ascontiguousarray(array[_place(sizes, sharding, mesh, device)]).reshape(sizes)
 
 
-def joined(
+def join_shards(
     parts: Sequence[Array], sharding: Sharding, mesh: Mesh, devices: Sequence[Device]
 ) -> Array:
     """Return the array whose shards these are; the first device wins among replicas."""

@@ -9,9 +9,17 @@ from typing import Any
 import numpy as np
 
 from reference.interpreter import quantized
-from reference.interpreter.frames import Block, Frame, Run, Step, Wired, failing, store
-from reference.interpreter.lanes import lifted
-from reference.interpreter.verify import explained, given_attributes, stated_results
+from reference.interpreter.frames import (
+    Block,
+    Frame,
+    Run,
+    SlottedOperation,
+    Step,
+    failing_step,
+    store,
+)
+from reference.interpreter.lanes import evaluate_lanes
+from reference.interpreter.verify import explain_failure, given_attributes, stated_results
 from reference.ir.errors import EvaluationError, failure, mismatch, out_of_memory
 from reference.ir.program import Operation, Region, TensorType
 from reference.ir.regions import Body
@@ -25,51 +33,56 @@ Compute = Callable[[Run, Frame, list[Any]], tuple[Any, ...]]
 """compute(run, frame, operands): an operation's results."""
 
 
-def op_step(semantics: Op | None, wired: Wired, blocks: list[Block]) -> Step:
+def op_step(semantics: Op | None, wired: SlottedOperation, blocks: list[Block]) -> Step:
     """Return the fastest step that can execute an operation."""
     if semantics is None:
-        return failing(wired.operation, f"the reference does not know {wired.operation.name}")
-    if quantized.involved(wired.operation):
-        return _on_codes(semantics, wired, blocks)
+        return failing_step(wired.operation, f"the reference does not know {wired.operation.name}")
+    if quantized.is_quantized_operation(wired.operation):
+        return _quantized_step(semantics, wired, blocks)
     if is_constant(wired.operation):
-        return _constant(semantics, wired)
-    return _fast(semantics, wired) or _general(semantics, wired, blocks)
+        return _constant_step(semantics, wired)
+    return _fast_step(semantics, wired) or _general_step(semantics, wired, blocks)
 
 
-def _failed(operation: Operation, problem: object) -> EvaluationError:
+def _evaluation_error(operation: Operation, problem: object) -> EvaluationError:
     if isinstance(problem, MemoryError):
         return out_of_memory(operation, problem)
-    return failure(operation, explained(operation, problem))
+    return failure(operation, explain_failure(operation, problem))
 
 
-def _fast(semantics: Op, wired: Wired) -> Step | None:
+def _fast_step(semantics: Op, wired: SlottedOperation) -> Step | None:
     """Return the step of an op on plain arrays, the most common kind; None for other ops."""
     operation = wired.operation
     of = operation.results[0].type if len(operation.results) == 1 else None
     plain = isinstance(of, TensorType) and of.is_static and not semantics.several
     starred = any(name.startswith("*") for name in semantics.operands)
-    if not plain or starred or operation.regions or len(wired.taken) != len(semantics.operands):
+    if (
+        not plain
+        or starred
+        or operation.regions
+        or len(wired.operand_slots) != len(semantics.operands)
+    ):
         return None
     if operation.name in COMMUNICATION:
         return None
     assert isinstance(of, TensorType)
     keywords = _keywords(semantics, operation)
     evaluate = partial(semantics.evaluate, **keywords) if keywords else semantics.evaluate
-    storage, shape, place, taken = of.storage, of.shape, wired.given[0], wired.taken
+    storage, shape, slot, taken = of.storage, of.shape, wired.result_slots[0], wired.operand_slots
 
     def step(_: Run, frame: Frame) -> None:
         try:
             result = evaluate(*[frame[at] for at in taken])
         except _MISUSE as error:
-            raise _failed(operation, error) from error
+            raise _evaluation_error(operation, error) from error
         if result.__class__ is not np.ndarray or result.shape != shape or result.dtype != storage:
-            raise _failed(operation, mismatch(result, of))
-        frame[place] = result
+            raise _evaluation_error(operation, mismatch(result, of))
+        frame[slot] = result
 
     return step
 
 
-def _constant(semantics: Op, wired: Wired) -> Step:
+def _constant_step(semantics: Op, wired: SlottedOperation) -> Step:
     """Return the step of a constant; the array is made once and must not be written to."""
     compute, made = _compute(semantics, wired.operation, []), list[Any]()
 
@@ -78,7 +91,7 @@ def _constant(semantics: Op, wired: Wired) -> Step:
             made.extend(compute(run, frame, []))
             for array in made:
                 array.setflags(write=False)
-        store(wired.operation, made, wired.given, frame)
+        store(wired.operation, made, wired.result_slots, frame)
 
     return step
 
@@ -90,8 +103,8 @@ def _keywords(semantics: Op, operation: Operation) -> dict[str, Any]:
     return keywords
 
 
-def _general(semantics: Op, wired: Wired, blocks: list[Block]) -> Step:
-    operation, taken, given = wired.operation, wired.taken, wired.given
+def _general_step(semantics: Op, wired: SlottedOperation, blocks: list[Block]) -> Step:
+    operation, taken, given = wired.operation, wired.operand_slots, wired.result_slots
     compute = _compute(semantics, operation, blocks)
 
     def step(run: Run, frame: Frame) -> None:
@@ -101,10 +114,10 @@ def _general(semantics: Op, wired: Wired, blocks: list[Block]) -> Step:
     return step
 
 
-def _on_codes(semantics: Op, wired: Wired, blocks: list[Block]) -> Step:
+def _quantized_step(semantics: Op, wired: SlottedOperation, blocks: list[Block]) -> Step:
     """Return the step of an op with quantized operands or results, which are passed as codes."""
-    operation, taken, given = wired.operation, wired.taken, wired.given
-    compute = _compute(semantics, quantized.plain(operation), blocks)
+    operation, taken, given = wired.operation, wired.operand_slots, wired.result_slots
+    compute = _compute(semantics, quantized.plain_operation(operation), blocks)
 
     def step(run: Run, frame: Frame) -> None:
         operands = [frame[at] for at in taken]
@@ -115,7 +128,7 @@ def _on_codes(semantics: Op, wired: Wired, blocks: list[Block]) -> Step:
         except EvaluationError:
             raise
         except _MISUSE as error:
-            raise _failed(operation, error) from error
+            raise _evaluation_error(operation, error) from error
         store(operation, results, given, frame)
 
     return step
@@ -131,27 +144,29 @@ def _compute(semantics: Op, operation: Operation, blocks: list[Block]) -> Comput
         try:
             if blocks:
                 deep = run.inside if inside else run
-                given = keywords | semantics.named([body(block, deep, frame) for block in blocks])
+                given = keywords | semantics.name_regions(
+                    [body(block, deep, frame) for block in blocks]
+                )
             if operation.name in HOST:
                 given = keywords | {"queues": run.queues, "process": run.member.at(operation)}
             if operation.name in COMMUNICATION:
                 given = given | {"process": run.member.at(operation)}
-            results = semantics.evaluate(*semantics.grouped(operands), **given)
+            results = semantics.evaluate(*semantics.group_operands(operands), **given)
         except EvaluationError as error:
-            raise _located(operation, error) from None
+            raise _locate_error(operation, error) from None
         except _MISUSE as error:
-            raise _failed(operation, error) from error
+            raise _evaluation_error(operation, error) from error
         results = results if semantics.several else (results,)
         for result, of in zip(results, types, strict=False):
             problem = mismatch(result, of)
             if problem:
-                raise _failed(operation, problem)
+                raise _evaluation_error(operation, problem)
         return results
 
     return compute
 
 
-def _located(operation: Operation, error: EvaluationError) -> EvaluationError:
+def _locate_error(operation: Operation, error: EvaluationError) -> EvaluationError:
     """Add the operation to errors that lack it: errors of queues and of communication."""
     if operation.name in HOST or (operation.name in COMMUNICATION and error.operation is None):
         return failure(operation, error)
@@ -162,9 +177,12 @@ def body(block: Block, run: Run, frame: Frame) -> Body:
     """Return a block as the function that ops with regions take."""
 
     def another(region: Region) -> Body:
-        inner, places = block.beside(region, len(frame))
-        return body(inner, run, [*frame, *[None] * (places - len(frame))])
+        inner, slots = block.beside(region, len(frame))
+        return body(inner, run, [*frame, *[None] * (slots - len(frame))])
 
     return Body(
-        block.region, partial(block.run, run, frame), partial(lifted, block, run, frame), another
+        block.region,
+        partial(block.run, run, frame),
+        partial(evaluate_lanes, block, run, frame),
+        another,
     )

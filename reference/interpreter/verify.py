@@ -7,7 +7,7 @@ from typing import Any
 from reference.ir.constraints import ConstraintViolation, checking, collecting, restating
 from reference.ir.program import Dense, Operation, Program, TensorType
 from reference.ir.types import Array, ElementType
-from reference.ops.quantization import broken_type
+from reference.ops.quantization import violated_type_constraints
 from reference.ops.structure import calls_target, is_constant
 from reference.ops.table import OPS, Op
 
@@ -60,7 +60,7 @@ def violations(operation: Operation, program: Program | None = None) -> tuple[st
                 with checking(semantics.name):
                     values = _constants(operation, program)
                     attributes = given_attributes(operation)
-                    semantics.check_values(*semantics.grouped(values), **attributes)
+                    semantics.check_values(*semantics.group_operands(values), **attributes)
         except ConstraintViolation as violation:
             return (*found.ids, violation.id)
     return tuple(found.ids)
@@ -89,19 +89,21 @@ def check(program: Program) -> list[tuple[Operation, tuple[str, ...]]]:
     an id such as "quantized type C7".
     """
     broken = (
-        (operation, (*violations(operation, program), *_broken_types(operation)))
+        (operation, (*violations(operation, program), *_violated_type_constraints(operation)))
         for operation in program.walk()
     )
     return [(operation, ids) for operation, ids in broken if ids]
 
 
-def _broken_types(operation: Operation) -> tuple[str, ...]:
+def _violated_type_constraints(operation: Operation) -> tuple[str, ...]:
     types = (value.type for value in (*operation.operands, *operation.results))
-    ids = (id_ for of in types if isinstance(of, TensorType) for id_ in broken_type(of))
+    ids = (
+        id_ for of in types if isinstance(of, TensorType) for id_ in violated_type_constraints(of)
+    )
     return tuple(dict.fromkeys(f"quantized type {id_}" for id_ in ids))
 
 
-def explained(operation: Operation, problem: object) -> str:
+def explain_failure(operation: Operation, problem: object) -> str:
     """Return the violated constraints, which explain a failure better than numpy, or the
     problem."""
     ids = violations(operation)

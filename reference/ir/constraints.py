@@ -26,21 +26,21 @@ class ConstraintViolation(ValueError):
 
 
 @dataclass(slots=True)
-class Collected:
+class CollectedViolations:
     """The ids violated within a `collecting` block, in order, without repetition."""
 
     ids: list[str] = field(default_factory=list[str])
 
 
-_collected: ContextVar[Collected | None] = ContextVar("collected", default=None)
+_collected: ContextVar[CollectedViolations | None] = ContextVar("collected", default=None)
 _op: ContextVar[str] = ContextVar("op", default="?")
 _restated: ContextVar[Mapping[str, str]] = ContextVar("restated", default={})  # noqa: B039 - no one writes it
 
 
 @contextmanager
-def collecting() -> Generator[Collected]:
+def collecting() -> Generator[CollectedViolations]:
     """Collect violated ids instead of raising at the first violation."""
-    token = _collected.set(Collected())
+    token = _collected.set(CollectedViolations())
     try:
         found = _collected.get()
         assert found is not None

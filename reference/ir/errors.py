@@ -18,7 +18,7 @@ from reference.ir.program import (
 )
 from reference.ir.tokens import TOKEN, Future
 
-NAMED = 3
+MAX_LISTED_VALUES = 3
 """Maximum number of values of an operation that a message lists; the rest are counted."""
 
 
@@ -40,28 +40,28 @@ class OutOfMemoryError(EvaluationError):
 def out_of_memory(operation: Operation, error: MemoryError) -> OutOfMemoryError:
     """Return the error for an operation that ran out of memory."""
     problem = f"out of memory: {error}" if str(error) else "out of memory"
-    found = OutOfMemoryError(f"{problem} ({described(operation)})")
+    found = OutOfMemoryError(f"{problem} ({describe_operation(operation)})")
     found.operation, found.problem = operation, problem
     return found
 
 
 def failure(operation: Operation, problem: object) -> EvaluationError:
     """Return the error for an operation: the problem, followed by the operation."""
-    error = EvaluationError(f"{problem} ({described(operation)})")
+    error = EvaluationError(f"{problem} ({describe_operation(operation)})")
     error.operation, error.problem = operation, str(problem)
     return error
 
 
-def described(operation: Operation) -> str:
+def describe_operation(operation: Operation) -> str:
     """Return an operation as messages show it: results, mnemonic, operands."""
     results, operands = _names(operation.results), _names(operation.operands)
     return f"{results} = {operation.name}({operands})" if results else operation.name
 
 
 def _names(values: Sequence[Value]) -> str:
-    names = [f"%{value.name}" for value in values[:NAMED]]
-    if len(values) > NAMED:
-        names.append(f"{len(values) - NAMED} more")
+    names = [f"%{value.name}" for value in values[:MAX_LISTED_VALUES]]
+    if len(values) > MAX_LISTED_VALUES:
+        names.append(f"{len(values) - MAX_LISTED_VALUES} more")
     return ", ".join(names)
 
 

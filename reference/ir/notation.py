@@ -41,7 +41,7 @@ class Admitted:
         return tuple(of for of in ALL if of.kind in self.kinds)
 
 
-def admitted(*kinds: Kind, quantized: Quantized = Quantized.NONE) -> Admitted:
+def admit(*kinds: Kind, quantized: Quantized = Quantized.NONE) -> Admitted:
     """Return the tensors of these kinds of element type, and these quantized tensors."""
     return Admitted(frozenset(kinds), quantized)
 
@@ -98,7 +98,7 @@ def same_baseline_type(*given: ValueType) -> bool:
     return same_shape(*given) and all(baseline_element_type(of) == first for of in given[1:])
 
 
-def stated(*given: ValueType | None) -> tuple[ValueType, ...]:
+def stated_types(*given: ValueType | None) -> tuple[ValueType, ...]:
     """Return the types that are not None: a result type is checked only if it is stated."""
     return tuple(of for of in given if of is not None)
 
@@ -128,7 +128,7 @@ def is_unique(values: Sequence[int]) -> bool:
     return len(set(values)) == len(values)
 
 
-def within(dimensions: Sequence[int], rank: int) -> bool:
+def are_dimensions(dimensions: Sequence[int], rank: int) -> bool:
     """Return whether every number is a dimension of a tensor of that rank."""
     return all(0 <= dimension < rank for dimension in dimensions)
 
@@ -138,6 +138,6 @@ def sizes_agree(one: int | None, other: int | None) -> bool:
     return one is None or other is None or one == other
 
 
-def listed(*given: object) -> str:
+def join_with_commas(*given: object) -> str:
     """Return types and values as messages show them."""
     return ", ".join(map(str, given))

@@ -27,7 +27,7 @@ Lower = Callable[..., Any]
 """lower(building, *operands, **attributes, **regions): adds operations to `building`
 (reference/ops/xla/lowering.py) and returns their final value, or a tuple of several."""
 
-Said = tuple[tuple[str, Any], ...]
+CompositeAttributes = tuple[tuple[str, Any], ...]
 """The attributes of a composite, (name, value) in order: integers, strings, types, nested
 tuples."""
 
@@ -96,7 +96,7 @@ class Structure(Enum):
         return self in (Structure.BRANCHES, Structure.LOOPS)
 
     @property
-    def hands_on(self) -> bool:
+    def forwards_values(self) -> bool:
         """Whether results of such an op are operands of the op, or values that a future
         promised."""
         return self in (Structure.FORWARDS, Structure.AWAITS)
@@ -141,7 +141,7 @@ class Composite:
     name: str
     order: tuple[int, ...]
     decompose: Lower
-    states: Callable[..., Said]
+    states: Callable[..., CompositeAttributes]
     reads: Callable[[tuple[TensorType, ...], TensorType, dict[str, Any]], dict[str, Any]]
 
 
@@ -295,7 +295,7 @@ class Op:
         """The monoid of the op as a fold of two operands; None if it is no monoid."""
         return MONOIDS.get(self.name)
 
-    def grouped(self, operands: Sequence[T]) -> tuple[T | tuple[T, ...], ...]:
+    def group_operands(self, operands: Sequence[T]) -> tuple[T | tuple[T, ...], ...]:
         """Group operands as the functions take them: the operands of a starred name as one tuple.
 
         Raises:
@@ -303,7 +303,7 @@ class Op:
         """
         return _grouped(self, self.operands, operands, "operands")
 
-    def named(self, regions: Sequence[T]) -> dict[str, T | tuple[T, ...]]:
+    def name_regions(self, regions: Sequence[T]) -> dict[str, T | tuple[T, ...]]:
         """Map names to regions, a starred name to a tuple of regions.
 
         Raises:
@@ -335,13 +335,13 @@ class Op:
         stated = results if self.several else None if result is None else (result,)
         self._check_form(operands, given, stated)
         keywords: dict[str, Any] = dict(given)
-        keywords.update(self.named(regions))
+        keywords.update(self.name_regions(regions))
         if stated is not None:
             keywords |= {"results": stated} if self.several else {"result": stated[0]}
         if self.scoped:
             keywords["scope"] = scope
         with checking(self.name):
-            return self.type_function(*self.grouped(operands), **keywords)
+            return self.type_function(*self.group_operands(operands), **keywords)
 
     def _check_form(
         self,
@@ -349,7 +349,7 @@ class Op:
         given: dict[str, Any],
         results: tuple[ValueType, ...] | None,
     ) -> None:
-        self.grouped(operands)
+        self.group_operands(operands)
         if not self.values and not all(isinstance(operand, TensorType) for operand in operands):
             raise ConstraintViolation(self.name, "operands", "not a tensor")
         missing = [n for n in self.attributes if n not in given and n not in self.optional]

@@ -38,7 +38,7 @@ def sizes_of(program: Program) -> set[int]:
     return {size for of in types for size in of.shape if size is not None and size > 1}
 
 
-def resized(program: Program, sizes: Sizes) -> Program:
+def resize_dimensions(program: Program, sizes: Sizes) -> Program:
     """Return the program with other sizes; constants repeat or drop elements to fit."""
     functions = tuple(
         Function(f.name, _region(f.body, sizes), tuple(_type(of, sizes) for of in f.result_types))
@@ -66,13 +66,13 @@ def _operation(operation: Operation, sizes: Sizes) -> Operation:
 
 def _attribute(name: str, value: Attribute, sizes: Sizes) -> Attribute:
     if isinstance(value, Dense) and name == "value":
-        return Dense.of(_repeated(value.array, sizes), _tensor(value.type, sizes))
+        return Dense.of(_repeat_elements(value.array, sizes), _tensor(value.type, sizes))
     if name in _COUNTS and isinstance(value, tuple):
         return tuple(sizes.get(one, one) if isinstance(one, int) else one for one in value)
     return value
 
 
-def _repeated(array: Array, sizes: Sizes) -> Array:
+def _repeat_elements(array: Array, sizes: Sizes) -> Array:
     for axis, size in enumerate(array.shape):
         if size in sizes:
             array = np.take(array, np.arange(sizes[size]) % size, axis)

@@ -20,7 +20,7 @@ from reference.ir.types import Array, ElementType, element_type_of
 from reference.numerics.contributions import Leaves
 from reference.numerics.rounding import to_float64
 
-NONE = 1 << 20  # larger than any exponent
+NO_EXPONENT = 1 << 20  # larger than any exponent
 _COMPLEX_PRODUCT = np.sqrt(5.0)
 
 
@@ -29,7 +29,7 @@ def unit_roundoff(element_type: ElementType) -> float:
     return 2.0**-element_type.float_format.precision
 
 
-class _Folded:
+class _LeafFolds:
     """Folds of functions of the leaves and one init value, in float64 or wider."""
 
     def __init__(self, values: Array, init: Array, leaves: Leaves) -> None:
@@ -73,7 +73,7 @@ def sum_may_overflow(values: Array, init: Array, leaves: Leaves) -> Array:
     unspecified.
     """
     of = element_type_of(values)
-    found = _Folded(values, init, leaves)
+    found = _LeafFolds(values, init, leaves)
     up = found.sum(lambda x: np.maximum(_finite(x), 0))
     down = found.sum(lambda x: np.maximum(-_finite(x), 0))
     growth, limit = _growth(leaves, unit_roundoff(of)), of.float_format.max_finite
@@ -96,18 +96,18 @@ def sum_bound(values: Array, init: Array, leaves: Leaves, expected: Array) -> Ar
     the type has.
     """
     of = element_type_of(values)
-    found = _Folded(values, init, leaves)
+    found = _LeafFolds(values, init, leaves)
     magnitudes = found.sum(lambda x: np.abs(_finite(x)))
     steps = leaves.counts - 1 + (found.init != 0)
     u = unit_roundoff(of)
     own = np.abs(_finite(to_float64(expected)))
     bound = u * (np.maximum(steps, 0) * magnitudes + own)
-    lowest = found.fold(np.minimum, _lowest_bit, NONE)
+    lowest = found.fold(np.minimum, _lowest_bit, NO_EXPONENT)
     exact = magnitudes <= np.ldexp(1.0, np.minimum(lowest + of.float_format.precision, 2000))
     return np.where(exact & np.isfinite(to_float64(expected)), 0.0, bound).astype(np.float64)
 
 
-def sum_lost(values: Array, init: Array, leaves: Leaves) -> Array:
+def sum_flush_loss(values: Array, init: Array, leaves: Leaves) -> Array:
     """Return the largest loss of a real sum, in any order, if subnormals are flushed: float64.
 
     The loss is the sum of subnormal leaves, plus, at each step, a partial sum under the smallest
@@ -116,31 +116,31 @@ def sum_lost(values: Array, init: Array, leaves: Leaves) -> Array:
     number.
     """
     of = element_type_of(values)
-    found = _Folded(values, init, leaves)
+    found = _LeafFolds(values, init, leaves)
     tiny = of.float_format.smallest_normal
     subnormal = found.sum(lambda x: np.where(np.abs(x) < tiny, np.abs(x), 0))
     magnitudes = found.sum(lambda x: np.abs(_finite(x)))
     lost = np.minimum(subnormal + leaves.counts * tiny, magnitudes)
-    lowest = found.fold(np.minimum, _lowest_bit, NONE)
+    lowest = found.fold(np.minimum, _lowest_bit, NO_EXPONENT)
     return np.where(lowest < np.log2(tiny), lost, 0.0).astype(np.float64)
 
 
 def _lowest_bit(x: Array) -> Array:
-    """Return the exponent of the last bit that is set; `NONE` for zero."""
+    """Return the exponent of the last bit that is set; `NO_EXPONENT` for zero."""
     fraction, exponent = np.frexp(_finite(x))
     digits = np.ldexp(fraction, 53).astype(np.int64)  # all values here have at most 53 bits
     last = np.frexp((digits & -digits).astype(np.float64))[1] - 1
-    return np.where(digits == 0, NONE, exponent - 53 + last).astype(np.int64)
+    return np.where(digits == 0, NO_EXPONENT, exponent - 53 + last).astype(np.int64)
 
 
-def product_may_leave(values: Array, init: Array, leaves: Leaves) -> Array:
+def product_may_leave_range(values: Array, init: Array, leaves: Leaves) -> Array:
     """Return a mask of the real products for which the order decides about infinities or zeros.
 
     As for sums: unspecified if the product of some leaves can overflow or become subnormal, unless
     all leaves change it in one direction and the result is certainly infinite.
     """
     of = element_type_of(values)
-    found = _Folded(values, init, leaves)
+    found = _LeafFolds(values, init, leaves)
     up, down = _exponents(found)
     form = of.float_format
     slack = (leaves.counts + 1) * 1.5 * unit_roundoff(of) + 1e-9 * (1 + up - down)
@@ -155,7 +155,7 @@ def product_may_leave(values: Array, init: Array, leaves: Leaves) -> Array:
     return open_ & ~nan & ~(infinite & zero)
 
 
-def _exponents(folded: _Folded) -> tuple[Array, Array]:
+def _exponents(folded: _LeafFolds) -> tuple[Array, Array]:
     """Return the sums of positive and of negative binary logarithms, without zeros and
     infinities."""
 
@@ -174,7 +174,7 @@ def product_bound(values: Array, init: Array, leaves: Leaves, expected: Array) -
     It is 0 if the type can hold the product of the odd parts of all leaves.
     """
     of = element_type_of(values)
-    found = _Folded(values, init, leaves)
+    found = _LeafFolds(values, init, leaves)
     bound = np.abs(to_float64(expected)) * (_growth(leaves, unit_roundoff(of)) - 1)
     odd = found.fold(np.multiply, _odd_part, 1)
     exact = odd <= 2.0**of.float_format.precision
@@ -184,14 +184,16 @@ def product_bound(values: Array, init: Array, leaves: Leaves, expected: Array) -
 def _odd_part(x: Array) -> Array:
     """Return the magnitude without its factors of two; 1 for zero."""
     lowest = _lowest_bit(x)
-    return np.where(lowest == NONE, 1, np.ldexp(np.abs(_finite(x)), np.where(x == 0, 0, -lowest)))
+    return np.where(
+        lowest == NO_EXPONENT, 1, np.ldexp(np.abs(_finite(x)), np.where(x == 0, 0, -lowest))
+    )
 
 
 def _parts(x: Array) -> tuple[Array, Array]:
     return np.real(x).copy(), np.imag(x).copy()
 
 
-def complex_sum_is_open(values: Array, init: Array, leaves: Leaves) -> Array:
+def is_complex_sum_unspecified(values: Array, init: Array, leaves: Leaves) -> Array:
     """Return a mask of the complex sums that can raise an exception in one part, in some order.
 
     The specification's "Floating-point exceptions" leaves those of complex arithmetic to the
@@ -199,7 +201,7 @@ def complex_sum_is_open(values: Array, init: Array, leaves: Leaves) -> Array:
     """
     open_ = np.zeros(leaves.shape, np.bool_)
     for part, start in zip(_parts(values), _parts(init), strict=True):
-        found = _Folded(part, start, leaves)
+        found = _LeafFolds(part, start, leaves)
         opposite = found.any(lambda x: x == np.inf) & found.any(lambda x: x == -np.inf)
         up = found.sum(lambda x: np.abs(_finite(x))) * _growth(leaves, unit_roundoff(element(part)))
         open_ |= opposite | (up > element(part).float_format.max_finite)
@@ -218,18 +220,18 @@ def complex_sum_bound(values: Array, init: Array, leaves: Leaves, expected: Arra
     return np.hypot(real, imag)
 
 
-def complex_sum_lost(values: Array, init: Array, leaves: Leaves) -> Array:
-    """Return the loss of `sum_lost` for the modulus."""
+def complex_sum_flush_loss(values: Array, init: Array, leaves: Leaves) -> Array:
+    """Return the loss of `sum_flush_loss` for the modulus."""
     parts = zip(_parts(values), _parts(init), strict=True)
-    return np.hypot(*(sum_lost(part, start, leaves) for part, start in parts))
+    return np.hypot(*(sum_flush_loss(part, start, leaves) for part, start in parts))
 
 
-def complex_product_is_open(values: Array, init: Array, leaves: Leaves) -> Array:
+def is_complex_product_unspecified(values: Array, init: Array, leaves: Leaves) -> Array:
     """Return a mask of the complex products that may raise an exception or underflow in a part."""
     form = element_type_of(values).float_format
     wide, start = values.astype(np.complex128), init.astype(np.complex128)
-    infinite = _Folded(np.abs(wide), np.abs(start), leaves).any(lambda x: ~np.isfinite(x))
-    found = _Folded(np.abs(wide).astype(np.float64), np.abs(start).astype(np.float64), leaves)
+    infinite = _LeafFolds(np.abs(wide), np.abs(start), leaves).any(lambda x: ~np.isfinite(x))
+    found = _LeafFolds(np.abs(wide).astype(np.float64), np.abs(start).astype(np.float64), leaves)
     up, down = _exponents(found)
     zero = found.any(lambda x: x == 0)
     over = up + 2 >= form.max_exponent

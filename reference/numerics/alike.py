@@ -8,7 +8,7 @@ from reference.ir.types import Array, element_type_of, to_bits
 from reference.numerics.rounding import round_to, to_float64
 
 
-def alike(array: Array, other: Array) -> Array:
+def equal_elements(array: Array, other: Array) -> Array:
     """Return a mask of the elements of two arrays of one type that have equal bits or are both NaN.
 
     Complex elements are compared part by part. The mask has the arrays' shape.
@@ -40,7 +40,7 @@ def has_subnormals(array: Array) -> bool:
     return bool(is_subnormal(array).any())
 
 
-def without_subnormals(array: Array) -> Array:
+def flush_subnormals(array: Array) -> Array:
     """Return the array with subnormal numbers flushed to zeros of the same sign.
 
     Parts of complex numbers are flushed separately. An array without subnormals is returned as it
@@ -49,7 +49,7 @@ def without_subnormals(array: Array) -> Array:
     of = element_type_of(array)
     if of.is_complex:
         parts = np.stack([np.real(array), np.imag(array)], axis=-1)
-        changed = without_subnormals(parts)
+        changed = flush_subnormals(parts)
         return array if changed is parts else changed.view(array.dtype)[..., 0]
     tiny = is_subnormal(array)
     if not tiny.any():

@@ -29,7 +29,7 @@ quiet = np.errstate(all="ignore")
 results and set no flag (the specification's chapter "Floating-point exceptions")."""
 
 
-def widened(array: Array) -> Array:
+def widen_subbyte(array: Array) -> Array:
     """Return integers under a byte as si8 or ui8, and other arrays unchanged."""
     of = element_type_of(array)
     if of.bits >= 8:
@@ -37,7 +37,7 @@ def widened(array: Array) -> Array:
     return array.astype(np.int8 if of.is_signed else np.uint8)
 
 
-def wrapped(array: Array, to: ElementType) -> Array:
+def wrap_integers(array: Array, to: ElementType) -> Array:
     """Return integers modulo 2^bits of the integer type `to` (the array's type is not narrower)."""
     if to.bits < 8:
         return from_bits(np.asarray(array).astype(np.uint8), to)
@@ -51,7 +51,7 @@ def _arithmetic(apply: Binary, lhs: Array, rhs: Array) -> Array:
     if of.is_float and of.bits < 32:
         return round_to(np.asarray(apply(to_float64(lhs), to_float64(rhs))), of)
     if of.is_integer and of.bits < 8:
-        return wrapped(apply(widened(lhs), widened(rhs)), of)
+        return wrap_integers(apply(widen_subbyte(lhs), widen_subbyte(rhs)), of)
     return np.asarray(apply(lhs, rhs))
 
 
@@ -117,16 +117,16 @@ def power(lhs: Array, rhs: Array) -> Array:
     of = element_type_of(lhs)
     if not of.is_integer:
         return functions.power(lhs, rhs)
-    base, exponent = widened(lhs), widened(rhs)
+    base, exponent = widen_subbyte(lhs), widen_subbyte(rhs)
     unit = np.where(exponent % 2 == 0, base * base, base)  # (-1)^n; 1^n
     power = np.ones_like(base)
     left = np.maximum(exponent, np.zeros_like(exponent))
     while np.any(left):
         power = np.where(left % 2 == 1, power * base, power)
         base, left = base * base, left // 2
-    is_unit = (widened(lhs) == 1) | (widened(lhs) == ~np.zeros_like(base))
+    is_unit = (widen_subbyte(lhs) == 1) | (widen_subbyte(lhs) == ~np.zeros_like(base))
     inverse = np.where(is_unit, unit, np.zeros_like(unit))
-    return wrapped(np.where(exponent < 0, inverse, power), of)
+    return wrap_integers(np.where(exponent < 0, inverse, power), of)
 
 
 def _sign_mask(element_type: ElementType) -> int:
@@ -142,7 +142,7 @@ def negate(operand: Array) -> Array:
     """
     of = element_type_of(operand)
     if of.is_integer:
-        return wrapped(np.negative(widened(operand)), of)
+        return wrap_integers(np.negative(widen_subbyte(operand)), of)
     fmt = of.float_format
     if not fmt.signed:
         return round_to(-to_float64(operand), of)
@@ -161,7 +161,7 @@ def abs(operand: Array) -> Array:  # noqa: A001 - the specification's name
     if of.is_complex:
         return functions.absolute(operand)
     if of.is_integer:
-        return wrapped(np.abs(widened(operand)), of)
+        return wrap_integers(np.abs(widen_subbyte(operand)), of)
     fmt = of.float_format
     if not fmt.signed:
         return operand.copy()
@@ -178,7 +178,7 @@ def sign(operand: Array) -> Array:
     0."""
     of = element_type_of(operand)
     if of.is_integer:
-        return wrapped(np.sign(widened(operand)), of)
+        return wrap_integers(np.sign(widen_subbyte(operand)), of)
     if of.is_complex:
         modulus = functions.absolute(operand).astype(of.storage)
         result = functions.divide(operand, modulus)
@@ -195,7 +195,7 @@ def _parts(array: Array) -> tuple[Array, Array]:
     of = element_type_of(array)
     if of.is_complex:
         return np.real(array), np.imag(array)
-    value = to_float64(array) if of.is_float and of.bits < 32 else widened(array)
+    value = to_float64(array) if of.is_float and of.bits < 32 else widen_subbyte(array)
     return value, np.zeros_like(value)
 
 
@@ -243,7 +243,7 @@ def sqrt(operand: Array) -> Array:
 
 
 @quiet
-def _integral(operand: Array, apply: Callable[[Any], Any]) -> Array:
+def _round_to_integral(operand: Array, apply: Callable[[Any], Any]) -> Array:
     """Round to an integral value; a zero result has the operand's sign."""
     of = element_type_of(operand)
     if of.bits >= 32:
@@ -253,25 +253,25 @@ def _integral(operand: Array, apply: Callable[[Any], Any]) -> Array:
 
 def ceil(operand: Array) -> Array:
     """Return the smallest integral value that is not less: `roundToIntegralTowardPositive`."""
-    return _integral(operand, np.ceil)
+    return _round_to_integral(operand, np.ceil)
 
 
 def floor(operand: Array) -> Array:
     """Return the largest integral value that is not greater: `roundToIntegralTowardNegative`."""
-    return _integral(operand, np.floor)
+    return _round_to_integral(operand, np.floor)
 
 
 def round_nearest_even(operand: Array) -> Array:
     """Return the nearest integral value, ties to even: `roundToIntegralTiesToEven`."""
-    return _integral(operand, np.rint)
+    return _round_to_integral(operand, np.rint)
 
 
 def round_nearest_afz(operand: Array) -> Array:
     """Return the nearest integral value, ties away from zero: `roundToIntegralTiesToAway`."""
-    return _integral(operand, away_from_zero)
+    return _round_to_integral(operand, round_away_from_zero)
 
 
-def away_from_zero(value: Array) -> Array:
+def round_away_from_zero(value: Array) -> Array:
     """Return float32 or float64 numbers rounded to integral values, ties away from zero."""
     whole = np.trunc(value)
     step = np.abs(value - whole) >= 0.5  # the difference is exact

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from reference.ir.types import Array, element_type_of, from_bits, to_bits
-from reference.numerics.arithmetic import quiet, wrapped
+from reference.numerics.arithmetic import quiet, wrap_integers
 
 
 def and_(lhs: Array, rhs: Array) -> Array:
@@ -30,7 +30,7 @@ def not_(operand: Array) -> Array:
 
 def popcnt(operand: Array) -> Array:
     """Return the number of set bits (modulo 2^bits: the two bits of an si2 count as -2)."""
-    return wrapped(np.bitwise_count(to_bits(operand)), element_type_of(operand))
+    return wrap_integers(np.bitwise_count(to_bits(operand)), element_type_of(operand))
 
 
 def count_leading_zeros(operand: Array) -> Array:
@@ -40,7 +40,7 @@ def count_leading_zeros(operand: Array) -> Array:
     for shift in (1, 2, 4, 8, 16, 32):
         if shift < of.bits:
             bits = bits | bits >> bits.dtype.type(shift)  # set all bits below the highest set bit
-    return wrapped(of.bits - np.bitwise_count(bits), of)
+    return wrap_integers(of.bits - np.bitwise_count(bits), of)
 
 
 def _shift(rhs: Array) -> tuple[Array, Array]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from reference.ir.types import Array, element_type_of, to_bits
-from reference.numerics.arithmetic import widened
+from reference.numerics.arithmetic import widen_subbyte
 from reference.numerics.rounding import to_float64
 
 _DIRECTIONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -39,7 +39,7 @@ def compare(
         return np.asarray(apply(total_order_key(lhs), total_order_key(rhs)))
     if of.is_float and of.bits < 32:
         return np.asarray(apply(to_float64(lhs), to_float64(rhs)))
-    return np.asarray(apply(widened(lhs), widened(rhs)))
+    return np.asarray(apply(widen_subbyte(lhs), widen_subbyte(rhs)))
 
 
 def _lexicographic(lhs: Array, rhs: Array, direction: str) -> Array:

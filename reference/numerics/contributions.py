@@ -106,7 +106,7 @@ class Windows:
     def shape(self) -> tuple[int, ...]:
         """The number of windows along each dimension (C15)."""
         return tuple(
-            windows_along(*of)
+            count_windows(*of)
             for of in zip(
                 self.given, self.window_dimensions, self.window_strides, self.base_dilations,
                 self.window_dilations, self.padding, strict=True,
@@ -118,7 +118,7 @@ class Windows:
         """The size of a window, the same for all."""
         return np.full(self.shape, prod(self.window_dimensions))
 
-    def padded(self, values: Array, padding: Any) -> Array:
+    def pad(self, values: Array, padding: Any) -> Array:
         """Return the array dilated and padded, as `pad` of the specification; amounts may be
         negative."""
         if all(d == 1 for d in self.base_dilations) and not any(map(any, self.padding)):
@@ -126,7 +126,7 @@ class Windows:
         sizes = zip(self.given, self.base_dilations, self.padding, strict=True)
         whole = np.full([(n - 1) * d + 1 if n else 0 for n, d, _ in sizes], padding, values.dtype)
         whole[tuple(slice(None, None, d) for d in self.base_dilations)] = values
-        cut = tuple(slice(max(0, -low), n - max(0, -high)) for n, (low, high) in _along(
+        cut = tuple(slice(max(0, -low), n - max(0, -high)) for n, (low, high) in _axis_pairs(
             whole.shape, self.padding
         ))  # fmt: skip
         around = [(max(0, low), max(0, high)) for low, high in self.padding]
@@ -143,7 +143,7 @@ class Windows:
         matter."""
         if not prod(self.shape):
             return np.empty(self.shape, values.dtype)
-        whole = self.padded(values, padding)
+        whole = self.pad(values, padding)
         for axis, count in enumerate(self.shape):
             size, dilation = self.window_dimensions[axis], self.window_dilations[axis]
             stride = self.window_strides[axis]
@@ -160,14 +160,16 @@ class Windows:
         yield (
             np.arange(lanes),
             tuple(
-                self._windows(_raw(self.padded(x, init)), shape).reshape(size, lanes).view(x.dtype)
+                self._windows(_view_as_bits(self.pad(x, init)), shape)
+                .reshape(size, lanes)
+                .view(x.dtype)
                 for x, init in zip(inputs, paddings, strict=True)
             ),
         )
 
     def _windows(self, whole: Array, shape: tuple[int, ...]) -> Array:
         """Return the windows of an array: positions within the window first, then the windows."""
-        spans = spans_of(self.window_dimensions, self.window_dilations)
+        spans = window_spans(self.window_dimensions, self.window_dilations)
         rank = len(shape)
         if not rank:
             return whole
@@ -233,7 +235,7 @@ class Segments:
             yield targets[chosen], tuple(x[at] for x in flat)
 
 
-def _raw(array: Array) -> Array:
+def _view_as_bits(array: Array) -> Array:
     """Return an array as plain bits if numpy cannot make window views of its type."""
     return (
         array
@@ -242,18 +244,18 @@ def _raw(array: Array) -> Array:
     )
 
 
-def _along(
+def _axis_pairs(
     sizes: Sequence[int], padding: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, tuple[int, int]]]:
     return zip(sizes, padding, strict=True)
 
 
-def spans_of(dimensions: Sequence[int], dilations: Sequence[int]) -> tuple[int, ...]:
+def window_spans(dimensions: Sequence[int], dilations: Sequence[int]) -> tuple[int, ...]:
     """Return the extent of a dilated window along each dimension."""
     return tuple((n - 1) * d + 1 for n, d in zip(dimensions, dilations, strict=True))
 
 
-def windows_along(
+def count_windows(
     size: int,
     window: int,
     stride: int,

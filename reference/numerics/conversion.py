@@ -10,7 +10,7 @@ import numpy as np
 from reference.ir.program import Dense, TensorType
 from reference.ir.types import Array, ElementType, FloatFormat, element_type_of, from_bits, to_bits
 from reference.numerics.arithmetic import quiet
-from reference.numerics.rounding import integers_to, round_to, to_float64
+from reference.numerics.rounding import round_integers, round_to, to_float64
 
 
 def constant(*, value: Dense) -> Array:
@@ -64,14 +64,14 @@ def convert_to(operand: Array, to: ElementType) -> Array:
         return np.asarray((to_float64(operand) if of.is_float else to_bits(operand)) != 0)
     if of.is_float:
         value = to_float64(operand)
-        return round_to(value, to) if to.is_float else _truncated(value, to)
+        return round_to(value, to) if to.is_float else _truncate(value, to)
     wide = operand.astype(np.uint64 if of.is_unsigned else np.int64)
     if to.is_float:
-        return integers_to(wide, to)
+        return round_integers(wide, to)
     return from_bits(wide.view(np.uint64), to)
 
 
-def _truncated(value: Array, to: ElementType) -> Array:
+def _truncate(value: Array, to: ElementType) -> Array:
     """Convert floating-point numbers to integers: towards zero, out of range to the nearest
     bound."""
     whole = np.trunc(np.where(np.isnan(value), 0.0, value))
@@ -118,15 +118,17 @@ def _from_bit_rows(rows: Array, to: ElementType) -> Array:
 
 @quiet
 def reduce_precision(operand: Array, *, exponent_bits: int, mantissa_bits: int) -> Array:
-    """Round as if to a format with fewer bits, and back; see `reduced`. NaN is unchanged."""
+    """Round as if to a format with fewer bits; see `reduce_value_precision`. NaN is unchanged."""
     of = element_type_of(operand)
     value = to_float64(operand)
-    changed = reduced(value, of.float_format, exponent_bits, mantissa_bits)
+    changed = reduce_value_precision(value, of.float_format, exponent_bits, mantissa_bits)
     unchanged = ~np.isfinite(value) | (changed == value)
     return np.where(unchanged, operand, round_to(changed, of))
 
 
-def reduced(value: Array, fmt: FloatFormat, exponent_bits: int, mantissa_bits: int) -> Array:
+def reduce_value_precision(
+    value: Array, fmt: FloatFormat, exponent_bits: int, mantissa_bits: int
+) -> Array:
     """Return the values (float64) of a format after `reduce_precision`.
 
     In the order of the specification: (1, 2) the mantissa is rounded to `mantissa_bits`, ties to

@@ -30,7 +30,7 @@ _WEYL = (0x9E3779B9, 0xBB67AE85)
 _PHILOX_ROUNDS = 10
 
 
-def words_of(number: int) -> tuple[int, int]:
+def split_words(number: int) -> tuple[int, int]:
     """Return the low and the high 32 bits of a 64-bit number."""
     return number & 0xFFFFFFFF, number >> 32 & 0xFFFFFFFF
 
@@ -40,7 +40,7 @@ def _split(numbers: Array) -> tuple[Array, Array]:
     return (numbers & _MASK).astype(np.uint32), (numbers >> _HALF).astype(np.uint32)
 
 
-def _joined(low: Array, high: Array) -> Array:
+def _join_words(low: Array, high: Array) -> Array:
     return low.astype(np.uint64) | (high.astype(np.uint64) << _HALF)
 
 
@@ -88,7 +88,7 @@ def threefry_bits(state: Array, shape: tuple[int, ...], width: int) -> tuple[Arr
     Returns:
         The new state, and ui64 (for 64 bits) or ui32 numbers of that shape.
     """
-    axis = _halved(shape)
+    axis = _halved_axis(shape)
     half = shape
     if width < 64:
         half = (*shape[:axis], -(-shape[axis] // 2), *shape[axis + 1 :]) if shape else (1,)
@@ -96,9 +96,9 @@ def threefry_bits(state: Array, shape: tuple[int, ...], width: int) -> tuple[Arr
     with np.errstate(over="ignore"):
         counters = (state[1] + np.arange(count, dtype=np.uint64)).reshape(half)
         after = np.array([state[0], state[1] + np.uint64(count)], np.uint64)
-        words = threefry_2x32(_split(counters), words_of(int(state[0])))
+        words = threefry_2x32(_split(counters), split_words(int(state[0])))
     if width == 64:
-        return after, _joined(*words)
+        return after, _join_words(*words)
     if not shape:
         return after, words[0].reshape(())
     pairs = np.stack(words, axis=axis + 1)
@@ -106,7 +106,7 @@ def threefry_bits(state: Array, shape: tuple[int, ...], width: int) -> tuple[Arr
     return after, np.take(whole, np.arange(shape[axis]), axis=axis)
 
 
-def _halved(shape: tuple[int, ...]) -> int:
+def _halved_axis(shape: tuple[int, ...]) -> int:
     even = [axis for axis, size in enumerate(shape) if size % 2 == 0]
     if even or not shape:
         return even[0] if even else 0
@@ -135,8 +135,8 @@ def philox_bits(state: Array, shape: tuple[int, ...], width: int) -> tuple[Array
         lows = low + np.arange(count + 1, dtype=np.uint64)
         highs = high + (lows < low).astype(np.uint64)
         counters = (*_split(lows[:-1]), *_split(highs[:-1]))
-        words = philox_4x32(counters, words_of(int(state[0])))
+        words = philox_4x32(counters, split_words(int(state[0])))
     after = np.array([state[0], lows[-1], highs[-1]][: len(state)], np.uint64)
     if width == 64:
-        words = (_joined(*words[:2]), _joined(*words[2:]))
+        words = (_join_words(*words[:2]), _join_words(*words[2:]))
     return after, np.stack(words, axis=-1).reshape(-1)[:size].reshape(shape)

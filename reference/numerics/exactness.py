@@ -20,20 +20,20 @@ def _is_float(array: Array) -> bool:
     return element_type_of(array).is_float
 
 
-def of_sum(operands: tuple[Array, ...], result: Array) -> Array:
+def is_exact_sum(operands: tuple[Array, ...], result: Array) -> Array:
     """Return a mask of exact sums of floating-point or complex numbers."""
-    return _sum_of(operands[0], operands[1], result, 1.0)
+    return _is_signed_sum(operands[0], operands[1], result, 1.0)
 
 
-def of_difference(operands: tuple[Array, ...], result: Array) -> Array:
+def is_exact_difference(operands: tuple[Array, ...], result: Array) -> Array:
     """Return a mask of exact differences of floating-point or complex numbers."""
-    return _sum_of(operands[0], operands[1], result, -1.0)
+    return _is_signed_sum(operands[0], operands[1], result, -1.0)
 
 
-def _sum_of(lhs: Array, rhs: Array, result: Array, sign: float) -> Array:
+def _is_signed_sum(lhs: Array, rhs: Array, result: Array, sign: float) -> Array:
     if not _is_float(result):
-        real = _sum_of(np.real(lhs), np.real(rhs), np.real(result), sign)
-        return real & _sum_of(np.imag(lhs), np.imag(rhs), np.imag(result), sign)
+        real = _is_signed_sum(np.real(lhs), np.real(rhs), np.real(result), sign)
+        return real & _is_signed_sum(np.imag(lhs), np.imag(rhs), np.imag(result), sign)
     return _is_sum(to_float64(lhs), sign * to_float64(rhs), to_float64(result))
 
 
@@ -46,10 +46,10 @@ def _is_sum(a: Array, b: Array, result: Array) -> Array:
     return (lost == 0) & (total == result)
 
 
-def of_product(operands: tuple[Array, ...], result: Array) -> Array:
+def is_exact_product(operands: tuple[Array, ...], result: Array) -> Array:
     """Return a mask of exact products of floating-point or complex numbers."""
     if not _is_float(result):
-        return _complex_product(operands, result)
+        return _is_complex_product(operands, result)
     a, b = _wide(operands)
     return _is_product(a, b, to_float64(result))
 
@@ -69,7 +69,7 @@ def _halves(a: Array) -> tuple[Array, Array]:
     return high, a - high
 
 
-def of_quotient(operands: tuple[Array, ...], result: Array) -> Array:
+def is_exact_quotient(operands: tuple[Array, ...], result: Array) -> Array:
     """Return a mask of exact quotients of floating-point numbers; always false for complex."""
     if not _is_float(result):
         return np.zeros(result.shape, np.bool_)
@@ -77,7 +77,7 @@ def of_quotient(operands: tuple[Array, ...], result: Array) -> Array:
     return _is_product(to_float64(result), b, a) | ~np.isfinite(to_float64(result)) | (a == 0)
 
 
-def of_square_root(operands: tuple[Array, ...], result: Array) -> Array:
+def is_exact_square_root(operands: tuple[Array, ...], result: Array) -> Array:
     """Return a mask of exact square roots of floating-point numbers; always false for complex."""
     if not _is_float(result):
         return np.zeros(result.shape, np.bool_)
@@ -85,7 +85,7 @@ def of_square_root(operands: tuple[Array, ...], result: Array) -> Array:
     return _is_product(root, root, to_float64(operands[0]))
 
 
-def of_conversion(operands: tuple[Array, ...], result: Array) -> Array:
+def is_exact_conversion(operands: tuple[Array, ...], result: Array) -> Array:
     """Return a mask of elements that a conversion did not change."""
     operand = operands[0]
     of, to = element_type_of(operand), element_type_of(result)
@@ -98,7 +98,7 @@ def of_conversion(operands: tuple[Array, ...], result: Array) -> Array:
     return np.zeros(result.shape, np.bool_) if to.bits < of.bits else np.ones(result.shape, bool)
 
 
-def _complex_product(operands: tuple[Array, ...], result: Array) -> Array:
+def _is_complex_product(operands: tuple[Array, ...], result: Array) -> Array:
     """Return a mask of complex products with no rounding in their products and sums."""
     storage = element_type_of(result).part.storage
     a, b, c, d = (part(array).astype(np.float64) for array in operands for part in _PARTS)
@@ -113,11 +113,11 @@ def _complex_product(operands: tuple[Array, ...], result: Array) -> Array:
 _PARTS = (np.real, np.imag)
 
 
-def always(_: tuple[Array, ...], result: Array) -> Array:
+def is_always_exact(_: tuple[Array, ...], result: Array) -> Array:
     """Return true for all elements: remainders (IEEE 754-2019) and rounded integers are exact."""
     return np.ones(result.shape, np.bool_)
 
 
-def of_real_numbers(operands: tuple[Array, ...], result: Array) -> Array:
+def is_exact_if_real(operands: tuple[Array, ...], result: Array) -> Array:
     """Return true for real operands and false for complex ones, whose results are rounded."""
     return np.full(result.shape, not element_type_of(operands[0]).is_complex)

@@ -12,13 +12,13 @@ import numpy as np
 
 from reference.ir.monoid import ADD, AND, MULTIPLY, Monoid
 from reference.ir.types import Array, ElementType, element_type_of
-from reference.numerics.arithmetic import widened, wrapped
+from reference.numerics.arithmetic import widen_subbyte, wrap_integers
 from reference.numerics.contributions import Leaves
 from reference.numerics.rounding import round_to, to_float64
 from reference.numerics.zeros import is_negative_zero, is_zero, parts_of
 
 
-def folds(monoid: Monoid | None, element_type: ElementType) -> bool:
+def can_fold(monoid: Monoid | None, element_type: ElementType) -> bool:
     """Return whether `fold` supports the type; complex lexicographic extrema are not supported."""
     if monoid is None:
         return False
@@ -43,8 +43,8 @@ def fold(
     """
     of = element_type_of(values)
     ufunc = monoid.logical if of.is_boolean else monoid.ufunc
-    wide, start = _wide(monoid, values), _wide(monoid, init)
-    neutral = _neutral(monoid, wide)
+    wide, start = _widen(monoid, values), _widen(monoid, init)
+    neutral = _neutral_element(monoid, wide)
     total = leaves.fold(ufunc, wide, start if padded else neutral, neutral)
     for number in range(inits):
         more = ufunc(total, start)
@@ -53,8 +53,8 @@ def fold(
     if monoid is ADD and (of.is_float or of.is_complex):
         total = _signed_sum(total, values, init, leaves, inits)
     if of.is_float and monoid.extremum:
-        total = _signed(monoid, total, wide, start, leaves, inits)
-    return _narrow(total, of)
+        total = _signed_extremum(monoid, total, wide, start, leaves, inits)
+    return _round_total(total, of)
 
 
 def all_negative_zeros(values: Array, init: Array, leaves: Leaves) -> Array:
@@ -81,13 +81,13 @@ def _signed_sum(total: Array, values: Array, init: Array, leaves: Leaves, inits:
     return parts.view(total.dtype)[..., 0] if total.dtype.kind == "c" else parts
 
 
-def _wide(monoid: Monoid, values: Array) -> Array:
+def _widen(monoid: Monoid, values: Array) -> Array:
     """Return the values in the type of the fold."""
     of = element_type_of(values)
     exact = not monoid.rounds
     if of.is_integer:
         if exact:
-            return widened(values)
+            return widen_subbyte(values)
         return values.astype(np.int64 if of.is_signed else np.uint64)
     if of.is_float:
         if exact and of.bits >= 32:
@@ -98,15 +98,15 @@ def _wide(monoid: Monoid, values: Array) -> Array:
     return values
 
 
-def _narrow(total: Array, element_type: ElementType) -> Array:
+def _round_total(total: Array, element_type: ElementType) -> Array:
     if element_type.is_integer:
-        return wrapped(total, element_type)
+        return wrap_integers(total, element_type)
     if element_type.is_float:
         return total if total.dtype == element_type.storage else round_to(total, element_type)
     return np.asarray(total.astype(element_type.storage))
 
 
-def _neutral(monoid: Monoid, wide: Array) -> Any:
+def _neutral_element(monoid: Monoid, wide: Array) -> Any:
     """Return the neutral element of the monoid in the type of the fold."""
     if wide.dtype == np.bool_:
         return monoid.logical is np.logical_and
@@ -119,7 +119,7 @@ def _neutral(monoid: Monoid, wide: Array) -> Any:
     return wide.dtype.type(limits.min if monoid.extremum > 0 else limits.max)
 
 
-def _signed(
+def _signed_extremum(
     monoid: Monoid, total: Array, wide: Array, start: Array, leaves: Leaves, inits: int
 ) -> Array:
     """Restore the sign of extrema that are zero: numpy returns either, IEEE 754 orders -0 before

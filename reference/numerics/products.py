@@ -19,10 +19,10 @@ from reference.numerics.conversion import convert_to
 from reference.numerics.rounding import round_to, to_float64
 
 _EXACT = float(1 << 53)
-_SMALL = 1 << 14
+_BLAS_THRESHOLD = 1 << 14
 """Number of multiplications below which numpy's loops cost no more than preparing for BLAS."""
 
-_MANY = 1 << 19
+_PIECES_THRESHOLD = 1 << 19
 """Number of multiplications from which splitting f64 is faster than extended precision."""
 
 _PIECES = 6
@@ -58,11 +58,11 @@ def matmul(lhs: Array, rhs: Array, to: ElementType, *, boolean: bool = False) ->
     if boolean:
         return convert_to(np.matmul(lhs, rhs) != 0, to)
     if lhs.dtype == rhs.dtype and lhs.dtype.kind in "iu":
-        return _integers(lhs, rhs, to)
-    return narrowed(started(sums(lhs, rhs)), to)
+        return _integer_products(lhs, rhs, to)
+    return round_sums(add_initial_zero(unrounded_products(lhs, rhs)), to)
 
 
-def started(total: Array) -> Array:
+def add_initial_zero(total: Array) -> Array:
     """Add one init value, 0, as the specification's schedule permits: no sum is then -0."""
     return np.asarray(total + total.dtype.type(0))
 
@@ -72,7 +72,7 @@ def magnitudes(lhs: Array, rhs: Array) -> Array:
     return np.matmul(np.abs(lhs).astype(np.float64), np.abs(rhs).astype(np.float64))
 
 
-def narrowed(total: Array, to: ElementType) -> Array:
+def round_sums(total: Array, to: ElementType) -> Array:
     """Return wide sums in a type: wrapped if both are integers, else rounded once."""
     if total.dtype.kind in "iu":
         return convert_to(total, to)
@@ -85,21 +85,21 @@ def narrowed(total: Array, to: ElementType) -> Array:
     return convert_to(round_to(total, _F64), to)
 
 
-def sums(lhs: Array, rhs: Array) -> Array:
+def unrounded_products(lhs: Array, rhs: Array) -> Array:
     """Return products of matrices of wide elements before rounding."""
     of = np.result_type(lhs, rhs)
     lhs, rhs = lhs.astype(of, copy=False), rhs.astype(of, copy=False)
     long = of == np.longdouble or of == np.clongdouble
     if of.kind != "c":
-        return _long(lhs, rhs) if long else np.matmul(lhs, rhs)
-    if long and lhs.size * rhs.shape[-1] < _MANY:
-        return _extended(lhs, rhs)
+        return _long_products(lhs, rhs) if long else np.matmul(lhs, rhs)
+    if long and lhs.size * rhs.shape[-1] < _PIECES_THRESHOLD:
+        return _extended_products(lhs, rhs)
     if not long and np.isfinite(lhs).all() and np.isfinite(rhs).all():
         return np.matmul(lhs, rhs)
-    return _by_parts(lhs, rhs, _long if long else np.matmul)
+    return _complex_products(lhs, rhs, _long_products if long else np.matmul)
 
 
-def _by_parts(lhs: Array, rhs: Array, multiply: Callable[[Array, Array], Array]) -> Array:
+def _complex_products(lhs: Array, rhs: Array, multiply: Callable[[Array, Array], Array]) -> Array:
     """Return products of complex matrices from products of real matrices.
 
     BLAS multiplies by extra factors, and turns (inf, 1) times (1, 0) into (NaN, NaN).
@@ -111,20 +111,20 @@ def _by_parts(lhs: Array, rhs: Array, multiply: Callable[[Array, Array], Array])
     return product
 
 
-def _extended(lhs: Array, rhs: Array) -> Array:
+def _extended_products(lhs: Array, rhs: Array) -> Array:
     """Multiply with contiguous columns of rhs, along which numpy's loop runs."""
     columns = np.ascontiguousarray(np.swapaxes(rhs, -1, -2))
     return np.matmul(np.ascontiguousarray(lhs), np.swapaxes(columns, -1, -2))
 
 
-def _long(lhs: Array, rhs: Array) -> Array:
-    if lhs.size * rhs.shape[-1] < _MANY:
-        return _extended(lhs, rhs)
+def _long_products(lhs: Array, rhs: Array) -> Array:
+    if lhs.size * rhs.shape[-1] < _PIECES_THRESHOLD:
+        return _extended_products(lhs, rhs)
     bits = (53 - int(lhs.shape[-1]).bit_length()) // 2
     left = _pieces(lhs.astype(np.float64), bits, -1)
     right = _pieces(rhs.astype(np.float64), bits, -2)
     if left is None or right is None:
-        return _extended(lhs, rhs)
+        return _extended_products(lhs, rhs)
     total = np.zeros((), np.longdouble)
     pairs = [(i, j) for i in range(len(left)) for j in range(len(right))]
     for i, j in sorted(pairs, key=sum, reverse=True):  # the smallest first
@@ -153,21 +153,24 @@ def _pieces(matrix: Array, bits: int, axis: int) -> list[Array] | None:
     return pieces or [matrix]
 
 
-def _integers(lhs: Array, rhs: Array, to: ElementType) -> Array:
+def _integer_products(lhs: Array, rhs: Array, to: ElementType) -> Array:
     """Return products of 64-bit integer matrices, modulo 2^64 or rounded, depending on the
     result."""
     work = lhs.size * rhs.shape[-1]
-    if to.is_integer and (work <= _SMALL or lhs.shape[-1] >= 1 << 20):
+    if to.is_integer and (work <= _BLAS_THRESHOLD or lhs.shape[-1] >= 1 << 20):
         return convert_to(np.matmul(lhs, rhs), to)
     if _largest(lhs) * _largest(rhs) * lhs.shape[-1] < _EXACT:
         product = np.matmul(lhs.astype(np.float64), rhs.astype(np.float64))
         return convert_to(product.astype(np.int64), to)
     if to.is_integer:
-        return from_bits(_limbs(lhs, rhs, -(-to.bits // 16)), to)
-    return narrowed(started(_extended(lhs.astype(np.longdouble), rhs.astype(np.longdouble))), to)
+        return from_bits(_limb_products(lhs, rhs, -(-to.bits // 16)), to)
+    return round_sums(
+        add_initial_zero(_extended_products(lhs.astype(np.longdouble), rhs.astype(np.longdouble))),
+        to,
+    )
 
 
-def _limbs(lhs: Array, rhs: Array, count: int) -> Array:
+def _limb_products(lhs: Array, rhs: Array, count: int) -> Array:
     """Return the low 16 * count bits of the products, from exact products of 16-bit pieces."""
     left, right = _limbs_of(lhs, count), _limbs_of(rhs, count)
     total = np.zeros((), np.uint64)

@@ -15,7 +15,7 @@ from reference.ir.types import Array, ElementType
 from reference.numerics.rounding import overflow
 
 
-class Ranged(np.lib.mixins.NDArrayOperatorsMixin):
+class RangedNumbers(np.lib.mixins.NDArrayOperatorsMixin):
     """Wide numbers that numpy's functions accept, with each result in the range of a type.
 
     Types without an infinity do not overflow: the specification does not say what the result should
@@ -29,11 +29,11 @@ class Ranged(np.lib.mixins.NDArrayOperatorsMixin):
         self.numbers = numbers
         self.of = element_type
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **given: Any) -> Ranged:
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **given: Any) -> RangedNumbers:
         """Apply a function of numpy, or its reduction, to the numbers."""
-        wide = [one.numbers if isinstance(one, Ranged) else one for one in inputs]
+        wide = [one.numbers if isinstance(one, RangedNumbers) else one for one in inputs]
         found = np.asarray(getattr(ufunc, method)(*wide, **given))
         if self.of.float_format.has_infinity:
             beyond = np.abs(found) >= overflow(self.of)
             found = np.where(beyond, np.copysign(np.inf, found), found)
-        return Ranged(found.astype(wide[0].dtype), self.of)
+        return RangedNumbers(found.astype(wide[0].dtype), self.of)

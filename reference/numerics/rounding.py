@@ -80,16 +80,16 @@ def _odd_float64(x: Array) -> Array:
     if x.dtype == _F64:
         return x
     near = np.asarray(x.astype(np.float64))
-    return _to_odd(x, near, near.view(np.int64)).view(np.float64)
+    return _round_to_odd(x, near, near.view(np.int64)).view(np.float64)
 
 
 def _odd_float32(x: Array) -> Array:
     x = _odd_float64(x)
     near = np.asarray(x.astype(np.float32))
-    return _to_odd(x, near, near.view(np.int32)).view(np.float32)
+    return _round_to_odd(x, near, near.view(np.int32)).view(np.float32)
 
 
-def _to_odd(x: Array, near: Array, bits: Array) -> Array:
+def _round_to_odd(x: Array, near: Array, bits: Array) -> Array:
     """Return the bits of x rounded to odd, given x rounded to nearest and that value's bits."""
     back = near.astype(x.dtype)
     truncated = np.asarray(bits - (np.abs(back) > np.abs(x)).astype(bits.dtype))
@@ -168,7 +168,7 @@ def _top_code(form: FloatFormat) -> int:
     return everything - (1 if form.non_finite is NonFinite.NAN_ALL_ONES else 0)
 
 
-def integers_to(x: Array, to: ElementType) -> Array:
+def round_integers(x: Array, to: ElementType) -> Array:
     """Round integers to a floating-point type once, as `round_to` does, from any integer array.
 
     Raises:

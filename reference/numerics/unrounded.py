@@ -24,35 +24,35 @@ _DIGITS = np.finfo(np.longdouble).nmant + 1
 
 
 @dataclass(frozen=True, slots=True)
-class Unrounded:
+class UnroundedNumbers:
     """Real numbers as sums of two long doubles; `low` is the rounding error of `high`."""
 
     high: Array
     low: Array
 
-    def __neg__(self) -> Unrounded:
+    def __neg__(self) -> UnroundedNumbers:
         """Return the numbers with the opposite sign."""
-        return Unrounded(-self.high, -self.low)
+        return UnroundedNumbers(-self.high, -self.low)
 
-    def taken(self, places: Array) -> Unrounded:
+    def take(self, places: Array) -> UnroundedNumbers:
         """Return the numbers at these flat indices, in the indices' shape."""
-        return Unrounded(self.high.reshape(-1)[places], self.low.reshape(-1)[places])
+        return UnroundedNumbers(self.high.reshape(-1)[places], self.low.reshape(-1)[places])
 
 
-def number(array: Array) -> Unrounded:
+def unrounded_number(array: Array) -> UnroundedNumbers:
     """Return numbers of a floating-point type, exactly."""
     wide = to_float64(array).astype(np.longdouble)
-    return Unrounded(wide, np.zeros_like(wide))
+    return UnroundedNumbers(wide, np.zeros_like(wide))
 
 
 @quiet
-def product(x: Array, y: Array) -> Unrounded:
+def unrounded_product(x: Array, y: Array) -> UnroundedNumbers:
     """Return products of numbers of floating-point types, exact unless they underflow."""
     a, b = to_float64(x), to_float64(y)
     (p, q), (r, s) = _halves(a), _halves(b)
     high = a.astype(np.longdouble) * b.astype(np.longdouble)
     low = ((p * r - high) + p * s + q * r) + q * s
-    return Unrounded(high, np.where(np.isfinite(high), low, 0.0))
+    return UnroundedNumbers(high, np.where(np.isfinite(high), low, 0.0))
 
 
 def _halves(x: Array) -> tuple[Array, Array]:
@@ -62,14 +62,14 @@ def _halves(x: Array) -> tuple[Array, Array]:
 
 
 @quiet
-def rounded_sum(one: Unrounded, other: Unrounded, to: ElementType) -> Array:
+def rounded_sum(one: UnroundedNumbers, other: UnroundedNumbers, to: ElementType) -> Array:
     """Return the sum of both, rounded once to a floating-point type."""
     high, lost = _two_sum(one.high, other.high)
     low, less = _two_sum(one.low, other.low)
     rest, least = _two_sum(lost, low)
-    rest = _to_odd(rest, least + less)
+    rest = _round_to_odd(rest, least + less)
     high, rest = _two_sum(high, rest)
-    return round_to(np.where(np.isfinite(high), _to_odd(high, rest), high), to)
+    return round_to(np.where(np.isfinite(high), _round_to_odd(high, rest), high), to)
 
 
 def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
@@ -79,7 +79,7 @@ def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     return total, np.where(np.isfinite(total), lost, 0.0)
 
 
-def _to_odd(near: Array, lost: Array) -> Array:
+def _round_to_odd(near: Array, lost: Array) -> Array:
     """Return the sum of a number and its rounding error, rounded to odd."""
     fraction = np.frexp(near)[0]
     is_odd = np.fmod(np.ldexp(np.abs(fraction), _DIGITS), 2) == 1

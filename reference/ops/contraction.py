@@ -19,24 +19,24 @@ import numpy as np
 from reference.ir.constraints import require
 from reference.ir.notation import (
     Quantized,
-    admitted,
+    admit,
+    are_dimensions,
     is_quantized,
     is_unique,
-    listed,
+    join_with_commas,
     quantized_element,
     same_shape,
     sizes_agree,
-    within,
 )
 from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, Structure
 from reference.ir.program import QuantizedType, TensorType
 from reference.ir.types import ALL, ELEMENT_TYPES, Array, Kind, element_type_of
 from reference.numerics.arithmetic import quiet
-from reference.numerics.conversion import reduced
-from reference.numerics.products import matmul, narrowed, started, wide
+from reference.numerics.conversion import reduce_value_precision
+from reference.numerics.products import add_initial_zero, matmul, round_sums, wide
 from reference.numerics.rounding import round_to, to_float64
 
-PER_TENSOR = admitted(*Kind, quantized=Quantized.PER_TENSOR)
+PER_TENSOR = admit(*Kind, quantized=Quantized.PER_TENSOR)
 """The types that lhs may have (I1): a hybrid op has a quantized rhs only."""
 
 PRECISIONS = ("DEFAULT", "HIGH", "HIGHEST")
@@ -112,11 +112,11 @@ def check_expressed(lhs: QuantizedType | None, rhs: QuantizedType, types: Roles,
     """
     if lhs is None:
         hybrid = {types.lhs.element_type, rhs.expressed_type, types.result.element_type}
-        require(id, len(hybrid) == 1, listed(*types))
+        require(id, len(hybrid) == 1, join_with_commas(*types))
         return
     result = quantized_element(types.result)
     expressed = {of.expressed_type for of in (lhs, rhs, result) if of is not None}
-    require(id, len(expressed) == 1, listed(*types))
+    require(id, len(expressed) == 1, join_with_commas(*types))
 
 
 def _agree(lhs: TensorType, left: Sequence[int], rhs: TensorType, right: Sequence[int]) -> bool:
@@ -150,13 +150,13 @@ def dot_general_type(
     shape = _shape(lhs, rhs, dimensions)
     if shape is not None:
         inferred = TensorType(shape, result.element_type)
-        require("C12", same_shape(inferred, result), listed(inferred, result))  # C12
+        require("C12", same_shape(inferred, result), join_with_commas(inferred, result))  # C12
     check_precision_config(precision_config, "C11", "I7")  # C11, I7
     types = Roles(lhs, rhs, result)
     if any(is_quantized(of) for of in types):
         _check_quantized(types, rhs_contracting_dimensions)
     else:
-        require("C13", lhs.element_type == rhs.element_type, listed(lhs, rhs))  # C13
+        require("C13", lhs.element_type == rhs.element_type, join_with_commas(lhs, rhs))  # C13
     _check_algorithm(precision_config, algorithm)
     return result
 
@@ -171,10 +171,10 @@ def _shape(
         require("C2", len(of.lhs_contracting) == len(of.rhs_contracting), of),  # C2
         require("C3", is_unique((*of.lhs_batching, *of.lhs_contracting)), of),  # C3
         require("C4", is_unique((*of.rhs_batching, *of.rhs_contracting)), of),  # C4
-        require("C5", within(of.lhs_batching, lhs.rank), f"{of} of {lhs}"),  # C5
-        require("C6", within(of.lhs_contracting, lhs.rank), f"{of} of {lhs}"),  # C6
-        require("C7", within(of.rhs_batching, rhs.rank), f"{of} of {rhs}"),  # C7
-        require("C8", within(of.rhs_contracting, rhs.rank), f"{of} of {rhs}"),  # C8
+        require("C5", are_dimensions(of.lhs_batching, lhs.rank), f"{of} of {lhs}"),  # C5
+        require("C6", are_dimensions(of.lhs_contracting, lhs.rank), f"{of} of {lhs}"),  # C6
+        require("C7", are_dimensions(of.rhs_batching, rhs.rank), f"{of} of {rhs}"),  # C7
+        require("C8", are_dimensions(of.rhs_contracting, rhs.rank), f"{of} of {rhs}"),  # C8
     ]
     if not all(found):
         return None
@@ -196,7 +196,7 @@ def _check_quantized(types: Roles, rhs_contracting: tuple[int, ...]) -> None:
     """Check C14 to C20 of `dot_general`."""
     lhs, rhs, result = (quantized_element(of) for of in types)
     same = (lhs is None) == (result is None)
-    if not require("C14", same and rhs is not None, listed(*types)) or rhs is None:  # C14
+    if not require("C14", same and rhs is not None, join_with_commas(*types)) or rhs is None:  # C14
         return
     require("C15", not any(rhs.zero_points), rhs.zero_points)  # C15
     axis = rhs.quantization_dimension
@@ -204,10 +204,10 @@ def _check_quantized(types: Roles, rhs_contracting: tuple[int, ...]) -> None:
     if lhs is None or result is None:
         check_expressed(None, rhs, types, "C20")  # C20
         return
-    require("C17", lhs.storage_type == rhs.storage_type, listed(*types))  # C17
+    require("C17", lhs.storage_type == rhs.storage_type, join_with_commas(*types))  # C17
     check_expressed(lhs, rhs, types, "C18")  # C18
     per_tensor = result.quantization_dimension is None
-    require("C19", axis is not None or per_tensor, listed(*types))  # C19
+    require("C19", axis is not None or per_tensor, join_with_commas(*types))  # C19
 
 
 def _check_algorithm(
@@ -239,14 +239,14 @@ def dot_type(
             disagree), "attributes" (precision_config), "result" (shape).
     """
     check_precision_config(precision_config, "attributes", "attributes")
-    if not require("operands", {lhs.rank, rhs.rank} <= {1, 2}, listed(lhs, rhs)):
+    if not require("operands", {lhs.rank, rhs.rank} <= {1, 2}, join_with_commas(lhs, rhs)):
         return result
     agree = _agree(lhs, (lhs.rank - 1,), rhs, (0,))
     plain = not is_quantized(lhs) and not is_quantized(rhs)
     alike = not plain or lhs.element_type == rhs.element_type
-    require("operands", agree and alike, listed(lhs, rhs))
+    require("operands", agree and alike, join_with_commas(lhs, rhs))
     inferred = TensorType((*lhs.shape[:-1], *rhs.shape[1:]), result.element_type)
-    require("result", same_shape(inferred, result), listed(inferred, result))
+    require("result", same_shape(inferred, result), join_with_commas(inferred, result))
     return result
 
 
@@ -287,7 +287,7 @@ def _einsum_type(operands: tuple[TensorType, ...], config: str, result: TensorTy
 # -- evaluation -------------------------------------------------------------------------------
 
 
-def arranged(
+def arrange_matrices(
     lhs: Array, rhs: Array, dimensions: Dimensions
 ) -> tuple[Array, Array, tuple[int, ...]]:
     """Return the operands as (batches of) matrices of wide elements, and the result's shape."""
@@ -315,7 +315,9 @@ def rounds_operands(algorithm: Mapping[str, object]) -> bool:
     return stated and all(algorithm.get(name) == 1 for name in _COUNTS)
 
 
-def as_stated(lhs: Array, rhs: Array, algorithm: Mapping[str, object]) -> tuple[Array, Array]:
+def round_to_stated_types(
+    lhs: Array, rhs: Array, algorithm: Mapping[str, object]
+) -> tuple[Array, Array]:
     """Return the operands, rounded to the precision types of an algorithm that rounds them.
 
     Rounding is to nearest, ties to even, as in `convert`. The type of a rounded operand holds all
@@ -324,19 +326,23 @@ def as_stated(lhs: Array, rhs: Array, algorithm: Mapping[str, object]) -> tuple[
     if not rounds_operands(algorithm):
         return lhs, rhs
     names = (str(algorithm.get(f"{side}_precision_type")) for side in ("lhs", "rhs"))
-    left, right = (_rounded(one, name) for one, name in zip((lhs, rhs), names, strict=True))
+    left, right = (
+        _round_to_precision(one, name) for one, name in zip((lhs, rhs), names, strict=True)
+    )
     return left, right
 
 
 @quiet
-def _rounded(array: Array, name: str) -> Array:
+def _round_to_precision(array: Array, name: str) -> Array:
     """Return an array rounded to a precision type, as f32, which holds all numbers of those
     types."""
     if not element_type_of(array).is_float or name == "f64":
         return array
     value = to_float64(array)
     if name == "tf32":  # the exponents of f32, 10 bits of mantissa
-        return np.asarray(reduced(value, ELEMENT_TYPES["f32"].float_format, 8, 10), np.float32)
+        return np.asarray(
+            reduce_value_precision(value, ELEMENT_TYPES["f32"].float_format, 8, 10), np.float32
+        )
     return np.asarray(to_float64(round_to(value, ELEMENT_TYPES[name])), np.float32)
 
 
@@ -357,12 +363,12 @@ def dot_general(
     far a backend's result may be from this result.
     """
     boolean = lhs.dtype == np.bool_
-    lhs, rhs = as_stated(lhs, rhs, given)
+    lhs, rhs = round_to_stated_types(lhs, rhs, given)
     dimensions = Dimensions(
         lhs_batching_dimensions, rhs_batching_dimensions,
         lhs_contracting_dimensions, rhs_contracting_dimensions,
     )  # fmt: skip
-    a, b, shape = arranged(lhs, rhs, dimensions)
+    a, b, shape = arrange_matrices(lhs, rhs, dimensions)
     return matmul(a, b, result.element, boolean=boolean).reshape(shape)
 
 
@@ -374,7 +380,7 @@ def dot_dimensions(lhs_rank: int) -> Dimensions:
 def dot(lhs: Array, rhs: Array, *, result: TensorType, **_: object) -> Array:
     """Return the product of vectors or matrices: contracts the last of lhs with the first of
     rhs."""
-    a, b, shape = arranged(lhs, rhs, dot_dimensions(lhs.ndim))
+    a, b, shape = arrange_matrices(lhs, rhs, dot_dimensions(lhs.ndim))
     return matmul(a, b, result.element, boolean=lhs.dtype == np.bool_).reshape(shape)
 
 
@@ -392,10 +398,10 @@ def _einsum(operands: tuple[Array, ...], config: str, result: TensorType) -> Arr
     total = einsum_sums(operands, config)
     if operands[0].dtype == np.bool_:
         total = (total != 0).astype(np.float64)
-    return narrowed(started(total) if adds_up(config) else total, result.element)
+    return round_sums(add_initial_zero(total) if has_sums(config) else total, result.element)
 
 
-def adds_up(config: str) -> bool:
+def has_sums(config: str) -> bool:
     """Return whether an einsum has an index that the result lacks, and so contains sums.
 
     Without an arrow, repeated indices are summed, as in numpy.
@@ -413,12 +419,12 @@ def einsum_sums(operands: Sequence[Array], config: str, *, magnitudes: bool = Fa
     factors = [wide(array) for array in operands]
     if magnitudes:
         factors = [np.abs(one).astype(np.float64) for one in factors]
-    if adds_up(config):
+    if has_sums(config):
         return np.asarray(np.einsum(config, *factors))
-    return np.asarray(reduce(np.multiply, _spread(config, factors)))
+    return np.asarray(reduce(np.multiply, _align_factors(config, factors)))
 
 
-def _spread(config: str, factors: Sequence[Array]) -> list[Array]:
+def _align_factors(config: str, factors: Sequence[Array]) -> list[Array]:
     """Return the elements of each factor at their positions in the result; nothing is summed."""
     spread: list[Array] = []
     for number, factor in enumerate(factors):

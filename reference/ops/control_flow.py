@@ -60,7 +60,7 @@ def same_types(first: tuple[ValueType, ...], second: tuple[ValueType, ...]) -> b
     return len(first) == len(second) and all(map(same_type, first, second))
 
 
-def listed(*given: ValueType) -> str:
+def join_types(*given: ValueType) -> str:
     """Return types as messages show them."""
     return ", ".join(str(of) for of in given) or "nothing"
 
@@ -83,10 +83,10 @@ def case_type(
         return results or ()
     given = [output_types(branch) for branch in branches]
     require(
-        "C3", all(same_types(given[0], of) for of in given), [listed(*of) for of in given]
+        "C3", all(same_types(given[0], of) for of in given), [join_types(*of) for of in given]
     )  # C3
     if results is not None:
-        require("C4", same_types(results, given[0]), listed(*results))  # C4
+        require("C4", same_types(results, given[0]), join_types(*results))  # C4
     return results or given[0]
 
 
@@ -113,9 +113,9 @@ def if_type(
     require("I1", pred == PREDICATE, pred)  # I1
     require("C1", not (true_branch.arguments or false_branch.arguments), "arguments")  # C1
     one, other = output_types(true_branch), output_types(false_branch)
-    require("C2", same_types(one, other), f"{listed(*one)} and {listed(*other)}")  # C2
+    require("C2", same_types(one, other), f"{join_types(*one)} and {join_types(*other)}")  # C2
     if results is not None:
-        require("C3", same_types(results, one), listed(*results))  # C3
+        require("C3", same_types(results, one), join_types(*results))  # C3
     return results or one
 
 
@@ -138,11 +138,11 @@ def while_type(
     """
     condition = same_types(argument_types(cond), operand)
     condition = condition and same_types(output_types(cond), (PREDICATE,))
-    require("C1", condition, listed(*argument_types(cond), *output_types(cond)))  # C1
+    require("C1", condition, join_types(*argument_types(cond), *output_types(cond)))  # C1
     state = same_types(argument_types(body), operand) and same_types(output_types(body), operand)
-    require("C2", state, listed(*argument_types(body), *output_types(body)))  # C2
+    require("C2", state, join_types(*argument_types(body), *output_types(body)))  # C2
     if results is not None:
-        require("C3", same_types(results, operand), listed(*results))  # C3
+        require("C3", same_types(results, operand), join_types(*results))  # C3
     return results or operand
 
 
@@ -163,7 +163,7 @@ def optimization_barrier_type(
         ConstraintViolation: C1 (types differ).
     """
     if results is not None:
-        require("C1", same_types(operand, results), listed(*operand, *results))  # C1
+        require("C1", same_types(operand, results), join_types(*operand, *results))  # C1
     return results or operand
 
 
@@ -217,7 +217,7 @@ def after_all_type(inputs: tuple[ValueType, ...], *, result: ValueType | None = 
     Raises:
         ConstraintViolation: I1 (an input is no token).
     """
-    require("I1", all(isinstance(of, TokenType) for of in inputs), listed(*inputs))  # I1
+    require("I1", all(isinstance(of, TokenType) for of in inputs), join_types(*inputs))  # I1
     return result or TokenType()
 
 
@@ -262,9 +262,9 @@ def composite_type(
     if not require("C2", len(found) > 0, decomposition):  # C2
         return results or ()
     takes = tuple(argument.type for argument in found[0].arguments)
-    require("C3", same_types(inputs, takes), listed(*inputs))  # C3
+    require("C3", same_types(inputs, takes), join_types(*inputs))  # C3
     if results is not None:
-        require("C4", same_types(results, found[0].result_types), listed(*results))  # C4
+        require("C4", same_types(results, found[0].result_types), join_types(*results))  # C4
     return results or found[0].result_types
 
 

@@ -17,7 +17,13 @@ from typing import Any
 import numpy as np
 
 from reference.ir.constraints import require
-from reference.ir.notation import is_quantized, is_unique, quantized_element, sizes_agree, within
+from reference.ir.notation import (
+    are_dimensions,
+    is_quantized,
+    is_unique,
+    quantized_element,
+    sizes_agree,
+)
 from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, Structure
 from reference.ir.program import Dense, TensorType
 from reference.ir.types import ALL, Array
@@ -75,12 +81,12 @@ def geometry(given: Attributes, spatial: int, padding: Array | None = None) -> G
     `padding` overrides the attribute of that name (`dynamic_conv` has it as an operand).
     """
     if padding is None:
-        return _static(tuple(given.items()), spatial)
+        return _static_geometry(tuple(given.items()), spatial)
     return _geometry(given, spatial, padding)
 
 
 @lru_cache(maxsize=256)
-def _static(given: tuple[tuple[str, Any], ...], spatial: int) -> Geometry:
+def _static_geometry(given: tuple[tuple[str, Any], ...], spatial: int) -> Geometry:
     attributes = dict(given)
     padding = attributes.get("padding")
     none = np.zeros((max(spatial, 0), 2), np.int64)
@@ -121,13 +127,13 @@ def convolution_type(
         ConstraintViolation: I1 (per-axis quantized lhs), I19 (no such precision), C1 to C34.
     """
     padding = given.get("padding")
-    known = not isinstance(padding, Dense) or _whole(padding.type, lhs, rhs)
+    known = not isinstance(padding, Dense) or _is_padding_matrix(padding.type, lhs, rhs)
     if not known:
         given = {name: value for name, value in given.items() if name != "padding"}
-    return _checked(lhs, rhs, geometry(given, lhs.rank - 2), given, result, known=known)
+    return _check_type(lhs, rhs, geometry(given, lhs.rank - 2), given, result, known=known)
 
 
-def _whole(padding: TensorType, lhs: TensorType, rhs: TensorType) -> bool:
+def _is_padding_matrix(padding: TensorType, lhs: TensorType, rhs: TensorType) -> bool:
     """Check C4 for equal ranks (C1): a row of two numbers for each spatial dimension."""
     if lhs.rank != rhs.rank:
         return False
@@ -147,11 +153,11 @@ def dynamic_conv_type(
     """
     integers = not is_quantized(padding) and padding.element.is_integer
     if require("I3", integers and padding.rank == 2, padding):  # I3
-        _whole(padding, lhs, rhs)
-    return _checked(lhs, rhs, geometry(given, lhs.rank - 2), given, result, known=False)
+        _is_padding_matrix(padding, lhs, rhs)
+    return _check_type(lhs, rhs, geometry(given, lhs.rank - 2), given, result, known=False)
 
 
-def _checked(
+def _check_type(
     lhs: TensorType,
     rhs: TensorType,
     of: Geometry,
@@ -197,7 +203,7 @@ def _check_dimension_numbers(of: Geometry, rank: int) -> tuple[bool, bool, bool]
 
     def right(size_id: str, id_: str, spatial: tuple[int, ...], all_: tuple[int, ...]) -> bool:
         whole = require(size_id, len(spatial) == rank - 2, spatial)
-        good = is_unique(all_) and within(all_, rank)
+        good = is_unique(all_) and are_dimensions(all_, rank)
         return require(id_, good, all_) and whole
 
     return (
@@ -207,7 +213,7 @@ def _check_dimension_numbers(of: Geometry, rank: int) -> tuple[bool, bool, bool]
     )
 
 
-def _divides(count: int, size: int | None) -> bool:
+def _is_divisible(count: int, size: int | None) -> bool:
     return size is None or size % count == 0
 
 
@@ -224,8 +230,8 @@ def _check_groups(
     if numbered[0]:
         batch, feature = lhs.shape[of.input_batch], lhs.shape[of.input_feature]
         found += [
-            require("C10", _divides(of.batch_groups, batch), lhs),  # C10
-            require("C11", _divides(of.feature_groups, feature), lhs),  # C11
+            require("C10", _is_divisible(of.batch_groups, batch), lhs),  # C10
+            require("C11", _is_divisible(of.feature_groups, feature), lhs),  # C11
         ]
         if numbered[1] and found[-1]:
             taken = rhs.shape[of.kernel_input_feature]
@@ -233,8 +239,8 @@ def _check_groups(
             require("C14", same, f"{lhs}, {rhs}")  # C14
     if numbered[1]:
         made = rhs.shape[of.kernel_output_feature]
-        require("C15", _divides(of.batch_groups, made), rhs)  # C15
-        require("C16", _divides(of.feature_groups, made), rhs)  # C16
+        require("C15", _is_divisible(of.batch_groups, made), rhs)  # C15
+        require("C16", _is_divisible(of.feature_groups, made), rhs)  # C16
     return all(found)
 
 
@@ -262,18 +268,18 @@ def _result_shape(
     return tuple(shape)
 
 
-def _dilated(size: int, by: int) -> int:
+def _dilated_size(size: int, by: int) -> int:
     return 0 if size == 0 else (size - 1) * by + 1
 
 
-def _padded(of: Geometry, number: int, image: int) -> int:
+def _padded_size(of: Geometry, number: int, image: int) -> int:
     low, high = of.padding[number]
-    return low + _dilated(image, of.lhs_dilation[number]) + high
+    return low + _dilated_size(image, of.lhs_dilation[number]) + high
 
 
 def num_windows(of: Geometry, number: int, image: int, window: int) -> int:
     """Return the number of windows along spatial dimension `number`, by C25."""
-    padded, window = _padded(of, number, image), _dilated(window, of.rhs_dilation[number])
+    padded, window = _padded_size(of, number, image), _dilated_size(window, of.rhs_dilation[number])
     if padded == 0 or window > padded:
         return 0
     return (padded - window) // of.strides[number] + 1
@@ -306,7 +312,7 @@ def _check_element_types(types: Roles, of: Geometry) -> None:
 
 def convolution(lhs: Array, rhs: Array, *, result: TensorType, **given: Any) -> Array:
     """Return the dot products of every window of the padded lhs with the kernel, in groups."""
-    return _evaluated(lhs, rhs, geometry(given, lhs.ndim - 2), result)
+    return _evaluate(lhs, rhs, geometry(given, lhs.ndim - 2), result)
 
 
 def dynamic_conv(
@@ -314,19 +320,19 @@ def dynamic_conv(
 ) -> Array:
     """Evaluate as `convolution`; only now the padding, and with it the sizes of the result, is
     known."""
-    return _evaluated(lhs, rhs, geometry(given, lhs.ndim - 2, padding), result)
+    return _evaluate(lhs, rhs, geometry(given, lhs.ndim - 2, padding), result)
 
 
-def _evaluated(lhs: Array, rhs: Array, of: Geometry, result: TensorType) -> Array:
+def _evaluate(lhs: Array, rhs: Array, of: Geometry, result: TensorType) -> Array:
     boolean, to = lhs.dtype == np.bool_, result.element
 
     def multiply(a: Array, b: Array) -> Array:
         return matmul(a, b, to, boolean=boolean)
 
-    return convolved(lhs, rhs, of, multiply)
+    return convolve(lhs, rhs, of, multiply)
 
 
-def convolved(
+def convolve(
     lhs: Array, rhs: Array, of: Geometry, multiply: Multiply, padding: float = 0.0
 ) -> Array:
     """Return a convolution by any product of matrices.
@@ -358,7 +364,7 @@ def _windows(image: Array, window: tuple[int, ...], of: Geometry, padding: float
 
     Shape: (group, batch, number of the window..., position in the window..., feature).
     """
-    padded = np.ascontiguousarray(_spread(image, of, padding))
+    padded = np.ascontiguousarray(_pad_image(image, of, padding))
     sizes = image.shape[1:-1]
     counts = tuple(num_windows(of, n, sizes[n], window[n]) for n in range(len(window)))
     batch, *spatial, feature = padded.strides
@@ -371,11 +377,11 @@ def _windows(image: Array, window: tuple[int, ...], of: Geometry, padding: float
     return np.ndarray(shape, padded.dtype, padded, strides=steps)
 
 
-def _spread(image: Array, of: Geometry, padding: float) -> Array:
+def _pad_image(image: Array, of: Geometry, padding: float) -> Array:
     """Return lhs (batch, spatial..., feature) with base dilation and padding, which may be
     negative."""
     sizes = image.shape[1:-1]
-    padded = tuple(max(0, _padded(of, n, size)) for n, size in enumerate(sizes))
+    padded = tuple(max(0, _padded_size(of, n, size)) for n, size in enumerate(sizes))
     if not any(map(any, of.padding)) and set(of.lhs_dilation) <= {1}:
         return image
     whole = np.full((image.shape[0], *padded, image.shape[-1]), padding, image.dtype)
@@ -415,7 +421,7 @@ _OPTIONAL = (
 _CONSTRAINTS = tuple(f"C{number}" for number in range(1, 35))
 
 
-def _without(names: tuple[str, ...], name: str) -> tuple[str, ...]:
+def _remove(names: tuple[str, ...], name: str) -> tuple[str, ...]:
     return tuple(one for one in names if one != name)
 
 
@@ -433,9 +439,9 @@ OPS: tuple[Op, ...] = (
     ),
     _op(
         name="dynamic_conv", type_function=dynamic_conv_type, evaluate=dynamic_conv,
-        operands=("lhs", "rhs", "padding"), attributes=_without(_ATTRIBUTES, "padding"),
+        operands=("lhs", "rhs", "padding"), attributes=_remove(_ATTRIBUTES, "padding"),
         sized_by=("padding",),
-        optional=_without(_OPTIONAL, "padding"), constraints=_CONSTRAINTS,
+        optional=_remove(_OPTIONAL, "padding"), constraints=_CONSTRAINTS,
         inputs=("I1", "I3", "I19"),
     ),
 )  # fmt: skip

@@ -13,14 +13,14 @@ from dataclasses import replace
 
 from reference.ir.constraints import require
 from reference.ir.notation import (
+    are_dimensions,
     is_unique,
-    listed,
+    join_with_commas,
     merged_shape,
     quantized_element,
     same_shape,
     sizes_agree,
-    stated,
-    within,
+    stated_types,
 )
 from reference.ir.program import QuantizedType, TensorType, ValueType
 from reference.ir.types import ELEMENT_TYPES
@@ -34,27 +34,27 @@ Sizes = tuple[int | None, ...]
 
 def same_element_type(*given: ValueType | None) -> bool:
     """Return whether all stated types have one `element_type`, including quantization."""
-    return len({of.element_type for of in stated(*given) if isinstance(of, TensorType)}) <= 1
+    return len({of.element_type for of in stated_types(*given) if isinstance(of, TensorType)}) <= 1
 
 
 def same_type(*given: ValueType | None) -> bool:
     """Return whether all stated types are equal, including quantization."""
-    return same_shape(*stated(*given)) and same_element_type(*given)
+    return same_shape(*stated_types(*given)) and same_element_type(*given)
 
 
-def per_axis(given: TensorType | None) -> QuantizedType | None:
+def per_axis_element(given: TensorType | None) -> QuantizedType | None:
     """Return the element type of a tensor quantized per axis, None for any other tensor."""
     of = None if given is None else quantized_element(given)
     return None if of is None or of.quantization_dimension is None else of
 
 
-def same_but_axis(operand: TensorType, result: TensorType, *, steps: bool) -> bool:
+def is_same_but_axis(operand: TensorType, result: TensorType, *, steps: bool) -> bool:
     """Check constraint C1 of reshape, transpose and the broadcasts on two types.
 
     Types may only differ in the quantization dimension, if quantized per axis; with `steps`, also
     in scales and zero points.
     """
-    one, other = per_axis(operand), per_axis(result)
+    one, other = per_axis_element(operand), per_axis_element(result)
     if one is None or other is None:
         return operand.element_type == result.element_type
     if steps:
@@ -62,7 +62,7 @@ def same_but_axis(operand: TensorType, result: TensorType, *, steps: bool) -> bo
     return replace(one, quantization_dimension=other.quantization_dimension) == other
 
 
-def shape_is(given: TensorType | None, shape: Sizes) -> bool:
+def has_shape(given: TensorType | None, shape: Sizes) -> bool:
     """Return whether a type has that shape, or is not stated; unknown sizes agree with every
     size."""
     return given is None or same_shape(given, replace(given, shape=shape))
@@ -70,7 +70,7 @@ def shape_is(given: TensorType | None, shape: Sizes) -> bool:
 
 def _index_operands(id: str, given: Sequence[TensorType]) -> None:  # noqa: A002 - spec's word
     scalars = all(of in INTEGER and of.rank == 0 for of in given)
-    require(id, scalars, listed(*given))
+    require(id, scalars, join_with_commas(*given))
 
 
 # --- Broadcasts ----------------------------------------------------------------------------------
@@ -81,15 +81,21 @@ def check_broadcast(
 ) -> None:
     """Check constraints C1 to C6, common to broadcast_in_dim and dynamic_broadcast_in_dim."""
     dimensions = broadcast_dimensions
-    kept = require("C1", same_but_axis(operand, result, steps=True), listed(operand, result))  # C1
-    mapped = require("C2", len(dimensions) == operand.rank, listed(dimensions, operand))  # C2
-    inside = require("C3", within(dimensions, result.rank), listed(dimensions, result))  # C3
+    kept = require(
+        "C1", is_same_but_axis(operand, result, steps=True), join_with_commas(operand, result)
+    )  # C1
+    mapped = require(
+        "C2", len(dimensions) == operand.rank, join_with_commas(dimensions, operand)
+    )  # C2
+    inside = require(
+        "C3", are_dimensions(dimensions, result.rank), join_with_commas(dimensions, result)
+    )  # C3
     require("C4", is_unique(dimensions), dimensions)  # C4
     if mapped and inside:
         pairs = zip(operand.shape, dimensions, strict=True)
         fits = all(size == 1 or sizes_agree(size, result.shape[d]) for size, d in pairs)
-        require("C5", fits, listed(operand, result, dimensions))  # C5
-        if kept and per_axis(result) is not None:
+        require("C5", fits, join_with_commas(operand, result, dimensions))  # C5
+        if kept and per_axis_element(result) is not None:
             _check_quantized_broadcast(operand, dimensions, result)
 
 
@@ -97,7 +103,7 @@ def _check_quantized_broadcast(
     operand: TensorType, dimensions: tuple[int, ...], result: TensorType
 ) -> None:
     """Check constraint C6 of both broadcasts, on tensors quantized per axis."""
-    before, after = per_axis(operand), per_axis(result)
+    before, after = per_axis_element(operand), per_axis_element(result)
     assert before is not None
     assert after is not None
     axis, to = before.quantization_dimension or 0, after.quantization_dimension or 0
@@ -108,7 +114,7 @@ def _check_quantized_broadcast(
     if right and operand.shape[axis] == 1 and size is not None:
         right = after.scales[:size] == before.scales[:1] * size
         right = right and after.zero_points[:size] == before.zero_points[:1] * size
-    require("C6", right, listed(operand, result))  # C6
+    require("C6", right, join_with_commas(operand, result))  # C6
 
 
 def broadcast_in_dim_type(
@@ -134,7 +140,7 @@ def broadcast_type(
     """
     require("attributes", min(broadcast_sizes, default=0) >= 0, broadcast_sizes)
     inferred = TensorType((*broadcast_sizes, *operand.shape), operand.element_type)
-    require("result", same_type(inferred, result), listed(inferred, result))
+    require("result", same_type(inferred, result), join_with_commas(inferred, result))
     return result or inferred
 
 
@@ -153,25 +159,25 @@ def concatenate_type(
     if not require("C3", len(inputs) > 0):  # C3
         return result or TensorType((0,), ELEMENT_TYPES["f32"])
     first = inputs[0]
-    require("I1", all(of in ANY_PER_TENSOR for of in inputs), listed(*inputs))  # I1
-    require("C1", same_element_type(*inputs), listed(*inputs))  # C1
-    inside = require("C4", 0 <= dimension < first.rank, listed(dimension, first))  # C4
-    rest = [_without(of, dimension) for of in inputs]
+    require("I1", all(of in ANY_PER_TENSOR for of in inputs), join_with_commas(*inputs))  # I1
+    require("C1", same_element_type(*inputs), join_with_commas(*inputs))  # C1
+    inside = require("C4", 0 <= dimension < first.rank, join_with_commas(dimension, first))  # C4
+    rest = [_remove_dimension(of, dimension) for of in inputs]
     alike = len({of.rank for of in inputs}) == 1 and same_shape(*rest)
-    alike = require("C2", alike, listed(*inputs))  # C2
+    alike = require("C2", alike, join_with_commas(*inputs))  # C2
     if result is not None:
-        require("C5", same_element_type(first, result), listed(first, result))  # C5
+        require("C5", same_element_type(first, result), join_with_commas(first, result))  # C5
     if not (inside and alike):
         return result or first
     along = [of.shape[dimension] for of in inputs]
     known = [size for size in along if size is not None]
     shape = list(merged_shape(inputs))
     shape[dimension] = sum(known) if len(known) == len(along) else None
-    require("C6", shape_is(result, tuple(shape)), listed(*inputs, result))  # C6
+    require("C6", has_shape(result, tuple(shape)), join_with_commas(*inputs, result))  # C6
     return result or TensorType(tuple(shape), first.element_type)
 
 
-def _without(given: TensorType, dimension: int) -> TensorType:
+def _remove_dimension(given: TensorType, dimension: int) -> TensorType:
     """Return the type without a dimension, or unchanged if it has no such dimension."""
     if not 0 <= dimension < given.rank:
         return given
@@ -196,14 +202,14 @@ def dynamic_slice_type(
     """
     require("I1", operand in ANY_PER_TENSOR, operand)  # I1
     _index_operands("I2", start_indices)  # I2
-    require("C1", same_element_type(operand, result), listed(operand, result))  # C1
+    require("C1", same_element_type(operand, result), join_with_commas(operand, result))  # C1
     counts = (len(start_indices), len(slice_sizes), operand.rank)
-    require("C2", len(set(counts)) == 1, listed(*counts))  # C2
-    require("C3", len(set(start_indices)) <= 1, listed(*start_indices))  # C3
+    require("C2", len(set(counts)) == 1, join_with_commas(*counts))  # C2
+    require("C3", len(set(start_indices)) <= 1, join_with_commas(*start_indices))  # C3
     pairs = zip(slice_sizes, operand.shape, strict=False)  # surplus sizes violate C2
     fits = all(size >= 0 and (of is None or size <= of) for size, of in pairs)
-    require("C4", fits, listed(slice_sizes, operand))  # C4
-    require("C5", shape_is(result, slice_sizes), listed(slice_sizes, result))  # C5
+    require("C4", fits, join_with_commas(slice_sizes, operand))  # C4
+    require("C5", has_shape(result, slice_sizes), join_with_commas(slice_sizes, result))  # C5
     return result or TensorType(slice_sizes, operand.element_type)
 
 
@@ -223,15 +229,17 @@ def dynamic_update_slice_type(
     require("I1", operand in ANY_PER_TENSOR, operand)  # I1
     require("I2", update in ANY_PER_TENSOR, update)  # I2
     _index_operands("I3", start_indices)  # I3
-    require("C1", same_type(operand, result), listed(operand, result))  # C1
-    require("C2", same_element_type(update, operand), listed(operand, update))  # C2
-    ranked = require("C3", update.rank == operand.rank, listed(operand, update))  # C3
-    require("C4", len(start_indices) == operand.rank, listed(operand, *start_indices))  # C4
-    require("C5", len(set(start_indices)) <= 1, listed(*start_indices))  # C5
+    require("C1", same_type(operand, result), join_with_commas(operand, result))  # C1
+    require("C2", same_element_type(update, operand), join_with_commas(operand, update))  # C2
+    ranked = require("C3", update.rank == operand.rank, join_with_commas(operand, update))  # C3
+    require(
+        "C4", len(start_indices) == operand.rank, join_with_commas(operand, *start_indices)
+    )  # C4
+    require("C5", len(set(start_indices)) <= 1, join_with_commas(*start_indices))  # C5
     if ranked:
         pairs = zip(update.shape, operand.shape, strict=True)
         fits = all(size is None or of is None or 0 <= size <= of for size, of in pairs)
-        require("C6", fits, listed(operand, update))  # C6
+        require("C6", fits, join_with_commas(operand, update))  # C6
     return result or operand
 
 
@@ -258,15 +266,15 @@ def pad_type(
     scalar = padding_value in ANY_PER_TENSOR and padding_value.rank == 0
     require("I2", scalar, padding_value)  # I2
     types = (operand, padding_value, result)
-    require("C1", same_element_type(*types), listed(*types))  # C1
+    require("C1", same_element_type(*types), join_with_commas(*types))  # C1
     counted = all(len(padding) == operand.rank for padding in paddings)
-    counted = require("C2", counted, listed(*paddings, operand))  # C2
+    counted = require("C2", counted, join_with_commas(*paddings, operand))  # C2
     require("C3", min(interior_padding, default=0) >= 0, interior_padding)  # C3
     if not counted:
         return result or operand
     shape = padded_shape(operand.shape, *paddings)
-    fits = all(size is None or size >= 0 for size in shape) and shape_is(result, shape)
-    require("C4", fits, listed(*types, *paddings))  # C4
+    fits = all(size is None or size >= 0 for size in shape) and has_shape(result, shape)
+    require("C4", fits, join_with_commas(*types, *paddings))  # C4
     return result or TensorType(shape, operand.element_type)
 
 
@@ -285,17 +293,21 @@ def padded_shape(
 
 def check_reshape(operand: TensorType, result: TensorType) -> None:
     """Check constraints C1 to C3, common to reshape and dynamic_reshape."""
-    kept = require("C1", same_but_axis(operand, result, steps=False), listed(operand, result))  # C1
+    kept = require(
+        "C1", is_same_but_axis(operand, result, steps=False), join_with_commas(operand, result)
+    )  # C1
     both = operand.is_static and result.is_static
     equal = not both or math.prod(operand.static_shape) == math.prod(result.static_shape)
-    require("C2", equal, listed(operand, result))  # C2
-    before, after = per_axis(operand), per_axis(result)
+    require("C2", equal, join_with_commas(operand, result))  # C2
+    before, after = per_axis_element(operand), per_axis_element(result)
     if kept and before is not None and after is not None:
-        around = zip(_around(operand, before), _around(result, after), strict=True)
-        require("C3", all(sizes_agree(*pair) for pair in around), listed(operand, result))  # C3
+        around = zip(_split_counts(operand, before), _split_counts(result, after), strict=True)
+        require(
+            "C3", all(sizes_agree(*pair) for pair in around), join_with_commas(operand, result)
+        )  # C3
 
 
-def _around(given: TensorType, quantized_type: QuantizedType) -> tuple[int | None, ...]:
+def _split_counts(given: TensorType, quantized_type: QuantizedType) -> tuple[int | None, ...]:
     """Return the numbers of elements before, along and after the quantized dimension, None if
     unknown."""
     axis = quantized_type.quantization_dimension or 0
@@ -328,10 +340,12 @@ def reverse_type(
             dimension).
     """
     require("I1", operand in ANY_PER_TENSOR, operand)  # I1
-    require("C1", same_type(operand, result), listed(operand, result))  # C1
+    require("C1", same_type(operand, result), join_with_commas(operand, result))  # C1
     require("C2", is_unique(dimensions), dimensions)  # C2
     rank = (result or operand).rank
-    require("C3", within(dimensions, rank), listed(dimensions, result or operand))  # C3
+    require(
+        "C3", are_dimensions(dimensions, rank), join_with_commas(dimensions, result or operand)
+    )  # C3
     return result or operand
 
 
@@ -351,19 +365,19 @@ def slice_type(
     """
     given = (start_indices, limit_indices, strides)
     require("I1", operand in ANY_PER_TENSOR, operand)  # I1
-    require("C1", same_element_type(operand, result), listed(operand, result))  # C1
+    require("C1", same_element_type(operand, result), join_with_commas(operand, result))  # C1
     counted = all(len(indices) == operand.rank for indices in given)
-    counted = require("C2", counted, listed(*given, operand))  # C2
+    counted = require("C2", counted, join_with_commas(*given, operand))  # C2
     rows = zip(
         start_indices, limit_indices, operand.shape, strict=False
     )  # surplus indices violate C2
     ordered = all(0 <= a <= b and (size is None or b <= size) for a, b, size in rows)
-    ordered = require("C3", ordered, listed(*given, operand))  # C3
+    ordered = require("C3", ordered, join_with_commas(*given, operand))  # C3
     positive = require("C4", min(strides, default=1) > 0, strides)  # C4
     if not (counted and ordered and positive):
         return result or operand
     shape = tuple(-((a - b) // s) for a, b, s in zip(*given, strict=True))
-    require("C5", shape_is(result, shape), listed(operand, result, *given))  # C5
+    require("C5", has_shape(result, shape), join_with_commas(operand, result, *given))  # C5
     return result or TensorType(shape, operand.element_type)
 
 
@@ -377,25 +391,27 @@ def transpose_type(
             (quantized axis).
     """
     whole = sorted(permutation) == list(range(operand.rank))
-    whole = require("C2", whole, listed(permutation, operand))  # C2
+    whole = require("C2", whole, join_with_commas(permutation, operand))  # C2
     if result is None:
-        return _transposed(operand, permutation) if whole else operand
-    kept = same_but_axis(operand, result, steps=False)
-    kept = require("C1", kept, listed(operand, result))  # C1
+        return _transpose_type(operand, permutation) if whole else operand
+    kept = is_same_but_axis(operand, result, steps=False)
+    kept = require("C1", kept, join_with_commas(operand, result))  # C1
     if whole:
         shape = tuple(operand.shape[d] for d in permutation)
-        require("C3", shape_is(result, shape), listed(operand, result, permutation))  # C3
-        before, after = per_axis(operand), per_axis(result)
+        require(
+            "C3", has_shape(result, shape), join_with_commas(operand, result, permutation)
+        )  # C3
+        before, after = per_axis_element(operand), per_axis_element(result)
         if kept and before is not None and after is not None:
             axis = after.quantization_dimension or 0
             moved = axis < len(permutation) and permutation[axis] == before.quantization_dimension
-            require("C4", moved, listed(operand, result, permutation))  # C4
+            require("C4", moved, join_with_commas(operand, result, permutation))  # C4
     return result
 
 
-def _transposed(operand: TensorType, permutation: tuple[int, ...]) -> TensorType:
+def _transpose_type(operand: TensorType, permutation: tuple[int, ...]) -> TensorType:
     shape = tuple(operand.shape[d] for d in permutation)
-    of = per_axis(operand)
+    of = per_axis_element(operand)
     if of is None:
         return TensorType(shape, operand.element_type)
     axis = permutation.index(of.quantization_dimension or 0)

@@ -19,12 +19,12 @@ import numpy as np
 
 from reference.ir.constraints import checking, require
 from reference.ir.notation import (
-    admitted,
+    admit,
+    are_dimensions,
     is_unique,
-    listed,
+    join_with_commas,
     quantized_element,
     sizes_agree,
-    within,
 )
 from reference.ir.op import (
     FIRST_OPERAND,
@@ -50,7 +50,7 @@ from reference.ops.elementwise.types import ANY_PER_TENSOR, INTEGER
 SIZE = TensorType((), ELEMENT_TYPES["si32"])
 """The type of dimension sizes as results."""
 
-_COUNTABLE = admitted(Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT, Kind.COMPLEX)
+_COUNTABLE = admit(Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT, Kind.COMPLEX)
 
 
 def _numbers(id: str, given: TensorType) -> bool:  # noqa: A002 - the spec's word
@@ -81,11 +81,13 @@ def dynamic_broadcast_in_dim_type(
     _numbers("I2", output_dimensions)  # I2
     check_broadcast(operand, broadcast_dimensions, result)  # C1 C2 C3 C4 C5 C6
     counted = sizes_agree(_count(output_dimensions), result.rank)
-    require("C7", counted, listed(output_dimensions, result))  # C7
+    require("C7", counted, join_with_commas(output_dimensions, result))  # C7
     expanding, kept = known_expanding_dimensions, known_nonexpanding_dimensions
-    require("C8", is_unique((*expanding, *kept)), listed(expanding, kept))  # C8
-    require("C9", within(expanding, operand.rank), listed(expanding, operand))  # C9
-    require("C10", within(kept, operand.rank), listed(kept, operand))  # C10
+    require("C8", is_unique((*expanding, *kept)), join_with_commas(expanding, kept))  # C8
+    require(
+        "C9", are_dimensions(expanding, operand.rank), join_with_commas(expanding, operand)
+    )  # C9
+    require("C10", are_dimensions(kept, operand.rank), join_with_commas(kept, operand))  # C10
     return result
 
 
@@ -114,8 +116,8 @@ def dynamic_iota_type(
     _numbers("I1", output_shape)  # I1
     rank = _count(output_shape)
     inside = iota_dimension >= 0 and (rank is None or iota_dimension < rank)
-    require("C1", inside, listed(iota_dimension, output_shape))  # C1
-    require("C2", sizes_agree(rank, result.rank), listed(output_shape, result))  # C2
+    require("C1", inside, join_with_commas(iota_dimension, output_shape))  # C1
+    require("C2", sizes_agree(rank, result.rank), join_with_commas(output_shape, result))  # C2
     counts = result in _COUNTABLE or (
         result in ANY_PER_TENSOR and quantized_element(result) is not None
     )
@@ -131,7 +133,7 @@ def dynamic_iota(output_shape: Array, *, iota_dimension: int, result: TensorType
     """
     sizes = tuple(output_shape.tolist())
     if any(known not in (None, size) for known, size in zip(result.shape, sizes, strict=True)):
-        raise ValueError(f"output_shape {listed(sizes)} for a result of {result}")
+        raise ValueError(f"output_shape {join_with_commas(sizes)} for a result of {result}")
     return iota(iota_dimension=iota_dimension, result=replace(result, shape=sizes))
 
 
@@ -157,10 +159,10 @@ def dynamic_pad_type(
     for number, padding in enumerate(paddings, 3):
         _numbers(f"I{number}", padding)  # I3 I4 I5
     types = (operand, padding_value, result)
-    require("C1", same_element_type(*types), listed(*types))  # C1
+    require("C1", same_element_type(*types), join_with_commas(*types))  # C1
     counted = all(sizes_agree(_count(padding), operand.rank) for padding in paddings)
-    require("C2", counted, listed(operand, *paddings))  # C2
-    require("C4", operand.rank == result.rank, listed(operand, result))  # C4
+    require("C2", counted, join_with_commas(operand, *paddings))  # C2
+    require("C4", operand.rank == result.rank, join_with_commas(operand, result))  # C4
     return result
 
 
@@ -220,7 +222,7 @@ def dynamic_reshape_type(
     _numbers("I2", output_shape)  # I2
     check_reshape(operand, result)  # C1 C2 C3
     counted = sizes_agree(_count(output_shape), result.rank)
-    require("C4", counted, listed(output_shape, result))  # C4
+    require("C4", counted, join_with_commas(output_shape, result))  # C4
     return result
 
 
@@ -249,7 +251,7 @@ def get_dimension_size_type(
     Raises:
         ConstraintViolation: C1 (no such dimension), "result" (no scalar of si32).
     """
-    require("C1", 0 <= dimension < operand.rank, listed(dimension, operand))  # C1
+    require("C1", 0 <= dimension < operand.rank, join_with_commas(dimension, operand))  # C1
     require("result", result in (None, SIZE), result)
     return SIZE
 
@@ -276,9 +278,9 @@ def real_dynamic_slice_type(
     given = (start_indices, limit_indices, strides)
     alike = all(of in INTEGER and of.rank == 1 and same_type(of, strides) for of in given)
     counted = all(sizes_agree(_count(of), operand.rank) for of in given)
-    require("operands", alike and counted, listed(operand, *given))
+    require("operands", alike and counted, join_with_commas(operand, *given))
     right = operand.rank == result.rank and same_element_type(operand, result)
-    require("result", right, listed(operand, result))
+    require("result", right, join_with_commas(operand, result))
     return result
 
 
@@ -314,11 +316,13 @@ def set_dimension_size_type(
             "result" (another element type, or another size in another dimension).
     """
     require("operands", size == SIZE, size)
-    inside = require("attributes", 0 <= dimension < operand.rank, listed(dimension, operand))
+    inside = require(
+        "attributes", 0 <= dimension < operand.rank, join_with_commas(dimension, operand)
+    )
     if inside:
         shape = tuple(None if d == dimension else of for d, of in enumerate(operand.shape))
         right = same_type(replace(operand, shape=shape), result)
-        require("result", right, listed(operand, result))
+        require("result", right, join_with_commas(operand, result))
     return result
 
 

@@ -19,12 +19,12 @@ from reference.ir.types import COMPLEX, Array, ElementType, element_type_of
 from reference.numerics.arithmetic import quiet
 from reference.numerics.products import wide
 from reference.ops.elementwise.types import COMPLEX_OF, PARTS
-from reference.ops.linear_algebra import rounded
+from reference.ops.linear_algebra import round_numbers
 
 FFT_TYPES = ("FFT", "IFFT", "RFFT", "IRFFT")
 """The values of `fft_type`."""
 
-MOST_DIMENSIONS = 3
+MAX_DIMENSIONS = 3
 
 
 def fft_type(
@@ -42,7 +42,7 @@ def fft_type(
     """
     admitted = require("I1", operand in PARTS, operand)  # I1
     known = require("I2", fft_type in FFT_TYPES, fft_type)  # I2
-    few = require("C3", 1 <= len(fft_length) <= MOST_DIMENSIONS, fft_length)  # C3
+    few = require("C3", 1 <= len(fft_length) <= MAX_DIMENSIONS, fft_length)  # C3
     fits = require("C1", len(fft_length) <= operand.rank, f"{operand}, {fft_length}")  # C1
     if not (admitted and known and few and fits):
         return result or operand
@@ -68,7 +68,7 @@ def _result_element(operand: TensorType, fft_type: str) -> ElementType | None:
     return operand.element.part if fft_type == "IRFFT" else operand.element
 
 
-def bins(size: int | None) -> int | None:
+def count_bins(size: int | None) -> int | None:
     """Return the number of elements of a real transform of this size."""
     return size // 2 + 1 if size else size
 
@@ -77,7 +77,7 @@ def _result_shape(
     operand: TensorType, fft_type: str, fft_length: Sequence[int]
 ) -> tuple[int | None, ...]:
     if fft_type == "RFFT":
-        return (*operand.shape[:-1], bins(operand.shape[-1]))
+        return (*operand.shape[:-1], count_bins(operand.shape[-1]))
     return (*operand.shape[:-1], fft_length[-1]) if fft_type == "IRFFT" else operand.shape
 
 
@@ -87,9 +87,9 @@ def _shapes_fit(operand: TensorType, result: TensorType, fft_type: str) -> bool:
         return False
     before, after = operand.shape, result.shape
     if fft_type == "RFFT":
-        before = (*before[:-1], bins(before[-1]))
+        before = (*before[:-1], count_bins(before[-1]))
     if fft_type == "IRFFT":
-        after = (*after[:-1], bins(after[-1]))
+        after = (*after[:-1], count_bins(after[-1]))
     return _agree(before, after)
 
 
@@ -132,7 +132,7 @@ def fft(operand: Array, *, fft_type: str, fft_length: Sequence[int]) -> Array:
         found = {"FFT": np.fft.fftn, "IFFT": np.fft.ifftn, "RFFT": np.fft.rfftn}[fft_type](
             x, axes=axes
         )
-    return rounded(found, to)
+    return round_numbers(found, to)
 
 
 def inner_inverse(x: Array, count: int) -> Array:

@@ -29,7 +29,7 @@ from reference.ir.program import Dense, FutureType, Region, TensorType, TokenTyp
 from reference.ir.regions import Body, argument_types, output_types
 from reference.ir.tokens import Future, Token
 from reference.ir.types import ALL, Array
-from reference.ops.control_flow import listed, same_types
+from reference.ops.control_flow import join_types, same_types
 from reference.ops.distribution.groups import cross_partition, cross_replica
 
 DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE = 1, 2, 3
@@ -78,7 +78,7 @@ class Queues:
     echo: deque[tuple[Array, ...]] = field(default_factory=deque[tuple[Array, ...]])
     taken: int = 0
 
-    def own(self, process: ProcessId) -> Queues:
+    def process_queues(self, process: ProcessId) -> Queues:
         """Return the queues of one process among several: its own feeds, and the shared channels.
 
         Feeds given by process belong to that process, others are shared.
@@ -97,17 +97,17 @@ class Queues:
             EvaluationError: if there are no more.
         """
         try:
-            assert not isinstance(self.infeeds, Mapping)  # see `own`
+            assert not isinstance(self.infeeds, Mapping)  # see `process_queues`
             given = self.echo.popleft() if self.infeeds is None else next(self.infeeds)
         except (IndexError, StopIteration):
             raise EvaluationError(f"the infeed is empty; {self.taken} taken before") from None
         self.taken += 1
         return tuple(given)
 
-    def put_out(self, given: tuple[Array, ...]) -> None:
+    def write_outfeed(self, given: tuple[Array, ...]) -> None:
         """Write arrays to the outfeed."""
         if self.outfeed is not None:
-            assert not isinstance(self.outfeed, Mapping)  # see `own`
+            assert not isinstance(self.outfeed, Mapping)  # see `process_queues`
             self.outfeed.append(given)
         if self.infeeds is None:
             self.echo.append(given)
@@ -142,8 +142,8 @@ def infeed_type(
 
 def _payload_and_token(results: tuple[ValueType, ...]) -> None:
     tensors = all(isinstance(of, TensorType) for of in results[:-1])
-    require("C2", tensors, listed(*results))  # C2 of infeed
-    require("C3", isinstance(results[-1], TokenType), listed(*results))  # C3 of infeed
+    require("C2", tensors, join_types(*results))  # C2 of infeed
+    require("C3", isinstance(results[-1], TokenType), join_types(*results))  # C3 of infeed
 
 
 def infeed(
@@ -160,10 +160,10 @@ def infeed(
         EvaluationError: if the infeed is empty, or holds values of other types.
     """
     del infeed_config, process
-    return _received(queues.infeed(), results, "the infeed", token)
+    return _receive(queues.infeed(), results, "the infeed", token)
 
 
-def _received(
+def _receive(
     given: tuple[Any, ...], results: tuple[ValueType, ...], where: str, token: Token
 ) -> tuple[Any, ...]:
     payload = results[:-1]
@@ -189,7 +189,7 @@ def outfeed_type(
         ConstraintViolation: I1 (an input is no tensor), I2 (no token).
     """
     del outfeed_config  # its meaning is implementation-defined
-    require("I1", all(isinstance(of, TensorType) for of in inputs), listed(*inputs))  # I1
+    require("I1", all(isinstance(of, TensorType) for of in inputs), join_types(*inputs))  # I1
     require("I2", isinstance(token, TokenType), token)  # I2
     return result or TokenType()
 
@@ -204,7 +204,7 @@ def outfeed(
 ) -> Token:
     """Evaluate `outfeed`: pass the inputs to the host."""
     del outfeed_config, process
-    queues.put_out(inputs)
+    queues.write_outfeed(inputs)
     return token
 
 
@@ -226,7 +226,7 @@ def send_type(
             (channel_type does not fit `is_host_transfer`).
     """
     del channel_id
-    require("I1", all(isinstance(of, TensorType) for of in inputs), listed(*inputs))  # I1
+    require("I1", all(isinstance(of, TensorType) for of in inputs), join_types(*inputs))  # I1
     require("I2", isinstance(token, TokenType), token)  # I2
     known = require("I4", channel_type in (DEVICE_TO_DEVICE, DEVICE_TO_HOST), channel_type)  # I4
     if source_target_pairs is not None:
@@ -320,7 +320,7 @@ def recv_type(
     require("C5", not known or channel_type in wanted, channel_type)  # C5
     tensors = all(isinstance(of, TensorType) for of in results[:-1])
     last = isinstance(results[-1], TokenType) if results else False
-    require("result", tensors and last, listed(*results))
+    require("result", tensors and last, join_types(*results))
     return results
 
 
@@ -354,7 +354,7 @@ def recv(
     process.wait(lambda: bool(queue))
     if not queue:
         raise EvaluationError(f"{where} is empty")
-    return _received(queue.popleft(), results, where, token)
+    return _receive(queue.popleft(), results, where, token)
 
 
 def async_start_type(
@@ -372,7 +372,7 @@ def async_start_type(
         and (not is_quantized(of) or _dimension(of) is None)
         for of in operands
     )  # fmt: skip
-    require("I1", tensors, listed(*operands))  # I1
+    require("I1", tensors, join_types(*operands))  # I1
     inferred = FutureType(output_types(body))
     single = [o.name for o in body.operations[1:]] == ["return"]
     if require("C1", single, [o.name for o in body.operations]):  # C1
@@ -380,7 +380,7 @@ def async_start_type(
         require("C2", operation.name in COLLECTIVES | SLICES, operation.name)  # C2
         given = tuple(value.type for value in operation.operands)
         agree = same_types(operands, argument_types(body)) and same_types(operands, given)
-        require("C3", agree, listed(*operands, *given))  # C3
+        require("C3", agree, join_types(*operands, *given))  # C3
     if result is not None:
         require("C4", same_types((result,), (inferred,)), result)  # C4
     return result or inferred
@@ -408,7 +408,7 @@ def async_done_type(
         return results or ()
     assert isinstance(operand, FutureType)
     if results is not None:
-        require("C1", same_types(results, operand.types), listed(*results))  # C1
+        require("C1", same_types(results, operand.types), join_types(*results))  # C1
     return results or operand.types
 
 

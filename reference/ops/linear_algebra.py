@@ -83,7 +83,7 @@ def adjoint(matrices: Array) -> Array:
     return np.conj(np.swapaxes(matrices, -1, -2))
 
 
-def rounded(numbers: Array, to: ElementType) -> Array:
+def round_numbers(numbers: Array, to: ElementType) -> Array:
     """Return wide real or complex numbers, rounded once to a type."""
     return np.asarray(numbers.astype(to.storage)) if to.is_complex else round_to(numbers, to)
 
@@ -101,7 +101,7 @@ def cholesky(a: Array, *, lower: bool = False) -> Array:
     """
     matrices = wide(a)
     found = factor(matrices if lower else adjoint(matrices))
-    return rounded(found if lower else np.triu(adjoint(found)), element_type_of(a))
+    return round_numbers(found if lower else np.triu(adjoint(found)), element_type_of(a))
 
 
 def factor(matrices: Array) -> Array:
@@ -142,7 +142,7 @@ def triangular_solve(
         known = slice(0, i) if below else slice(i + 1, None)
         rest = right[..., i, :] - (matrices[..., i, None, known] @ found[..., known, :])[..., 0, :]
         found[..., i, :] = rest if unit_diagonal else rest / matrices[..., i, i, None]
-    return rounded(found if left_side else np.swapaxes(found, -1, -2), element_type_of(b))
+    return round_numbers(found if left_side else np.swapaxes(found, -1, -2), element_type_of(b))
 
 
 def coefficients(

@@ -25,15 +25,15 @@ Types = tuple[TensorType, ...]
 Arrays = tuple[Array, ...]
 
 
-def _same(operand: TensorType, *, result: TensorType | None = None) -> TensorType:
+def _same_type(operand: TensorType, *, result: TensorType | None = None) -> TensorType:
     require("operands", operand.element in (*FLOATS, *COMPLEX), operand)
     require("result", result in (None, operand), result)
     return operand
 
 
-def _same_real(operand: TensorType, *, result: TensorType | None = None) -> TensorType:
+def _same_real_type(operand: TensorType, *, result: TensorType | None = None) -> TensorType:
     require("operands", operand.element in FLOATS, operand)
-    return _same(operand, result=result)
+    return _same_type(operand, result=result)
 
 
 def cosh(operand: Array) -> Array:
@@ -66,10 +66,10 @@ def top_k(operand: Array, *, k: int, largest: bool = True) -> Arrays:
     unspecified (reference/unspecified/mhlo.py).
     """
     ranks = _ranks(operand)
-    return first_by(-1 - ranks if largest else ranks, operand, k)
+    return take_smallest(-1 - ranks if largest else ranks, operand, k)
 
 
-def first_by(keys: Array, operand: Array, k: int) -> Arrays:
+def take_smallest(keys: Array, operand: Array, k: int) -> Arrays:
     """Return the k elements with the smallest keys along the last dimension, and their indices.
 
     Equal keys are ordered by index.
@@ -85,12 +85,12 @@ def _ranks(operand: Array) -> Array:
     return ranks.reshape(operand.shape)
 
 
-def _without(of: TensorType, dimension: int) -> TensorType:
+def _remove_dimension(of: TensorType, dimension: int) -> TensorType:
     sizes = of.static_shape
     return TensorType((*sizes[:dimension], *sizes[dimension + 1 :]), of.element_type)
 
 
-def _with(of: TensorType, dimension: int, size: int) -> TensorType:
+def _insert_dimension(of: TensorType, dimension: int, size: int) -> TensorType:
     sizes = of.static_shape
     return TensorType((*sizes[:dimension], size, *sizes[dimension:]), of.element_type)
 
@@ -102,12 +102,14 @@ def scan_type(
     """Return the result types of `mhlo.scan`: outputs with the body's rank plus 1, then carries."""
     require("operands", sum(operandSegmentSizes) == len(operands), operandSegmentSizes)
     count, made = operandSegmentSizes[0], resultSegmentSizes[0]
-    require("operands", _are_scanned(operands[:count], dimension), dimension)
-    require("body", _takes(body, operands[:count], operands[count:], dimension), body.arguments)
-    require("body", _hands_on(body, operands[count:], made), output_types(body))
+    require("operands", _can_be_scanned(operands[:count], dimension), dimension)
+    require(
+        "body", _accepts_slices(body, operands[:count], operands[count:], dimension), body.arguments
+    )
+    require("body", _returns_carries(body, operands[count:], made), output_types(body))
     gives = tuple(of for of in output_types(body) if isinstance(of, TensorType))
     size = operands[0].static_shape[dimension]
-    types = (*(_with(of, dimension, size) for of in gives[:made]), *gives[made:])
+    types = (*(_insert_dimension(of, dimension, size) for of in gives[:made]), *gives[made:])
     require("result", results in (None, types), results)
     return types
 
@@ -129,7 +131,10 @@ def scan(
         carries = given[made:]
     if not size:
         types = tuple(of for of in output_types(body.region) if isinstance(of, TensorType))
-        empty = (np.zeros(_with(of, dimension, 0).static_shape, of.storage) for of in types[:made])
+        empty = (
+            np.zeros(_insert_dimension(of, dimension, 0).static_shape, of.storage)
+            for of in types[:made]
+        )
         return (*empty, *carries)
     ordered = (kept[::-1] if is_reverse else kept for kept in outputs)
     return (*(np.stack(kept, axis=dimension) for kept in ordered), *carries)
@@ -141,24 +146,24 @@ def check_scan(inputs: Types, carries: Types, body: Region, dimension: int, made
     P1: a dimension that all inputs have, of one size. P2: the body takes slices of the inputs, then
     the carries. P3: it returns outputs, then the carries.
     """
-    if require("P1", _are_scanned(inputs, dimension), dimension):
-        require("P2", _takes(body, inputs, carries, dimension), argument_types(body))
-    require("P3", _hands_on(body, carries, made), output_types(body))
+    if require("P1", _can_be_scanned(inputs, dimension), dimension):
+        require("P2", _accepts_slices(body, inputs, carries, dimension), argument_types(body))
+    require("P3", _returns_carries(body, carries, made), output_types(body))
 
 
-def _are_scanned(inputs: Types, dimension: int) -> bool:
+def _can_be_scanned(inputs: Types, dimension: int) -> bool:
     """Return whether all inputs are static and have that dimension, of one size."""
     inside = bool(inputs) and all(of.is_static and 0 <= dimension < of.rank for of in inputs)
     return inside and len({of.static_shape[dimension] for of in inputs}) == 1
 
 
-def _takes(body: Region, inputs: Types, carries: Types, dimension: int) -> bool:
+def _accepts_slices(body: Region, inputs: Types, carries: Types, dimension: int) -> bool:
     """Return whether a body takes slices of the inputs, then the carries."""
-    slices = tuple(_without(of, dimension) for of in inputs)
+    slices = tuple(_remove_dimension(of, dimension) for of in inputs)
     return argument_types(body) == (*slices, *carries)
 
 
-def _hands_on(body: Region, carries: Types, made: int) -> bool:
+def _returns_carries(body: Region, carries: Types, made: int) -> bool:
     """Return whether a body returns `made` outputs, then the carries."""
     return output_types(body)[made:] == carries
 
@@ -170,12 +175,12 @@ _op = partial(
 
 OPS: tuple[Op, ...] = (
     _op(
-        name="mhlo.cosh", type_function=_same, evaluate=cosh, operands=("operand",),
+        name="mhlo.cosh", type_function=_same_type, evaluate=cosh, operands=("operand",),
         attributes=(), element_types=(*FLOATS, *COMPLEX), rounding=Rounding.APPROXIMATES,
         lifts=True,
     ),
     _op(
-        name="mhlo.erf", type_function=_same_real, evaluate=FUNCTIONS["mhlo.erf"],
+        name="mhlo.erf", type_function=_same_real_type, evaluate=FUNCTIONS["mhlo.erf"],
         operands=("operand",), attributes=(), element_types=FLOATS,
         rounding=Rounding.APPROXIMATES, lifts=True,
     ),

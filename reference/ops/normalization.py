@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from reference.ir.constraints import require
-from reference.ir.notation import baseline_element_type, listed, same_shape
+from reference.ir.notation import baseline_element_type, join_with_commas, same_shape
 from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, Structure
 from reference.ir.program import TensorType
 from reference.ir.types import FLOATS, Array, element_type_of
 from reference.numerics.arithmetic import quiet
 from reference.numerics.products import wide
-from reference.numerics.ranged import Ranged
+from reference.numerics.ranged import RangedNumbers
 from reference.numerics.rounding import round_to
 from reference.ops.elementwise.types import FLOAT
 
@@ -34,7 +34,7 @@ def _inputs(tensors: dict[str, TensorType], *vectors: str) -> None:
 
 def _same_element(*given: TensorType) -> None:
     elements = {baseline_element_type(of) for of in given}
-    require("C2", len(elements) == 1, listed(*given))  # C2
+    require("C2", len(elements) == 1, join_with_commas(*given))  # C2
 
 
 def _has_feature(operand: TensorType, feature_index: int) -> bool:
@@ -68,15 +68,15 @@ def batch_norm_grad_type(
     _inputs({**tensors, "grad_output": grad_output}, "scale", "mean", "variance")
     inferred = (operand, scale, scale)
     found = results or inferred
-    if not require("result", len(found) == len(inferred), listed(*found)):
+    if not require("result", len(found) == len(inferred), join_with_commas(*found)):
         return inferred
     _same_element(*tensors.values(), grad_output, *found)  # C2
     large, small = (operand, grad_output, found[0]), (scale, mean, variance, *found[1:])
-    require("C3", same_shape(*large), listed(*large))  # C3
-    require("C4", same_shape(*small), listed(*small))  # C4
+    require("C3", same_shape(*large), join_with_commas(*large))  # C3
+    require("C4", same_shape(*small), join_with_commas(*small))  # C4
     if _has_feature(operand, feature_index):  # C1
         size = operand.shape[feature_index]
-        require("C5", _is_size(scale, size), listed(operand, scale))  # C5
+        require("C5", _is_size(scale, size), join_with_commas(operand, scale))  # C5
     return found
 
 
@@ -104,8 +104,10 @@ def batch_norm_inference_type(
     if _has_feature(operand, feature_index):  # C1
         size = operand.shape[feature_index]
         for number, of in enumerate(vectors.values(), 3):
-            require(f"C{number}", _is_size(of, size), listed(operand, of))  # C3, C4, C5, C6
-    require("C7", same_shape(operand, found), listed(operand, found))  # C7, besides C2
+            require(
+                f"C{number}", _is_size(of, size), join_with_commas(operand, of)
+            )  # C3, C4, C5, C6
+    require("C7", same_shape(operand, found), join_with_commas(operand, found))  # C7, besides C2
     return found
 
 
@@ -128,14 +130,18 @@ def batch_norm_training_type(
     _inputs({"operand": operand, "scale": scale, "offset": offset}, "scale", "offset")
     inferred = (operand, scale, scale)
     found = results or inferred
-    if not require("result", len(found) == len(inferred), listed(*found)):
+    if not require("result", len(found) == len(inferred), join_with_commas(*found)):
         return inferred
     _same_element(operand, scale, offset, *found)  # C2
     if _has_feature(operand, feature_index):  # C1
         size = operand.shape[feature_index]
         for number, of in enumerate((scale, offset, *found[1:]), 3):
-            require(f"C{number}", _is_size(of, size), listed(operand, of))  # C3, C4, C5, C6
-    require("C7", same_shape(operand, found[0]), listed(operand, found[0]))  # C7, besides C2
+            require(
+                f"C{number}", _is_size(of, size), join_with_commas(operand, of)
+            )  # C3, C4, C5, C6
+    require(
+        "C7", same_shape(operand, found[0]), join_with_commas(operand, found[0])
+    )  # C7, besides C2
     return found
 
 
@@ -188,7 +194,7 @@ def reduced_axes(operand: Array, feature_index: int) -> tuple[int, ...]:
     return tuple(axis for axis in range(operand.ndim) if axis != feature_index)
 
 
-def per_feature(vector: Array, operand: Array, feature_index: int) -> Array:
+def shape_per_feature(vector: Array, operand: Array, feature_index: int) -> Array:
     """Return one number per feature, shaped to broadcast to the operand."""
     shape = [1] * operand.ndim
     shape[feature_index] = -1
@@ -205,11 +211,11 @@ def constants(operand: Array, feature_index: int, epsilon: float) -> tuple[Array
     )
 
 
-def _ranged(array: Array) -> Ranged:
-    return Ranged(wide(array), element_type_of(array))
+def _ranged_numbers(array: Array) -> RangedNumbers:
+    return RangedNumbers(wide(array), element_type_of(array))
 
 
-def _vector(found: Ranged, size: int) -> Array:
+def _vector(found: RangedNumbers, size: int) -> Array:
     return round_to(found.numbers.reshape(size), found.of)
 
 
@@ -237,10 +243,12 @@ def batch_norm_grad(
     """
     size = operand.shape[feature_index]
     vectors = (scale, mean, variance)
-    factor, center, spread = (_ranged(per_feature(v, operand, feature_index)) for v in vectors)
+    factor, center, spread = (
+        _ranged_numbers(shape_per_feature(v, operand, feature_index)) for v in vectors
+    )
     added, count = constants(operand, feature_index, epsilon)
-    axes, x = reduced_axes(operand, feature_index), _ranged(operand)
-    found = gradient(x, factor, center, spread, _ranged(grad_output), added, count, axes)
+    axes, x = reduced_axes(operand, feature_index), _ranged_numbers(operand)
+    found = gradient(x, factor, center, spread, _ranged_numbers(grad_output), added, count, axes)
     return round_to(found[0].numbers, x.of), _vector(found[1], size), _vector(found[2], size)
 
 
@@ -260,9 +268,11 @@ def batch_norm_inference(
     All but the operand are given for each index of the feature dimension.
     """
     given = (scale, offset, mean, variance)
-    factor, shift, center, spread = (_ranged(per_feature(v, operand, feature_index)) for v in given)
+    factor, shift, center, spread = (
+        _ranged_numbers(shape_per_feature(v, operand, feature_index)) for v in given
+    )
     added, _count = constants(operand, feature_index, epsilon)
-    found = inference(_ranged(operand), factor, shift, center, spread, added)
+    found = inference(_ranged_numbers(operand), factor, shift, center, spread, added)
     return round_to(found.numbers, element_type_of(operand))
 
 
@@ -272,10 +282,12 @@ def batch_norm_training(
 ) -> tuple[Array, Array, Array]:
     """Return the operand normalized by its mean and variance, and both for each feature."""
     size = operand.shape[feature_index]
-    factor, shift = (_ranged(per_feature(v, operand, feature_index)) for v in (scale, offset))
+    factor, shift = (
+        _ranged_numbers(shape_per_feature(v, operand, feature_index)) for v in (scale, offset)
+    )
     added, count = constants(operand, feature_index, epsilon)
     axes = reduced_axes(operand, feature_index)
-    x = _ranged(operand)
+    x = _ranged_numbers(operand)
     mean, variance = moments(x, count, axes)
     output = inference(x, factor, shift, mean, variance, added)
     return round_to(output.numbers, x.of), _vector(mean, size), _vector(variance, size)

@@ -29,7 +29,7 @@ from reference.ir.program import QuantizedType, TensorType
 from reference.ir.types import FLOATS, Array, ElementType
 from reference.numerics.arithmetic import add, divide, multiply, quiet
 from reference.numerics.conversion import convert_to
-from reference.numerics.rounding import integers_to, round_to, to_float64
+from reference.numerics.rounding import round_integers, round_to, to_float64
 
 
 def uniform_quantize_type(operand: TensorType, *, result: TensorType) -> TensorType:
@@ -74,7 +74,7 @@ def _is_float(given: TensorType) -> bool:
     return not isinstance(given.element_type, QuantizedType) and given.element_type.is_float
 
 
-def broken_type(given: TensorType) -> tuple[str, ...]:
+def violated_type_constraints(given: TensorType) -> tuple[str, ...]:
     """Return the ids of the constraints on quantized types that a tensor type violates, in order.
 
     C1, C2 and C8 hold by construction: bounds and zero points are integers, which are of the
@@ -117,11 +117,11 @@ def dequantize(codes: Array, quantized_type: QuantizedType) -> Array:
     ):  # such short differences are exact, and the machine rounds products
         scales, zeros = _steps(quantized_type, codes.ndim)
         return np.asarray((codes.astype(zeros.dtype) - zeros) * scales)
-    difference = _wide(codes) - along(
+    difference = _wide(codes) - shape_per_axis(
         np.array(quantized_type.zero_points, np.int64), quantized_type, codes.ndim
     )
     return multiply(
-        integers_to(difference, quantized_type.expressed_type),
+        round_integers(difference, quantized_type.expressed_type),
         rounded_scales(quantized_type, codes.ndim),
     )
 
@@ -147,10 +147,10 @@ def quantize(numbers: Array, quantized_type: QuantizedType) -> Array:
             moved, nan=min(max(0, quantized_type.storage_min), quantized_type.storage_max)
         )
         return _narrow(np.asarray(nearest), quantized_type.storage_type)
-    zeros = along(np.array(quantized_type.zero_points, np.int64), quantized_type, rank)
-    moved = add(divide(numbers, rounded_scales(quantized_type, rank)), integers_to(zeros, to))
+    zeros = shape_per_axis(np.array(quantized_type.zero_points, np.int64), quantized_type, rank)
+    moved = add(divide(numbers, rounded_scales(quantized_type, rank)), round_integers(zeros, to))
     low, high = (
-        to_float64(integers_to(np.array(bound, np.int64), to))
+        to_float64(round_integers(np.array(bound, np.int64), to))
         for bound in (quantized_type.storage_min, quantized_type.storage_max)
     )
     whole = np.rint(np.clip(np.nan_to_num(to_float64(moved), nan=0.0), low, high))
@@ -176,7 +176,7 @@ def _is_native(quantized_type: QuantizedType) -> bool:
 def _steps(quantized_type: QuantizedType, rank: int) -> tuple[Array, Array]:
     """Return scales and zero points as numbers of the expressed type, shaped for broadcasting."""
     zeros = np.array(quantized_type.zero_points, quantized_type.expressed_type.storage)
-    return rounded_scales(quantized_type, rank), along(zeros, quantized_type, rank)
+    return rounded_scales(quantized_type, rank), shape_per_axis(zeros, quantized_type, rank)
 
 
 def _narrow(codes: Array, to: ElementType) -> Array:
@@ -191,14 +191,14 @@ def _wide(codes: Array) -> Array:
 
 def rounded_scales(quantized_type: QuantizedType, rank: int) -> Array:
     """Return the scales as numbers of the expressed type, shaped for an array of that rank."""
-    return along(
+    return shape_per_axis(
         round_to(np.array(quantized_type.scales, np.float64), quantized_type.expressed_type),
         quantized_type,
         rank,
     )
 
 
-def along(values: Array, quantized_type: QuantizedType, rank: int) -> Array:
+def shape_per_axis(values: Array, quantized_type: QuantizedType, rank: int) -> Array:
     """Return one value for all elements, or one for each index of the quantization dimension."""
     axis = quantized_type.quantization_dimension
     if axis is None:
@@ -206,7 +206,7 @@ def along(values: Array, quantized_type: QuantizedType, rank: int) -> Array:
     return values.reshape(tuple(-1 if d == axis else 1 for d in range(rank)))
 
 
-def _itself(operand: Array, **_: object) -> Array:
+def _identity(operand: Array, **_: object) -> Array:
     """Return the operand: both ops are the identity on the numbers of the expressed type."""
     return operand
 
@@ -222,12 +222,12 @@ _op = partial(
 
 OPS: tuple[Op, ...] = (
     _op(
-        name="uniform_dequantize", type_function=uniform_dequantize_type, evaluate=_itself,
+        name="uniform_dequantize", type_function=uniform_dequantize_type, evaluate=_identity,
         operands=("operand",), constraints=("C1", "C2"), inputs=("I1",), principal=FIRST_RESULT,
         needs_result=False,
     ),
     _op(
-        name="uniform_quantize", type_function=uniform_quantize_type, evaluate=_itself,
+        name="uniform_quantize", type_function=uniform_quantize_type, evaluate=_identity,
         operands=("operand",), constraints=("C1", "C2"), inputs=("I1",), needs_result=True,
     ),
 )  # fmt: skip

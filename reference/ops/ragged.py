@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reference.ir.constraints import require
-from reference.ir.notation import listed
+from reference.ir.notation import join_with_commas
 from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, Structure
 from reference.ir.program import TensorType
 from reference.ir.types import ALL, Array
 from reference.numerics.products import matmul
-from reference.ops.contraction import Dimensions, arranged, check_precision_config
+from reference.ops.contraction import Dimensions, arrange_matrices, check_precision_config
 
 Sizes = tuple[int, ...]
 Product = Callable[[Array, Array], Array]
@@ -60,7 +60,7 @@ class Ragged(NamedTuple):
         return Mode.BATCH if self.ragged in self.dot.lhs_batching else Mode.ROWS
 
     @property
-    def of_group(self) -> Dimensions:
+    def group_dimensions(self) -> Dimensions:
         """The dimensions of the product with one group's part of rhs."""
         group = self.group
         if group is None:
@@ -71,7 +71,7 @@ class Ragged(NamedTuple):
         )
         return self.dot._replace(rhs_batching=batching, rhs_contracting=contracting)
 
-    def before(self, rank: int) -> Sizes:
+    def outer_dimensions(self, rank: int) -> Sizes:
         """Return the dimensions of lhs whose indices may have separate group sizes."""
         dot, ragged = self.dot, self.ragged
         if self.mode is Mode.BATCH:
@@ -80,7 +80,7 @@ class Ragged(NamedTuple):
         return (*dot.lhs_batching, *kind[: kind.index(ragged)])
 
 
-def numbers_of(
+def ragged_numbers(
     *,
     lhs_batching_dimensions: Sizes = (),
     rhs_batching_dimensions: Sizes = (),
@@ -117,7 +117,7 @@ def check_ragged(
     ragged, groups = (tuple(given.get(name, ())) for name in _RAGGED)
     if not require(ids[0], len(ragged) == 1 and 0 <= ragged[0] < lhs.rank, ragged):
         return False
-    numbers = numbers_of(**given)
+    numbers = ragged_numbers(**given)
     dot = numbers.dot
     agree = (
         require(ids[1], _agree(lhs, dot.lhs_contracting, rhs, dot.rhs_contracting), numbers),
@@ -130,7 +130,10 @@ def check_ragged(
         fits = len(groups) == 1 and 0 <= groups[0] < rhs.rank and groups[0] not in used
     if not require(ids[3], fits, groups):
         return False
-    sizes, before = group_sizes.shape, tuple(lhs.shape[d] for d in numbers.before(lhs.rank))
+    sizes, before = (
+        group_sizes.shape,
+        tuple(lhs.shape[d] for d in numbers.outer_dimensions(lhs.rank)),
+    )
     shaped = bool(sizes) and sizes[:-1] in ((), before)
     if not require(ids[5], group_sizes.element.is_integer and shaped, group_sizes):
         return False
@@ -168,16 +171,16 @@ def ragged_dot_type(
     check_precision_config(precision_config, "attributes", "attributes")
     ids = ("attributes", "operands", "operands", "attributes", "operands", "operands")
     if check_ragged(lhs, rhs, group_sizes, ids, **given):
-        groups, numbers = group_sizes.static_shape[-1], numbers_of(**given)
+        groups, numbers = group_sizes.static_shape[-1], ragged_numbers(**given)
         sizes = result_sizes(lhs.static_shape, rhs.static_shape, groups, numbers)
-        require("result", result.shape == sizes, listed(lhs, rhs, result))
+        require("result", result.shape == sizes, join_with_commas(lhs, rhs, result))
     return result
 
 
 # -- evaluation -------------------------------------------------------------------------------
 
 
-def members(group_sizes: Array, size: int, before: Sizes) -> Array:
+def group_members(group_sizes: Array, size: int, before: Sizes) -> Array:
     """Return a mask of the indices of a dimension in each group: (groups, *before, size).
 
     Args:
@@ -194,10 +197,10 @@ def members(group_sizes: Array, size: int, before: Sizes) -> Array:
     return np.broadcast_to(held, (len(held), *before, size))
 
 
-def held_by(lhs: Array, group_sizes: Array, numbers: Ragged) -> Array:
-    """Return the `members` of the ragged dimension of lhs."""
-    before = tuple(lhs.shape[d] for d in numbers.before(lhs.ndim))
-    return members(group_sizes, lhs.shape[numbers.ragged], before)
+def lhs_members(lhs: Array, group_sizes: Array, numbers: Ragged) -> Array:
+    """Return the `group_members` of the ragged dimension of lhs."""
+    before = tuple(lhs.shape[d] for d in numbers.outer_dimensions(lhs.ndim))
+    return group_members(group_sizes, lhs.shape[numbers.ragged], before)
 
 
 def products_of_groups(
@@ -208,11 +211,11 @@ def products_of_groups(
     The matrices passed to `product` are of `wide` elements; `result_sizes` is the result's shape.
     """
     if numbers.mode is Mode.BATCH:
-        a, b, shape = arranged(lhs, rhs, numbers.dot)
+        a, b, shape = arrange_matrices(lhs, rhs, numbers.dot)
         return product(a, b).reshape(shape)
-    held = held_by(lhs, group_sizes, numbers)
+    held = lhs_members(lhs, group_sizes, numbers)
     shape = result_sizes(lhs.shape, rhs.shape, len(held), numbers)
-    whole = _of_rows if numbers.mode is Mode.ROWS else _of_depth
+    whole = _row_products if numbers.mode is Mode.ROWS else _depth_products
     return whole(lhs, rhs, held, numbers, product).reshape(shape)
 
 
@@ -220,15 +223,15 @@ def _batches(matrices: Array) -> Array:
     return matrices if matrices.ndim == _BATCHED else matrices[None]
 
 
-def _of_rows(lhs: Array, rhs: Array, held: Array, numbers: Ragged, product: Product) -> Array:
+def _row_products(lhs: Array, rhs: Array, held: Array, numbers: Ragged, product: Product) -> Array:
     assert numbers.group is not None
-    dot, parts = numbers.of_group, np.moveaxis(rhs, numbers.group, 0)
+    dot, parts = numbers.group_dimensions, np.moveaxis(rhs, numbers.group, 0)
     mine = spread(lhs, held, dot, dot.lhs_result(lhs.ndim))
-    a, b, _ = arranged(lhs, np.zeros(parts.shape[1:], parts.dtype), dot)
+    a, b, _ = arrange_matrices(lhs, np.zeros(parts.shape[1:], parts.dtype), dot)
     a, b = _batches(a), _batches(b)
     result = np.zeros((*a.shape[:2], b.shape[2]), product(a[:0], b[:0]).dtype)
     for number, part in enumerate(parts):
-        _, b, _ = arranged(lhs, part, dot)
+        _, b, _ = arrange_matrices(lhs, part, dot)
         for at, matrix in enumerate(_batches(b)):
             rows = mine[number, at]
             result[at, rows] = product(a[at, rows], matrix)
@@ -245,8 +248,10 @@ def spread(lhs: Array, held: Array, dot: Dimensions, dimensions: Sizes) -> Array
     return np.broadcast_to(shaped, (len(held), *sizes)).reshape(flat)
 
 
-def _of_depth(lhs: Array, rhs: Array, held: Array, numbers: Ragged, product: Product) -> Array:
-    a, b, _ = arranged(lhs, rhs, numbers.dot)
+def _depth_products(
+    lhs: Array, rhs: Array, held: Array, numbers: Ragged, product: Product
+) -> Array:
+    a, b, _ = arrange_matrices(lhs, rhs, numbers.dot)
     a, b = _batches(a), _batches(b)
     mine = spread(lhs, held, numbers.dot, numbers.dot.lhs_contracting)
     of = product(a[:0], b[:0]).dtype
@@ -262,7 +267,7 @@ def ragged_dot(
 ) -> Array:
     """Return sums of products, for each group of a ragged dimension of lhs (see `Mode`)."""
     product = partial(matmul, to=result.element, boolean=lhs.dtype == np.bool_)
-    return products_of_groups(lhs, rhs, group_sizes, numbers_of(**given), product)
+    return products_of_groups(lhs, rhs, group_sizes, ragged_numbers(**given), product)
 
 
 OPS: tuple[Op, ...] = (

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from reference.ir.constraints import require
-from reference.ir.notation import admitted
+from reference.ir.notation import admit
 from reference.ir.op import FIRST_OPERAND, Dialect, Op, Place, QuantizedUse, Rounding, Structure
 from reference.ir.program import TensorType
 from reference.ir.types import (
@@ -38,8 +38,8 @@ RNG_ALGORITHMS = ("DEFAULT", "THREE_FRY", "PHILOX")
 STATE_SIZES = {"THREE_FRY": (2,), "PHILOX": (2, 3)}
 """The number of words of the state; for DEFAULT it is implementation-defined."""
 
-_REAL = admitted(Kind.BOOLEAN, Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT)
-_NUMBER = admitted(Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT)
+_REAL = admit(Kind.BOOLEAN, Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT)
+_NUMBER = admit(Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT)
 _WORD, _INDEX = ELEMENT_TYPES["ui64"], ELEMENT_TYPES["si64"]
 
 

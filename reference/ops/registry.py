@@ -10,16 +10,18 @@ from reference.ir.op import Op
 from reference.ops.table import FAMILIES
 
 
-def _every(_: Op) -> bool:
+def _is_needed(_: Op) -> bool:
     return True
 
 
-def none(_: Op) -> bool:
+def is_not_needed(_: Op) -> bool:
     """Return False: no op needs an entry."""
     return False
 
 
-def assembled(package: str, name: str, *, needed: Callable[[Op], bool] = _every) -> dict[str, Any]:
+def assemble(
+    package: str, name: str, *, needed: Callable[[Op], bool] = _is_needed
+) -> dict[str, Any]:
     """Return one table, merged from the tables called `name` of a package's modules, one per
     family.
 
@@ -40,12 +42,12 @@ def assembled(package: str, name: str, *, needed: Callable[[Op], bool] = _every)
         strange = set(entries) - ops
         missing = {record.name for record in records if needed(record)} - set(entries)
         if strange:
-            raise LookupError(f"{module}.{name} has {_listed(strange)}, no ops of {family}")
+            raise LookupError(f"{module}.{name} has {_join_names(strange)}, no ops of {family}")
         if missing:
-            raise LookupError(f"{module}.{name} has no entry for {_listed(missing)}")
+            raise LookupError(f"{module}.{name} has no entry for {_join_names(missing)}")
         table |= entries
     return table
 
 
-def _listed(names: set[str]) -> str:
+def _join_names(names: set[str]) -> str:
     return ", ".join(sorted(names))

@@ -43,7 +43,7 @@ def named_functions(operation: Operation) -> tuple[str, ...]:
     return (*(name for name in callees if isinstance(name, str)), *computations(operation))
 
 
-def redirected(operation: Operation, names: Mapping[str, str]) -> Operation:
+def redirect_calls(operation: Operation, names: Mapping[str, str]) -> Operation:
     """Return an operation with new names for the functions that it refers to; regions unchanged.
 
     `names` maps old names to new names; other names stay.
@@ -90,6 +90,6 @@ def is_inside(operation: Operation) -> bool:
 def is_structure(operation: Operation) -> bool:
     """Return whether the operation computes nothing itself: constant, branch, loop, call, tuple."""
     structure = structure_of(operation)
-    if structure is not None and structure.hands_on:
+    if structure is not None and structure.forwards_values:
         return not any(isinstance(value.type, TensorType) for value in operation.results)
     return is_inside(operation) or structure in (Structure.CONSTANT, Structure.CALLS)

@@ -11,7 +11,7 @@ from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, TensorType
 from reference.ir.types import ELEMENT_TYPES, Array, element_type_of
 from reference.unspecified.formats import is_limited, not_encodable
-from reference.unspecified.reasons import Open, Reason
+from reference.unspecified.reasons import Reason, Unspecified
 
 _F64 = ELEMENT_TYPES["f64"]
 
@@ -21,7 +21,7 @@ FACTORS = 2
 
 def no_zero(
     operation: Operation, operands: Sequence[Array], result: Array, number: int
-) -> Sequence[Open]:
+) -> Sequence[Unspecified]:
     """Return sums that start with a zero that their type lacks: sums in f8E8M0FNU.
 
     Source: the specification's `dot_general` reduces from `constant(0, element_type(result))`, as
@@ -37,7 +37,7 @@ def no_zero(
 
 def complex_exception(
     operation: Operation, operands: Sequence[Array], result: Array, number: int
-) -> Sequence[Open]:
+) -> Sequence[Unspecified]:
     """Return sums of complex products with non-finite factors, or that may overflow in some order.
 
     Source: the specification defines `dot_general` by `multiply` and `add`, and its section
@@ -54,7 +54,7 @@ def complex_exception(
 
 def sum_not_encodable(
     operation: Operation, operands: Sequence[Array], result: Array, number: int
-) -> Sequence[Open]:
+) -> Sequence[Unspecified]:
     """Return the sums that overflow a type without infinity, or are NaN in a type without NaN.
 
     Source: as for the `multiply` and `add` that define a sum of products, and for the conversion to

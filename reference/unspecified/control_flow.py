@@ -8,12 +8,12 @@ import numpy as np
 
 from reference.ir.program import Operation
 from reference.ir.types import Array
-from reference.unspecified.reasons import Open, Reason
+from reference.unspecified.reasons import Reason, Unspecified
 
 
 def _custom_call(
     operation: Operation, operands: Sequence[Array], result: Array, number: int
-) -> Sequence[Open]:
+) -> Sequence[Unspecified]:
     """Return all elements. Spec, "custom_call": an implementation-defined operation."""
     del operation, operands, number
     return [("implementation-defined", np.ones(result.shape, np.bool_))]

@@ -7,22 +7,22 @@ from dataclasses import replace
 
 from reference.ir.program import Operation
 from reference.ir.types import Array
-from reference.unspecified.elementwise import open_elements
-from reference.unspecified.reasons import Open, Reason
+from reference.unspecified.elementwise import unspecified_elements
+from reference.unspecified.reasons import Reason, Unspecified
 
 
-def _as_iota(
+def _large_index(
     operation: Operation,
     operands: Sequence[Array],  # noqa: ARG001 - the shape, which the result has
     result: Array,
     number: int,  # noqa: ARG001 - there is one result
-) -> Sequence[Open]:
+) -> Sequence[Unspecified]:
     """Return indices that the element type lacks, as for `iota`.
 
     Spec: "dynamic_iota" is functionally identical to "iota".
     """
-    return open_elements(replace(operation, name="iota"), (), result)
+    return unspecified_elements(replace(operation, name="iota"), (), result)
 
 
-REASONS: dict[str, tuple[Reason, ...]] = {"dynamic_iota": (_as_iota,)}
+REASONS: dict[str, tuple[Reason, ...]] = {"dynamic_iota": (_large_index,)}
 """The reasons by op; other ops have none."""

@@ -26,24 +26,26 @@ import numpy as np
 from reference.ir.program import Operation
 from reference.ir.types import Array, ElementType, NonFinite, element_type_of, to_bits
 from reference.numerics import arithmetic
-from reference.numerics.arithmetic import widened
-from reference.numerics.conversion import reduced
+from reference.numerics.arithmetic import widen_subbyte
+from reference.numerics.conversion import reduce_value_precision
 from reference.numerics.elementary import functions
 from reference.numerics.elementary.complex_functions import SINGULAR_AT_ZERO
 from reference.numerics.rounding import to_float64
 from reference.ops.elementwise.elementwise import SHIFTS
 from reference.unspecified.formats import is_limited, not_encodable
-from reference.unspecified.reasons import Open
+from reference.unspecified.reasons import Unspecified
 
-ElementwiseReason = Callable[[Operation, Sequence[Array], Array], Sequence[Open]]
+ElementwiseReason = Callable[[Operation, Sequence[Array], Array], Sequence[Unspecified]]
 
-ORDERED = ("GE", "GT", "LE", "LT")
+ORDER_DIRECTIONS = ("GE", "GT", "LE", "LT")
 """Comparison directions that need an order."""
 
 
-def open_elements(operation: Operation, operands: Sequence[Array], result: Array) -> list[Open]:
+def unspecified_elements(
+    operation: Operation, operands: Sequence[Array], result: Array
+) -> list[Unspecified]:
     """Return the unspecified elements of an elementwise op's result: (label, mask) pairs."""
-    found: list[Open] = []
+    found: list[Unspecified] = []
     for reason in _REASONS.get(operation.name, ()):
         found += reason(operation, operands, result)
     if operation.name in _VALUES and is_limited(element_type_of(result)):
@@ -54,7 +56,7 @@ def open_elements(operation: Operation, operands: Sequence[Array], result: Array
 # --- Integers ------------------------------------------------------------------------------------
 
 
-def _integer_division(_: Operation, operands: Sequence[Array], __: Array) -> list[Open]:
+def _integer_division(_: Operation, operands: Sequence[Array], __: Array) -> list[Unspecified]:
     """Return divisions by zero and, if signed, of the smallest number by -1.
 
     Spec, "Errors": neither "divide" nor "remainder" defines division by zero, or the quotient of
@@ -63,7 +65,7 @@ def _integer_division(_: Operation, operands: Sequence[Array], __: Array) -> lis
     of = element_type_of(operands[0])
     if not of.is_integer:
         return []
-    lhs, rhs = (widened(operand) for operand in operands)
+    lhs, rhs = (widen_subbyte(operand) for operand in operands)
     found = [("integer division by zero", rhs == 0)]
     if of.is_signed:
         overflow = (lhs == of.min_integer) & (rhs == -1)
@@ -71,7 +73,7 @@ def _integer_division(_: Operation, operands: Sequence[Array], __: Array) -> lis
     return found
 
 
-def _negative_power(_: Operation, operands: Sequence[Array], __: Array) -> list[Open]:
+def _negative_power(_: Operation, operands: Sequence[Array], __: Array) -> list[Unspecified]:
     """Return integers to a negative power.
 
     Spec: "power" of integers is "integer exponentiation". With a negative exponent it is not an
@@ -80,10 +82,10 @@ def _negative_power(_: Operation, operands: Sequence[Array], __: Array) -> list[
     rhs = operands[1]
     if not element_type_of(rhs).is_signed:
         return []
-    return [("negative power of an integer", widened(rhs) < 0)]
+    return [("negative power of an integer", widen_subbyte(rhs) < 0)]
 
 
-def _power_overflow(_: Operation, operands: Sequence[Array], __: Array) -> list[Open]:
+def _power_overflow(_: Operation, operands: Sequence[Array], __: Array) -> list[Unspecified]:
     """Return powers that are too large for the integer type (spec, "Errors").
 
     Known backends do not wrap alike: XLA uses the low bits of the exponent only, because any larger
@@ -100,7 +102,7 @@ def _power_overflow(_: Operation, operands: Sequence[Array], __: Array) -> list[
     return [("power too large for the integer type", np.asarray(outside, np.bool_))]
 
 
-def _signaling_power(_: Operation, operands: Sequence[Array], result: Array) -> list[Open]:
+def _signaling_power(_: Operation, operands: Sequence[Array], result: Array) -> list[Unspecified]:
     """Return powers of signaling NaNs that would be 1 for a quiet NaN.
 
     IEEE 754-2019, 9.2.1: pow(x, 0) and pow(1, y) are 1 even for a quiet NaN. A signaling NaN is an
@@ -122,7 +124,7 @@ def _is_signaling(operand: Array) -> Array:
     return np.isnan(operand) & ((bits & quiet_bit) == 0)
 
 
-def _wide_shift(_: Operation, operands: Sequence[Array], __: Array) -> list[Open]:
+def _wide_shift(_: Operation, operands: Sequence[Array], __: Array) -> list[Unspecified]:
     """Return shifts by amounts outside of [0, width): spec "shift_*", TOSA and LLVM do not define
     them."""
     rhs = operands[1]
@@ -130,7 +132,7 @@ def _wide_shift(_: Operation, operands: Sequence[Array], __: Array) -> list[Open
     return [("shift by the width or more", beyond)]
 
 
-def _large_count(operation: Operation, operands: Sequence[Array], _: Array) -> list[Open]:
+def _large_count(operation: Operation, operands: Sequence[Array], _: Array) -> list[Unspecified]:
     """Return counts of two bits in an si2, whose largest number is 1 (spec, "Errors")."""
     bits = to_bits(operands[0])
     of = element_type_of(operands[0])
@@ -140,7 +142,9 @@ def _large_count(operation: Operation, operands: Sequence[Array], _: Array) -> l
     return [("count too large for the type", count > of.max_integer)]
 
 
-def _to_integer(_: Operation, operands: Sequence[Array], result: Array) -> list[Open]:
+def _integer_conversion(
+    _: Operation, operands: Sequence[Array], result: Array
+) -> list[Unspecified]:
     """Return conversions of NaN and of values out of range to integers.
 
     Spec, "convert": to be decided (#180).
@@ -148,10 +152,10 @@ def _to_integer(_: Operation, operands: Sequence[Array], result: Array) -> list[
     to = element_type_of(result)
     if not to.is_integer:
         return []
-    return [("conversion to an integer out of range", _outside(operands[0], to))]
+    return [("conversion to an integer out of range", _out_of_range(operands[0], to))]
 
 
-def _outside(operand: Array, to: ElementType) -> Array:
+def _out_of_range(operand: Array, to: ElementType) -> Array:
     of = element_type_of(operand)
     if of.is_boolean:
         return np.zeros(operand.shape, np.bool_)
@@ -164,7 +168,7 @@ def _outside(operand: Array, to: ElementType) -> Array:
     return ~((value >= float(to.min_integer)) & (value < limit))
 
 
-def _large_index(operation: Operation, _: Sequence[Array], result: Array) -> list[Open]:
+def _large_index(operation: Operation, _: Sequence[Array], result: Array) -> list[Unspecified]:
     """Return indices that an integer type cannot hold; spec "iota" makes a constant of the
     index."""
     to = element_type_of(result)
@@ -184,7 +188,7 @@ def _index(operation: Operation, result: Array) -> Array:
 # --- Order ---------------------------------------------------------------------------------------
 
 
-def _total_order(operation: Operation, operands: Sequence[Array], _: Array) -> list[Open]:
+def _total_order(operation: Operation, operands: Sequence[Array], _: Array) -> list[Unspecified]:
     """Return comparisons of two NaNs of one sign, or of a NaN without sign, in total order.
 
     IEEE 754-2019, 5.10 d: the order of two NaNs of one sign by payload is implementation-defined.
@@ -196,7 +200,7 @@ def _total_order(operation: Operation, operands: Sequence[Array], _: Array) -> l
     of = element_type_of(lhs)
     left, right = np.isnan(to_float64(lhs)), np.isnan(to_float64(rhs))
     if of.float_format.non_finite is NonFinite.NAN_NEGATIVE_ZERO:
-        ordered = operation.attribute("comparison_direction") in ORDERED
+        ordered = operation.attribute("comparison_direction") in ORDER_DIRECTIONS
         return [("total order of a NaN without sign", (left != right) & ordered)]
     sign = 1 << (of.bits - 1) if of.float_format.signed else 0
     same_sign = (to_bits(lhs) & sign) == (to_bits(rhs) & sign)
@@ -204,7 +208,7 @@ def _total_order(operation: Operation, operands: Sequence[Array], _: Array) -> l
     return [("total order of two NaNs", payloads)]
 
 
-def _complex_order(operation: Operation, operands: Sequence[Array], _: Array) -> list[Open]:
+def _complex_order(operation: Operation, operands: Sequence[Array], _: Array) -> list[Unspecified]:
     """Return order comparisons of complex numbers whose deciding parts are unordered.
 
     Spec, "compare": the order is lexicographic. EQ and NE need no order.
@@ -212,19 +216,19 @@ def _complex_order(operation: Operation, operands: Sequence[Array], _: Array) ->
     lhs, rhs = operands
     if not element_type_of(lhs).is_complex:
         return []
-    if operation.attribute("comparison_direction") not in ORDERED:
+    if operation.attribute("comparison_direction") not in ORDER_DIRECTIONS:
         return []
-    unordered = _unordered(np.real(lhs), np.real(rhs)) | (
-        (np.real(lhs) == np.real(rhs)) & _unordered(np.imag(lhs), np.imag(rhs))
+    unordered = _has_nan(np.real(lhs), np.real(rhs)) | (
+        (np.real(lhs) == np.real(rhs)) & _has_nan(np.imag(lhs), np.imag(rhs))
     )
     return [("order of complex numbers with NaN", unordered)]
 
 
-def _unordered(lhs: Array, rhs: Array) -> Array:
+def _has_nan(lhs: Array, rhs: Array) -> Array:
     return np.isnan(lhs) | np.isnan(rhs)
 
 
-def _complex_extremum(_: Operation, operands: Sequence[Array], result: Array) -> list[Open]:
+def _complex_extremum(_: Operation, operands: Sequence[Array], result: Array) -> list[Unspecified]:
     """Return extrema of complex numbers with NaN parts or zeros of different signs.
 
     Spec, "maximum", "minimum" (and therefore "clamp"): lexicographic. The text does not say whether
@@ -247,24 +251,27 @@ def _complex_extremum(_: Operation, operands: Sequence[Array], result: Array) ->
 
 def _zeros_differ(lhs: Array, rhs: Array) -> Array:
     """Return where the order of two complex numbers depends on whether -0 = +0."""
-    real, imag = _opposite(np.real(lhs), np.real(rhs)), _opposite(np.imag(lhs), np.imag(rhs))
+    real, imag = (
+        _opposite_zeros(np.real(lhs), np.real(rhs)),
+        _opposite_zeros(np.imag(lhs), np.imag(rhs)),
+    )
     return real | ((np.real(lhs) == np.real(rhs)) & imag)
 
 
-def _opposite(lhs: Array, rhs: Array) -> Array:
+def _opposite_zeros(lhs: Array, rhs: Array) -> Array:
     return (lhs == 0) & (rhs == 0) & (np.signbit(lhs) != np.signbit(rhs))
 
 
 # --- Complex arithmetic --------------------------------------------------------------------------
 
 
-def _complex_remainder(_: Operation, operands: Sequence[Array], result: Array) -> list[Open]:
+def _complex_remainder(_: Operation, operands: Sequence[Array], result: Array) -> list[Unspecified]:
     """Return all remainders of complex numbers. Spec, "remainder": to be decided (#997)."""
     complex_ = element_type_of(operands[0]).is_complex
     return [("remainder of complex numbers", np.full(result.shape, complex_))]
 
 
-def _complex_sum(_: Operation, operands: Sequence[Array], result: Array) -> list[Open]:
+def _complex_sum(_: Operation, operands: Sequence[Array], result: Array) -> list[Unspecified]:
     """Return complex sums with overflow or inf - inf in a part.
 
     Spec, "Floating-point exceptions": complex addition is part by part, so finite parts and other
@@ -277,14 +284,14 @@ def _complex_sum(_: Operation, operands: Sequence[Array], result: Array) -> list
     for part in (np.real, np.imag):
         left, right, got = part(lhs), part(rhs), part(result)
         overflow = np.isinf(got) & np.isfinite(left) & np.isfinite(right)
-        invalid = np.isnan(got) & ~_unordered(left, right)
+        invalid = np.isnan(got) & ~_has_nan(left, right)
         exception |= overflow | invalid
     return [("exception in complex arithmetic", exception)]
 
 
 def _complex_exception(
     operation: Operation, operands: Sequence[Array], result: Array
-) -> list[Open]:
+) -> list[Unspecified]:
     """Return complex results that are not finite, or that have an operand that is not finite.
 
     Spec, "Floating-point exceptions": some formula raises an overflow, a division by zero or an
@@ -304,7 +311,7 @@ def _complex_exception(
     return [("exception in complex arithmetic", exception)]
 
 
-def _branch_cut(_: Operation, operands: Sequence[Array], __: Array) -> list[Open]:
+def _branch_cut(_: Operation, operands: Sequence[Array], __: Array) -> list[Unspecified]:
     """Return operands below the branch cut: real part negative, imaginary part -0.
 
     Spec says "complex logarithm", "complex square root" and the like, no more. On the negative real
@@ -318,7 +325,7 @@ def _branch_cut(_: Operation, operands: Sequence[Array], __: Array) -> list[Open
     return [("branch cut by the sign of zero", below)]
 
 
-def _complex_abs(_: Operation, operands: Sequence[Array], result: Array) -> list[Open]:
+def _complex_abs(_: Operation, operands: Sequence[Array], result: Array) -> list[Unspecified]:
     """Return moduli that overflow, or of infinite numbers with a NaN part.
 
     Otherwise as `_complex_exception`; but hypot is an operation of IEEE 754 (9.2) if no part is
@@ -332,7 +339,7 @@ def _complex_abs(_: Operation, operands: Sequence[Array], result: Array) -> list
     return [("exception in complex arithmetic", overflow | (infinite & np.isnan(operand)))]
 
 
-def _complex_sign(_: Operation, operands: Sequence[Array], __: Array) -> list[Open]:
+def _complex_sign(_: Operation, operands: Sequence[Array], __: Array) -> list[Unspecified]:
     """Return signs of complex numbers with an infinite modulus, by which spec "sign" divides."""
     operand = operands[0]
     if not element_type_of(operand).is_complex:
@@ -344,7 +351,7 @@ def _complex_sign(_: Operation, operands: Sequence[Array], __: Array) -> list[Op
 # --- Bits ----------------------------------------------------------------------------------------
 
 
-def _signaling(_: Operation, operands: Sequence[Array], result: Array) -> list[Open]:
+def _signaling_bits(_: Operation, operands: Sequence[Array], result: Array) -> list[Unspecified]:
     """Return bits of signaling NaNs.
 
     IEEE 754-2019, 6.2, allows quieting a signaling NaN whenever it is loaded or converted between
@@ -360,10 +367,10 @@ def _signaling(_: Operation, operands: Sequence[Array], result: Array) -> list[O
     found = nan & ((bits & quiet_bit) == 0)
     if of.is_complex:
         found = found.any(axis=-1)
-    return [("bits of a signaling NaN", _onto(found, of, result))]
+    return [("bits of a signaling NaN", _project_mask(found, of, result))]
 
 
-def _onto(mask: Array, element_type: ElementType, result: Array) -> Array:
+def _project_mask(mask: Array, element_type: ElementType, result: Array) -> Array:
     """Return a mask of operand elements as a mask of the result elements that hold their bits."""
     to = element_type_of(result)
     if element_type.bits > to.bits:
@@ -371,7 +378,9 @@ def _onto(mask: Array, element_type: ElementType, result: Array) -> Array:
     return np.asarray(mask.any(axis=-1)) if element_type.bits < to.bits else mask
 
 
-def _tie_without_mantissa(operation: Operation, operands: Sequence[Array], _: Array) -> list[Open]:
+def _tie_without_mantissa(
+    operation: Operation, operands: Sequence[Array], _: Array
+) -> list[Unspecified]:
     """Return ties between powers of two in a format without mantissa bits.
 
     Spec, "reduce_precision", breaks ties to even. Without mantissa bits, the even power of two is
@@ -393,7 +402,9 @@ def _tie_without_mantissa(operation: Operation, operands: Sequence[Array], _: Ar
     return [("tie between powers of two", tie)]
 
 
-def _nan_without_mantissa(operation: Operation, operands: Sequence[Array], _: Array) -> list[Open]:
+def _nan_without_mantissa(
+    operation: Operation, operands: Sequence[Array], _: Array
+) -> list[Unspecified]:
     """Return NaNs in a format without mantissa bits.
 
     Spec, "reduce_precision", converts to a format of the given bits and back; without mantissa bits
@@ -404,7 +415,7 @@ def _nan_without_mantissa(operation: Operation, operands: Sequence[Array], _: Ar
     return [("NaN in a format without NaN", np.isnan(to_float64(operands[0])))]
 
 
-def _reduced_range(operation: Operation, operands: Sequence[Array], _: Array) -> list[Open]:
+def _reduced_range(operation: Operation, operands: Sequence[Array], _: Array) -> list[Unspecified]:
     """Return subnormal operands, and operands at the limits of a format that IEEE 754 lacks.
 
     Spec, "reduce_precision", refers to the mantissa bits of the value and to the range provided by
@@ -416,13 +427,13 @@ def _reduced_range(operation: Operation, operands: Sequence[Array], _: Array) ->
     fmt = of.float_format
     exponent_bits, mantissa_bits = _reduction(operation)
     magnitude = np.abs(to_float64(operands[0]))
-    found: list[Open] = []
+    found: list[Unspecified] = []
     kept = fmt.has_zero and exponent_bits >= fmt.exponent_bits  # otherwise it underflows to zero
     if kept and mantissa_bits < fmt.mantissa_bits:
         subnormal = (magnitude > 0) & (magnitude < fmt.smallest_normal)
         found.append(("reduced precision of a subnormal number", subnormal))
     if fmt.non_finite is not NonFinite.IEEE:
-        rounded = np.abs(reduced(magnitude, fmt, fmt.exponent_bits, mantissa_bits))
+        rounded = np.abs(reduce_value_precision(magnitude, fmt, fmt.exponent_bits, mantissa_bits))
         bias = float((1 << (min(exponent_bits, fmt.exponent_bits + 2) - 1)) - 1)
         outside = (rounded < np.exp2(1 - bias)) | (rounded >= np.exp2(bias + 1))
         label = "exponent range of a format that is not IEEE's"
@@ -439,24 +450,24 @@ def _value_of(operand: Array) -> Array:
     of = element_type_of(operand)
     if of.is_complex:
         return np.real(operand).astype(np.float64)
-    return to_float64(operand) if of.is_float else widened(operand).astype(np.longdouble)
+    return to_float64(operand) if of.is_float else widen_subbyte(operand).astype(np.longdouble)
 
 
-def _converted(_: Operation, operands: Sequence[Array], __: Array) -> Array:
+def _converted_value(_: Operation, operands: Sequence[Array], __: Array) -> Array:
     return _value_of(operands[0])
 
 
-def _indexed(operation: Operation, _: Sequence[Array], result: Array) -> Array:
+def _index_value(operation: Operation, _: Sequence[Array], result: Array) -> Array:
     return _index(operation, result).astype(np.float64)
 
 
-def _zero(_: Operation, __: Sequence[Array], result: Array) -> Array:
+def _zero_value(_: Operation, __: Sequence[Array], result: Array) -> Array:
     return np.zeros(result.shape)
 
 
-def _reduced(operation: Operation, operands: Sequence[Array], _: Array) -> Array:
+def _reduced_value(operation: Operation, operands: Sequence[Array], _: Array) -> Array:
     fmt = element_type_of(operands[0]).float_format
-    return reduced(to_float64(operands[0]), fmt, *_reduction(operation))
+    return reduce_value_precision(to_float64(operands[0]), fmt, *_reduction(operation))
 
 
 def _reduction(operation: Operation) -> tuple[int, int]:
@@ -465,14 +476,14 @@ def _reduction(operation: Operation) -> tuple[int, int]:
     return given["exponent_bits"], given["mantissa_bits"]
 
 
-def _in_float64(apply: Callable[..., Any]) -> Callable[..., Array]:
+def _float64_value(apply: Callable[..., Any]) -> Callable[..., Array]:
     def value(_: Operation, operands: Sequence[Array], __: Array) -> Array:
         return np.asarray(apply(*(to_float64(operand) for operand in operands)))
 
     return value
 
 
-def _elementary(operation: Operation, operands: Sequence[Array], _: Array) -> Array:
+def _elementary_value(operation: Operation, operands: Sequence[Array], _: Array) -> Array:
     return functions.wide(operation.name, *operands)
 
 
@@ -484,10 +495,10 @@ _REASONS: dict[str, tuple[ElementwiseReason, ...]] = {
     **dict.fromkeys(SHIFTS, (_wide_shift,)),
     "abs": (_complex_abs,),
     "add": (_complex_sum,),
-    "bitcast_convert": (_signaling,),
+    "bitcast_convert": (_signaling_bits,),
     "clamp": (_complex_extremum,),
     "compare": (_total_order, _complex_order),
-    "convert": (_to_integer,),
+    "convert": (_integer_conversion,),
     "count_leading_zeros": (_large_count,),
     "divide": (_integer_division, _complex_exception),
     "iota": (_large_index,),
@@ -504,20 +515,20 @@ _REASONS: dict[str, tuple[ElementwiseReason, ...]] = {
 """The reasons by op; other ops have none, except for formats that cannot encode a value."""
 
 _VALUES: dict[str, Callable[[Operation, Sequence[Array], Array], Array]] = {
-    "add": _in_float64(np.add),
-    "ceil": _in_float64(np.ceil),
-    "convert": _converted,
-    "divide": _in_float64(np.divide),
-    "floor": _in_float64(np.floor),
-    "imag": _zero,
-    "iota": _indexed,
-    "multiply": _in_float64(np.multiply),
-    "negate": _in_float64(np.negative),
-    "reduce_precision": _reduced,
-    "remainder": _in_float64(np.fmod),
-    "round_nearest_afz": _in_float64(arithmetic.away_from_zero),
-    "round_nearest_even": _in_float64(np.rint),
-    "subtract": _in_float64(np.subtract),
-    **dict.fromkeys(functions.REAL, _elementary),
+    "add": _float64_value(np.add),
+    "ceil": _float64_value(np.ceil),
+    "convert": _converted_value,
+    "divide": _float64_value(np.divide),
+    "floor": _float64_value(np.floor),
+    "imag": _zero_value,
+    "iota": _index_value,
+    "multiply": _float64_value(np.multiply),
+    "negate": _float64_value(np.negative),
+    "reduce_precision": _reduced_value,
+    "remainder": _float64_value(np.fmod),
+    "round_nearest_afz": _float64_value(arithmetic.round_away_from_zero),
+    "round_nearest_even": _float64_value(np.rint),
+    "subtract": _float64_value(np.subtract),
+    **dict.fromkeys(functions.REAL, _elementary_value),
 }
 """The value of a result before rounding; the types of other ops can encode all their results."""

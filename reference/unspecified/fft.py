@@ -11,13 +11,13 @@ from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics.products import wide
 from reference.ops.fft import inner_inverse
-from reference.unspecified.reasons import Open, Reason
+from reference.unspecified.reasons import Reason, Unspecified
 
 _NOISE = 8
 """Tolerance for rounding errors in the other dimensions, in units of u log2 N."""
 
 
-def _transformed(operation: Operation, operand: Array) -> tuple[tuple[int, ...], int]:
+def _transformed_axes(operation: Operation, operand: Array) -> tuple[tuple[int, ...], int]:
     """Return the transformed dimensions and their number of elements (for real FFTs, of the real
     tensor)."""
     lengths: Any = operation.attribute("fft_length")
@@ -30,19 +30,23 @@ def _transformed(operation: Operation, operand: Array) -> tuple[tuple[int, ...],
     return axes, count
 
 
-def _not_finite(operation: Operation, operands: Sequence[Array], _: Array, __: int) -> list[Open]:
+def _not_finite(
+    operation: Operation, operands: Sequence[Array], _: Array, __: int
+) -> list[Unspecified]:
     """Return transforms with infinities, NaNs or sums that overflow.
 
     Spec, "fft", transforms numbers. Which elements an exception affects depends on the order of the
     sums, which is not specified.
     """
-    axes, _count = _transformed(operation, operands[0])
+    axes, _count = _transformed_axes(operation, operands[0])
     limit = element_type_of(operands[0]).float_format.max_finite
     total = np.abs(wide(operands[0])).sum(axis=axes, keepdims=True)
     return [("infinities, NaNs or overflow in a transform", np.asarray(~(2 * total <= limit)))]
 
 
-def _not_real(operation: Operation, operands: Sequence[Array], _: Array, __: int) -> list[Open]:
+def _not_real(
+    operation: Operation, operands: Sequence[Array], _: Array, __: int
+) -> list[Unspecified]:
     """Return inverse real transforms of operands that no real transform produces.
 
     Spec, "fft": `irfft` is the inverse of `rfft`, whose results have real first and (for an even
@@ -51,7 +55,7 @@ def _not_real(operation: Operation, operands: Sequence[Array], _: Array, __: int
     if operation.attribute("fft_type") != "IRFFT" or not operands[0].size:
         return []
     lengths: Any = operation.attribute("fft_length")
-    axes, count = _transformed(operation, operands[0])
+    axes, count = _transformed_axes(operation, operands[0])
     x = wide(operands[0])
     lines = inner_inverse(x, len(lengths))
     off = np.abs(np.imag(lines[..., :1]))

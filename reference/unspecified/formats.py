@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from reference.ir.types import Array, ElementType, NonFinite, element_type_of
-from reference.unspecified.reasons import Open
+from reference.unspecified.reasons import Unspecified
 
 
 def is_limited(element_type: ElementType) -> bool:
@@ -16,7 +16,7 @@ def is_limited(element_type: ElementType) -> bool:
     return element_type.is_float and element_type.float_format.non_finite is not NonFinite.IEEE
 
 
-def not_encodable(value: Array, result: Array) -> list[Open]:
+def not_encodable(value: Array, result: Array) -> list[Unspecified]:
     """Return where `result` cannot encode a value, given as float64 or wider before rounding.
 
     Overflow gives NaN in some conversions to FN and FNUZ formats and saturates in others (OCP 8-bit

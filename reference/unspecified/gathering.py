@@ -16,21 +16,21 @@ from reference.numerics.contributions import Segments
 from reference.ops.indexed.gather import start_indices_of
 from reference.ops.indexed.scatter import start_indices_of as scatter_starts
 from reference.ops.indexed.update_orders import (
-    MOST_ORDERED,
+    MAX_ORDERED_UPDATES,
     Scattering,
-    contested,
-    taken_apart,
+    decompose_scatter,
+    order_dependent_elements,
     update_positions,
 )
-from reference.unspecified.bodies import open_in_lanes
-from reference.unspecified.reasons import Open, Reason
+from reference.unspecified.bodies import unspecified_in_lanes
+from reference.unspecified.reasons import Reason, Unspecified
 
 
 def _attributes(operation: Operation) -> dict[str, Any]:
     return dict(operation.attributes)
 
 
-def _ordered(starts: Sequence[Array]) -> bool:
+def _are_sorted(starts: Sequence[Array]) -> bool:
     """Return whether index vectors, given by components, are in lexicographic order, row-major."""
     shape = np.broadcast_shapes(*(start.shape for start in starts))
     flat = [np.broadcast_to(start, shape).reshape(-1) for start in starts]
@@ -44,7 +44,7 @@ def _ordered(starts: Sequence[Array]) -> bool:
 
 def _unsorted_gather(
     operation: Operation, operands: Sequence[Array], result: Array, _: int
-) -> list[Open]:
+) -> list[Unspecified]:
     """Return all elements if `indices_are_sorted` is set and the full start indices are not sorted.
 
     Spec, "gather": undefined; the order is that of the result's indices.
@@ -56,7 +56,7 @@ def _unsorted_gather(
         given["slice_sizes"] = tuple(int(size) for size in operands[2])
     starts = start_indices_of(operands[0].shape, operands[1], **_dims(given))
     shaped = [np.broadcast_to(start, result.shape) for start in starts]
-    unsorted_ = bool(shaped) and not _ordered(shaped)
+    unsorted_ = bool(shaped) and not _are_sorted(shaped)
     return [("indices said to be sorted", np.asarray(unsorted_))]
 
 
@@ -65,7 +65,9 @@ def _dims(given: dict[str, Any]) -> dict[str, Any]:
     return {name: given[name] for name in names}
 
 
-def _empty_slice(operation: Operation, operands: Sequence[Array], _: Array, __: int) -> list[Open]:
+def _empty_slice(
+    operation: Operation, operands: Sequence[Array], _: Array, __: int
+) -> list[Unspecified]:
     """Return all elements if a slice is empty along a dropped dimension.
 
     Spec, "gather": slice sizes of 0 are valid for dropped dimensions (C9, C12), but the result's
@@ -81,7 +83,7 @@ def _empty_slice(operation: Operation, operands: Sequence[Array], _: Array, __: 
 
 def _torch_out_of_range(
     operation: Operation, operands: Sequence[Array], result: Array, _: int
-) -> list[Open]:
+) -> list[Unspecified]:
     """Return elements at indices out of range; `torch_index_select` is no longer specified."""
     given = _attributes(operation)
     size, batches, dim = operands[0].shape[given["dim"]], given["batch_dims"], given["dim"]
@@ -94,7 +96,9 @@ def _torch_out_of_range(
     return [("index out of range", np.broadcast_to(mask, result.shape))]
 
 
-def _promises(operation: Operation, operands: Sequence[Array], _: Array, __: int) -> list[Open]:
+def _broken_promises(
+    operation: Operation, operands: Sequence[Array], _: Array, __: int
+) -> list[Unspecified]:
     """Return elements if `indices_are_sorted` or `unique_indices` is set but does not hold.
 
     Spec, "scatter": undefined. Its formula for sorted refers to the indices of the result; it must
@@ -102,7 +106,7 @@ def _promises(operation: Operation, operands: Sequence[Array], _: Array, __: int
     """
     given, count = _attributes(operation), len(operands) // 2
     inputs, indices, updates = operands[0], operands[count], operands[count + 1]
-    found: list[Open] = []
+    found: list[Unspecified] = []
     if given.get("indices_are_sorted", False):
         starts = scatter_starts(
             inputs.shape, indices, updates.shape,
@@ -111,7 +115,7 @@ def _promises(operation: Operation, operands: Sequence[Array], _: Array, __: int
             index_vector_dim=given["index_vector_dim"],
         )  # fmt: skip
         shaped = [np.broadcast_to(start, updates.shape) for start in starts]
-        unsorted_ = bool(shaped) and not _ordered(shaped)
+        unsorted_ = bool(shaped) and not _are_sorted(shaped)
         found.append(("indices said to be sorted", np.asarray(unsorted_)))
     if given.get("unique_indices", False):
         places = update_positions(operation, inputs, indices, updates)
@@ -121,33 +125,35 @@ def _promises(operation: Operation, operands: Sequence[Array], _: Array, __: int
     return found
 
 
-def _schedule(
+def _order_dependent(
     operation: Operation, operands: Sequence[Array], result: Array, number: int
-) -> list[Open]:
+) -> list[Unspecified]:
     """Return elements that depend on the implementation-defined order of updates.
 
     Spec, "scatter". Rounding of sums and products is excluded because it has bounds; unspecified
     results of the computation's operations are included.
     """
     try:
-        parts = taken_apart(operation, operands, body_of(operation.regions[0]))
-        inside = _inside(parts)
-        order = _overflow(parts) if parts.is_sum_or_product else contested(parts, number)
+        parts = decompose_scatter(operation, operands, body_of(operation.regions[0]))
+        inside = _computation_reasons(parts)
+        order = (
+            _overflow(parts) if parts.is_sum_or_product else order_dependent_elements(parts, number)
+        )
     except EvaluationError:  # the computation uses outer values, which are unknown here
         return [("computation that is not known", np.ones(result.shape, np.bool_))]
     found = [("order of the updates", order), *inside]
     return [(label, mask.reshape(result.shape)) for label, mask in found]
 
 
-def _inside(parts: Scattering) -> list[Open]:
+def _computation_reasons(parts: Scattering) -> list[Unspecified]:
     """Return the unspecified results of the computation's operations; flat masks."""
-    found: list[Open] = []
-    for count in range(1, MOST_ORDERED + 1):
-        targets, numbers = parts.meeting(count)
+    found: list[Unspecified] = []
+    for count in range(1, MAX_ORDERED_UPDATES + 1):
+        targets, numbers = parts.colliding_updates(count)
         if not targets.size:
             continue
-        for arguments, _ in parts.in_order(targets, list(numbers)):
-            for label, mask in open_in_lanes(parts.body, arguments):
+        for arguments, _ in parts.apply_in_order(targets, list(numbers)):
+            for label, mask in unspecified_in_lanes(parts.body, arguments):
                 whole = np.zeros(len(parts.inputs[0]), np.bool_)
                 whole[targets] = mask
                 found.append((label, whole))
@@ -156,16 +162,20 @@ def _inside(parts: Scattering) -> list[Open]:
 
 def _overflow(parts: Scattering) -> Array:
     """Return a flat mask of sums and products for which the order decides about overflow."""
-    values, leaves = as_leaves(parts)
+    values, leaves = update_leaves(parts)
     of = element_type_of(values)
     if parts.body.monoid is ADD:
-        open_ = accumulation.complex_sum_is_open if of.is_complex else accumulation.sum_may_overflow
+        open_ = (
+            accumulation.is_complex_sum_unspecified
+            if of.is_complex
+            else accumulation.sum_may_overflow
+        )
         init = np.zeros((), of.storage) if not of.is_float or of.float_format.has_zero else None
     else:
         open_ = (
-            accumulation.complex_product_is_open
+            accumulation.is_complex_product_unspecified
             if of.is_complex
-            else accumulation.product_may_leave
+            else accumulation.product_may_leave_range
         )
         init = np.ones((), of.storage)
     if init is None:
@@ -173,7 +183,7 @@ def _overflow(parts: Scattering) -> Array:
     return open_(values, init, leaves) & (parts.counts > 0)
 
 
-def as_leaves(parts: Scattering) -> tuple[Array, Segments]:
+def update_leaves(parts: Scattering) -> tuple[Array, Segments]:
     """Return input elements and updates as leaves of a sum or product for each result."""
     size = len(parts.inputs[0])
     order = parts.groups.order
@@ -184,7 +194,7 @@ def as_leaves(parts: Scattering) -> tuple[Array, Segments]:
 REASONS: dict[str, tuple[Reason, ...]] = {
     "dynamic_gather": (_unsorted_gather, _empty_slice),
     "gather": (_unsorted_gather, _empty_slice),
-    "scatter": (_promises, _schedule),
+    "scatter": (_broken_promises, _order_dependent),
     "torch_index_select": (_torch_out_of_range,),
 }
 """The reasons by op."""

@@ -11,10 +11,12 @@ from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics.products import wide
 from reference.ops.linear_algebra import adjoint, coefficients, factor
-from reference.unspecified.reasons import Open, Reason
+from reference.unspecified.reasons import Reason, Unspecified
 
 
-def _other_triangle(operation: Operation, _: Sequence[Array], result: Array, __: int) -> list[Open]:
+def _other_triangle(
+    operation: Operation, _: Sequence[Array], result: Array, __: int
+) -> list[Unspecified]:
     """Return the elements outside of the requested triangle.
 
     Spec, "cholesky": implementation-defined.
@@ -24,7 +26,9 @@ def _other_triangle(operation: Operation, _: Sequence[Array], result: Array, __:
     return [("the other triangle", other)]
 
 
-def _not_definite(_: Operation, operands: Sequence[Array], __: Array, ___: int) -> list[Open]:
+def _not_definite(
+    _: Operation, operands: Sequence[Array], __: Array, ___: int
+) -> list[Unspecified]:
     """Return matrices that are not Hermitian positive definite. Spec, "cholesky": undefined."""
     a = wide(operands[0])
     hermitian = np.asarray((a == adjoint(a)).all(axis=(-1, -2)))
@@ -35,7 +39,7 @@ def _not_definite(_: Operation, operands: Sequence[Array], __: Array, ___: int) 
 
 def _unit_diagonal(
     operation: Operation, operands: Sequence[Array], result: Array, _: int
-) -> list[Open]:
+) -> list[Unspecified]:
     """Return systems whose diagonal is not 1 though `unit_diagonal` is true.
 
     Spec, "triangular_solve": undefined.
@@ -49,7 +53,7 @@ def _unit_diagonal(
 
 def _no_solution(
     operation: Operation, operands: Sequence[Array], result: Array, _: int
-) -> list[Open]:
+) -> list[Unspecified]:
     """Return systems that are singular, or not finite, or whose solution is not finite.
 
     Spec, "triangular_solve", defines "the solution": a singular matrix has none or many, and the
@@ -68,9 +72,9 @@ def _no_solution(
     ]
 
 
-def _saturated(
+def _saturated_solution(
     operation: Operation, operands: Sequence[Array], result: Array, _: int
-) -> list[Open]:
+) -> list[Unspecified]:
     """Return unknowns that may overflow in some step, or depend on such, in types without infinity.
 
     Their largest number represents everything beyond it; otherwise as `_no_solution`.
@@ -100,7 +104,7 @@ def _saturated(
 
 def _triangle_of_solution(
     operation: Operation, operands: Sequence[Array], result: Array, _: int
-) -> list[Open]:
+) -> list[Unspecified]:
     """Return the triangle of the solution that is not read in the input.
 
     Spec, "triangular_solve": output is returned in the triangle that input is read from, and values
@@ -120,6 +124,6 @@ def _triangle_of_solution(
 
 REASONS: dict[str, tuple[Reason, ...]] = {
     "cholesky": (_other_triangle, _not_definite),
-    "triangular_solve": (_unit_diagonal, _no_solution, _saturated, _triangle_of_solution),
+    "triangular_solve": (_unit_diagonal, _no_solution, _saturated_solution, _triangle_of_solution),
 }
 """The reasons by op."""

@@ -9,12 +9,12 @@ import numpy as np
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics.rounding import to_float64
-from reference.unspecified.reasons import Open, Reason
+from reference.unspecified.reasons import Reason, Unspecified
 
 
 def _no_order(
     operation: Operation, operands: Sequence[Array], result: Array, number: int
-) -> list[Open]:
+) -> list[Unspecified]:
     """Return slices of TopK with NaNs, or with zeros of both signs.
 
     The page speaks of largest, smallest and equal elements, but does not say where NaN stands, or

@@ -10,41 +10,41 @@ import numpy as np
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics.products import wide
-from reference.ops.contraction import arranged
-from reference.ops.ragged import Mode, Ragged, numbers_of, products_of_groups
+from reference.ops.contraction import arrange_matrices
+from reference.ops.ragged import Mode, Ragged, products_of_groups, ragged_numbers
 from reference.unspecified.contraction import no_zero, sum_not_encodable
-from reference.unspecified.reasons import Open, Reason
+from reference.unspecified.reasons import Reason, Unspecified
 
 
-def _of(operation: Operation) -> Ragged:
+def _dimension_numbers(operation: Operation) -> Ragged:
     given: Any = dict(operation.attributes)
-    return numbers_of(**given)
+    return ragged_numbers(**given)
 
 
 def _no_group(
     operation: Operation, operands: Sequence[Array], result: Array, number: int
-) -> Sequence[Open]:
+) -> Sequence[Unspecified]:
     """Return rows of no group, which neither text defines (the decomposition gives zeros)."""
     del result, number
-    numbers = _of(operation)
+    numbers = _dimension_numbers(operation)
     if numbers.mode is not Mode.ROWS:
         return []
     lhs, rhs, group_sizes = operands
-    held = products_of_groups(lhs, rhs, group_sizes, numbers, _one_each)
+    held = products_of_groups(lhs, rhs, group_sizes, numbers, _count_products)
     return [("rows of no group", held == 0)]
 
 
-def _one_each(lhs: Array, rhs: Array) -> Array:
+def _count_products(lhs: Array, rhs: Array) -> Array:
     return np.ones((*lhs.shape[:-1], rhs.shape[-1]))
 
 
-def _beside(
+def _other_group(
     operation: Operation, operands: Sequence[Array], result: Array, number: int
-) -> Sequence[Open]:
+) -> Sequence[Unspecified]:
     """Return results with a non-finite element in another group, which the decomposition multiplies
     by 0."""
     del result, number
-    numbers = _of(operation)
+    numbers = _dimension_numbers(operation)
     lhs, rhs, group_sizes = operands
     of = element_type_of(lhs)
     if numbers.mode is Mode.BATCH or not (of.is_float or of.is_complex):
@@ -62,24 +62,24 @@ def _beside(
         others = own(ones[0], every) - own(ones[0], bad[1])
     else:
         pairs = (bad[0], ones[1]), (ones[0], bad[1])
-        others = sum(_summed(*pair, numbers) - own(*pair) for pair in pairs)
+        others = sum(_dot_sums(*pair, numbers) - own(*pair) for pair in pairs)
     return [("no number in another group", np.asarray(others) > 0)]
 
 
-def _summed(lhs: Array, rhs: Array, numbers: Ragged) -> Array:
-    a, b, shape = arranged(lhs, rhs, numbers.dot)
+def _dot_sums(lhs: Array, rhs: Array, numbers: Ragged) -> Array:
+    a, b, shape = arrange_matrices(lhs, rhs, numbers.dot)
     return np.matmul(a, b).reshape(shape)
 
 
-def _negative(
+def _negative_size(
     operation: Operation, operands: Sequence[Array], result: Array, number: int
-) -> Sequence[Open]:
+) -> Sequence[Unspecified]:
     """Return all elements if a group size is negative."""
     del operation, result, number
     return [("negative group size", np.asarray((operands[2] < 0).any()))]
 
 
 REASONS: dict[str, tuple[Reason, ...]] = {
-    "chlo.ragged_dot": (no_zero, sum_not_encodable, _no_group, _beside, _negative)
+    "chlo.ragged_dot": (no_zero, sum_not_encodable, _no_group, _other_group, _negative_size)
 }
 """The reasons by op."""

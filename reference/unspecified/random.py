@@ -9,7 +9,7 @@ import numpy as np
 from reference.ir.program import Operation
 from reference.ir.types import Array
 from reference.numerics.products import wide
-from reference.unspecified.reasons import Open, Reason
+from reference.unspecified.reasons import Reason, Unspecified
 
 
 def is_undefined(operation: Operation, operands: Sequence[Array]) -> bool:
@@ -24,12 +24,14 @@ def is_undefined(operation: Operation, operands: Sequence[Array]) -> bool:
     return bool(a >= b if operation.attribute("rng_distribution") == "UNIFORM" else b < 0)
 
 
-def _undefined(operation: Operation, operands: Sequence[Array], _: Array, __: int) -> list[Open]:
+def _undefined_distribution(
+    operation: Operation, operands: Sequence[Array], _: Array, __: int
+) -> list[Unspecified]:
     """Return all elements if the distribution is undefined; see `is_undefined`."""
     return [("undefined distribution", np.asarray(is_undefined(operation, operands)))]
 
 
-def is_no_mean(mean: Array) -> bool:
+def is_invalid_mean(mean: Array) -> bool:
     """Return whether numbers that are 0 or 1 cannot have this mean.
 
     The page does not define the result; XLA's compiler gave zeros for NaN and for less than 0, ones
@@ -38,12 +40,14 @@ def is_no_mean(mean: Array) -> bool:
     return not 0 <= float(mean) <= 1
 
 
-def _no_mean(_: Operation, operands: Sequence[Array], __: Array, ___: int) -> list[Open]:
-    """Return all elements if the mean is invalid; see `is_no_mean`. XLA's page, "RngBernoulli"."""
-    return [("undefined distribution", np.asarray(is_no_mean(operands[0])))]
+def _invalid_mean(
+    _: Operation, operands: Sequence[Array], __: Array, ___: int
+) -> list[Unspecified]:
+    """Return all elements if the mean is invalid (`is_invalid_mean`). XLA's "RngBernoulli"."""
+    return [("undefined distribution", np.asarray(is_invalid_mean(operands[0])))]
 
 
-def _algorithm(operation: Operation, _: Sequence[Array], __: Array, ___: int) -> list[Open]:
+def _algorithm(operation: Operation, _: Sequence[Array], __: Array, ___: int) -> list[Unspecified]:
     """Return all elements, for every algorithm.
 
     Spec, "rng_bit_generator": DEFAULT is an implementation-defined algorithm, THREE_FRY and PHILOX
@@ -56,8 +60,8 @@ def _algorithm(operation: Operation, _: Sequence[Array], __: Array, ___: int) ->
 
 
 REASONS: dict[str, tuple[Reason, ...]] = {
-    "RngBernoulli": (_no_mean,),
-    "rng": (_undefined,),
+    "RngBernoulli": (_invalid_mean,),
+    "rng": (_undefined_distribution,),
     "rng_bit_generator": (_algorithm,),
 }
 """The reasons by op."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from reference.ir.program import Operation
 from reference.ir.types import Array
 
-Open = tuple[str, Array]
+Unspecified = tuple[str, Array]
 """A label, and a mask that broadcasts to the result's shape."""
 
-Reason = Callable[[Operation, Sequence[Array], Array, int], Sequence[Open]]
+Reason = Callable[[Operation, Sequence[Array], Array, int], Sequence[Unspecified]]
 """reason(operation, operands, result, number): unspecified elements of result `number`, from 0."""

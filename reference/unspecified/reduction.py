@@ -24,7 +24,7 @@ from reference.ir.program import Operation
 from reference.ir.regions import Body
 from reference.ir.types import Array, element_type_of
 from reference.numerics import accumulation, monoids
-from reference.numerics.alike import alike
+from reference.numerics.alike import equal_elements
 from reference.numerics.contributions import Leaves, Slices, Windows
 from reference.ops.folds import folding
 from reference.ops.folds.folding import Lanes, Rows, Schedule, components, init_row, tree
@@ -35,13 +35,13 @@ from reference.ops.folds.windows import (
     leaves_of_windows,
     selected_index,
 )
-from reference.unspecified.bodies import open_in_lanes
-from reference.unspecified.reasons import Open, Reason
+from reference.unspecified.bodies import unspecified_in_lanes
+from reference.unspecified.reasons import Reason, Unspecified
 
-_SEQUENTIAL = 4096
+_MAX_SEQUENTIAL_LEAVES = 4096
 """Maximum number of leaves folded sequentially, which calls the body once per leaf."""
 
-_PLACES = 1 << 20
+_MAX_LEAVES = 1 << 20
 """Maximum number of leaves of all results for which every position of an init value is
 evaluated."""
 
@@ -58,10 +58,10 @@ class Reduction:
     def monoid(self, number: int) -> Monoid | None:
         """Return the monoid that computes this result, if `monoids.fold` supports it."""
         found = components(self.body.region)[number]
-        return found if monoids.folds(found, element_type_of(self.values[number])) else None
+        return found if monoids.can_fold(found, element_type_of(self.values[number])) else None
 
 
-def taken_apart(
+def decompose_reduction(
     operation: Operation, operands: Sequence[Array], selection: Tree = tree
 ) -> Reduction:
     """Return the parts of a `reduce`, a `reduce_window` or a `select_and_scatter`.
@@ -83,23 +83,23 @@ def taken_apart(
         leaves = Slices(inputs[0].shape, tuple(given["dimensions"]))
     types = folding.argument_elements(body.region)[: len(inputs)]
     return Reduction(
-        body, leaves, folding.converted(inputs, types), folding.converted(inits, types)
+        body, leaves, folding.convert_arrays(inputs, types), folding.convert_arrays(inits, types)
     )
 
 
-def differ(array: Array, other: Array) -> Array:
+def differing_elements(array: Array, other: Array) -> Array:
     """Return a mask of the elements of two arrays of one type that differ; all NaNs are equal."""
-    return ~alike(array, other)
+    return ~equal_elements(array, other)
 
 
 def _reduction(
     operation: Operation, operands: Sequence[Array], _: Array, number: int
-) -> list[Open]:
+) -> list[Unspecified]:
     """Return the unspecified elements of a reduction: see the module's docstring."""
-    parts = taken_apart(operation, operands)
+    parts = decompose_reduction(operation, operands)
     monoid = parts.monoid(number)
     if monoid is None:
-        return _by_trees(parts, number) + _complex_order(parts, number)
+        return _tree_dependent(parts, number) + _complex_order(parts, number)
     values, init = parts.values[number], parts.inits[number]
     found = [("init value that is no identity", _init_matters(monoid, values, init, parts.leaves))]
     return found + _arithmetic(monoid, values, init, parts.leaves)
@@ -111,31 +111,31 @@ def _init_matters(monoid: Monoid, values: Array, init: Array, leaves: Leaves) ->
     A sum of -0 that an init value of +0 turns into +0 is excluded: only its sign is unspecified.
     """
     none, once, twice = (monoids.fold(monoid, values, init, leaves, n) for n in range(3))
-    apart = [differ(one, other) for one, other in ((once, twice), (none, once))]
+    apart = [differing_elements(one, other) for one, other in ((once, twice), (none, once))]
     if monoid is ADD:
         apart = [apart[0] & (once != twice), apart[1] & (none != once)]
     return np.where(leaves.counts == 0, *apart)
 
 
-def _arithmetic(monoid: Monoid, values: Array, init: Array, leaves: Leaves) -> list[Open]:
+def _arithmetic(monoid: Monoid, values: Array, init: Array, leaves: Leaves) -> list[Unspecified]:
     """Return sums and products for which the order decides about overflow."""
     of = element_type_of(values)
     if not monoid.rounds or not (of.is_float or of.is_complex):
         return []
     if of.is_complex:
         open_ = (
-            accumulation.complex_sum_is_open
+            accumulation.is_complex_sum_unspecified
             if monoid is ADD
-            else accumulation.complex_product_is_open
+            else accumulation.is_complex_product_unspecified
         )
         return [("exception in complex arithmetic", open_(values, init, leaves))]
     if not of.float_format.has_zero and monoid is ADD:
         return [("sum in f8E8M0FNU", np.ones(leaves.shape, np.bool_))]
-    open_ = accumulation.sum_may_overflow if monoid is ADD else accumulation.product_may_leave
+    open_ = accumulation.sum_may_overflow if monoid is ADD else accumulation.product_may_leave_range
     return [("overflow or underflow in some orders", open_(values, init, leaves))]
 
 
-def _complex_order(parts: Reduction, number: int) -> list[Open]:
+def _complex_order(parts: Reduction, number: int) -> list[Unspecified]:
     """Return extrema of complex numbers: see `_complex_extremum` of the elementwise ops."""
     values, init = parts.values[number], parts.inits[number]
     monoid = components(parts.body.region)[number]
@@ -153,42 +153,44 @@ def _complex_order(parts: Reduction, number: int) -> list[Open]:
 # --- Other bodies --------------------------------------------------------------------------------
 
 
-def _by_trees(parts: Reduction, number: int) -> list[Open]:
+def _tree_dependent(parts: Reduction, number: int) -> list[Unspecified]:
     """Return where two permitted trees give different results."""
     try:
         first, *others = (
-            folding.scheduled(parts.body.lanes, parts.values, parts.inits, parts.leaves, schedule)
+            folding.fold_by_schedule(
+                parts.body.lanes, parts.values, parts.inits, parts.leaves, schedule
+            )
             for schedule in SCHEDULES
         )
     except EvaluationError:  # the body uses outer values, which are unknown here
         return [("body that is not known", np.ones(parts.leaves.shape, np.bool_))]
     open_ = np.zeros(parts.leaves.shape, np.bool_)
-    for other in (*others, *_skipping_padding(parts)):
-        open_ |= differ(first[number], other[number])
-    open_ |= _by_place_of_init(parts, first[number], number)
+    for other in (*others, *_results_without_padding(parts)):
+        open_ |= differing_elements(first[number], other[number])
+    open_ |= _init_position_dependent(parts, first[number], number)
     return [("order of the reduction, or init values", open_)]
 
 
-def _by_place_of_init(parts: Reduction, result: Array, number: int) -> Array:
+def _init_position_dependent(parts: Reduction, result: Array, number: int) -> Array:
     """Return where a single init value between some two leaves changes the result.
 
     The leaves before and after it are folded by separate trees.
     """
     lanes, open_ = parts.body.lanes, np.zeros(result.size, np.bool_)
     for where, rows in parts.leaves.groups(parts.values, parts.inits):
-        if len(rows[0]) < 2 or rows[0].size > _PLACES:
+        if len(rows[0]) < 2 or rows[0].size > _MAX_LEAVES:
             continue
-        before, behind = _running(lanes, rows), _running(lanes, rows, backwards=True)
+        before, behind = _prefix_folds(lanes, rows), _prefix_folds(lanes, rows, backwards=True)
         start = (np.broadcast_to(init, x[1:].shape) for init, x in
                  zip(init_row(rows, parts.inits), rows, strict=True))  # fmt: skip
         folded = lanes(*(x[:-1] for x in before), *start)
         other = lanes(*folded, *(x[1:] for x in behind))[number]
         mine = np.broadcast_to(result.reshape(-1)[where], other.shape)
-        open_[where] = differ(mine, other).any(axis=0)
+        open_[where] = differing_elements(mine, other).any(axis=0)
     return open_.reshape(result.shape)
 
 
-def _running(lanes: Lanes, rows: Rows, *, backwards: bool = False) -> Rows:
+def _prefix_folds(lanes: Lanes, rows: Rows, *, backwards: bool = False) -> Rows:
     """Return for each leaf a fold of the leaves up to it, or, if `backwards`, from it on."""
     step = 1
     while step < len(rows[0]):
@@ -201,7 +203,7 @@ def _running(lanes: Lanes, rows: Rows, *, backwards: bool = False) -> Rows:
     return rows
 
 
-def _skipping_padding(parts: Reduction) -> Iterator[tuple[Array, ...]]:
+def _results_without_padding(parts: Reduction) -> Iterator[tuple[Array, ...]]:
     """Yield the results of windows without their padding, which consists of init values.
 
     They agree if the body and its init values are a monoid; otherwise nothing is guaranteed.
@@ -230,23 +232,23 @@ def _skipping_padding(parts: Reduction) -> Iterator[tuple[Array, ...]]:
 
     values = (*parts.values, np.ones(leaves.given, np.bool_))
     inits = (*parts.inits, np.zeros((), np.bool_))
-    yield folding.scheduled(lanes, values, inits, leaves, schedule)
+    yield folding.fold_by_schedule(lanes, values, inits, leaves, schedule)
 
 
-def _without_init(lanes: Lanes, rows: Rows, inits: tuple[Array, ...]) -> Rows:
+def _tree_only(lanes: Lanes, rows: Rows, inits: tuple[Array, ...]) -> Rows:
     return tree(lanes, rows) if len(rows[0]) else init_row(rows, inits)
 
 
 def _tree_then_init(lanes: Lanes, rows: Rows, inits: tuple[Array, ...]) -> Rows:
     start = init_row(rows, inits)
-    return lanes(*_without_init(lanes, rows, inits), *start)
+    return lanes(*_tree_only(lanes, rows, inits), *start)
 
 
 def _shifted_tree(lanes: Lanes, rows: Rows, _: tuple[Array, ...]) -> Rows:
     return tree(lanes, rows, offset=1) if len(rows[0]) else init_row(rows, _)
 
 
-def _inits_between(lanes: Lanes, rows: Rows, inits: tuple[Array, ...]) -> Rows:
+def _interleaved_inits(lanes: Lanes, rows: Rows, inits: tuple[Array, ...]) -> Rows:
     start = init_row(rows, inits)
     if not len(rows[0]):
         return lanes(*start, *start)
@@ -254,7 +256,7 @@ def _inits_between(lanes: Lanes, rows: Rows, inits: tuple[Array, ...]) -> Rows:
     return tree(lanes, lanes(*spread, *rows))
 
 
-def inits_every(count: int) -> Schedule:
+def tiled_inits(count: int) -> Schedule:
     """Return the schedule with an init value before every `count` leaves, as tiled code may have
     it."""
 
@@ -272,19 +274,19 @@ def inits_every(count: int) -> Schedule:
     return schedule
 
 
-def one_after_the_other(lanes: Lanes, rows: Rows, inits: tuple[Array, ...]) -> Rows:
+def sequential_fold(lanes: Lanes, rows: Rows, inits: tuple[Array, ...]) -> Rows:
     """Fold element after element, as loops do."""
     folded = init_row(rows, inits)
-    if len(rows[0]) > _SEQUENTIAL:
+    if len(rows[0]) > _MAX_SEQUENTIAL_LEAVES:
         return lanes(*folded, *tree(lanes, rows, offset=1))
     for position in range(len(rows[0])):
         folded = lanes(*folded, *(x[position] for x in rows))
     return folded
 
 
-def _right(lanes: Lanes, rows: Rows, inits: tuple[Array, ...]) -> Rows:
+def _reverse_fold(lanes: Lanes, rows: Rows, inits: tuple[Array, ...]) -> Rows:
     folded = init_row(rows, inits)
-    if len(rows[0]) > _SEQUENTIAL:
+    if len(rows[0]) > _MAX_SEQUENTIAL_LEAVES:
         return lanes(*tree(lanes, rows, offset=1), *folded)
     for position in reversed(range(len(rows[0]))):
         folded = lanes(*(x[position] for x in rows), *folded)
@@ -293,15 +295,15 @@ def _right(lanes: Lanes, rows: Rows, inits: tuple[Array, ...]) -> Rows:
 
 SCHEDULES: tuple[Schedule, ...] = (
     folding.init_then_tree,
-    _without_init,
+    _tree_only,
     _tree_then_init,
     _shifted_tree,
-    _inits_between,
-    inits_every(4),
-    inits_every(16),
-    inits_every(64),
-    one_after_the_other,
-    _right,
+    _interleaved_inits,
+    tiled_inits(4),
+    tiled_inits(16),
+    tiled_inits(64),
+    sequential_fold,
+    _reverse_fold,
 )
 """Trees that are evaluated for any other body."""
 
@@ -309,7 +311,9 @@ SCHEDULES: tuple[Schedule, ...] = (
 # --- select_and_scatter --------------------------------------------------------------------------
 
 
-def _selections(operation: Operation, operands: Sequence[Array], _: Array, __: int) -> list[Open]:
+def _selections(
+    operation: Operation, operands: Sequence[Array], _: Array, __: int
+) -> list[Unspecified]:
     """Return where a window is empty, or where the selection depends on the tree.
 
     Spec, "select_and_scatter", does not specify a source element whose window has no values
@@ -335,11 +339,11 @@ def _selections(operation: Operation, operands: Sequence[Array], _: Array, __: i
     ]
 
 
-def _shifted(lanes: Lanes, rows: Rows) -> Rows:
+def _shifted_selection(lanes: Lanes, rows: Rows) -> Rows:
     return tree(lanes, rows, offset=1)
 
 
-def one_by_one(lanes: Lanes, rows: Rows) -> Rows:
+def sequential_selection(lanes: Lanes, rows: Rows) -> Rows:
     """Select from leaf after leaf, as loops do."""
     folded = tuple(x[0] for x in rows)
     for position in range(1, len(rows[0])):
@@ -347,25 +351,27 @@ def one_by_one(lanes: Lanes, rows: Rows) -> Rows:
     return folded
 
 
-def _one_by_one_from_the_right(lanes: Lanes, rows: Rows) -> Rows:
+def _reverse_selection(lanes: Lanes, rows: Rows) -> Rows:
     folded = tuple(x[-1] for x in rows)
     for position in reversed(range(len(rows[0]) - 1)):
         folded = lanes(*(x[position] for x in rows), *folded)
     return folded
 
 
-_TREES = (tree, _shifted, one_by_one, _one_by_one_from_the_right)
+_TREES = (tree, _shifted_selection, sequential_selection, _reverse_selection)
 
 # --- map -----------------------------------------------------------------------------------------
 
 
-def _mapped(operation: Operation, operands: Sequence[Array], _: Array, __: int) -> list[Open]:
+def _map_computation(
+    operation: Operation, operands: Sequence[Array], _: Array, __: int
+) -> list[Unspecified]:
     """Return the unspecified results of the computation's operations."""
-    return open_in_lanes(body_of(operation.regions[0]), operands)
+    return unspecified_in_lanes(body_of(operation.regions[0]), operands)
 
 
 REASONS: dict[str, tuple[Reason, ...]] = {
-    "map": (_mapped,),
+    "map": (_map_computation,),
     "reduce": (_reduction,),
     "reduce_window": (_reduction,),
     "select_and_scatter": (_selections, _reduction),

@@ -9,19 +9,19 @@ import numpy as np
 
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
-from reference.numerics.products import sums
+from reference.numerics.products import unrounded_products
 from reference.numerics.rounding import round_to, to_float64
-from reference.ops.contraction import arranged
+from reference.ops.contraction import arrange_matrices
 from reference.ops.xla.contraction import dimensions_of
-from reference.ops.xla.scaled import BF16, scaled
+from reference.ops.xla.scaled import BF16, scale_operand
 from reference.unspecified.contraction import no_zero
 from reference.unspecified.formats import is_limited, not_encodable
-from reference.unspecified.reasons import Open, Reason
+from reference.unspecified.reasons import Reason, Unspecified
 
 
-def _beyond(
+def _beyond_bf16(
     operation: Operation, operands: Sequence[Array], result: Array, number: int
-) -> Sequence[Open]:
+) -> Sequence[Unspecified]:
     """Return sums with scaled operands that bf16 cannot hold.
 
     The decomposition turns them into infinities, and the page does not say which type holds them.
@@ -30,7 +30,7 @@ def _beyond(
     lhs, lhs_scale, rhs, rhs_scale = operands
     beyond = [
         (np.isfinite(one) & np.isinf(to_float64(round_to(one, BF16)))).astype(np.float32)
-        for one in (scaled(lhs, lhs_scale), scaled(rhs, rhs_scale))
+        for one in (scale_operand(lhs, lhs_scale), scale_operand(rhs, rhs_scale))
     ]
     if not any(one.any() for one in beyond):
         return []
@@ -38,14 +38,14 @@ def _beyond(
     ones = [np.ones(one.shape, np.float32) for one in beyond]
     met = np.zeros(result.shape, np.bool_)
     for pair in ((beyond[0], ones[1]), (ones[0], beyond[1])):
-        a, b, shape = arranged(*pair, dimensions_of(given["dimension_numbers"]))
+        a, b, shape = arrange_matrices(*pair, dimensions_of(given["dimension_numbers"]))
         met |= np.matmul(a, b).reshape(shape) > 0
     return [("scaled operand beyond bf16", met)]
 
 
 def _not_encodable(
     operation: Operation, operands: Sequence[Array], result: Array, number: int
-) -> Sequence[Open]:
+) -> Sequence[Unspecified]:
     """Return the sums that overflow a type without infinity, or are NaN in a type without NaN.
 
     No text defines the result: conversions to such types are unspecified, too.
@@ -55,10 +55,10 @@ def _not_encodable(
         return []
     lhs, lhs_scale, rhs, rhs_scale = operands
     given: Any = dict(operation.attributes)
-    sides = scaled(lhs, lhs_scale), scaled(rhs, rhs_scale)
-    a, b, shape = arranged(*sides, dimensions_of(given["dimension_numbers"]))
-    return not_encodable(sums(a, b).reshape(shape), result)
+    sides = scale_operand(lhs, lhs_scale), scale_operand(rhs, rhs_scale)
+    a, b, shape = arrange_matrices(*sides, dimensions_of(given["dimension_numbers"]))
+    return not_encodable(unrounded_products(a, b).reshape(shape), result)
 
 
-REASONS: dict[str, tuple[Reason, ...]] = {"ScaledDot": (no_zero, _beyond, _not_encodable)}
+REASONS: dict[str, tuple[Reason, ...]] = {"ScaledDot": (no_zero, _beyond_bf16, _not_encodable)}
 """The reasons by op."""

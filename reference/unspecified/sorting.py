@@ -19,16 +19,16 @@ from reference.ir.program import Operation
 from reference.ir.regions import Body
 from reference.ir.types import Array
 from reference.ops.sorts.sorting import keys_of, permutation
-from reference.unspecified.bodies import open_in_lanes
-from reference.unspecified.reasons import Open, Reason
+from reference.unspecified.bodies import unspecified_in_lanes
+from reference.unspecified.reasons import Reason, Unspecified
 
 NO_ORDER = "comparator that is no strict weak ordering"
 
-_MOST_PAIRS = 1 << 21
+_MAX_PAIRS = 1 << 21
 """Maximum number of pairs of elements in all slices for which all pairs are compared."""
 
 
-def open_slices(operation: Operation, operands: Sequence[Array]) -> list[Open]:
+def unspecified_slices(operation: Operation, operands: Sequence[Array]) -> list[Unspecified]:
     """Return reasons with masks of the slices along the sorted dimension, moved to the end."""
     dimension = dict[str, Any](operation.attributes).get("dimension", -1)
     rows = tuple(np.moveaxis(array, dimension, -1) for array in operands)
@@ -42,9 +42,9 @@ def open_slices(operation: Operation, operands: Sequence[Array]) -> list[Open]:
         if keys_of(rows, body) is None:
             found = [(NO_ORDER, ~_is_ordering(placed, body))]
         else:
-            found = list[Open]()
+            found = list[Unspecified]()
         neighbours = [array[..., part] for array in placed for part in (_LEFT, _RIGHT)]
-        for label, mask in open_in_lanes(body, neighbours):
+        for label, mask in unspecified_in_lanes(body, neighbours):
             shaped = np.broadcast_to(mask, neighbours[0].shape)
             found.append((label, np.asarray(shaped.any(axis=-1))))
     except EvaluationError:  # the comparator uses outer values, which are unknown here
@@ -64,17 +64,17 @@ def _is_ordering(placed: tuple[Array, ...], body: Body) -> Array:
     shape = placed[0].shape
     size = shape[-1]
     flat = tuple(np.ascontiguousarray(array).reshape(-1, size) for array in placed)
-    rises = _before(flat, np.arange(size - 1), np.arange(1, size), body)
+    rises = _compare_pairs(flat, np.arange(size - 1), np.arange(1, size), body)
     classes = np.zeros((len(flat[0]), size), np.int64)
     classes[:, 1:] = np.cumsum(rises, axis=-1)
     left, right = _pairs(size, len(flat[0]))
     right_answer = classes[:, left] < classes[:, right]
-    agree = _before(flat, left, right, body) == right_answer
+    agree = _compare_pairs(flat, left, right, body) == right_answer
     return agree.all(axis=-1).reshape(shape[:-1])
 
 
 def _pairs(size: int, slices: int) -> tuple[Array, Array]:
-    if size * size * slices <= _MOST_PAIRS:
+    if size * size * slices <= _MAX_PAIRS:
         left, right = np.indices((size, size)).reshape(2, -1)
         return left, right
     steps = [0] + [sign << n for n in range(size.bit_length()) for sign in (1, -1)]
@@ -84,13 +84,15 @@ def _pairs(size: int, slices: int) -> tuple[Array, Array]:
     return left[there], right[there]
 
 
-def _before(flat: tuple[Array, ...], left: Array, right: Array, body: Body) -> Array:
+def _compare_pairs(flat: tuple[Array, ...], left: Array, right: Array, body: Body) -> Array:
     pairs = ((array[:, left], array[:, right]) for array in flat)
     (answers,) = body.lanes(*(side for pair in pairs for side in pair))
     return answers
 
 
-def _open(operation: Operation, operands: Sequence[Array], result: Array, _: int) -> list[Open]:
+def _unordered_slices(
+    operation: Operation, operands: Sequence[Array], result: Array, _: int
+) -> list[Unspecified]:
     """Return the slices without a defined order: see the module's docstring.
 
     These include slices with two NaNs that a comparison in total order must distinguish (IEEE
@@ -100,9 +102,9 @@ def _open(operation: Operation, operands: Sequence[Array], result: Array, _: int
     dimension = dict[str, Any](operation.attributes).get("dimension", -1)
     return [
         (label, np.broadcast_to(np.expand_dims(mask, dimension), result.shape))
-        for label, mask in open_slices(operation, operands)
+        for label, mask in unspecified_slices(operation, operands)
     ]
 
 
-REASONS: dict[str, tuple[Reason, ...]] = {"sort": (_open,)}
+REASONS: dict[str, tuple[Reason, ...]] = {"sort": (_unordered_slices,)}
 """The reasons by op."""

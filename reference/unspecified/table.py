@@ -33,7 +33,7 @@ from reference.unspecified import (
     scaled,
     sorting,
 )
-from reference.unspecified.reasons import Open, Reason
+from reference.unspecified.reasons import Reason, Unspecified
 
 _FAMILIES = (
     data_movement, dynamism, gathering, sorting, reduction, contraction, convolution,
@@ -46,10 +46,10 @@ _REASONS: dict[str, tuple[Reason, ...]] = {
 }
 
 
-def _open(
+def _plain_reasons(
     operation: Operation, operands: Sequence[Array], result: Array, number: int
-) -> list[Open]:
-    found = elementwise.open_elements(operation, operands, result)
+) -> list[Unspecified]:
+    found = elementwise.unspecified_elements(operation, operands, result)
     for reason in _REASONS.get(operation.name, ()):
         found += reason(operation, operands, result, number)
     return found
@@ -58,7 +58,7 @@ def _open(
 @quiet
 def unspecified(
     operation: Operation, operands: Sequence[Array], result: Array, number: int = 0
-) -> list[Open]:
+) -> list[Unspecified]:
     """Return the reasons why elements are unspecified, each with a mask of the result's shape.
 
     Args:
@@ -70,15 +70,15 @@ def unspecified(
     Returns:
         (label, mask) pairs, without empty masks.
     """
-    if quantized.involved(operation):
-        found = quantization.open_codes(operation, operands, result, number, _open)
+    if quantized.is_quantized_operation(operation):
+        found = quantization.unspecified_codes(operation, operands, result, number, _plain_reasons)
     else:
-        found = _open(operation, operands, result, number)
+        found = _plain_reasons(operation, operands, result, number)
     shaped = ((label, np.broadcast_to(mask, result.shape)) for label, mask in found)
     return [(label, mask) for label, mask in shaped if mask.any()]
 
 
-def is_open(
+def unspecified_mask(
     operation: Operation, operands: Sequence[Array], result: Array, number: int = 0
 ) -> Array:
     """Return a mask of the elements that are unspecified for any reason, of the result's shape."""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from generators.regions.bodies import fold_of
-from reference.interpreter.evaluate import check, evaluate, shared_out
+from reference.interpreter.evaluate import check, evaluate, split_by_process
 from reference.ir.constants import matrix
 from reference.ir.processes import ProcessGrid
 from reference.ir.program import Attribute, Program, Region, TensorType, Value, single_op
@@ -124,7 +124,7 @@ def test_examples(example: Example) -> None:
     program = example.program
     assert check(program) == []
     given = [array for process in example.operands for array in example.arrays(process)]
-    results = shared_out(program, evaluate(program, given))
+    results = split_by_process(program, evaluate(program, given))
     for got, wanted in zip(results, example.results, strict=True):
         for array, want in zip(got, example.arrays(wanted), strict=True):
             np.testing.assert_array_equal(array, want)

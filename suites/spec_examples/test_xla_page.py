@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from generators.regions.bodies import BodyBuilder, fold_of
-from reference.interpreter.evaluate import check, evaluate, shared_out
+from reference.interpreter.evaluate import check, evaluate, split_by_process
 from reference.ir.constants import matrix
 from reference.ir.program import (
     Function,
@@ -29,7 +29,7 @@ from reference.ir.program import (
 from reference.ir.types import Array, element_type, element_type_of
 from reference.ops.table import OPS
 from reference.ops.xla.contraction import DotDimensionNumbers, default_dimension_numbers
-from reference.ops.xla.lowering import lowered
+from reference.ops.xla.lowering import lower_program
 from reference.ops.xla.shapes import Shape
 
 F32, S32 = element_type("f32"), element_type("si32")
@@ -163,7 +163,7 @@ def test_an_example(op, operands, results, given, regions) -> None:
     assert check(program) == []
     for got, want in zip(evaluate(program, operands), results, strict=True):
         np.testing.assert_array_equal(got, want)
-    assert {one.name for one in lowered(program).walk()}.isdisjoint({op})
+    assert {one.name for one in lower_program(program).walk()}.isdisjoint({op})
 
 
 PREFERRED = [
@@ -211,7 +211,7 @@ def test_results_have_the_preferred_element_type(
     (found,) = evaluate(program, (array, array))
     assert found.dtype == want.dtype
     np.testing.assert_array_equal(found, want)
-    (found,) = evaluate(lowered(program), (array, array))
+    (found,) = evaluate(lower_program(program), (array, array))
     np.testing.assert_array_equal(found, want)
 
 
@@ -329,7 +329,9 @@ def of_two(
     program = program_of(op, (per_process[0],), (results[0],), regions, given)
     program = replace(program, process_grid=(2, 1))
     assert check(program) == []
-    return [share[0].tolist() for share in shared_out(program, evaluate(program, per_process))]
+    return [
+        share[0].tolist() for share in split_by_process(program, evaluate(program, per_process))
+    ]
 
 
 PAIR = matrix([[0, 1]])
@@ -371,7 +373,7 @@ def test_two_replicas_exchange_parts_of_different_sizes() -> None:
     program = program_of("RaggedAllToAll", first, (first[3],), (), {"replica_groups": PAIR})
     program = replace(program, process_grid=(2, 1))
     assert check(program) == []
-    shares = shared_out(program, evaluate(program, (*first, *second)))
+    shares = split_by_process(program, evaluate(program, (*first, *second)))
     assert [share[0].tolist() for share in shares] == [[1, 3, 0, 0], [2, 2, 4, 0]]
 
 
@@ -389,7 +391,7 @@ def test_an_irregular_tensor_is_what_its_offsets_and_sizes_say() -> None:
     )
     program = replace(program, process_grid=(3, 1))
     inputs = [array for one in operands for array in one]
-    shares = shared_out(program, evaluate(program, inputs))
+    shares = split_by_process(program, evaluate(program, inputs))
     for n, (share,) in enumerate(shares):
         part = data[offsets[n] : offsets[n] + sizes[n]]
         assert share[: 3 * len(part)].tolist() == [*part.tolist()] * 3

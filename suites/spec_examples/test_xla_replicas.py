@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from generators.regions.bodies import fold_of
-from reference.interpreter.evaluate import check, evaluate, shared_out
+from reference.interpreter.evaluate import check, evaluate, split_by_process
 from reference.ir.constants import matrix
 from reference.ir.program import (
     Dense,
@@ -25,8 +25,8 @@ from reference.ir.program import (
 )
 from reference.ir.types import Array, element_type
 from reference.ops.table import OPS
-from reference.ops.xla.lowering import lowered
-from reference.ops.xla.page import LEFT_OUT
+from reference.ops.xla.lowering import lower_program
+from reference.ops.xla.page import UNSUPPORTED_HEADINGS
 
 F32 = element_type("f32")
 SUM = fold_of("add", F32).region
@@ -46,14 +46,14 @@ def replicated(
     values = tuple(Value(f"v{n}", of) for n, of in enumerate(operands))
     made = replace(single_op(op, values, tuple(results), given, regions), process_grid=grid)
     assert check(made) == []
-    assert check(lowered(made)) == []
+    assert check(lower_program(made)) == []
     return made
 
 
 def results_of(program: Program, *arrays: Any) -> list[list[Any]]:
     """Return the results of each process."""
     inputs = [np.array(array, np.float32) for array in arrays]
-    shares = shared_out(program, evaluate(program, inputs))
+    shares = split_by_process(program, evaluate(program, inputs))
     return [[one.tolist() for one in share] for share in shares]
 
 
@@ -195,7 +195,7 @@ def test_every_parameter_is_in_the_row_or_left_out_with_a_reason(op: str) -> Non
     for name in PARAMETERS[op].split():
         reasons = [
             heading
-            for heading in LEFT_OUT
+            for heading in UNSUPPORTED_HEADINGS
             if heading.endswith(f": {name}") and op in heading.partition(":")[0].split(", ")
         ]
         assert (name in own) + len(reasons) == 1, name

@@ -30,7 +30,7 @@ from conformance.backends.fake.wrong_operations import Wrong
 from conformance.backends.fake.wrong_processes import computed_in
 from conformance.tolerance.hardware import Hardware
 from conformance.transforms.inline import NotInlined, inlined
-from reference.interpreter.evaluate import EvaluationError, check, evaluate, shared_out
+from reference.interpreter.evaluate import EvaluationError, check, evaluate, split_by_process
 from reference.interpreter.processes import current_process
 from reference.ir.processes import ProcessId, processes
 from reference.ir.program import Operation, Program, Region, TensorType
@@ -99,7 +99,7 @@ class ReferenceExecutable:
     def execute(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
         """Run main (see `conformance.backends.base.Executable`)."""
         results = self._execute([array for share in inputs for array in share])
-        return [list(share) for share in shared_out(self.program, results)]
+        return [list(share) for share in split_by_process(self.program, results)]
 
     def _execute(self, inputs: Sequence[Array]) -> list[Array]:
         self.executions += 1
@@ -127,7 +127,7 @@ class ReferenceExecutable:
         assert wrong is not None
         names = [argument.name for argument in self._inlined.main.arguments]
         grid = processes(self.program.process_grid or (1, 1))
-        shares = zip(grid, shared_out(self.program, inputs), strict=True)
+        shares = zip(grid, split_by_process(self.program, inputs), strict=True)
         given = {process: dict(zip(names, share, strict=True)) for process, share in shares}
         hook = _Faulty(wrong, self._inlined.main.body, given)
         return evaluate(self._inlined, inputs, on_result=hook)

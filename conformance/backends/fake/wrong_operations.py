@@ -18,7 +18,7 @@ from reference.interpreter.quantized import types_in_body
 from reference.ir.op import QuantizedUse, Rounding
 from reference.ir.program import Region, TensorType, Value
 from reference.ir.types import Array, ElementType, element_type, element_type_of, from_bits, to_bits
-from reference.numerics.alike import without_subnormals
+from reference.numerics.alike import flush_subnormals
 from reference.numerics.rounding import (
     from_ordinal,
     next_down,
@@ -146,7 +146,7 @@ def flush_inputs(computation: Computation, operands: Operands) -> Results:
     """Subnormal operands of arithmetic are taken for zero."""
     if computation.operation.name in _BITWISE:
         return computation.right(operands)
-    return computation.right(tuple(map(without_subnormals, operands)))
+    return computation.right(tuple(map(flush_subnormals, operands)))
 
 
 def flush(computation: Computation, operands: Operands) -> Results:
@@ -154,7 +154,7 @@ def flush(computation: Computation, operands: Operands) -> Results:
     results = flush_inputs(computation, operands)
     if computation.operation.name in _BITWISE:
         return results
-    return tuple(map(without_subnormals, results))
+    return tuple(map(flush_subnormals, results))
 
 
 def compare_flushed(computation: Computation, operands: Operands) -> Results:
@@ -166,7 +166,7 @@ def compare_flushed(computation: Computation, operands: Operands) -> Results:
     if any(not _real_or_complex(element_type_of(operand)) for operand in operands):
         return computation.right(operands)
     if name == "compare" and computation.operation.attribute("compare_type") != "TOTALORDER":
-        return computation.right(tuple(map(without_subnormals, operands)))
+        return computation.right(tuple(map(flush_subnormals, operands)))
     if name in ("maximum", "minimum"):
         return (_second_of_equals(operands[0], operands[1], *computation.right(operands)),)
     if name == "clamp":
@@ -184,7 +184,7 @@ def _real_or_complex(element: ElementType) -> bool:
 
 
 def _second_of_equals(lhs: Array, rhs: Array, right: Array) -> Array:
-    keys = [without_subnormals(array) for array in (lhs, rhs)]
+    keys = [flush_subnormals(array) for array in (lhs, rhs)]
     changed = [key != array for key, array in zip(keys, (lhs, rhs), strict=True)]
     return np.where((keys[0] == keys[1]) & (changed[0] | changed[1]), rhs, right)
 

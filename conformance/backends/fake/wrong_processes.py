@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from reference.interpreter.evaluate import body_of, given_attributes
-from reference.interpreter.processes import visited
+from reference.interpreter.processes import last_process
 from reference.interpreter.verify import stated_results
 from reference.ir.errors import EvaluationError
 from reference.ir.processes import Process, ProcessId
@@ -30,11 +30,11 @@ def computed_in(
     """The results of a collective in another process than its own; those of other ops as given."""
     if operation.name not in COMMUNICATION:
         return results
-    process, record = visited(), OPS[operation.name]
+    process, record = last_process(), OPS[operation.name]
     keywords = given_attributes(operation) | {"process": wrong(process)}
     if record.needs_result:
         keywords |= stated_results(record, operation)
-    keywords |= record.named([body_of(region) for region in operation.regions])
+    keywords |= record.name_regions([body_of(region) for region in operation.regions])
     try:
         operands = process.take([process.id]) if operation.operands else []
         changed = record.evaluate(*operands, **keywords)

@@ -21,7 +21,7 @@ from reference.ir.program import (
 )
 from reference.ops.structure import structure_of
 from reference.ops.table import OPS
-from reference.ops.xla.composites import as_composites
+from reference.ops.xla.composites import write_composites
 
 _NO_CODE = "the interpreter has no code for it"
 _DECOMPOSED = f"{_NO_CODE}, and StableHLO no pass that decomposes it"
@@ -58,7 +58,7 @@ def why_not(program: Program) -> str | None:
     """Why the interpreter cannot run a program, in one line; None where it is to be asked."""
     if any(isinstance(value.type, TupleType) for value in program.main.arguments):
         return "main: tuples are not passed to it"
-    return next(_reasons(as_composites(program)), None)
+    return next(_reasons(write_composites(program)), None)
 
 
 def why_not_verified(program: Program) -> str | None:

@@ -22,7 +22,7 @@ from generators.cells.plan import forget
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program
-from reference.ops.xla.lowering import lowered
+from reference.ops.xla.lowering import lower_program
 
 A_WORKER = 0.5
 """Seconds that a try takes which ends its worker, with what a new one takes to be there."""
@@ -60,7 +60,7 @@ class Losses:
         case = case_of(trial, trial.start, guide)
         forget()  # a campaign's own process makes few programs, and is to stay small
         met.note(case.program, guide)
-        program = lowered(case.program)
+        program = lower_program(case.program)
         outcome = known_loss(
             program, trial.expectations, trial.backend, Outcome(verdict, kind, message)
         )

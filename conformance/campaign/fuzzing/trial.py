@@ -53,8 +53,8 @@ from generators.values.contents import materialise
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
-from reference.numerics.alike import alike
-from reference.ops.xla.lowering import lowered
+from reference.numerics.alike import equal_elements
+from reference.ops.xla.lowering import lower_program
 
 _SECONDS = 1.0
 """What the reference may take for a program as it is made, in seconds: mostly milliseconds are
@@ -78,7 +78,7 @@ def run_trial(trial: Trial) -> Tried:
         met.note(case.program, guide)
         if len(new) < NEW_PER_TRIAL:
             new += pieces(case.program, trial.met, seen)
-        program = lowered(case.program)
+        program = lower_program(case.program)
         if session.refusal(program) is not None:
             counts[Verdict.UNSUPPORTED.value] += 1
             continue
@@ -156,7 +156,9 @@ def _is_same_alone(session: Session, one: Prepared, number: int, results: Result
     if isinstance(results, BackendError):
         return False
     alone = next(session.run(one.program, [one.sets[number]]))
-    return all(bool(alike(a, b).all()) for a, b in zip(alone, results[number], strict=True))
+    return all(
+        bool(equal_elements(a, b).all()) for a, b in zip(alone, results[number], strict=True)
+    )
 
 
 def _at_once(
@@ -172,7 +174,7 @@ def _at_once(
     if malformed(expected, actual) is not None:
         return None
     pairs = zip(expected, actual, strict=True)
-    if all(bool(alike(want, got).all()) for want, got in pairs):
+    if all(bool(equal_elements(want, got).all()) for want, got in pairs):
         return Outcome(Verdict.PASS)
     if is_single(one.program):
         judgement = judge_alone(one.program, inputs, expected, actual, session.hardware)

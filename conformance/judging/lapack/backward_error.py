@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from reference.custom_calls.lapack.calls import finite, letter
-from reference.custom_calls.lapack.routines import TARGETS, called
+from reference.custom_calls.lapack.calls import finite_matrices, letter
+from reference.custom_calls.lapack.routines import TARGETS, routine_call
 from reference.custom_calls.targets import call_built_in
 from reference.ir.errors import EvaluationError
 from reference.ir.program import Operation
@@ -155,7 +155,7 @@ class Near:
         """Solve it: `shift` moves the operands by what they may be off."""
         name = family(operation)
         assert name is not None
-        self.usable = finite(matrices_of(name, operands))
+        self.usable = finite_matrices(matrices_of(name, operands))
         moved = tuple(
             operand if error is None else shift(operand, error, directions)
             for operand, error in zip(operands, _errors(name, operands), strict=True)
@@ -189,7 +189,7 @@ def undefined(name: str, operation: Operation, number: int) -> bool:
     """Whether nothing is said of what a result holds: work space, or what was not asked for."""
     if name == "gtsv":
         return number < 3
-    options = called((), dict(operation.attributes)).options
+    options = routine_call((), dict(operation.attributes)).options
     mode = letter(options.get("mode", "V"))
     if name == "gesdd":
         return number == 0 or (number in (2, 3) and mode == "N")

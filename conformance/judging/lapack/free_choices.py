@@ -28,8 +28,8 @@ from conformance.judging.lapack.backward_error import (
     undefined,
 )
 from conformance.judging.perturbation.open_values import other
-from reference.custom_calls.lapack.calls import finite
-from reference.custom_calls.lapack.routines import TOP_K, called, foremost
+from reference.custom_calls.lapack.calls import finite_matrices
+from reference.custom_calls.lapack.routines import TOP_K, routine_call, top_elements
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics.rounding import to_float64
@@ -58,7 +58,7 @@ def chosen(
     for place, one in enumerate(found):
         mask = spread(hidden, one)
         if place == len(found) - 1 and one.dtype == np.int32:  # info, of failures too
-            mask = mask & ~finite(matrices_of(name, operands))
+            mask = mask & ~finite_matrices(matrices_of(name, operands))
         if undefined(name, operation, place):
             mask = np.ones(one.shape, np.bool_)
         one = _other_zeros(one) if number % 2 else one
@@ -118,7 +118,7 @@ def _varied_top_k(
     operation: Operation, operands: Arrays, results: Arrays, random: np.random.Generator
 ) -> tuple[Arrays, Array]:
     """Of equal elements others; and where all is open, as a NaN is neither greater nor less."""
-    axis = int(called((), dict(operation.attributes)).options["reduction_dim"])
+    axis = int(routine_call((), dict(operation.attributes)).options["reduction_dim"])
     order = random.permutation(operands[0].shape[axis])
     values, numbers = (np.take(one, order, axis=axis) for one in operands[:2])
     nan = np.zeros(values.shape, np.bool_)
@@ -128,7 +128,7 @@ def _varied_top_k(
     largest = np.max(values, axis=axis, keepdims=True)
     first = np.take(results[0], [0], axis=axis)
     is_largest = bool(((largest == first) | hidden).all())
-    found = foremost(values, numbers, axis, results[0].shape[axis], largest=is_largest)
+    found = top_elements(values, numbers, axis, results[0].shape[axis], largest=is_largest)
     return found, np.broadcast_to(hidden, results[0].shape)
 
 

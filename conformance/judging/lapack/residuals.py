@@ -15,10 +15,10 @@ import numpy as np
 
 from conformance.judging.lapack import backward_error
 from conformance.tolerance.bounds.linear_algebra import SOLVED
-from reference.custom_calls.lapack.calls import finite, hermitian, letter
+from reference.custom_calls.lapack.calls import finite_matrices, hermitian, letter
 from reference.custom_calls.lapack.factors import permutation, trsm_attributes
-from reference.custom_calls.lapack.reflectors import applied, unit_columns
-from reference.custom_calls.lapack.routines import called, foremost
+from reference.custom_calls.lapack.reflectors import apply_reflectors, unit_columns
+from reference.custom_calls.lapack.routines import routine_call, top_elements
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics.accumulation import unit_roundoff
@@ -72,10 +72,10 @@ def violation(operation: Operation, operands: Arrays, results: Arrays) -> str | 
     """
     name = backward_error.family(operation)
     assert name is not None
-    usable = finite(backward_error.matrices_of(name, operands))
+    usable = finite_matrices(backward_error.matrices_of(name, operands))
     if name == "trsm":
         return _solved(operation, operands, results, usable)
-    options = dict(called(operands, dict(operation.attributes)).options)
+    options = dict(routine_call(operands, dict(operation.attributes)).options)
     roundoff = 2 * unit_roundoff(element_type_of(operands[0]).part)
     for index in np.ndindex(usable.shape):
         if not usable[index] or not operands[0].size:
@@ -96,7 +96,7 @@ def _norm(a: Array) -> float:
 
 
 def _solved(operation: Operation, operands: Arrays, results: Arrays, usable: Array) -> str | None:
-    attributes = trsm_attributes(called(operands, dict(operation.attributes)))
+    attributes = trsm_attributes(routine_call(operands, dict(operation.attributes)))
     solving = Operation(
         "triangular_solve", operation.operands[:2], operation.results, tuple(attributes.items())
     )
@@ -164,7 +164,7 @@ def _lu_decomposition(p: Problem) -> Iterator[str]:
 
 def _orthogonal(p: Problem, reflectors: Array, taus: Array) -> tuple[Array, bool]:
     """The product of stored reflectors, and whether it is not unitary."""
-    q = applied(reflectors, taus, unit_columns((len(reflectors),) * 2, reflectors.dtype))
+    q = apply_reflectors(reflectors, taus, unit_columns((len(reflectors),) * 2, reflectors.dtype))
     return q, p.skew(q)
 
 
@@ -210,7 +210,7 @@ def _growth(a: Array, taus: Array) -> float:
 
 def _orgqr(p: Problem) -> Iterator[str]:
     a, taus = p.operands[:2]
-    right = applied(a, taus, unit_columns(a.shape, a.dtype))
+    right = apply_reflectors(a, taus, unit_columns(a.shape, a.dtype))
     if p.off(p.results[0] - right, _growth(a, taus)):
         yield "these are not the columns of the product of the reflectors"
 
@@ -219,9 +219,9 @@ def _ormqr(p: Problem) -> Iterator[str]:
     a, taus, c = p.operands[:3]
     transpose = bool(p.options.get("transpose", False))
     if p.options.get("left", True):
-        right = applied(a, taus, c, transpose=transpose)
+        right = apply_reflectors(a, taus, c, transpose=transpose)
     else:
-        right = adjoint(applied(a, taus, adjoint(c), transpose=not transpose))
+        right = adjoint(apply_reflectors(a, taus, adjoint(c), transpose=not transpose))
     if p.off(p.results[0] - right, _growth(a, taus) * _norm(c)):
         yield "this is not the product with the reflectors"
 
@@ -413,9 +413,9 @@ def top_k_violation(
 
     Which of equal elements come, and where, is open.
     """
-    axis = int(called((), dict(operation.attributes)).options["reduction_dim"])
+    axis = int(routine_call((), dict(operation.attributes)).options["reduction_dim"])
     count = results[0].shape[axis]
-    right = foremost(operands[0], operands[1], axis, count, largest=largest)[0]
+    right = top_elements(operands[0], operands[1], axis, count, largest=largest)[0]
     rows = [_rows(one, axis) for one in (*operands[:2], *results, right)]
     for values, numbers, got, where, want in zip(*rows, strict=True):
         if np.isnan(values.astype(np.float64)).any():

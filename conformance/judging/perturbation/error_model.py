@@ -163,7 +163,7 @@ def _tolerances(
             None if bound is None or not _moves(operation, number, result) else bound
             for number, (bound, result) in enumerate(zip(bounds, results, strict=True))
         )
-    if rule.ulps is None or OPS[operation.name].is_exact is exactness.always:
+    if rule.ulps is None or OPS[operation.name].is_exact is exactness.is_always_exact:
         return (None,) * len(results)
     return tuple(
         _of_ulps(operation, operands, result, rule, platform, unrounded)

@@ -27,7 +27,7 @@ from conformance.transforms.extract import part
 from conformance.transforms.observe import observable
 from conformance.transforms.unrounded import without_roundings
 from conformance.transforms.values import used_by
-from reference.interpreter.evaluate import evaluate, shared_out
+from reference.interpreter.evaluate import evaluate, split_by_process
 from reference.ir.processes import processes
 from reference.ir.program import Program, TensorType
 from reference.ir.types import Array
@@ -148,7 +148,7 @@ class Permitted:
     ) -> tuple[Values, Follower]:
         inputs, program = tuple(inputs), program or self._program
         names = [argument.name for argument in program.main.arguments]
-        shares = [dict(zip(names, one, strict=True)) for one in shared_out(program, inputs)]
+        shares = [dict(zip(names, one, strict=True)) for one in split_by_process(program, inputs)]
         others = dict(zip(processes(program.process_grid or (1, 1)), shares, strict=True))
         follower = Follower(
             shares[0], self._platform, program.main.body.operations,

@@ -18,7 +18,7 @@ from conformance.catalog import rule_of
 from conformance.judging.perturbation.error_model import shifted_by
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
-from reference.numerics.alike import without_subnormals
+from reference.numerics.alike import flush_subnormals
 from reference.numerics.arithmetic import quiet
 
 Values = tuple[Any, ...]
@@ -57,7 +57,7 @@ class Flushing:
     def _flushed(self, result: Any) -> Any:
         if not isinstance(result, np.ndarray) or not result.size:
             return result
-        flushed = without_subnormals(result)
+        flushed = flush_subnormals(result)
         if flushed is result:
             return result
         if not element_type_of(result).is_complex:

@@ -153,7 +153,7 @@ class Follower:
         self, operation: Operation, operands: Values, results: Values, directions: Directions
     ) -> Values:
         structure = structure_of(operation)
-        if structure is not None and structure.hands_on and len(operands) == 1:
+        if structure is not None and structure.forwards_values and len(operands) == 1:
             return self._moved_again(operation, results, directions)
         draws = operation.name in OPS and OPS[operation.name].draws
         is_new = operation.regions or draws

@@ -39,7 +39,7 @@ from conformance.tolerance.ulp import ulp_distances
 from conformance.verdict import Element, Errors, Failing, Verdict, gravity
 from reference.ir.program import Program, TensorType
 from reference.ir.types import Array, element_type_of
-from reference.numerics.alike import alike
+from reference.numerics.alike import equal_elements
 from reference.ops.structure import calls_target, is_constant, is_structure
 
 FEW_SAMPLES = 4
@@ -101,7 +101,7 @@ def passed(total: int) -> Judgement:
 
 
 def _differs(expected: object, actual: Array) -> bool:
-    return isinstance(expected, np.ndarray) and not bool(alike(expected, actual).all())
+    return isinstance(expected, np.ndarray) and not bool(equal_elements(expected, actual).all())
 
 
 def in_doubt(permitted: Permitted, actual: Sequence[Array]) -> list[int]:
@@ -211,7 +211,7 @@ class _Hull:
         """Take the expected elements as the first sample."""
         expected = permitted.expected[number]
         self.permitted, self.number = permitted, number
-        self.where = np.flatnonzero(~alike(expected, actual))
+        self.where = np.flatnonzero(~equal_elements(expected, actual))
         self.want, self.got = (one.reshape(-1)[self.where] for one in (expected, actual))
         self.type = element_type_of(self.want)
         self.is_number = self.type.is_float or self.type.is_complex
@@ -274,7 +274,7 @@ def _depends_on_choices(hull: _Hull) -> Answer:
 
 def _depends_on_what_is_open(hull: _Hull) -> Answer:
     if filled := hull.pick(hull.permitted.filled()):
-        varying = ~np.all([alike(hull.want, sample) for sample in filled], axis=0)
+        varying = ~np.all([equal_elements(hull.want, sample) for sample in filled], axis=0)
         yield Verdict.UNSPECIFIED, hull.permitted.reasons[0], varying
 
 

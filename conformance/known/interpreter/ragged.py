@@ -17,8 +17,8 @@ from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
 from reference.ir.types import Array, ElementType, element_type_of
 from reference.numerics import arithmetic
-from reference.ops.contraction import Dimensions, arranged
-from reference.ops.ragged import Mode, Ragged, members, numbers_of
+from reference.ops.contraction import Dimensions, arrange_matrices
+from reference.ops.ragged import Mode, Ragged, group_members, ragged_numbers
 
 
 def _misplaced(
@@ -26,9 +26,11 @@ def _misplaced(
 ) -> Results | None:
     """What is computed so; None where the sizes belong to the first dimensions, or fit none."""
     lhs, rhs, group_sizes = operands
-    numbers, to = numbers_of(**given_attributes(operation)), element_type_of(expected[0])
+    numbers, to = ragged_numbers(**given_attributes(operation)), element_type_of(expected[0])
     count = group_sizes.ndim - 1
-    if numbers.mode is Mode.BATCH or numbers.before(lhs.ndim)[:count] == tuple(range(count)):
+    if numbers.mode is Mode.BATCH or numbers.outer_dimensions(lhs.ndim)[:count] == tuple(
+        range(count)
+    ):
         return None
     pairs = zip(group_sizes.shape[:-1], lhs.shape, strict=False)
     if any(size not in (1, there) for size, there in pairs):
@@ -39,7 +41,8 @@ def _misplaced(
     assert numbers.group is not None
     parts = np.moveaxis(rhs, numbers.group, 0)
     of_groups = [
-        _product(one, part, numbers.of_group, to) for one, part in zip(masked, parts, strict=True)
+        _product(one, part, numbers.group_dimensions, to)
+        for one, part in zip(masked, parts, strict=True)
     ]
     return (reduce(arithmetic.add, of_groups),)
 
@@ -47,14 +50,14 @@ def _misplaced(
 def _masked(lhs: Array, group_sizes: Array, numbers: Ragged) -> list[Array]:
     """lhs for each group, with zeros in the place of what is taken not to belong to it."""
     first = lhs.shape[: group_sizes.ndim - 1]
-    held = members(group_sizes, lhs.shape[numbers.ragged], first)
+    held = group_members(group_sizes, lhs.shape[numbers.ragged], first)
     places = np.indices(lhs.shape, sparse=True)
     mine = held[(slice(None), *places[: len(first)], places[numbers.ragged])]
     return [np.where(np.broadcast_to(one, lhs.shape), lhs, lhs.dtype.type(0)) for one in mine]
 
 
 def _product(lhs: Array, rhs: Array, dimensions: Dimensions, to: ElementType) -> Array:
-    a, b, shape = arranged(lhs, rhs, dimensions)
+    a, b, shape = arrange_matrices(lhs, rhs, dimensions)
     return in_steps(a, b, to, np.arange(a.shape[-1])).reshape(shape)
 
 

@@ -14,18 +14,18 @@ from reference.ir.program import Operation
 from reference.ir.types import Array, ElementType, element_type_of
 from reference.numerics import arithmetic
 from reference.numerics.conversion import complex_
-from reference.numerics.products import narrowed
+from reference.numerics.products import round_sums
 from reference.numerics.rounding import round_to, to_float64
-from reference.ops.contraction import Dimensions, arranged, dot_dimensions, rounds_operands
-from reference.ops.convolution import convolved, geometry
-from reference.ops.ragged import numbers_of, products_of_groups
+from reference.ops.contraction import Dimensions, arrange_matrices, dot_dimensions, rounds_operands
+from reference.ops.convolution import convolve, geometry
+from reference.ops.ragged import products_of_groups, ragged_numbers
 from reference.ops.xla.contraction import dimensions_of
 from reference.ops.xla.scaled import BF16, spread
 
 
 def in_steps(lhs: Array, rhs: Array, to: ElementType, order: Array) -> Array:
     """Products of matrices of wide elements, (..., m, k) and (..., k, n): for k in this order."""
-    left, right = narrowed(lhs, to), narrowed(rhs, to)
+    left, right = round_sums(lhs, to), round_sums(rhs, to)
     total = np.zeros((*lhs.shape[:-1], rhs.shape[-1]), np.float64).astype(to.storage)
     for k in order.tolist():
         a, b = (
@@ -58,12 +58,12 @@ def _contracted(
     lhs, rhs, *rest = operands
     given = given_attributes(operation)
     for group_sizes in rest:  # products with zeros in the others' places change no sum
-        numbers = numbers_of(**given)
+        numbers = ragged_numbers(**given)
         return (products_of_groups(lhs, rhs, group_sizes, numbers, partial(_all, to)),)
     dimensions = Dimensions(*(given.get(name, ()) for name in _DIMENSIONS))
     if operation.name == "dot":
         dimensions = dot_dimensions(lhs.ndim)
-    a, b, shape = arranged(lhs, rhs, dimensions)
+    a, b, shape = arrange_matrices(lhs, rhs, dimensions)
     return (in_steps(a, b, to, np.arange(a.shape[-1])).reshape(shape),)
 
 
@@ -100,7 +100,7 @@ def _convolved(
     order = np.flip(places, tuple(d for d, reverse in enumerate(of.reversal) if reverse)).reshape(
         -1
     )
-    return (convolved(lhs, rhs, of, lambda a, b: in_steps(a, b, to, order)),)
+    return (convolve(lhs, rhs, of, lambda a, b: in_steps(a, b, to, order)),)
 
 
 def _scaled(operation: Operation, operands: tuple[Array, ...], expected: Results) -> Results:
@@ -111,7 +111,7 @@ def _scaled(operation: Operation, operands: tuple[Array, ...], expected: Results
         for one, scale in ((lhs, lhs_scale), (rhs, rhs_scale))
     ]
     numbers = given_attributes(operation)["dimension_numbers"]
-    a, b, shape = arranged(sides[0], sides[1], dimensions_of(numbers))
+    a, b, shape = arrange_matrices(sides[0], sides[1], dimensions_of(numbers))
     return (_all(element_type_of(expected[0]), a, b).reshape(shape),)
 
 

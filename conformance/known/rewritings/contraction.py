@@ -35,12 +35,17 @@ from reference.ir.monoid import ADD
 from reference.ir.program import Operation, Program, TensorType, Value
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of
 from reference.numerics.accumulation import unit_roundoff
-from reference.numerics.alike import without_subnormals
+from reference.numerics.alike import flush_subnormals
 from reference.numerics.arithmetic import quiet
 from reference.numerics.rounding import round_to, to_float64
-from reference.numerics.unrounded import Unrounded, number, product, rounded_sum
+from reference.numerics.unrounded import (
+    UnroundedNumbers,
+    rounded_sum,
+    unrounded_number,
+    unrounded_product,
+)
 from reference.ops.table import OPS
-from reference.unspecified.reduction import Reduction, taken_apart
+from reference.unspecified.reduction import Reduction, decompose_reduction
 
 CONTRACTED = "product taken into a sum unrounded"
 QUOTIENT = "quotient taken into a sum unrounded"
@@ -56,7 +61,7 @@ _INDEX = ELEMENT_TYPES["si64"]
 class _Wide:
     """An unrounded value; of a quotient it is another one than the exact quotient."""
 
-    value: Unrounded
+    value: UnroundedNumbers
     is_quotient: bool = False
 
 
@@ -71,7 +76,7 @@ class _Model(Shown):
         array = self.values.get(value.name)
         if array is None or not element_type_of(array).is_float:
             return None
-        return without_subnormals(array) if self.flushes else array
+        return flush_subnormals(array) if self.flushes else array
 
     def unrounded(self, value: Value) -> Iterator[_Wide]:
         """What a value may be where the operation that makes it is not rounded."""
@@ -84,13 +89,13 @@ class _Model(Shown):
             yield from self.unrounded(maker.operands[0])
         elif OPS[maker.name].rearranges and (places := _places(maker)) is not None:
             for wide in self.unrounded(maker.operands[0]):
-                yield replace(wide, value=wide.value.taken(places))
+                yield replace(wide, value=wide.value.take(places))
 
     def taken(self, value: Value, quotients: bool) -> Iterator[_Wide]:
         """The same; quotients, and what is made of them, where they are asked for too."""
         return (wide for wide in self.unrounded(value) if quotients or not wide.is_quotient)
 
-    def products(self, value: Value) -> Iterator[tuple[Unrounded, Unrounded]]:
+    def products(self, value: Value) -> Iterator[tuple[UnroundedNumbers, UnroundedNumbers]]:
         """The two products that a value is the sum of, as often as it can be seen as one."""
         maker = self.maker(value)
         if maker is None:
@@ -100,7 +105,7 @@ class _Model(Shown):
             yield from ((one.value, other.value) for one in lhs for other in rhs)
         elif OPS[maker.name].rearranges and (places := _places(maker)) is not None:
             for one, other in self.products(maker.operands[0]):
-                yield one.taken(places), other.taken(places)
+                yield one.take(places), other.take(places)
 
     def complex_factors(self, value: Value) -> tuple[Array, Array] | None:
         """The two numbers that a complex one is the product of."""
@@ -124,7 +129,7 @@ def _product(model: _Model, x: Value, y: Value) -> Iterator[_Wide]:
             yield from model.unrounded(one)
     factors = model.given(x), model.given(y)
     if factors[0] is not None and factors[1] is not None:
-        yield _Wide(product(factors[0], factors[1]))
+        yield _Wide(unrounded_product(factors[0], factors[1]))
 
 
 def _square(model: _Model, x: Value, y: Value) -> Iterator[_Wide]:
@@ -142,12 +147,12 @@ def _quotient(model: _Model, x: Value, y: Value) -> Iterator[_Wide]:
     maker = model.maker(y)
     if model.is_folded(y) or (maker is not None and _is_repeated(maker)):
         for reciprocal in _reciprocals(divisor):
-            kept = without_subnormals(reciprocal) if model.flushes else reciprocal
-            yield _Wide(product(dividend, kept), is_quotient=True)
+            kept = flush_subnormals(reciprocal) if model.flushes else reciprocal
+            yield _Wide(unrounded_product(dividend, kept), is_quotient=True)
     if maker is not None and OPS[maker.name] is OPS["divide"]:
         one, other = map(model.given, maker.operands)
         if one is not None and other is not None and bool((to_float64(one) == 1).all()):
-            yield _Wide(product(dividend, other), is_quotient=True)
+            yield _Wide(unrounded_product(dividend, other), is_quotient=True)
 
 
 def _widens(maker: Operation) -> bool:
@@ -248,7 +253,7 @@ def _of_two(
     operation: Operation,
     values: Mapping[str, Array],
     quotients: bool,
-    signed: Callable[[Unrounded], Unrounded],
+    signed: Callable[[UnroundedNumbers], UnroundedNumbers],
 ) -> Iterator[Predicted]:
     lhs, rhs = operation.operands
     for flushes in (False, True):
@@ -257,7 +262,7 @@ def _of_two(
         if given[0] is None or given[1] is None:
             return
         of = element_type_of(given[0])
-        one, other = number(given[0]), number(given[1])
+        one, other = unrounded_number(given[0]), unrounded_number(given[1])
         found = [(wide.value, other) for wide in model.taken(lhs, quotients)]
         found += [(one, wide.value) for wide in model.taken(rhs, quotients)]
         for a, b in found:
@@ -302,15 +307,15 @@ def _sums(operation: Operation, values: Mapping[str, Array]) -> Reduction | None
     given = given_to(operation, values)
     if given is None or len(given) != 2:
         return None
-    parts = taken_apart(operation, given)
+    parts = decompose_reduction(operation, given)
     same = parts.values[0].dtype == given[0].dtype
     return parts if same and parts.monoid(0) is ADD else None
 
 
-def _one_by_one(model: _Model, parts: Reduction, wide: Unrounded) -> Iterator[Predicted]:
+def _one_by_one(model: _Model, parts: Reduction, wide: UnroundedNumbers) -> Iterator[Predicted]:
     """The sums in the order of the elements, each taken in with one rounding."""
     of, (init,) = element_type_of(parts.values[0]), parts.inits
-    padding = number(init)
+    padding = unrounded_number(init)
     groups = parts.leaves.groups((wide.high, wide.low), (padding.high, padding.low))
     result = np.full(parts.leaves.shape, init, init.dtype).reshape(-1)
     for places, (high, low) in groups:
@@ -318,13 +323,15 @@ def _one_by_one(model: _Model, parts: Reduction, wide: Unrounded) -> Iterator[Pr
             return
         total = np.full(len(places), init, init.dtype)
         for step in zip(high, low, strict=True):
-            total = model.ended(rounded_sum(Unrounded(*step), number(total), of)).result
+            total = model.ended(
+                rounded_sum(UnroundedNumbers(*step), unrounded_number(total), of)
+            ).result
         result[places] = total
     yield model.ended(result.reshape(parts.leaves.shape))
 
 
 @quiet
-def _in_any_order(parts: Reduction, init: Array, terms: Sequence[Unrounded]) -> Predicted:
+def _in_any_order(parts: Reduction, init: Array, terms: Sequence[UnroundedNumbers]) -> Predicted:
     """The sums of all terms of all elements, and what rounding them in some order may come to."""
     of, leaves = element_type_of(init), parts.leaves
     start = to_float64(init).astype(np.longdouble)
@@ -346,8 +353,8 @@ def _in_any_order(parts: Reduction, init: Array, terms: Sequence[Unrounded]) -> 
 def _in_any_order_complex(parts: Reduction, init: Array, x: Array, y: Array) -> Predicted:
     """The same of products of complex numbers: each part is the sum of two products."""
     a, b, c, d = (part(one) for one in (x, y) for part in (np.real, np.imag))
-    real = _in_any_order(parts, np.real(init), (product(a, c), -product(b, d)))
-    imag = _in_any_order(parts, np.imag(init), (product(a, d), product(b, c)))
+    real = _in_any_order(parts, np.real(init), (unrounded_product(a, c), -unrounded_product(b, d)))
+    imag = _in_any_order(parts, np.imag(init), (unrounded_product(a, d), unrounded_product(b, c)))
     result = np.empty(real.result.shape, init.dtype)
     result.real, result.imag = real.result, imag.result
     assert real.error is not None

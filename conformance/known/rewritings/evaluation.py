@@ -19,11 +19,11 @@ from reference.ir.monoid import ADD
 from reference.ir.program import Operation, TensorType, Value
 from reference.ir.types import Array, ElementType, element_type_of, from_bits, to_bits
 from reference.numerics.accumulation import unit_roundoff
-from reference.numerics.alike import without_subnormals
+from reference.numerics.alike import flush_subnormals
 from reference.numerics.arithmetic import quiet
 from reference.numerics.rounding import to_float64, ulp_size
 from reference.ops.table import OPS
-from reference.unspecified.reduction import taken_apart
+from reference.unspecified.reduction import decompose_reduction
 
 Evaluated = tuple[Array, Array]
 """A value, and by how much functions and roundings in it may be off."""
@@ -50,7 +50,7 @@ class Evaluator:
         operands = [one for one in given if one is not None]
         if len(operands) < PAIR or not bool((operands[1] == 0).all()):
             return maker
-        parts = taken_apart(maker, operands)
+        parts = decompose_reduction(maker, operands)
         is_one = parts.monoid(0) is ADD and bool((parts.leaves.counts == 1).all())
         return Operation("reshape", maker.operands[:1], maker.results) if is_one else maker
 
@@ -75,7 +75,7 @@ class Evaluator:
         Raises:
             LookupError: a value is not known, or an operation cannot be evaluated on its operands.
         """
-        keeps = without_subnormals if flushes else np.asarray
+        keeps = flush_subnormals if flushes else np.asarray
         if isinstance(node, Value):
             array = self.shown.known(node)
             if array is None:

@@ -28,7 +28,7 @@ from conformance.known.rewritings.terms import (
 from conformance.known.rewritings.values import Predicted, Shown, flushed
 from reference.ir.program import Operation, TensorType, Value
 from reference.ir.types import Array, Kind, element_type_of
-from reference.numerics.alike import alike
+from reference.numerics.alike import equal_elements
 from reference.numerics.rounding import to_float64, ulp_size
 
 FUNCTIONS = frozenset({"convert", "exponential", "logistic", "negate", "power", "sqrt"})
@@ -135,7 +135,7 @@ class Matcher:
         value, second = self.evaluator.value(one), self.evaluator.value(other)
         if value is None or second is None or value.shape != second.shape:
             return False
-        return bool(alike(value, second).all())
+        return bool(equal_elements(value, second).all())
 
     def seen(self, node: Node, op: str, depth: int = DEPTH) -> Iterator[Term]:
         """Yield a node as operations of one name: as it is made, and in its other forms."""

@@ -19,7 +19,7 @@ from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, Program, attributes
 from reference.ir.regions import monoid_of
 from reference.ir.types import Array, element_type_of
-from reference.unspecified.table import is_open
+from reference.unspecified.table import unspecified_mask
 
 MADE_ONE = "reductions made one"
 
@@ -42,7 +42,7 @@ def of_reduction(
     )
     (result,) = apply(made_one, (x, init))
     (error,) = reduction_bound(made_one, (x, init), (result,))
-    anything = is_open(made_one, (x, init), result)
+    anything = unspecified_mask(made_one, (x, init), result)
     for number in (np.nan, np.inf, -np.inf, 0.0, -0.0):
         other = np.where(anything, number, result).astype(result.dtype)
         yield Predicted(other, np.zeros(result.shape) if error is None else error)

@@ -10,7 +10,7 @@ from conformance.transforms.values import folded, makers_of
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, Program, Value
 from reference.ir.types import Array
-from reference.numerics.alike import without_subnormals
+from reference.numerics.alike import flush_subnormals
 from reference.ops.structure import is_constant
 
 
@@ -80,4 +80,4 @@ class Predicted:
 
 def flushed(predicted: Predicted) -> Predicted:
     """The same, subnormal results taken for zeros."""
-    return Predicted(without_subnormals(predicted.result), predicted.error)
+    return Predicted(flush_subnormals(predicted.result), predicted.error)

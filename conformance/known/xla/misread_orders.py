@@ -22,7 +22,7 @@ from conformance.transforms.values import nested
 from reference.interpreter.evaluate import apply, body_of
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of, to_bits
-from reference.numerics.alike import alike, has_subnormals
+from reference.numerics.alike import equal_elements, has_subnormals
 from reference.numerics.rounding import to_float64
 from reference.ops.sorts.sorting import permutation
 
@@ -84,7 +84,7 @@ def _sorts(seen: Seen) -> Measure:
         if given.get("is_stable", False):
             order = permutation(tuple(_seen(one, seen) for one in before), comparator)
             pairs = zip(before, after, strict=True)
-            rows = [alike(np.take_along_axis(one, order, -1), got) for one, got in pairs]
+            rows = [equal_elements(np.take_along_axis(one, order, -1), got) for one, got in pairs]
             found = np.logical_and.reduce(rows).all(axis=-1)
         else:
             compared = tuple(_seen(one, seen) for one in after)
@@ -107,7 +107,7 @@ def _selects(seen: Seen) -> Measure:
         indices = apply(operation, (compared,))[1]
         values = np.take_along_axis(operands[0], np.asarray(indices, np.int64), axis=-1)
         pairs = zip((values, indices), actual, strict=True)
-        found = np.logical_and.reduce([alike(one, got).all(axis=-1) for one, got in pairs])
+        found = np.logical_and.reduce([equal_elements(one, got).all(axis=-1) for one, got in pairs])
         return told(*(np.broadcast_to(found[..., np.newaxis], one.shape) for one in expected))
 
     return measure

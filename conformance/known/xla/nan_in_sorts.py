@@ -18,7 +18,7 @@ from conformance.known.hypothesis import Operands, Results, known_values, nothin
 from conformance.tolerance.bounds.sorting import rows_of
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
-from reference.numerics.alike import alike
+from reference.numerics.alike import equal_elements
 from reference.numerics.rounding import to_float64
 
 LABEL = "NaN sorted as the largest number"
@@ -39,7 +39,7 @@ def _errors(
     order = _order(given[key[0]], is_ascending=key[1])
     for one, other in zip(given, got, strict=True):
         moved = np.ascontiguousarray(np.take_along_axis(one, order, axis=-1))
-        concerned &= alike(moved, np.ascontiguousarray(other)).all(axis=-1, keepdims=True)
+        concerned &= equal_elements(moved, np.ascontiguousarray(other)).all(axis=-1, keepdims=True)
     mask = np.moveaxis(np.broadcast_to(concerned, given[0].shape), -1, dimension)
     return told(*(mask for _ in expected))
 

@@ -29,12 +29,12 @@ from reference.ops.folds import folding
 from reference.ops.folds.folding import Lanes, Rows, Schedule
 from reference.unspecified.reduction import (
     Reduction,
-    differ,
-    one_after_the_other,
-    one_by_one,
-    taken_apart,
+    decompose_reduction,
+    differing_elements,
+    sequential_fold,
+    sequential_selection,
 )
-from reference.unspecified.table import is_open
+from reference.unspecified.table import unspecified_mask
 
 LABEL = "order of the elements"
 TILES = "order of the tiles"
@@ -61,7 +61,7 @@ def _of_order(label: str, outcomes: Outcomes) -> Hypothesis:
         if selects and not operands[1].size:
             return nothing(expected)
         try:
-            parts = taken_apart(operation, operands)
+            parts = decompose_reduction(operation, operands)
             numbers = range(len(expected))
             if not selects and all(parts.monoid(number) is not None for number in numbers):
                 return nothing(expected)  # the usual case, before anything is bounded
@@ -104,7 +104,7 @@ def _in_any_order(operation: Operation, operands: Operands) -> Iterator[Results]
 
 
 def _in_tiles(operation: Operation, operands: Operands) -> Iterator[Results]:
-    yield from by_tiles(taken_apart(operation, operands))
+    yield from by_tiles(decompose_reduction(operation, operands))
 
 
 def _without_padding(
@@ -115,7 +115,7 @@ def _without_padding(
     The specification makes padding of init values, and elements of it: where an init value is no
     identity that shows. A window has none then, or one, or those of a running fold by tiles.
     """
-    parts = taken_apart(operation, operands)
+    parts = decompose_reduction(operation, operands)
     bounds = reduction_bound(operation, operands, expected)
     found: list[Array] = []
     for number, (want, got, bound) in enumerate(zip(expected, actual, bounds, strict=True)):
@@ -149,13 +149,13 @@ def _wrong(
     """The elements of result `number` that no reading permits."""
     found = _apart(want, got, bound)
     if found.any():
-        found &= ~is_open(operation, operands, want, number)
+        found &= ~unspecified_mask(operation, operands, want, number)
     return found
 
 
 def _apart(want: Array, got: Array, bound: Array | None) -> Array:
     """Where two results differ by more than is permitted."""
-    found = differ(want, got)
+    found = differing_elements(want, got)
     if bound is not None and found.any():
         distances = bound_distances(want.reshape(-1), got.reshape(-1), bound.reshape(-1))
         found &= (distances > 1).reshape(want.shape)
@@ -196,10 +196,10 @@ def _permuted(
     back = np.argsort(order)
     for selection, schedule in (
         (folding.tree, folding.init_then_tree),
-        (one_by_one, one_after_the_other),
+        (sequential_selection, sequential_fold),
     ):
-        parts = taken_apart(changed, moved, selection)
-        results = folding.scheduled(
+        parts = decompose_reduction(changed, moved, selection)
+        results = folding.fold_by_schedule(
             parts.body.lanes, parts.values, parts.inits, parts.leaves, schedule
         )
         if operation.name == "reduce":  # the dimensions that stay have not moved
@@ -227,14 +227,14 @@ def _rearranged(
     def selection(lanes: Callable[..., Any], rows: Rows) -> Rows:
         return folding.tree(lanes, tuple(x[order] for x in rows))
 
-    parts = taken_apart(operation, operands, selection)
+    parts = decompose_reduction(operation, operands, selection)
     if operation.name == "select_and_scatter":
-        yield folding.scheduled(
+        yield folding.fold_by_schedule(
             parts.body.lanes, parts.values, parts.inits, parts.leaves, folding.init_then_tree
         )
         return
     at = np.broadcast_to(order[:, None], (len(order), int(np.prod(parts.leaves.shape))))
-    for schedule in (folding.init_then_tree, one_after_the_other):
+    for schedule in (folding.init_then_tree, sequential_fold):
         yield _by_places(parts, at, schedule)
 
 
@@ -244,4 +244,6 @@ def _by_places(parts: Reduction, at: Array, schedule: Schedule) -> tuple[Array, 
     def moved(lanes: Lanes, rows: Rows, inits: Rows) -> Rows:
         return schedule(lanes, tuple(np.take_along_axis(x, at, axis=0) for x in rows), inits)
 
-    return folding.scheduled(parts.body.lanes, parts.values, parts.inits, parts.leaves, moved)
+    return folding.fold_by_schedule(
+        parts.body.lanes, parts.values, parts.inits, parts.leaves, moved
+    )

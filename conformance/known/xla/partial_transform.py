@@ -17,11 +17,11 @@ import numpy as np
 from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing, told
 from conformance.tolerance.bounds.fft import transform_errors
 from conformance.tolerance.ulp import distances_from
-from reference.interpreter.evaluate import apply, of_shape
+from reference.interpreter.evaluate import apply, reshape_operation
 from reference.ir.program import Operation
 from reference.ir.types import Array
-from reference.numerics.alike import alike, without_subnormals
-from reference.unspecified.table import is_open
+from reference.numerics.alike import equal_elements, flush_subnormals
+from reference.unspecified.table import unspecified_mask
 
 LABEL = "transform of a part"
 
@@ -40,8 +40,8 @@ def _of_a_part(
         return nothing(expected)
     other, results, begun = _transformed(operation, part, got)
     (distances,) = transform_errors(other, (part,), results, (begun,), flushes=True)
-    right = (distances <= 1) | alike(without_subnormals(results[0]), begun)
-    right |= is_open(other, (part,), results[0])
+    right = (distances <= 1) | equal_elements(flush_subnormals(results[0]), begun)
+    right |= unspecified_mask(other, (part,), results[0])
     # what stands behind tells nothing where what stands before it is something else
     return told(np.full(got.shape, right.all()))
 
@@ -57,7 +57,7 @@ def _ulps(operation: Operation, operands: Operands, expected: Results, actual: R
 
 def _transformed(operation: Operation, part: Array, got: Array) -> tuple[Operation, Results, Array]:
     """Return the operation that transforms a part, its results, and what a result begins with."""
-    other = of_shape(operation, part.shape)
+    other = reshape_operation(operation, part.shape)
     return other, apply(other, (part,)), got.reshape(-1)[: part.size].reshape(part.shape)
 
 

@@ -25,7 +25,7 @@ def _by_merged_scales(
 ) -> Results:
     """Return 0 for codes within reach of a product with the reciprocal of the scale, or with the
     quotient of two scales, which rounds once more than the specification's quotient; else inf."""
-    if not quantized.on_numbers(operation) or rule.is_backward:
+    if not quantized.computes_on_numbers(operation) or rule.is_backward:
         return nothing(expected)
     found: list[Array] = []
     reaches = reach_of(rule, operation, operands, expected, roundings=3)

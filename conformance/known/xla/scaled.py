@@ -14,7 +14,7 @@ from conformance.tolerance.bounds.products import measured, quantum_of
 from conformance.tolerance.bounds.scaled import factors_of, of_scaled, product_of
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type, element_type_of
-from reference.numerics.products import narrowed, started
+from reference.numerics.products import add_initial_zero, round_sums
 from reference.numerics.rounding import to_float64
 from reference.numerics.zeros import is_negative, is_zero
 from reference.ops.xla.scaled import BF16
@@ -38,9 +38,9 @@ def _flushed(
     flushed = tuple(map(_without, factors_of(tuple(map(_without, map(to_float64, operands))))))
     found: list[Array] = []
     for factors in itertools.product(*zip(kept, flushed, strict=True)):
-        sums = started(summed(product, factors, False))
+        sums = add_initial_zero(summed(product, factors, False))
         same = all(map(operator.is_, factors, kept))
-        found += measure(product, factors, (expected[0] if same else narrowed(sums, to),), actual)
+        found += measure(product, factors, (expected[0] if same else round_sums(sums, to),), actual)
     wrong = _other_zeros(expected, actual) & (not _may_be_flushed(kept))
     return (np.where(wrong, np.inf, np.minimum.reduce(found)),)
 

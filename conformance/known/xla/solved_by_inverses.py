@@ -32,10 +32,10 @@ from conformance.tolerance.ulp import distances_from, distances_from_other
 from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of
 from reference.numerics.accumulation import unit_roundoff
-from reference.numerics.alike import without_subnormals
+from reference.numerics.alike import flush_subnormals
 from reference.numerics.arithmetic import quiet
 from reference.numerics.products import wide
-from reference.ops.linear_algebra import coefficients, rounded
+from reference.ops.linear_algebra import coefficients, round_numbers
 
 LABEL = "product with an inverse"
 
@@ -129,7 +129,7 @@ class Steps:
         by anything where it may."""
         if self.flushes and self.is_exact and self.of.bits <= _WIDE:  # in f32
             value = np.where(np.abs(value) < _SINGLE.smallest_normal, 0 * value, value)
-        narrow = self.flushed(rounded(value, self.of))
+        narrow = self.flushed(round_numbers(value, self.of))
         again = wide(narrow)
         if self.is_exact:
             return Off(again, np.zeros(again.shape))
@@ -140,7 +140,7 @@ class Steps:
 
     def flushed(self, array: Array) -> Array:
         """Return the numbers as they are read."""
-        return without_subnormals(array) if self.flushes else array
+        return flush_subnormals(array) if self.flushes else array
 
 
 @quiet
@@ -215,7 +215,7 @@ def exactness(of: ElementType) -> tuple[bool, ...]:
 def errors(predicted: Off, got: Array) -> Array:
     """Return how far a result is off, 1 being what is permitted."""
     of = element_type_of(got)
-    want = rounded(predicted.value, of)
+    want = round_numbers(predicted.value, of)
     error = np.where(np.isnan(predicted.error), np.inf, predicted.error)
     if of.is_complex:  # which part is NaN or infinite is a matter of formulas for quotients
         infinite = ~np.isfinite(want) & ~np.isfinite(got)
@@ -225,7 +225,7 @@ def errors(predicted: Off, got: Array) -> Array:
 
 def distances(predicted: Off, got: Array) -> Array:
     """Return how far a result is off, in ulp."""
-    return distances_from(rounded(predicted.value, element_type_of(got)), got)
+    return distances_from(round_numbers(predicted.value, element_type_of(got)), got)
 
 
 def _solved(

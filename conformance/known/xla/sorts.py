@@ -14,7 +14,7 @@ import numpy as np
 
 from conformance.known.hypothesis import Hypothesis, Operands, Results, told
 from reference.ir.program import Operation
-from reference.numerics.alike import alike
+from reference.numerics.alike import equal_elements
 
 LABEL = "dimension counted from the last"
 
@@ -24,7 +24,7 @@ def _unsorted(
 ) -> Results:
     """Return 0 if all results are the operands of a sort of such a dimension, else infinity."""
     dimension = dict[str, Any](operation.attributes).get("dimension", -1)
-    returned = all(alike(x, y).all() for x, y in zip(operands, actual, strict=True))
+    returned = all(equal_elements(x, y).all() for x, y in zip(operands, actual, strict=True))
     return told(*(np.full(one.shape, dimension < -1 and returned) for one in expected))
 
 

@@ -10,9 +10,9 @@ from conformance.tolerance.bounds.sums_of_products import rule_of
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
 from reference.ir.types import Array
-from reference.numerics.products import magnitudes, sums
-from reference.ops.contraction import Dimensions, arranged, dot_dimensions, einsum_sums
-from reference.ops.ragged import numbers_of, products_of_groups
+from reference.numerics.products import magnitudes, unrounded_products
+from reference.ops.contraction import Dimensions, arrange_matrices, dot_dimensions, einsum_sums
+from reference.ops.ragged import products_of_groups, ragged_numbers
 
 
 def _dimensions(operation: Operation, lhs: Array) -> Dimensions:
@@ -38,11 +38,13 @@ def summed(
         return einsum_sums(operands, str(operation.attribute("einsum_config")), magnitudes=sizes)
     if operation.attribute("lhs_ragged_dimensions") is not None:
         lhs, rhs, group_sizes = operands
-        numbers = numbers_of(**given_attributes(operation))
-        return products_of_groups(lhs, rhs, group_sizes, numbers, magnitudes if sizes else sums)
+        numbers = ragged_numbers(**given_attributes(operation))
+        return products_of_groups(
+            lhs, rhs, group_sizes, numbers, magnitudes if sizes else unrounded_products
+        )
     lhs, rhs = operands
-    a, b, shape = arranged(lhs, rhs, _dimensions(operation, lhs))
-    return (magnitudes(a, b) if sizes else sums(a, b)).reshape(shape)
+    a, b, shape = arrange_matrices(lhs, rhs, _dimensions(operation, lhs))
+    return (magnitudes(a, b) if sizes else unrounded_products(a, b)).reshape(shape)
 
 
 def depth_of(operation: Operation, operands: tuple[Array, ...]) -> int:

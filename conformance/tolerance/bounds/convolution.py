@@ -8,8 +8,8 @@ from conformance.tolerance.bounds.sums_of_products import rule_of
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
 from reference.ir.types import Array
-from reference.numerics.products import magnitudes, sums
-from reference.ops.convolution import Geometry, convolved, geometry
+from reference.numerics.products import magnitudes, unrounded_products
+from reference.ops.convolution import Geometry, convolve, geometry
 
 
 def geometry_of(operation: Operation, operands: tuple[Array, ...]) -> Geometry:
@@ -23,7 +23,9 @@ def summed(
 ) -> Array:
     """The sums of a convolution before they are rounded, or the sums of magnitudes."""
     of = geometry_of(operation, operands)
-    return convolved(operands[0], operands[1], of, magnitudes if sizes else sums, padding)
+    return convolve(
+        operands[0], operands[1], of, magnitudes if sizes else unrounded_products, padding
+    )
 
 
 def depth_of(operation: Operation, operands: tuple[Array, ...]) -> int:

@@ -18,5 +18,5 @@ def lost(values: Array, init: Array, leaves: Leaves) -> Array | None:
     of = element_type_of(values)
     if not (of.is_float or of.is_complex) or not has_flushing_modes(of.part):
         return None
-    lose = accumulation.complex_sum_lost if of.is_complex else accumulation.sum_lost
+    lose = accumulation.complex_sum_flush_loss if of.is_complex else accumulation.sum_flush_loss
     return lose(values, init, leaves)

@@ -20,8 +20,8 @@ from reference.ir.types import Array, element_type_of
 from reference.numerics import accumulation
 from reference.numerics.rounding import to_float64
 from reference.numerics.zeros import is_zero
-from reference.ops.indexed.update_orders import Scattering, impossible, taken_apart
-from reference.unspecified.gathering import as_leaves
+from reference.ops.indexed.update_orders import Scattering, decompose_scatter, unexplained_elements
+from reference.unspecified.gathering import update_leaves
 from reference.unspecified.table import unspecified
 
 _ORDER = "order of the updates"
@@ -33,7 +33,7 @@ def _bound(
     """Absolute errors: of elements with several updates, what rounding them in any order can do;
     with one update, nothing (but for complex products). Of other computations, one rounding for
     every operation that rounds and every update; if none does, the results are data."""
-    parts = taken_apart(operation, operands, body_of(operation.regions[0]))
+    parts = decompose_scatter(operation, operands, body_of(operation.regions[0]))
     if not parts.is_sum_or_product:
         roundings = rounding_operations(operation.regions[0])
         pairs = zip(roundings, expected, strict=True)
@@ -54,7 +54,7 @@ def _of_roundings(counts: Array, expected: Array) -> Array | None:
 
 def sum_or_product_bound(parts: Scattering, expected: Array) -> Array:
     """What rounding a sum or a product of updates in any order can do to each element (flat)."""
-    values, leaves = as_leaves(parts)
+    values, leaves = update_leaves(parts)
     of = element_type_of(values)
     if parts.body.monoid is ADD:
         bound = accumulation.complex_sum_bound if of.is_complex else accumulation.sum_bound
@@ -69,10 +69,10 @@ def _lost(
     operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
 ) -> tuple[Array | None, ...]:
     """What sums of an element and its updates lose where subnormal numbers are taken for zeros."""
-    parts = taken_apart(operation, operands, body_of(operation.regions[0]))
+    parts = decompose_scatter(operation, operands, body_of(operation.regions[0]))
     if not parts.is_sum_or_product or parts.body.monoid is not ADD:
         return (None,) * len(expected)
-    values, leaves = as_leaves(parts)
+    values, leaves = update_leaves(parts)
     zero = np.zeros((), np.float64).astype(element_type_of(values).storage)
     loss = flushed_sums.lost(values, zero, leaves)
     return (None if loss is None else loss.reshape(expected[0].shape),)
@@ -86,7 +86,7 @@ def _either_zero(
     value, is -0 where all of these are and nowhere else; what no update reaches stays as it is."""
     if not any(is_zero(result).any() for result in expected):
         return (None,) * len(expected)
-    parts = taken_apart(operation, operands, body_of(operation.regions[0]))
+    parts = decompose_scatter(operation, operands, body_of(operation.regions[0]))
     touched = (parts.counts > 0).reshape(expected[0].shape)
     free = [bool(count) for count in rounding_operations(operation.regions[0])]
     if parts.is_sum_or_product:
@@ -107,11 +107,11 @@ def _excludes(
 ) -> tuple[Sequence[tuple[str, Array]], ...]:
     """What is wrong whatever the order: elements with several updates that no order explains."""
     region = operation.regions[0]
-    parts = taken_apart(operation, operands, body_of(region))
+    parts = decompose_scatter(operation, operands, body_of(region))
     exact = not any(rounding_operations(region))
-    if parts.is_closed or not exact or parts.groups.most <= 1:
+    if parts.is_order_independent or not exact or parts.groups.max_updates <= 1:
         return ((),) * len(expected)
-    wrong = impossible(parts, actual).reshape(actual[0].shape)
+    wrong = unexplained_elements(parts, actual).reshape(actual[0].shape)
     for number, result in enumerate(expected):
         for label, mask in unspecified(operation, operands, result, number):
             if label != _ORDER:

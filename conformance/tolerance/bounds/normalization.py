@@ -72,7 +72,7 @@ def _step(operation: Operation, operands: tuple[Array, ...], arithmetic: Arithme
     index: Any = operation.attribute("feature_index")
     epsilon: Any = operation.attribute("epsilon")
     given = {
-        name: wide(array if name in _LARGE else ops.per_feature(array, operands[0], index))
+        name: wide(array if name in _LARGE else ops.shape_per_feature(array, operands[0], index))
         for name, array in zip(OPS[operation.name].operands, operands, strict=True)
     }
     constants = ops.constants(operands[0], index, epsilon)

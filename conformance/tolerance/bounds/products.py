@@ -32,7 +32,7 @@ from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of, to_bits
 from reference.numerics.products import wide
-from reference.ops.contraction import as_stated, rounds_operands
+from reference.ops.contraction import round_to_stated_types, rounds_operands
 
 _TF32_PRECISION = 11
 _FAST_ACCUMULATION = 2.0**-13
@@ -161,7 +161,7 @@ def rounded_first(operation: Operation, operands: tuple[Array, ...]) -> tuple[Ar
     if operation.attribute("accumulation_type") is None:
         return operands
     lhs, rhs, *rest = operands
-    return (*as_stated(lhs, rhs, given_attributes(operation)), *rest)
+    return (*round_to_stated_types(lhs, rhs, given_attributes(operation)), *rest)
 
 
 def _algorithm(given: dict[str, object], operands: tuple[Array, ...], result: float) -> Precision:

@@ -26,7 +26,7 @@ from reference.ir.op import QuantizedUse, Rounding, Structure
 from reference.ir.program import Operation, QuantizedType, TensorType, Value
 from reference.ir.types import Array, element_type_of
 from reference.numerics.rounding import round_to, to_float64, ulp_size
-from reference.ops.quantization import along, rounded_scales
+from reference.ops.quantization import rounded_scales, shape_per_axis
 from reference.ops.table import OPS
 
 _TEXT = (
@@ -61,7 +61,7 @@ def _bounds(
     rule: Rule, operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
 ) -> tuple[Array | None, ...]:
     """How many codes, or how much of a number, each element may be off."""
-    if not quantized.on_numbers(operation):
+    if not quantized.computes_on_numbers(operation):
         return tuple(_of_body(operation, operands, result) for result in expected)
     if rule.is_backward:
         return tuple(np.ones(result.shape) for result in expected)
@@ -83,7 +83,7 @@ def _excludes(
     actual: tuple[Array, ...],
 ) -> tuple[Sequence[tuple[str, Array]], ...]:
     """Codes as near to the reference's as a permitted one, but on the other side of it."""
-    if not quantized.on_numbers(operation) or rule.is_backward:
+    if not quantized.computes_on_numbers(operation) or rule.is_backward:
         return ((),) * len(expected)
     found: list[Sequence[tuple[str, Array]]] = []
     reaches = reach_of(rule, operation, operands, expected)
@@ -110,7 +110,10 @@ def reach_of(
     `roundings` are those of `quantize`: its quotient and its sum are two.
     """
     around = _around(operation, operands, rule.rounds_operands)
-    plain, numbers = quantized.plain(operation), tuple(quantized.numbers(operation, operands))
+    plain, numbers = (
+        quantized.plain_operation(operation),
+        tuple(quantized.numbers(operation, operands)),
+    )
     errors = _errors(rule, plain, numbers, around[0])
     brought = numbers if OPS[operation.name].rescales else ()
     found: list[tuple[Array, Array] | Array | None] = []
@@ -134,7 +137,7 @@ def _permits(
 ) -> tuple[Array | None, ...]:
     """Comparisons of numbers so near that their roundings decide may come out either way."""
     truth = [element_type_of(result).is_boolean for result in expected]
-    if not all(truth) or not quantized.on_numbers(operation):
+    if not all(truth) or not quantized.computes_on_numbers(operation):
         return (None,) * len(expected)
     first, *others = (one[0] for one in _around(operation, operands))
     return (np.logical_or.reduce([np.zeros(first.shape, bool), *(first != o for o in others)]),)
@@ -165,7 +168,7 @@ def _around(
     operation: Operation, operands: tuple[Array, ...], rounds_operands: bool = False
 ) -> list[tuple[Array, ...]]:
     """The results on numbers: first on the operands as they are, then a rounding off."""
-    plain = quantized.plain(operation)
+    plain = quantized.plain_operation(operation)
     numbers = quantized.numbers(operation, operands)
     found = [apply(plain, numbers)]
     if rounds_operands:
@@ -185,7 +188,7 @@ def _ends(value: Value, codes: Array, numbers: Array) -> list[Array]:
     of = getattr(value.type, "element_type", None)
     if not isinstance(of, QuantizedType):
         return [numbers]
-    zeros = along(np.array(of.zero_points, np.float64), of, codes.ndim)
+    zeros = shape_per_axis(np.array(of.zero_points, np.float64), of, codes.ndim)
     scales = to_float64(rounded_scales(of, codes.ndim))
     exact = (codes.astype(np.float64) - zeros) * scales
     wide, to = to_float64(numbers), of.expressed_type
@@ -301,7 +304,9 @@ def _codes_by_integers(
 
 def _steps(quantized_type: QuantizedType, rank: int) -> tuple[Array, Array]:
     scales = to_float64(rounded_scales(quantized_type, rank))
-    return scales, along(np.array(quantized_type.zero_points, np.float64), quantized_type, rank)
+    return scales, shape_per_axis(
+        np.array(quantized_type.zero_points, np.float64), quantized_type, rank
+    )
 
 
 def _slack(numbers: Array, scales: Array, zeros: Array, quantized_type: QuantizedType) -> Array:

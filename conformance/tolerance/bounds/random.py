@@ -26,7 +26,7 @@ from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of, to_bits
 from reference.numerics.products import wide
 from reference.numerics.rounding import ulp_size
-from reference.unspecified.random import is_no_mean, is_undefined
+from reference.unspecified.random import is_invalid_mean, is_undefined
 
 REACHED = "upper limit reached"
 """The class of uniform numbers that are rounded to the limit that they must stay below."""
@@ -157,7 +157,7 @@ def _miscounted(
 ) -> Refuted:
     """Numbers that are neither 0 nor 1, or too many of one kind."""
     mean, (numbers,) = operands[0], actual
-    if is_no_mean(mean):
+    if is_invalid_mean(mean):
         return ((),)
     outside = np.asarray(numbers > 1)
     wrong = not outside.any() and miscounted(int(numbers.sum()), numbers.size, float(mean))
@@ -171,7 +171,7 @@ def _either(
     expected: tuple[Array, ...],
     __: tuple[Array, ...],
 ) -> tuple[Array | None, ...]:
-    return (None if is_no_mean(operands[0]) else np.ones(expected[0].shape, np.bool_),)
+    return (None if is_invalid_mean(operands[0]) else np.ones(expected[0].shape, np.bool_),)
 
 
 def _not_random(

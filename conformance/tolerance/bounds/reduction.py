@@ -27,7 +27,7 @@ from reference.numerics.monoids import all_negative_zeros
 from reference.numerics.rounding import to_float64
 from reference.numerics.zeros import is_negative_zero, is_zero
 from reference.ops.table import OPS
-from reference.unspecified.reduction import Reduction, taken_apart
+from reference.unspecified.reduction import Reduction, decompose_reduction
 
 _REAL: dict[Monoid, Callable[..., Array]] = {
     ADD: accumulation.sum_bound,
@@ -43,7 +43,7 @@ def reduction_bound(
     operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
 ) -> tuple[Array | None, ...]:
     """The largest permitted errors of each result of a reduction; None where it is data."""
-    parts = taken_apart(operation, operands)
+    parts = decompose_reduction(operation, operands)
     return tuple(_bound(parts, number, result) for number, result in enumerate(expected))
 
 
@@ -70,7 +70,7 @@ def lost(
 ) -> tuple[Array | None, ...]:
     """What sums lose at most where subnormal elements and partial sums are taken for zeros; None
     of any other result, and of types whose subnormal numbers no hardware takes for zeros."""
-    parts = taken_apart(operation, operands)
+    parts = decompose_reduction(operation, operands)
     return tuple(
         flushed_sums.lost(parts.values[number], parts.inits[number], parts.leaves)
         if parts.monoid(number) is ADD
@@ -177,7 +177,7 @@ def either_zero(
     """
     if not any(is_zero(result).any() for result in expected):
         return (None,) * len(expected)
-    parts = taken_apart(operation, operands)
+    parts = decompose_reduction(operation, operands)
     return tuple(_either_zero(parts, number, result) for number, result in enumerate(expected))
 
 

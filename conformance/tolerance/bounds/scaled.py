@@ -36,7 +36,7 @@ from reference.numerics.rounding import round_to, to_float64
 from reference.numerics.zeros import is_zero
 from reference.ops.xla.building import tensor_of
 from reference.ops.xla.contraction import batching
-from reference.ops.xla.scaled import BF16, scaled
+from reference.ops.xla.scaled import BF16, scale_operand
 
 _F32 = element_type("f32")
 
@@ -61,7 +61,7 @@ def product_of(operation: Operation, operands: tuple[Array, ...]) -> tuple[Opera
 def _rounded(operand: Array, scale: Array) -> float:
     """The unit roundoff of bf16, as often as something is rounded to it."""
     numbers, factors = to_float64(operand), to_float64(scale)
-    return unit(BF16) * sum(map(_is_rounded, (numbers, factors, scaled(operand, scale))))
+    return unit(BF16) * sum(map(_is_rounded, (numbers, factors, scale_operand(operand, scale))))
 
 
 def _is_rounded(numbers: Array) -> bool:
@@ -73,7 +73,9 @@ def _is_rounded(numbers: Array) -> bool:
 def factors_of(operands: tuple[Array, ...]) -> tuple[Array, ...]:
     """The operands times their scales, as f32: it has the range of bf16, and digits enough."""
     lhs, lhs_scale, rhs, rhs_scale = operands
-    return tuple(round_to(scaled(*pair), _F32) for pair in ((lhs, lhs_scale), (rhs, rhs_scale)))
+    return tuple(
+        round_to(scale_operand(*pair), _F32) for pair in ((lhs, lhs_scale), (rhs, rhs_scale))
+    )
 
 
 def of_scaled(make: Make) -> Callable[..., Any]:
@@ -92,7 +94,7 @@ def _either_zero(
     """Zeros of sums may have either sign where a scaled operand is less than bf16 has, too."""
     lhs, lhs_scale, rhs, rhs_scale = operands
     least = BF16.float_format.smallest_normal
-    sizes = (np.abs(scaled(*pair)) for pair in ((lhs, lhs_scale), (rhs, rhs_scale)))
+    sizes = (np.abs(scale_operand(*pair)) for pair in ((lhs, lhs_scale), (rhs, rhs_scale)))
     if any(((one < least) & (one > 0)).any() for one in sizes):
         return (is_zero(expected[0]),)
     return of_scaled(either_zero_of)(operation, operands, expected)

@@ -18,7 +18,7 @@ from reference.ir.program import Operation
 from reference.ir.regions import Body
 from reference.ir.types import Array, element_type_of, to_bits
 from reference.numerics.rounding import to_float64
-from reference.unspecified.sorting import NO_ORDER, open_slices
+from reference.unspecified.sorting import NO_ORDER, unspecified_slices
 
 _NAN = np.uint64((1 << 64) - 1)
 
@@ -57,7 +57,7 @@ def _excludes(
     placed, after = (rows_of(arrays, dimension) for arrays in (expected, actual))
     wrong = ~same_elements(placed, after)
     if wrong.any():
-        for label, mask in open_slices(operation, operands):
+        for label, mask in unspecified_slices(operation, operands):
             wrong = wrong & ~mask if label == NO_ORDER else wrong
     mask = np.broadcast_to(np.expand_dims(wrong, dimension), expected[0].shape)
     return ((("no permutation of the elements", mask),),) * len(expected)

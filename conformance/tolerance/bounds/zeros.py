@@ -33,7 +33,7 @@ from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics.products import wide
 from reference.numerics.zeros import is_negative, is_zero
-from reference.ops.contraction import adds_up
+from reference.ops.contraction import has_sums
 
 Count = Callable[..., Array]
 """count(functions of the factors, padding=0.0): the sums of their products, as float64."""
@@ -77,7 +77,7 @@ def either_zero_of(summation: Summation, depth: Depth, default: Default) -> Eith
 
 def _moves(operation: Operation) -> bool:
     config = operation.attribute("einsum_config")
-    return len(operation.operands) == 1 and not adds_up(str(config))
+    return len(operation.operands) == 1 and not has_sums(str(config))
 
 
 def _of_real(factors: tuple[Array, ...], count: Count) -> tuple[Array, Array]:

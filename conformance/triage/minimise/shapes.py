@@ -12,7 +12,7 @@ import numpy as np
 
 from conformance.triage.minimise.attempts import Attempts
 from reference.ir.program import Program, TensorType
-from reference.ir.resizing import Sizes, resized, sizes_of
+from reference.ir.resizing import Sizes, resize_dimensions, sizes_of
 from reference.ir.types import Array
 
 
@@ -48,7 +48,7 @@ def _changes(program: Program) -> Iterator[Sizes]:
 
 def _tried(attempts: Attempts, sizes: Sizes) -> bool:
     """Whether the program with these sizes fails, on the first elements, the last, or others."""
-    smaller = resized(attempts.program, sizes)
+    smaller = resize_dimensions(attempts.program, sizes)
     for last in (False, True):
         inputs = tuple(_cut(array, sizes, last=last) for array in attempts.inputs)
         if attempts.take(smaller, inputs):

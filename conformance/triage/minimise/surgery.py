@@ -13,7 +13,7 @@ from conformance.transforms.values import can_be_result, used_by
 from conformance.triage.minimise.attempts import Attempts, Inputs
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program, Region, Value
-from reference.ir.substitution import using
+from reference.ir.substitution import replace_operands
 from reference.ir.types import Array
 from reference.ops.structure import is_constant
 
@@ -181,7 +181,7 @@ def _simpler_region(region: Region) -> Iterator[Region]:
         others = [*operation.operands, *region.arguments]
         for value in operation.results:
             for other in dict.fromkeys(o for o in others if o.type == value.type):
-                rest = tuple(using(one, {value.name: other}) for one in after)
+                rest = tuple(replace_operands(one, {value.name: other}) for one in after)
                 yield _live(replace(region, operations=(*operations[: number + 1], *rest)))
         for simpler in _simpler(operation):
             yield replace(region, operations=(*operations[:number], simpler, *after))

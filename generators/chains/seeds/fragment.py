@@ -19,11 +19,11 @@ from reference.ir.program import (
     Value,
     ValueType,
 )
-from reference.ir.substitution import using
+from reference.ir.substitution import replace_operands
 from reference.ir.types import ElementType
 from reference.ops.structure import is_constant, named_functions
 from reference.ops.table import OPS
-from reference.ops.xla.lowering import lowered
+from reference.ops.xla.lowering import lower_program
 
 Fragment = Program
 """A program of one function: its parameters are what its operations take from elsewhere."""
@@ -54,7 +54,7 @@ def fits(fragment: Fragment) -> bool:
         return False  # functions are lost where a fragment is joined to a program
     if not _is_written_well(fragment) or check(fragment):
         return False
-    inside = tuple(lowered(fragment).walk())
+    inside = tuple(lower_program(fragment).walk())
     return _sizes_are_stated(inside) and not any(map(_is_laborious, inside))
 
 
@@ -130,7 +130,7 @@ def solved(fragment: Fragment) -> Fragment | None:
     known: dict[str, Value] = {}
     operations: list[Operation] = []
     for operation in fragment.main.body.operations[:-1]:
-        taking = using(operation, known)
+        taking = replace_operands(operation, known)
         record = OPS[operation.name]
         results = taking.results
         if not record.needs_result and not is_constant(operation):
@@ -148,7 +148,7 @@ def solved(fragment: Fragment) -> Fragment | None:
             results = tuple(Value(value.name, of) for value, of in zip(results, types, strict=True))
         operations.append(replace(taking, results=results))
         known |= {value.name: value for value in results}
-    end = using(fragment.main.body.operations[-1], known)
+    end = replace_operands(fragment.main.body.operations[-1], known)
     return written(fragment, (*operations, end))
 
 
@@ -176,4 +176,4 @@ def renamed(fragment: Fragment, prefix: str) -> Fragment:
 
 def with_values(fragment: Fragment, others: Mapping[str, Value]) -> tuple[Operation, ...]:
     """The operations of a fragment but for the last, its parameters replaced by these values."""
-    return tuple(using(one, others) for one in fragment.main.body.operations[:-1])
+    return tuple(replace_operands(one, others) for one in fragment.main.body.operations[:-1])

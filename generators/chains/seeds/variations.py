@@ -27,8 +27,8 @@ from reference.ir.program import (
     Value,
     ValueType,
 )
-from reference.ir.resizing import Sizes, resized, sizes_of
-from reference.ir.substitution import using
+from reference.ir.resizing import Sizes, resize_dimensions, sizes_of
+from reference.ir.substitution import replace_operands
 from reference.ir.types import ALL, ElementType
 from reference.numerics.conversion import convert_to
 from reference.ops.structure import is_constant
@@ -57,7 +57,7 @@ def other_size(pick: Pick, fragment: Fragment) -> Fragment | None:
         sizes = {size: new, other: other // size * new}
     else:
         sizes = {size: new}
-    return resized(fragment, sizes) if _is_modest(fragment, sizes) else None
+    return resize_dimensions(fragment, sizes) if _is_modest(fragment, sizes) else None
 
 
 def _is_modest(fragment: Fragment, sizes: Sizes) -> bool:
@@ -229,7 +229,7 @@ def one_less(pick: Pick, fragment: Fragment) -> Fragment | None:
         return None
     at, operand = choose(pick, places)
     instead = {operations[at].results[0].name: operand}
-    after = tuple(using(one, instead) for one in operations[at + 1 :])
+    after = tuple(replace_operands(one, instead) for one in operations[at + 1 :])
     return written(fragment, (*operations[:at], *after))
 
 
@@ -247,7 +247,7 @@ def one_more(pick: Pick, fragment: Fragment) -> Fragment | None:
     free = next(n for n in count_from(1) if f"{value.name}_{n}" not in taken)
     behind = Value(f"{value.name}_{free}", value.type)
     made = Operation(name, (value,) * count, (behind,))
-    after = (using(one, {value.name: behind}) for one in operations[at + 1 :])
+    after = (replace_operands(one, {value.name: behind}) for one in operations[at + 1 :])
     return written(fragment, (*operations[: at + 1], made, *after))
 
 

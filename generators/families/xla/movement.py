@@ -20,7 +20,7 @@ from reference.ir.types import ElementType
 from reference.ir.types import element_type as type_of
 from reference.ops.dynamism import SIZE
 from reference.ops.xla.movement import OPS as RECORDS
-from reference.ops.xla.movement import collapsed
+from reference.ops.xla.movement import collapse_sizes
 from reference.ops.xla.shapes import shape_of
 
 
@@ -77,7 +77,7 @@ def _collapse(element_type: ElementType, pick: Pick) -> Case:
     ]
     dimensions = choose(pick, ((), *pairs), "dimensions", _how_many)
     of = TensorType(sizes, element_type)
-    result = TensorType(collapsed(sizes, dimensions), element_type)
+    result = TensorType(collapse_sizes(sizes, dimensions), element_type)
     rows = profiles.rows(element_type)
     return case(pick, "Collapse", {"operand": of}, (result,), rows, {"dimensions": dimensions})
 

@@ -57,7 +57,7 @@ def real_type(a: Array) -> ElementType:
     return element_type_of(a).part
 
 
-def finite(arrays: tuple[Array, ...]) -> Array:
+def finite_matrices(arrays: tuple[Array, ...]) -> Array:
     """Return a mask of the matrices in a batch that are finite in all arrays.
 
     The first array holds the matrices; others may have one dimension less, as scalar factors and

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from reference.custom_calls.lapack.calls import RoutineCall, letter
-from reference.custom_calls.lapack.reflectors import working
+from reference.custom_calls.lapack.reflectors import to_working_type
 from reference.ir.types import Array, element_type_of
 from reference.numerics.arithmetic import quiet
 from reference.numerics.products import wide
-from reference.ops.linear_algebra import adjoint, factor, rounded, triangular_solve
+from reference.ops.linear_algebra import adjoint, factor, round_numbers, triangular_solve
 
 
 @quiet
@@ -30,14 +30,16 @@ def potrf(call: RoutineCall) -> tuple[Array, ...]:
     found = factor(wide(a) if lower else adjoint(wide(a)))
     diagonal = np.real(np.diagonal(found, axis1=-2, axis2=-1))
     bad = ~(np.isfinite(diagonal) & (diagonal > 0))
-    failed = _first(bad)
+    failed = _first_index(bad)
     inside = np.ones(a.shape[-2:], np.bool_)
     inside = np.tril(inside) if lower else np.triu(inside)
-    packed = np.where(inside, rounded(found if lower else adjoint(found), element_type_of(a)), a)
+    packed = np.where(
+        inside, round_numbers(found if lower else adjoint(found), element_type_of(a)), a
+    )
     return packed, call.info(failed)
 
 
-def _first(mask: Array) -> Array:
+def _first_index(mask: Array) -> Array:
     """Return the 1-based index of the first true element along the last dimension, 0 if none."""
     if not mask.shape[-1]:
         return np.zeros(mask.shape[:-1], np.int32)
@@ -49,7 +51,7 @@ def pivot_sizes(a: Array) -> Array:
     return np.abs(np.real(a)) + np.abs(np.imag(a))
 
 
-def decomposed(a: Array) -> tuple[Array, Array]:
+def decompose_lu(a: Array) -> tuple[Array, Array]:
     """Return L and U of P a = L U in one wide array, by partial pivoting; 0-based pivot rows."""
     a = a.copy()
     count = min(a.shape[-2:])
@@ -74,17 +76,17 @@ def getrf(call: RoutineCall) -> tuple[Array, ...]:
     """Return L and U in one matrix, 1-based pivot rows, and info: the first zero of U's
     diagonal."""
     a = call.inputs[0]
-    found, pivots = decomposed(working(a))
+    found, pivots = decompose_lu(to_working_type(a))
     zero = np.diagonal(found, axis1=-2, axis2=-1) == 0
-    return rounded(found, element_type_of(a)), pivots + 1, call.info(_first(zero))
+    return round_numbers(found, element_type_of(a)), pivots + 1, call.info(_first_index(zero))
 
 
 @quiet
 def lu_decomposition(call: RoutineCall) -> tuple[Array, ...]:
     """Evaluate `LuDecomposition`: L and U, 0-based pivots, and the row permutation they imply."""
     a = call.inputs[0]
-    found, pivots = decomposed(working(a))
-    return rounded(found, element_type_of(a)), pivots, permutation(pivots, a.shape[-2])
+    found, pivots = decompose_lu(to_working_type(a))
+    return round_numbers(found, element_type_of(a)), pivots, permutation(pivots, a.shape[-2])
 
 
 def permutation(pivots: Array, rows: int) -> Array:
@@ -144,7 +146,7 @@ def gtsv(call: RoutineCall) -> tuple[Array, ...]:
         chosen = swap[..., None]
         b[..., i, :] = np.where(chosen, there, here)
         b[..., i + 1, :] = np.where(chosen, here, there) - rate[..., None] * b[..., i, :]
-    singular = _first(main == 0)
+    singular = _first_index(main == 0)
     for i in reversed(range(size)):
         rest = b[..., i, :]
         for ahead, factors in ((1, upper), (2, second)):
@@ -154,4 +156,4 @@ def gtsv(call: RoutineCall) -> tuple[Array, ...]:
     of = element_type_of(call.inputs[3])
     info = np.broadcast_to(singular.astype(np.int32), call.inputs[3].shape[:-2]).copy()
     below = np.concatenate([lower[..., :1], second[..., : size - 1]], axis=-1)
-    return (*(rounded(one, of) for one in (below, main, upper, b)), info)
+    return (*(round_numbers(one, of) for one in (below, main, upper, b)), info)

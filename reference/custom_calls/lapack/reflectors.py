@@ -18,16 +18,16 @@ from reference.ir.errors import EvaluationError
 from reference.ir.types import Array, element_type_of
 from reference.numerics.arithmetic import quiet
 from reference.numerics.products import wide
-from reference.ops.linear_algebra import adjoint, rounded
+from reference.ops.linear_algebra import adjoint, round_numbers
 
-MANY = 1 << 11
+EXTENDED_PRECISION_LIMIT = 1 << 11
 """Batch size, in elements, from which extended precision is too slow. float64 is then as accurate
 as a backend, whose errors are permitted anyway."""
 
 
-def working(array: Array, like: Array | None = None) -> Array:
+def to_working_type(array: Array, like: Array | None = None) -> Array:
     """Return the elements in the type of the computation, which depends on the size of `like`."""
-    if (array if like is None else like).size < MANY:
+    if (array if like is None else like).size < EXTENDED_PRECISION_LIMIT:
         return wide(array)
     return array.astype(np.complex128 if element_type_of(array).is_complex else np.float64)
 
@@ -50,17 +50,17 @@ def reflector(column: Array) -> tuple[Array, Array, Array]:
     return beta, tau, np.concatenate([np.ones_like(column[..., :1]), tail], axis=-1)
 
 
-def from_left(tau: Array, v: Array, block: Array) -> Array:
+def reflect_rows(tau: Array, v: Array, block: Array) -> Array:
     """Return (I - tau v v^H) block."""
     return block - tau[..., None, None] * v[..., :, None] * (np.conj(v)[..., None, :] @ block)
 
 
-def from_right(tau: Array, v: Array, block: Array) -> Array:
+def reflect_columns(tau: Array, v: Array, block: Array) -> Array:
     """Return block (I - tau v v^H)."""
     return block - tau[..., None, None] * (block @ v[..., :, None]) * np.conj(v)[..., None, :]
 
 
-def stored(a: Array, number: int) -> Array:
+def stored_vector(a: Array, number: int) -> Array:
     """Return the vector v of reflector `number`, stored below the diagonal of a, with its leading
     1."""
     v = a[..., number:, number].copy()
@@ -68,27 +68,27 @@ def stored(a: Array, number: int) -> Array:
     return v
 
 
-def factored(a: Array) -> tuple[Array, Array]:
+def factorize_qr(a: Array) -> tuple[Array, Array]:
     """Return R and the reflectors of a = Q R in one wide array, and their tau."""
     a = a.copy()
     count = min(a.shape[-2:])
     taus = np.zeros((*a.shape[:-2], count), a.dtype)
     for j in range(count):
         beta, tau, v = reflector(a[..., j:, j])
-        a[..., j:, j + 1 :] = from_left(np.conj(tau), v, a[..., j:, j + 1 :])
+        a[..., j:, j + 1 :] = reflect_rows(np.conj(tau), v, a[..., j:, j + 1 :])
         a[..., j:, j] = v
         a[..., j, j] = beta
         taus[..., j] = tau
     return a, taus
 
 
-def applied(a: Array, taus: Array, block: Array, *, transpose: bool = False) -> Array:
+def apply_reflectors(a: Array, taus: Array, block: Array, *, transpose: bool = False) -> Array:
     """Return Q block, or Q^H block, for the product Q of the reflectors stored in a; all wide."""
     block = block.copy()
     count = taus.shape[-1]
     for j in range(count) if transpose else reversed(range(count)):
         tau = np.conj(taus[..., j]) if transpose else taus[..., j]
-        block[..., j:, :] = from_left(tau, stored(a, j), block[..., j:, :])
+        block[..., j:, :] = reflect_rows(tau, stored_vector(a, j), block[..., j:, :])
     return block
 
 
@@ -101,8 +101,8 @@ def unit_columns(shape: tuple[int, ...], of: Any) -> Array:
 def geqrf(call: RoutineCall) -> tuple[Array, ...]:
     """Factorise a = Q R: return R in the upper triangle with the reflectors below, and tau."""
     a = call.inputs[0]
-    found, taus = factored(working(a))
-    return rounded(found, element_type_of(a)), rounded(taus, element_type_of(a))
+    found, taus = factorize_qr(to_working_type(a))
+    return round_numbers(found, element_type_of(a)), round_numbers(taus, element_type_of(a))
 
 
 @quiet
@@ -115,7 +115,7 @@ def geqp3(call: RoutineCall) -> tuple[Array, ...]:
     given, fixed = call.inputs[0], call.inputs[1]
     if fixed.any():
         raise EvaluationError("geqp3: columns fixed in advance are not evaluated")
-    a = working(given).copy()
+    a = to_working_type(given).copy()
     order = np.broadcast_to(np.arange(a.shape[-1]), (*a.shape[:-2], a.shape[-1])).copy()
     count = min(a.shape[-2:])
     taus = np.zeros((*a.shape[:-2], count), a.dtype)
@@ -125,12 +125,12 @@ def geqp3(call: RoutineCall) -> tuple[Array, ...]:
         _exchange(order[..., None, :], j, best[..., None])
         _exchange(a, j, best[..., None])
         beta, tau, v = reflector(a[..., j:, j])
-        a[..., j:, j + 1 :] = from_left(np.conj(tau), v, a[..., j:, j + 1 :])
+        a[..., j:, j + 1 :] = reflect_rows(np.conj(tau), v, a[..., j:, j + 1 :])
         a[..., j:, j] = v
         a[..., j, j] = beta
         taus[..., j] = tau
     of = element_type_of(given)
-    return rounded(a, of), (order + 1).astype(fixed.dtype), rounded(taus, of)
+    return round_numbers(a, of), (order + 1).astype(fixed.dtype), round_numbers(taus, of)
 
 
 def _exchange(a: Array, j: int, best: Array) -> None:
@@ -146,41 +146,43 @@ def _exchange(a: Array, j: int, best: Array) -> None:
 def orgqr(call: RoutineCall) -> tuple[Array, ...]:
     """Return the first columns of Q, as many as the matrix that stores the reflectors has."""
     a, taus = call.inputs[0], call.inputs[1]
-    vectors = working(a)
-    found = applied(vectors, working(taus, a), unit_columns(a.shape, vectors.dtype))
-    return (rounded(found, element_type_of(a)),)
+    vectors = to_working_type(a)
+    found = apply_reflectors(
+        vectors, to_working_type(taus, a), unit_columns(a.shape, vectors.dtype)
+    )
+    return (round_numbers(found, element_type_of(a)),)
 
 
 @quiet
 def ormqr(call: RoutineCall) -> tuple[Array, ...]:
     """Return Q c, Q^H c, c Q or c Q^H."""
-    a, taus, c = (working(one, call.inputs[0]) for one in call.inputs[:3])
+    a, taus, c = (to_working_type(one, call.inputs[0]) for one in call.inputs[:3])
     transpose = bool(call.options.get("transpose", False))
     if call.options.get("left", True):
-        found = applied(a, taus, c, transpose=transpose)
+        found = apply_reflectors(a, taus, c, transpose=transpose)
     else:
-        found = adjoint(applied(a, taus, adjoint(c), transpose=not transpose))
-    return (rounded(found, element_type_of(call.inputs[2])),)
+        found = adjoint(apply_reflectors(a, taus, adjoint(c), transpose=not transpose))
+    return (round_numbers(found, element_type_of(call.inputs[2])),)
 
 
 @quiet
 def gehrd(call: RoutineCall) -> tuple[Array, ...]:
     """Reduce a = Q H Q^H to upper Hessenberg H: return H with the reflectors below, tau, info."""
     given = call.inputs[0]
-    a = working(given).copy()
+    a = to_working_type(given).copy()
     size = a.shape[-1]
     low, high = int(call.options.get("low", 1)), int(call.options.get("high", size))
     taus = np.zeros((*a.shape[:-2], max(size - 1, 0)), a.dtype)
     for i in range(low - 1, high - 1):
         rows = slice(i + 1, high)
         beta, tau, v = reflector(a[..., rows, i])
-        a[..., :high, rows] = from_right(tau, v, a[..., :high, rows])
-        a[..., rows, i + 1 :] = from_left(np.conj(tau), v, a[..., rows, i + 1 :])
+        a[..., :high, rows] = reflect_columns(tau, v, a[..., :high, rows])
+        a[..., rows, i + 1 :] = reflect_rows(np.conj(tau), v, a[..., rows, i + 1 :])
         a[..., rows, i] = v
         a[..., i + 1, i] = beta
         taus[..., i] = tau
     of = element_type_of(given)
-    return rounded(a, of), rounded(taus, of), call.info()
+    return round_numbers(a, of), round_numbers(taus, of), call.info()
 
 
 @quiet
@@ -192,7 +194,7 @@ def sytrd(call: RoutineCall) -> tuple[Array, ...]:
     """
     given = call.inputs[0]
     lower = letter(call.options.get("uplo", "L")) == "L"
-    whole = hermitian(working(given), lower=lower)
+    whole = hermitian(to_working_type(given), lower=lower)
     turn = slice(None, None, 1 if lower else -1)
     a = whole[..., turn, turn].copy()
     size = a.shape[-1]
@@ -200,16 +202,16 @@ def sytrd(call: RoutineCall) -> tuple[Array, ...]:
     beside = np.zeros(taus.shape, np.real(a).dtype)
     for i in range(size - 1):
         beta, tau, v = reflector(a[..., i + 1 :, i])
-        rest = from_right(tau, v, a[..., i + 1 :, i + 1 :])
-        a[..., i + 1 :, i + 1 :] = from_left(np.conj(tau), v, rest)
+        rest = reflect_columns(tau, v, a[..., i + 1 :, i + 1 :])
+        a[..., i + 1 :, i + 1 :] = reflect_rows(np.conj(tau), v, rest)
         a[..., i + 1 :, i] = v
         a[..., i + 1, i] = beta
         taus[..., i], beside[..., i] = tau, beta
     diagonal = np.real(np.diagonal(a, axis1=-2, axis2=-1))
     of, part = element_type_of(given), real_type(given)
     inside = np.tril(np.ones(a.shape[-2:], np.bool_))[turn, turn]
-    packed = np.where(inside, rounded(a, of)[..., turn, turn], given)
+    packed = np.where(inside, round_numbers(a, of)[..., turn, turn], given)
     return (
-        packed, rounded(diagonal[..., turn], part), rounded(beside[..., turn], part),
-        rounded(taus[..., turn], of), call.info(),
+        packed, round_numbers(diagonal[..., turn], part), round_numbers(beside[..., turn], part),
+        round_numbers(taus[..., turn], of), call.info(),
     )  # fmt: skip

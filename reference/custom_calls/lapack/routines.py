@@ -31,7 +31,7 @@ class Target(NamedTuple):
     routine: Routine
 
 
-_BY_LETTERS: tuple[tuple[str, str, str, Routine], ...] = (
+_ROUTINES: tuple[tuple[str, str, str, Routine], ...] = (
     ("potrf", "sdcz", "potrf", potrf), ("getrf", "sdcz", "getrf", getrf),
     ("geqrf", "sdcz", "geqrf", geqrf), ("geqp3", "sdcz", "geqp3", geqp3),
     ("orgqr", "sd", "orgqr", orgqr), ("ungqr", "cz", "orgqr", orgqr),
@@ -47,7 +47,7 @@ _BY_LETTERS: tuple[tuple[str, str, str, Routine], ...] = (
 
 TARGETS: dict[str, Target] = {
     f"lapack_{of}{routine}_ffi": Target(name, function)
-    for routine, letters, name, function in _BY_LETTERS
+    for routine, letters, name, function in _ROUTINES
     for of in letters
 } | {
     "Eigh": Target("eigh", eigh),
@@ -58,7 +58,7 @@ TARGETS: dict[str, Target] = {
 """Every known decomposition."""
 
 
-def called(inputs: tuple[Array, ...], given: dict[str, Any]) -> RoutineCall:
+def routine_call(inputs: tuple[Array, ...], given: dict[str, Any]) -> RoutineCall:
     """Return a call as its routine takes it, from the attributes of the operation and `results`."""
     configuration = given.get("mhlo.backend_config", given.get("backend_config", ()))
     options: dict[str, Any] = {"text": configuration} if isinstance(configuration, str) else {}
@@ -74,7 +74,7 @@ def _built_in(target: Target) -> BuiltIn:
     def results(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ...]:
         if not inputs or not all(isinstance(one, np.ndarray) for one in inputs):
             raise EvaluationError(f"{target.name} takes arrays")
-        call = called(inputs, given)
+        call = routine_call(inputs, given)
         try:
             found = target.routine(call)
         except (ValueError, IndexError, KeyError) as error:
@@ -115,17 +115,17 @@ def top_k(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ...]:
         EvaluationError: if results have a size other than k, whose contents depend on the backend,
             or if the comparator is neither greater than nor less than.
     """
-    call = called(inputs, given)
+    call = routine_call(inputs, given)
     compared = direction(tuple(body.region for body in given.get("computations", ())))
     if compared is None:
         raise EvaluationError(f"{TOP_K}: a comparator that is not just GT or LT is not evaluated")
     if not call.options.get("aggregate_to_topk", True):
         raise EvaluationError(f"{TOP_K}: how many elements come unaggregated is up to a backend")
     axis, k = int(call.options["reduction_dim"]), int(call.options["top_k"])
-    return foremost(inputs[0], inputs[1], axis, k, largest=compared == "GT")
+    return top_elements(inputs[0], inputs[1], axis, k, largest=compared == "GT")
 
 
-def foremost(
+def top_elements(
     values: Array, numbers: Array, axis: int, k: int, *, largest: bool
 ) -> tuple[Array, Array]:
     """Return the k largest or smallest values of each slice, in order, and their `numbers`."""

@@ -12,12 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from reference.custom_calls.lapack.calls import RoutineCall, finite, hermitian, letter, real_type
+from reference.custom_calls.lapack.calls import (
+    RoutineCall,
+    finite_matrices,
+    hermitian,
+    letter,
+    real_type,
+)
 from reference.ir.types import Array, element_type_of
 from reference.numerics.arithmetic import quiet
-from reference.ops.linear_algebra import rounded
+from reference.ops.linear_algebra import round_numbers
 
-REFUSED = -4
+NOT_FINITE_INFO = -4
 """The `info` of a matrix that is not finite."""
 
 
@@ -36,12 +42,12 @@ def _matrices(a: Array) -> tuple[Array, Array]:
     """Return a batch in double precision, with zeros for matrices that are not finite; a finite
     mask."""
     double = np.complex128 if element_type_of(a).is_complex else np.float64
-    usable = finite((a,))
+    usable = finite_matrices((a,))
     clean = np.where(usable[..., None, None], a, 0).astype(double)
     return clean.reshape(-1, *a.shape[-2:]), usable
 
 
-def _gathered(
+def _join_batch(
     call: RoutineCall, usable: Array, columns: list[list[Array]], info: list[int], types: list[Any]
 ) -> tuple[Array, ...]:
     """Return results of single matrices as a batch, with NaN for matrices that are not usable."""
@@ -49,16 +55,16 @@ def _gathered(
     for one, of in zip(columns, types, strict=True):
         array = np.stack(one).reshape(usable.shape + one[0].shape)
         keep = usable.reshape(usable.shape + (1,) * one[0].ndim)
-        found.append(rounded(np.where(keep, array, np.nan), of))
+        found.append(round_numbers(np.where(keep, array, np.nan), of))
     failed = np.asarray(info, np.int32).reshape(usable.shape)
-    return (*found, call.info(np.where(usable, failed, REFUSED)))
+    return (*found, call.info(np.where(usable, failed, NOT_FINITE_INFO)))
 
 
 def _is_empty(call: RoutineCall) -> bool:
     return not call.inputs[0].size
 
 
-def _nothing(shapes: list[tuple[tuple[int, ...], Any]]) -> tuple[Array, ...]:
+def _empty_results(shapes: list[tuple[tuple[int, ...], Any]]) -> tuple[Array, ...]:
     """Return the results for no matrices, or for matrices without elements."""
     return tuple(np.zeros(shape, of.storage) for shape, of in shapes)
 
@@ -69,7 +75,7 @@ def syevd(call: RoutineCall) -> tuple[Array, ...]:
     a = call.inputs[0]
     of, part = element_type_of(a), real_type(a)
     if _is_empty(call):
-        return (*_nothing([(a.shape, of), (a.shape[:-1], part)]), call.info())
+        return (*_empty_results([(a.shape, of), (a.shape[:-1], part)]), call.info())
     routine = _lapack().zheevd if of.is_complex else _lapack().dsyevd
     lower = letter(call.options.get("uplo", "L")) == "L"
     vectors = letter(call.options.get("mode", "V")) == "V"
@@ -85,7 +91,7 @@ def syevd(call: RoutineCall) -> tuple[Array, ...]:
         info.append(failed)
     if not vectors:
         columns[0] = kept  # pyright: ignore[reportPossiblyUnboundVariable]
-    return _gathered(call, usable, columns, info, [of, part])
+    return _join_batch(call, usable, columns, info, [of, part])
 
 
 @quiet
@@ -139,7 +145,7 @@ def gesdd(call: RoutineCall) -> tuple[Array, ...]:
         for column, one in zip(found, parts, strict=True):
             column.append(one)
         info.append(failed)
-    return _gathered(call, usable, found, info, [of, part, of, of])
+    return _join_batch(call, usable, found, info, [of, part, of, of])
 
 
 @quiet
@@ -153,7 +159,7 @@ def geev(call: RoutineCall) -> tuple[Array, ...]:
     types = [*([of] if whole else [of, of]), complex_type, complex_type]
     if _is_empty(call):
         shapes = [a.shape[:-1]] * (len(types) - 2) + [a.shape] * 2
-        return (*_nothing(list(zip(shapes, types, strict=True))), call.info())
+        return (*_empty_results(list(zip(shapes, types, strict=True))), call.info())
     routine = _lapack().zgeev if whole else _lapack().dgeev
     matrices, usable = _matrices(a)
     found: list[list[Array]] = [[] for _ in types]
@@ -163,16 +169,16 @@ def geev(call: RoutineCall) -> tuple[Array, ...]:
             matrix, compute_vl=int(sides[0]), compute_vr=int(sides[1])
         )
         pair = [
-            (unpacked(side, values) if asked else np.zeros(matrix.shape))
+            (unpack_eigenvectors(side, values) if asked else np.zeros(matrix.shape))
             for side, asked in zip((left, right), sides, strict=True)
         ]
         for column, one in zip(found, (*values, *pair), strict=True):
             column.append(one)
         info.append(failed)
-    return _gathered(call, usable, found, info, types)
+    return _join_batch(call, usable, found, info, types)
 
 
-def unpacked(vectors: Array, values: list[Array]) -> Array:
+def unpack_eigenvectors(vectors: Array, values: list[Array]) -> Array:
     """Return eigenvectors as complex columns; for a real matrix, two columns hold a conjugate
     pair."""
     if len(values) == 1:
@@ -200,7 +206,7 @@ def gees(call: RoutineCall) -> tuple[Array, ...]:
     types = [of, of, of] if of.is_complex else [of, of, of, of]
     if _is_empty(call):
         shapes = [a.shape] * 2 + [a.shape[:-1]] * (len(types) - 2)
-        found = _nothing(list(zip(shapes, types, strict=True)))
+        found = _empty_results(list(zip(shapes, types, strict=True)))
         return (*found, call.info(), call.info())
     routine = _lapack().zgees if of.is_complex else _lapack().dgees
     vectors = letter(call.options.get("mode", "V")) == "V"
@@ -215,5 +221,5 @@ def gees(call: RoutineCall) -> tuple[Array, ...]:
         for column, one in zip(columns, (form, basis, *values), strict=True):
             column.append(one)
         info.append(failed)
-    *parts, failed = _gathered(call, usable, columns, info, types)
+    *parts, failed = _join_batch(call, usable, columns, info, types)
     return (*parts, call.info(), failed)

@@ -27,7 +27,7 @@ _START, _LIMIT = 128, 1 << 14
 _lock = threading.Lock()  # python-flint's precision is one setting per process
 
 
-def certified(function: Exact, operands: Sequence[Array], to: ElementType) -> Array:
+def round_certified(function: Exact, operands: Sequence[Array], to: ElementType) -> Array:
     """Return values of `function`, correctly rounded to a type.
 
     Args:
@@ -69,7 +69,7 @@ def _enclosures(
     function: Exact, rows: list[tuple[float, ...]], bits: int, to: ElementType
 ) -> tuple[Array, Array]:
     """Return both ends of each ball as float64: rounded to nearest for f64, to odd otherwise."""
-    ends = float if to.bits == 64 else _odd
+    ends = float if to.bits == 64 else _odd_end
     low, high = np.empty(len(rows)), np.empty(len(rows))
     with _precision(bits):
         for index, row in enumerate(rows):
@@ -87,9 +87,9 @@ def _middles(function: Exact, rows: list[tuple[float, ...]], to: ElementType) ->
         balls = [function(*row).mid() for row in rows]
     with _precision(256):
         middles = [(+ball).mid() for ball in balls]
-    return np.array([(float if to.bits == 64 else _odd)(middle) for middle in middles])
+    return np.array([(float if to.bits == 64 else _odd_end)(middle) for middle in middles])
 
 
-def _odd(end: Ball) -> float:
+def _odd_end(end: Ball) -> float:
     mantissa, exponent = end.man_exp()
     return odd_float(int(mantissa), int(exponent))

@@ -16,7 +16,7 @@ import flint
 
 from reference.numerics.elementary.certified import Ball
 from reference.numerics.elementary.exact import gaussian_power
-from reference.numerics.elementary.real_balls import clamped, power_ball
+from reference.numerics.elementary.real_balls import clamped_ball, power_ball
 
 Pair = tuple[Ball, Ball]
 _LIMIT = 4000.0  # e^4000 times the least part of any unit vector, 2^-2099, overflows f64
@@ -24,14 +24,14 @@ _LIMIT = 4000.0  # e^4000 times the least part of any unit vector, 2^-2099, over
 
 def exponential(x: float, y: float) -> Pair:
     """Return e^x cos y, e^x sin y."""
-    size = clamped(x, _LIMIT).exp()
+    size = clamped_ball(x, _LIMIT).exp()
     sine, cosine_ = flint.arb(y).sin_cos()
     return size * cosine_, size * sine
 
 
 def exponential_minus_one(x: float, y: float) -> Pair:
     """Return (e^x - 1) cos y - 2 sin^2(y/2), e^x sin y."""
-    x_ball = clamped(x, _LIMIT)
+    x_ball = clamped_ball(x, _LIMIT)
     sine, cosine_ = flint.arb(y).sin_cos()
     half = (flint.arb(y) / 2).sin()
     return x_ball.expm1() * cosine_ - 2 * half * half, x_ball.exp() * sine
@@ -69,7 +69,7 @@ def log_plus_one(x: float, y: float) -> Pair:
 
 def logistic(x: float, y: float) -> Pair:
     """Return 1 / (1 + e^-z); |1 + e^-z|^2 = (e^-x - 1)^2 + 4 e^-x cos^2(y/2)."""
-    minus = -clamped(x, _LIMIT)
+    minus = -clamped_ball(x, _LIMIT)
     size, less = minus.exp(), minus.expm1()
     half = (flint.arb(y) / 2).cos()
     bump = 2 * size * half * half
@@ -80,21 +80,21 @@ def logistic(x: float, y: float) -> Pair:
 def sine(x: float, y: float) -> Pair:
     """Return sin x cosh y, cos x sinh y."""
     s, c = flint.arb(x).sin_cos()
-    sh, ch = clamped(y, _LIMIT).sinh_cosh()
+    sh, ch = clamped_ball(y, _LIMIT).sinh_cosh()
     return s * ch, c * sh
 
 
 def cosine(x: float, y: float) -> Pair:
     """Return cos x cosh y, -sin x sinh y."""
     s, c = flint.arb(x).sin_cos()
-    sh, ch = clamped(y, _LIMIT).sinh_cosh()
+    sh, ch = clamped_ball(y, _LIMIT).sinh_cosh()
     return c * ch, -s * sh
 
 
 def tan(x: float, y: float) -> Pair:
     """Return (sin x cos x + i sinh y cosh y) / (cos^2 x + sinh^2 y)."""
     s, c = flint.arb(x).sin_cos()
-    sh, ch = clamped(y, _LIMIT).sinh_cosh()
+    sh, ch = clamped_ball(y, _LIMIT).sinh_cosh()
     norm = c * c + sh * sh
     return s * c / norm, sh * ch / norm
 

@@ -19,14 +19,14 @@ from typing import TypeVar
 import numpy as np
 
 from reference.ir.types import Array, ElementType, element_type_of, to_bits
-from reference.numerics.elementary.certified import certified
+from reference.numerics.elementary.certified import round_certified
 from reference.numerics.elementary.complex_balls import BALLS
 from reference.numerics.elementary.complex_specials import SPECIALS, Parts
 from reference.numerics.elementary.exact import common, odd_quotient, odd_root, round_dyadic
 from reference.numerics.rounding import HAS_EXTENDED, round_to
 
 T = TypeVar("T", int, float)
-Bounded = tuple[Array, Array]
+BoundedValues = tuple[Array, Array]
 """Values and the absolute error allowed to each."""
 
 
@@ -49,86 +49,86 @@ class Arithmetic:
 
 _EXTENDED = Arithmetic(np.longdouble, 2.0**-59, 2.0**-62, 5000.0)
 _DOUBLE = Arithmetic(np.float64, 2.0**-45, 2.0**-51, 300.0)
-AT_HAND = _EXTENDED if HAS_EXTENDED else _DOUBLE
+AVAILABLE = _EXTENDED if HAS_EXTENDED else _DOUBLE
 
 
-def _relative(values: Array) -> Bounded:
-    return values, np.abs(values) * AT_HAND.relative
+def _relative(values: Array) -> BoundedValues:
+    return values, np.abs(values) * AVAILABLE.relative
 
 
-def _sum(*terms: Array) -> Bounded:
+def _sum(*terms: Array) -> BoundedValues:
     """Return a sum whose terms have the relative error of a few operations."""
     total, size = terms[0], np.abs(terms[0])
     for term in terms[1:]:
         total, size = total + term, size + np.abs(term)
-    return total, size * AT_HAND.relative
+    return total, size * AVAILABLE.relative
 
 
 def _clip(x: Array) -> Array:
-    return np.clip(x, -AT_HAND.limit, AT_HAND.limit)
+    return np.clip(x, -AVAILABLE.limit, AVAILABLE.limit)
 
 
-def _exponential(x: Array, y: Array) -> tuple[Bounded, Bounded]:
+def _exponential(x: Array, y: Array) -> tuple[BoundedValues, BoundedValues]:
     size = np.exp(_clip(x))
     return _relative(size * np.cos(y)), _relative(size * np.sin(y))
 
 
-def _exponential_minus_one(x: Array, y: Array) -> tuple[Bounded, Bounded]:
+def _exponential_minus_one(x: Array, y: Array) -> tuple[BoundedValues, BoundedValues]:
     x = _clip(x)
     half = np.sin(y / 2)
     real = _sum(np.expm1(x) * np.cos(y), -2 * half * half)
     return real, _relative(np.exp(x) * np.sin(y))
 
 
-def _log_size(x: Array, y: Array, excess: Array, error: Array) -> Bounded:
+def _log_size(x: Array, y: Array, excess: Array, error: Array) -> BoundedValues:
     """Return log|x + iy|, given |x + iy|^2 - 1 and its error, which matter if it is small."""
     size = np.hypot(x, y)
     near = (size > 0.75) & (size < 1.5)
     value = np.where(near, np.log1p(np.where(near, excess, 0)) / 2, np.log(size))
-    return value, np.abs(value) * AT_HAND.relative + np.where(near, error, 0)
+    return value, np.abs(value) * AVAILABLE.relative + np.where(near, error, 0)
 
 
-def _log(x: Array, y: Array) -> tuple[Bounded, Bounded]:
+def _log(x: Array, y: Array) -> tuple[BoundedValues, BoundedValues]:
     a, b = np.abs(x), np.abs(y)
     large, small = np.maximum(a, b), np.minimum(a, b)
     over, rest = (large - 1) * (large + 1), small * small
-    error = 2 * AT_HAND.step * (np.abs(over) + rest)
+    error = 2 * AVAILABLE.step * (np.abs(over) + rest)
     return _log_size(x, y, over + rest, error), _relative(np.arctan2(y, x))
 
 
-def _log_plus_one(x: Array, y: Array) -> tuple[Bounded, Bounded]:
+def _log_plus_one(x: Array, y: Array) -> tuple[BoundedValues, BoundedValues]:
     shifted = x + 1
     over, rest = x * (2 + x), y * y
-    error = 2 * AT_HAND.step * (np.abs(over) + rest)
+    error = 2 * AVAILABLE.step * (np.abs(over) + rest)
     return _log_size(shifted, y, over + rest, error), _relative(np.arctan2(y, shifted))
 
 
-def _logistic(x: Array, y: Array) -> tuple[Bounded, Bounded]:
-    x = np.clip(x, -AT_HAND.limit / 2, AT_HAND.limit / 2)
+def _logistic(x: Array, y: Array) -> tuple[BoundedValues, BoundedValues]:
+    x = np.clip(x, -AVAILABLE.limit / 2, AVAILABLE.limit / 2)
     size, less, half = np.exp(-x), np.expm1(-x), np.cos(y / 2)
     bump = 2 * size * half * half
     norm = less * less + 2 * bump
     return _sum(bump / norm, -less / norm), _relative(size * np.sin(y) / norm)
 
 
-def _sine(x: Array, y: Array) -> tuple[Bounded, Bounded]:
+def _sine(x: Array, y: Array) -> tuple[BoundedValues, BoundedValues]:
     y = _clip(y)
     return _relative(np.sin(x) * np.cosh(y)), _relative(np.cos(x) * np.sinh(y))
 
 
-def _cosine(x: Array, y: Array) -> tuple[Bounded, Bounded]:
+def _cosine(x: Array, y: Array) -> tuple[BoundedValues, BoundedValues]:
     y = _clip(y)
     return _relative(np.cos(x) * np.cosh(y)), _relative(-np.sin(x) * np.sinh(y))
 
 
-def _tan(x: Array, y: Array) -> tuple[Bounded, Bounded]:
-    y = np.clip(y, -AT_HAND.limit / 2, AT_HAND.limit / 2)
+def _tan(x: Array, y: Array) -> tuple[BoundedValues, BoundedValues]:
+    y = np.clip(y, -AVAILABLE.limit / 2, AVAILABLE.limit / 2)
     s, c, sh = np.sin(x), np.cos(x), np.sinh(y)
     norm = c * c + sh * sh
     return _relative(s * c / norm), _relative(sh * np.cosh(y) / norm)
 
 
-def _tanh(x: Array, y: Array) -> tuple[Bounded, Bounded]:
+def _tanh(x: Array, y: Array) -> tuple[BoundedValues, BoundedValues]:
     imaginary, real = _tan(y, x)
     return real, imaginary
 
@@ -142,28 +142,28 @@ def _root(x: Array, y: Array) -> tuple[Array, Array, Array]:
     return real, np.copysign(imaginary, y), size
 
 
-def _sqrt(x: Array, y: Array) -> tuple[Bounded, Bounded]:
+def _sqrt(x: Array, y: Array) -> tuple[BoundedValues, BoundedValues]:
     real, imaginary, _ = _root(x, y)
     return _relative(real), _relative(imaginary)
 
 
-def _rsqrt(x: Array, y: Array) -> tuple[Bounded, Bounded]:
+def _rsqrt(x: Array, y: Array) -> tuple[BoundedValues, BoundedValues]:
     real, imaginary, size = _root(x, y)
     return _relative(real / size), _relative(-imaginary / size)
 
 
-def _cbrt(x: Array, y: Array) -> tuple[Bounded, Bounded]:
+def _cbrt(x: Array, y: Array) -> tuple[BoundedValues, BoundedValues]:
     size, third = np.cbrt(np.hypot(x, y)), np.arctan2(y, x) / 3
     return _relative(size * np.cos(third)), _relative(size * np.sin(third))
 
 
-def _power(x: Array, y: Array, u: Array, v: Array) -> tuple[Bounded, Bounded]:
+def _power(x: Array, y: Array, u: Array, v: Array) -> tuple[BoundedValues, BoundedValues]:
     (size, size_error), (angle, angle_error) = _log(x, y)
     grown, grown_error = _sum(u * size, -(v * angle))
     turn, turn_error = _sum(u * angle, v * size)
     grown_error = grown_error + np.abs(u) * size_error + np.abs(v) * angle_error
     turn_error = turn_error + np.abs(u) * angle_error + np.abs(v) * size_error
-    result, error = np.exp(_clip(grown)), grown_error + AT_HAND.relative
+    result, error = np.exp(_clip(grown)), grown_error + AVAILABLE.relative
     error = np.where(error < 0.1, 2 * error, np.inf)
     s, c = np.sin(turn), np.cos(turn)
     real_error = np.abs(c) * error + np.where(turn_error == 0, 0, turn_error)
@@ -172,25 +172,25 @@ def _power(x: Array, y: Array, u: Array, v: Array) -> tuple[Bounded, Bounded]:
     return (result * c, result * real_error), (result * s, result * imaginary_error)
 
 
-def _multiply(a: Array, b: Array, c: Array, d: Array) -> tuple[Bounded, Bounded]:
+def _multiply(a: Array, b: Array, c: Array, d: Array) -> tuple[BoundedValues, BoundedValues]:
     first, second, third, fourth = a * c, b * d, a * d, b * c
     return (
-        (first - second, AT_HAND.step * (np.abs(first) + np.abs(second))),
-        (third + fourth, AT_HAND.step * (np.abs(third) + np.abs(fourth))),
+        (first - second, AVAILABLE.step * (np.abs(first) + np.abs(second))),
+        (third + fourth, AVAILABLE.step * (np.abs(third) + np.abs(fourth))),
     )
 
 
-def _divide(a: Array, b: Array, c: Array, d: Array) -> tuple[Bounded, Bounded]:
+def _divide(a: Array, b: Array, c: Array, d: Array) -> tuple[BoundedValues, BoundedValues]:
     (real, real_error), (imaginary, imaginary_error) = _multiply(a, b, c, -d)
     norm = c * c + d * d
     real, imaginary = real / norm, imaginary / norm
     return (
-        (real, real_error / norm + 2 * AT_HAND.step * np.abs(real)),
-        (imaginary, imaginary_error / norm + 2 * AT_HAND.step * np.abs(imaginary)),
+        (real, real_error / norm + 2 * AVAILABLE.step * np.abs(real)),
+        (imaginary, imaginary_error / norm + 2 * AVAILABLE.step * np.abs(imaginary)),
     )
 
 
-FAST: dict[str, Callable[..., tuple[Bounded, Bounded]]] = {
+FAST: dict[str, Callable[..., tuple[BoundedValues, BoundedValues]]] = {
     function.__name__.removeprefix("_"): function
     for function in (
         _cbrt,
@@ -249,7 +249,7 @@ def _exact_part(name: str, part: int, rows: list[tuple[float, ...]], to: Element
 
 
 def _settle(
-    name: str, part: int, bounded: Bounded, operands: list[Array], to: ElementType
+    name: str, part: int, bounded: BoundedValues, operands: list[Array], to: ElementType
 ) -> Array:
     """Return one part, rounded; `operands` are the parts of all operands as float64."""
     value, error = bounded
@@ -266,7 +266,7 @@ def _settle(
         rows = list(zip(*(operand.tolist() for operand in some), strict=True))
         result[index] = _exact_part(name, part, rows, to)
         return result
-    exact = certified(lambda *row: BALLS[name](*row)[part], some, to)
+    exact = round_certified(lambda *row: BALLS[name](*row)[part], some, to)
     # Balls represent -0 by underflow only; if a part is zero its sign is the value's.
     zero = (exact == 0) & (value[index] == 0) & np.signbit(value[index])
     result[index] = np.where(zero, value[index], exact)
@@ -327,9 +327,9 @@ def _regular(name: str, parts: list[Array], to: ElementType) -> Parts:
     if not parts[0].size:
         return np.empty(0, to.storage), np.empty(0, to.storage)
     if name == "atan2":
-        real = certified(lambda *row: BALLS["atan2"](*row)[0], parts, to)
-        return real, certified(lambda *row: BALLS["atan2"](*row)[1], parts, to)
-    real, imaginary = FAST[name](*(part.astype(AT_HAND.dtype) for part in parts))
+        real = round_certified(lambda *row: BALLS["atan2"](*row)[0], parts, to)
+        return real, round_certified(lambda *row: BALLS["atan2"](*row)[1], parts, to)
+    real, imaginary = FAST[name](*(part.astype(AVAILABLE.dtype) for part in parts))
     return _settle(name, 0, real, parts, to), _settle(name, 1, imaginary, parts, to)
 
 
@@ -356,11 +356,11 @@ def absolute(operand: Array) -> Array:
     to = element_type_of(operand).part
     with np.errstate(all="ignore"):
         x, y = _parts((operand,))
-        a, b = x.astype(AT_HAND.dtype), y.astype(AT_HAND.dtype)
+        a, b = x.astype(AVAILABLE.dtype), y.astype(AVAILABLE.dtype)
         value = np.sqrt(a * a + b * b)
         value = np.where(np.isinf(x) | np.isinf(y), np.inf, value)
-        result = round_to(value * (1 - value.dtype.type(4 * AT_HAND.step)), to)
-        high = round_to(value * (1 + value.dtype.type(4 * AT_HAND.step)), to)
+        result = round_to(value * (1 - value.dtype.type(4 * AVAILABLE.step)), to)
+        high = round_to(value * (1 + value.dtype.type(4 * AVAILABLE.step)), to)
         undecided = (to_bits(result) != to_bits(high)) & np.isfinite(x) & np.isfinite(y)
         if to.bits == 64 and not HAS_EXTENDED:
             undecided |= np.isfinite(x) & np.isfinite(y)
@@ -380,7 +380,7 @@ def wide_complex(name: str, *operands: Array) -> tuple[Array, Array]:
         if name == "atan2":
             result = evaluate_complex(name, operands)
             return np.real(result).astype(np.longdouble), np.imag(result).astype(np.longdouble)
-        parts = [part.astype(AT_HAND.dtype) for part in _parts(operands)]
+        parts = [part.astype(AVAILABLE.dtype) for part in _parts(operands)]
         real, imaginary = FAST[name](*parts)
         shape = operands[0].shape
         return (

@@ -21,7 +21,7 @@ import flint
 import numpy as np
 
 from reference.ir.types import Array, ElementType, element_type_of, from_bits, to_bits
-from reference.numerics.elementary.certified import Exact, certified
+from reference.numerics.elementary.certified import Exact, round_certified
 from reference.numerics.elementary.complex_functions import (
     absolute,
     divide,
@@ -29,7 +29,7 @@ from reference.numerics.elementary.complex_functions import (
     multiply,
     wide_complex,
 )
-from reference.numerics.elementary.real_balls import clamped, logistic_ball, power_ball
+from reference.numerics.elementary.real_balls import clamped_ball, logistic_ball, power_ball
 from reference.numerics.rounding import HAS_EXTENDED, round_to, to_float64
 
 _ERROR_64 = 2.0**-47
@@ -98,8 +98,8 @@ REAL: dict[str, Real] = {
         Real("atan2", np.arctan2, lambda y, x: flint.arb.atan2(flint.arb(y), flint.arb(x))),
         Real("cbrt", np.cbrt, lambda x: flint.arb(abs(x)).root(3) * math.copysign(1.0, x)),
         Real("cosine", np.cos, lambda x: flint.arb(x).cos(), _near_zero),
-        Real("exponential", np.exp, lambda x: clamped(x, 2000.0).exp()),
-        Real("exponential_minus_one", np.expm1, lambda x: clamped(x, 2000.0).expm1()),
+        Real("exponential", np.exp, lambda x: clamped_ball(x, 2000.0).exp()),
+        Real("exponential_minus_one", np.expm1, lambda x: clamped_ball(x, 2000.0).expm1()),
         Real("log", np.log, lambda x: flint.arb(x).log()),
         Real("log_plus_one", np.log1p, lambda x: flint.arb(x).log1p()),
         Real("logistic", _logistic, logistic_ball),
@@ -108,9 +108,9 @@ REAL: dict[str, Real] = {
         Real("sine", np.sin, lambda x: flint.arb(x).sin(), _near_zero),
         Real("sqrt", np.sqrt, lambda x: flint.arb(x).sqrt()),
         Real("tan", np.tan, lambda x: flint.arb(x).tan(), _near_zero_or_pole),
-        Real("tanh", np.tanh, lambda x: clamped(x, 100.0).tanh()),
-        Real("mhlo.cosh", np.cosh, lambda x: clamped(x, 2000.0).cosh()),
-        Real("mhlo.erf", _error_function, lambda x: clamped(x, 100.0).erf(), extended=False),
+        Real("tanh", np.tanh, lambda x: clamped_ball(x, 100.0).tanh()),
+        Real("mhlo.cosh", np.cosh, lambda x: clamped_ball(x, 2000.0).cosh()),
+        Real("mhlo.erf", _error_function, lambda x: clamped_ball(x, 100.0).erf(), extended=False),
     )
 }
 
@@ -169,19 +169,19 @@ def _round_64(function: Real, x: tuple[Array, ...], to: ElementType) -> Array:
     if function.name == "log_plus_one":
         special |= x[0] == -1
     index = np.flatnonzero(~special)
-    y[index] = certified(function.exact, [operand[index] for operand in x], to)
+    y[index] = round_certified(function.exact, [operand[index] for operand in x], to)
     return y
 
 
 def _round_extended(function: Real, x: tuple[Array, ...], to: ElementType) -> Array:
     """Round in longdouble, then in balls; in balls at once if there is no longdouble."""
     if not (HAS_EXTENDED and function.extended):
-        return certified(function.exact, x, to)
+        return round_certified(function.exact, x, to)
     y = function.fast(*(operand.astype(np.longdouble) for operand in x))
     result, undecided = settle(y, _ERROR_EXTENDED, to)
     index = np.flatnonzero(undecided)
     if index.size:
-        result[index] = certified(function.exact, [operand[index] for operand in x], to)
+        result[index] = round_certified(function.exact, [operand[index] for operand in x], to)
     return result
 
 

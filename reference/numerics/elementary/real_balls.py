@@ -10,7 +10,7 @@ from reference.numerics.elementary.certified import Ball
 from reference.numerics.elementary.exact import dyadic, dyadic_root
 
 
-def clamped(x: float, limit: float) -> Ball:
+def clamped_ball(x: float, limit: float) -> Ball:
     """Return the argument as a ball, clamped where the rounded result no longer changes in any
     type."""
     return flint.arb(min(max(x, -limit), limit))
@@ -18,7 +18,7 @@ def clamped(x: float, limit: float) -> Ball:
 
 def logistic_ball(x: float) -> Ball:
     """Return 1 / (1 + e^-x)."""
-    return 1 / (1 + (-clamped(x, 2000.0)).exp())
+    return 1 / (1 + (-clamped_ball(x, 2000.0)).exp())
 
 
 def power_ball(x: float, y: float) -> Ball:

@@ -31,11 +31,11 @@ from reference.numerics.contributions import Slices
 from reference.ops.distribution import types
 from reference.ops.distribution.groups import (
     Strategy,
-    by_channel,
-    by_global_ids,
     group_of,
     is_empty,
     listed_ids,
+    strategy_by_channel,
+    strategy_by_global_ids,
 )
 from reference.ops.folds import folding
 from reference.ops.quantization import quantize
@@ -79,7 +79,7 @@ def all_gather(
 ) -> Arrays:
     """Evaluate `all_gather`: concatenate the operands of all processes of the group."""
     del results
-    strategy = by_global_ids(channel_id, use_global_device_ids)
+    strategy = strategy_by_global_ids(channel_id, use_global_device_ids)
     given = process.exchange(_group(strategy, replica_groups, process), operands)
     return tuple(np.concatenate(arrays, all_gather_dim) for arrays in zip(*given, strict=True))
 
@@ -96,7 +96,7 @@ def _all_reduce_contributions(
     channel_id: int = 0,
     use_global_device_ids: bool = False,
 ) -> list[Contributions]:
-    strategy = by_global_ids(channel_id, use_global_device_ids)
+    strategy = strategy_by_global_ids(channel_id, use_global_device_ids)
     given = process.exchange(_group(strategy, replica_groups, process), operands)
     return list(zip(*given, strict=True))
 
@@ -104,16 +104,16 @@ def _all_reduce_contributions(
 def all_reduce(operands: Arrays, *, computation: Body, process: Process, **given: Any) -> Arrays:
     """Evaluate `all_reduce`: fold the operands of all processes of the group, in its order."""
     to_fold = _all_reduce_contributions(operands, process=process, **given)
-    return tuple(folded(computation, arrays) for arrays in to_fold if arrays is not None)
+    return tuple(fold_arrays(computation, arrays) for arrays in to_fold if arrays is not None)
 
 
-def folded(computation: Body, arrays: Sequence[Array]) -> Array:
+def fold_arrays(computation: Body, arrays: Sequence[Array]) -> Array:
     """Return arrays of one shape folded elementwise, exactly if the computation is a known
     monoid."""
     (element,) = folding.argument_elements(computation.region)[:1]
-    values = np.stack(folding.converted(arrays, (element,) * len(arrays)))
+    values = np.stack(folding.convert_arrays(arrays, (element,) * len(arrays)))
     (monoid,) = folding.components(computation.region)
-    if monoid is not None and monoids.folds(monoid, element):
+    if monoid is not None and monoids.can_fold(monoid, element):
         leaves = Slices(values.shape, (0,))
         return monoids.fold(monoid, values, values.dtype.type(0), leaves, 0)
     (result,) = folding.tree(computation.lanes, (values.reshape(len(arrays), -1),))
@@ -129,7 +129,7 @@ def _reduce_scatter_contributions(
     channel_id: int = 0,
     use_global_device_ids: bool = False,
 ) -> list[Contributions]:
-    strategy = by_global_ids(channel_id, use_global_device_ids)
+    strategy = strategy_by_global_ids(channel_id, use_global_device_ids)
     group = _group(strategy, replica_groups, process)
     given = process.exchange(group, operand)
     number, count = group.index(process.id), len(group)
@@ -142,7 +142,7 @@ def reduce_scatter(
     """Evaluate `reduce_scatter`: return the process's own part of an all_reduce."""
     del result
     (parts,) = _reduce_scatter_contributions(operand, process=process, **given)
-    return folded(computation, parts or ())
+    return fold_arrays(computation, parts or ())
 
 
 def all_to_all(
@@ -156,7 +156,7 @@ def all_to_all(
     channel_id: int = 0,
 ) -> Arrays:
     """Evaluate `all_to_all`: concatenate each process's part with this process's index."""
-    group = _group(by_channel(channel_id), replica_groups, process)
+    group = _group(strategy_by_channel(channel_id), replica_groups, process)
     given = process.exchange(group, operands)
     number = group.index(process.id)
     return tuple(
@@ -179,7 +179,7 @@ def collective_broadcast(
 ) -> Arrays:
     """Evaluate `collective_broadcast`: return the root's operands; zeros outside of all groups."""
     count = len(operands) - has_dynamic_root
-    groups = by_channel(channel_id)(listed_ids(replica_groups), process.grid)
+    groups = strategy_by_channel(channel_id)(listed_ids(replica_groups), process.grid)
     group = group_of(groups, process.id)
     if group is None:
         return tuple(map(_zeros, results))
@@ -230,7 +230,7 @@ def collective_permute(
     result: ValueType,
 ) -> Array:
     """Evaluate `collective_permute`: return the operand of the process's source, or zeros."""
-    pairs = by_channel(channel_id)(source_target_pairs.array.tolist(), process.grid)
+    pairs = strategy_by_channel(channel_id)(source_target_pairs.array.tolist(), process.grid)
     process.post(operand)
     sources = [source for source, target in pairs if target == process.id]
     return process.take(sources)[0] if sources else _zeros(result)
@@ -245,7 +245,7 @@ def _collective_reduce_contributions(
     has_dynamic_root: bool = False,
 ) -> list[Contributions]:
     count = len(operands) - has_dynamic_root
-    groups = by_channel(channel_id)(listed_ids(replica_groups), process.grid)
+    groups = strategy_by_channel(channel_id)(listed_ids(replica_groups), process.grid)
     group = group_of(groups, process.id)
     if group is None:
         return [None] * count
@@ -264,7 +264,9 @@ def collective_reduce(
     (element,) = folding.argument_elements(computation.region)[:1]
     to_fold = _collective_reduce_contributions(operands, process=process, **given)
     return tuple(
-        np.zeros(array.shape, element.storage) if arrays is None else folded(computation, arrays)
+        np.zeros(array.shape, element.storage)
+        if arrays is None
+        else fold_arrays(computation, arrays)
         for array, arrays in zip(operands, to_fold, strict=False)
     )
 

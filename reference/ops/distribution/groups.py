@@ -43,19 +43,19 @@ def flattened_ids(flattened_id_groups: IdGroups, grid: ProcessGrid) -> ProcessGr
     return [[divmod(flat, partitions) for flat in group] for group in flattened_id_groups]
 
 
-def by_global_ids(channel_id: int, use_global_device_ids: bool) -> Strategy:
+def strategy_by_global_ids(channel_id: int, use_global_device_ids: bool) -> Strategy:
     """Return the strategy of all_gather, all_reduce and reduce_scatter."""
     if use_global_device_ids:
         return flattened_ids
     return cross_replica_and_partition if channel_id > 0 else cross_replica
 
 
-def by_channel(channel_id: int) -> Strategy:
+def strategy_by_channel(channel_id: int) -> Strategy:
     """Return the strategy of the other collectives."""
     return cross_partition if channel_id > 0 else cross_replica
 
 
-_COUNTED: dict[Strategy, Callable[[ProcessGrid], int]] = {
+_ID_COUNTS: dict[Strategy, Callable[[ProcessGrid], int]] = {
     cross_replica: lambda grid: grid[0],
     cross_replica_and_partition: lambda grid: grid[0],
     cross_partition: lambda grid: grid[1],
@@ -65,7 +65,7 @@ _COUNTED: dict[Strategy, Callable[[ProcessGrid], int]] = {
 
 def ids_of(strategy: Strategy, grid: ProcessGrid) -> int:
     """Return the number of ids of the kind that a strategy takes."""
-    return _COUNTED[strategy](grid)
+    return _ID_COUNTS[strategy](grid)
 
 
 def listed_ids(replica_groups: Dense) -> list[list[int]]:

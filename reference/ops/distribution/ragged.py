@@ -13,19 +13,19 @@ import numpy as np
 
 from reference.ir.constraints import require
 from reference.ir.errors import EvaluationError
-from reference.ir.notation import is_unique, listed
+from reference.ir.notation import is_unique, join_with_commas
 from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, Structure
 from reference.ir.processes import Process
 from reference.ir.program import Dense, Program, TensorType
 from reference.ir.types import ALL, Array
-from reference.ops.distribution.groups import by_channel, group_of, ids_of, listed_ids
+from reference.ops.distribution.groups import group_of, ids_of, listed_ids, strategy_by_channel
 from reference.ops.distribution.types import grid_of
 
 Arrays = tuple[Array, ...]
 Types = tuple[TensorType, ...]
 
 
-class Given(NamedTuple):
+class RaggedOperands(NamedTuple):
     """The operands, in the order of the custom call (the page's order differs)."""
 
     input: Array
@@ -52,8 +52,8 @@ def check_shapes(given: Types, ids: tuple[str, str]) -> bool:
     alike = len({of.shape for of in places}) == 1
     ragged = of_input.rank > 0 and output.rank > 0 and of_input.shape[1:] == output.shape[1:]
     ragged = ragged and of_input.element_type == output.element_type
-    return require(ids[0], alike, listed(*places)) & require(
-        ids[1], ragged, listed(of_input, output)
+    return require(ids[0], alike, join_with_commas(*places)) & require(
+        ids[1], ragged, join_with_commas(of_input, output)
     )
 
 
@@ -67,19 +67,19 @@ def ragged_all_to_all_type(
         ConstraintViolation: "operands" (their number, shapes and types), "attributes" (ids of
             groups), "result".
     """
-    if not require("operands", len(operands) == len(Given._fields), len(operands)):
+    if not require("operands", len(operands) == len(RaggedOperands._fields), len(operands)):
         return operands[0]
     integers = all(of.element.is_integer for of in operands[2:])
-    require("operands", integers, listed(*operands[2:]))
+    require("operands", integers, join_with_commas(*operands[2:]))
     check_shapes(operands, ("operands", "operands"))
     groups = listed_ids(replica_groups)
     named, grid = [number for group in groups for number in group], grid_of(scope)
-    count = len(named) if grid is None else ids_of(by_channel(channel_id), grid)
+    count = len(named) if grid is None else ids_of(strategy_by_channel(channel_id), grid)
     every = is_unique(named) and sorted(named) == list(range(count))
     if require("attributes", every, groups):
         places = operands[2].static_shape
         fits = bool(places) and places[0] % max(1, *map(len, groups)) == 0
-        require("operands", fits and len({*map(len, groups)}) == 1, listed(operands[2]))
+        require("operands", fits and len({*map(len, groups)}) == 1, join_with_commas(operands[2]))
     require("result", result in (None, operands[1]), result)
     return operands[1]
 
@@ -94,14 +94,14 @@ def ragged_all_to_all(
             updates overlap, or a size is not the expected size: the page does not define the
             result.
     """
-    groups = by_channel(channel_id)(listed_ids(replica_groups), process.grid)
+    groups = strategy_by_channel(channel_id)(listed_ids(replica_groups), process.grid)
     group = group_of(groups, process.id)
     if group is None:
         raise EvaluationError(
             f"process {process.id} is in no group of {listed_ids(replica_groups)}"
         )
-    shares = [Given(*one) for one in process.exchange(group, operands)]
-    own = Given(*operands)
+    shares = [RaggedOperands(*one) for one in process.exchange(group, operands)]
+    own = RaggedOperands(*operands)
     awaited = own.recv_sizes.reshape(len(group), -1).tolist()
     result, written = own.output.copy(), np.zeros(own.output.shape[0], np.int64)
     for sender, sizes in zip(shares, awaited, strict=True):

@@ -11,18 +11,24 @@ from dataclasses import replace
 
 from reference.ir.constraints import require
 from reference.ir.mesh import MeshGroups
-from reference.ir.notation import is_promotable, is_unique, listed, sizes_agree, stated
+from reference.ir.notation import (
+    is_promotable,
+    is_unique,
+    join_with_commas,
+    sizes_agree,
+    stated_types,
+)
 from reference.ir.processes import ProcessGrid
 from reference.ir.program import Dense, Program, Region, TensorType
 from reference.ir.regions import argument_types, output_types
 from reference.ir.types import ELEMENT_TYPES
 from reference.ops.distribution.groups import (
     Strategy,
-    by_channel,
-    by_global_ids,
     cross_replica_and_partition,
     ids_of,
     listed_ids,
+    strategy_by_channel,
+    strategy_by_global_ids,
 )
 from reference.ops.elementwise.types import ANY_PER_TENSOR
 
@@ -43,8 +49,8 @@ def id_type(*, result: TensorType | None = None) -> TensorType:
     return result or _ID
 
 
-def _tensors(label: str, operands: Types) -> None:
-    require(label, all(of in ANY_PER_TENSOR for of in operands), listed(*operands))
+def _check_tensors(label: str, operands: Types) -> None:
+    require(label, all(of in ANY_PER_TENSOR for of in operands), join_with_commas(*operands))
 
 
 def _is_matrix(label: str, given: Dense) -> bool:
@@ -86,7 +92,7 @@ def _group_size(strategy: Strategy, given: Dense, scope: Program | None) -> int 
     return None if grid is None else rows * grid[1]
 
 
-def _with_sizes(of: TensorType, sizes: dict[int, int | None]) -> TensorType:
+def _replace_sizes(of: TensorType, sizes: dict[int, int | None]) -> TensorType:
     return replace(of, shape=tuple(sizes.get(d, n) for d, n in enumerate(of.shape)))
 
 
@@ -118,33 +124,33 @@ def all_gather_type(
         ConstraintViolation: I1, I3 (types of inputs), C1 (all_gather_dim), C2 to C4
             (replica_groups), C5 (channel_id), C6 (results).
     """
-    _tensors("I1", operands)  # I1
+    _check_tensors("I1", operands)  # I1
     inside = require("C1", all(0 <= all_gather_dim < of.rank for of in operands), all_gather_dim)
     require("C5", channel_id > 0 or not use_global_device_ids, channel_id)  # C5
     if not _is_matrix("I3", replica_groups):  # I3
         return results
-    strategy = by_global_ids(channel_id, use_global_device_ids)
+    strategy = strategy_by_global_ids(channel_id, use_global_device_ids)
     rows: list[list[int]] = replica_groups.array.tolist()
     _check_ids(("C2", "C3", "C4"), rows, _count(strategy, scope))  # C2, C3, C4
     if inside:
         size = _group_size(strategy, replica_groups, scope)
-        wanted = [_multiplied(of, all_gather_dim, size) for of in operands]
-        require("C6", _agree(results, tuple(wanted)), listed(*operands, *results))  # C6
+        wanted = [_multiply_size(of, all_gather_dim, size) for of in operands]
+        require("C6", _agree(results, tuple(wanted)), join_with_commas(*operands, *results))  # C6
     return results
 
 
-def _multiplied(of: TensorType, dimension: int, by: int | None) -> TensorType:
+def _multiply_size(of: TensorType, dimension: int, by: int | None) -> TensorType:
     size = of.shape[dimension]
-    return _with_sizes(of, {dimension: None if size is None or by is None else size * by})
+    return _replace_sizes(of, {dimension: None if size is None or by is None else size * by})
 
 
-def _body(label: str, operands: Types, computation: Region) -> TensorType | None:
+def _folded_scalar(label: str, operands: Types, computation: Region) -> TensorType | None:
     """Return the scalar type that a computation folds, to which all operands can be promoted."""
     given, returned = argument_types(computation), output_types(computation)
     first = given[0] if given else None
     fits = isinstance(first, TensorType) and first.rank == 0
     fits = fits and given == (first, first) and returned == (first,)
-    signature = f"({listed(*given)}) -> ({listed(*returned)})"
+    signature = f"({join_with_commas(*given)}) -> ({join_with_commas(*returned)})"
     if fits and isinstance(first, TensorType):
         fits = all(is_promotable(of.element_type, first.element_type) for of in operands)
     return first if require(label, fits, signature) and isinstance(first, TensorType) else None
@@ -166,21 +172,21 @@ def all_reduce_type(
         ConstraintViolation: I1, I2 (types of inputs), C1 to C3 (replica_groups), C4 (channel_id),
             C5 (computation), C6 (shapes), C7 (element types).
     """
-    _tensors("I1", operands)  # I1
+    _check_tensors("I1", operands)  # I1
     require("C4", channel_id > 0 or not use_global_device_ids, channel_id)  # C4
     if _is_matrix("I2", replica_groups):  # I2
-        strategy = by_global_ids(channel_id, use_global_device_ids)
+        strategy = strategy_by_global_ids(channel_id, use_global_device_ids)
         _check_ids(("C1", "C2", "C3"), listed_ids(replica_groups), _count(strategy, scope))  # C1
-    scalar = _body("C5", operands, computation)  # C5
+    scalar = _folded_scalar("C5", operands, computation)  # C5
     if results is not None:
         same = len(results) == len(operands) and all(map(_shapes_agree, results, operands))
-        require("C6", same, listed(*operands, *results))  # C6
+        require("C6", same, join_with_commas(*operands, *results))  # C6
         folded = scalar is None or all(of.element_type == scalar.element_type for of in results)
-        require("C7", folded, listed(*results))  # C7
-    return results or _folded(operands, scalar)
+        require("C7", folded, join_with_commas(*results))  # C7
+    return results or _folded_types(operands, scalar)
 
 
-def _folded(operands: Types, scalar: TensorType | None) -> Types:
+def _folded_types(operands: Types, scalar: TensorType | None) -> Types:
     """Return the operands' shapes with elements of the type that a computation folds."""
     if scalar is None:
         return operands
@@ -204,15 +210,17 @@ def reduce_scatter_type(
         ConstraintViolation: I1, I3 (types of inputs), C1, C2 (scatter_dimension), C3 to C5
             (replica_groups), C6 (channel_id), C7 (computation), C8, C9 (result).
     """
-    _tensors("I1", (operand,))  # I1
+    _check_tensors("I1", (operand,))  # I1
     inside = require("C2", 0 <= scatter_dimension < operand.rank, scatter_dimension)  # C2
     require("C6", channel_id > 0 or not use_global_device_ids, channel_id)  # C6
-    scalar = _body("C7", (operand,), computation)  # C7
+    scalar = _folded_scalar("C7", (operand,), computation)  # C7
     if scalar is not None:
-        require("C9", result.element_type == scalar.element_type, listed(operand, result))  # C9
+        require(
+            "C9", result.element_type == scalar.element_type, join_with_commas(operand, result)
+        )  # C9
     if not _is_matrix("I3", replica_groups):  # I3
         return result
-    strategy = by_global_ids(channel_id, use_global_device_ids)
+    strategy = strategy_by_global_ids(channel_id, use_global_device_ids)
     rows: list[list[int]] = replica_groups.array.tolist()
     _check_ids(("C3", "C4", "C5"), rows, _count(strategy, scope))  # C3, C4, C5
     if inside:
@@ -220,8 +228,8 @@ def reduce_scatter_type(
         size = operand.shape[scatter_dimension]
         if require("C1", size is None or not count or size % count == 0, operand):  # C1
             part = None if size is None or not count else size // count
-            wanted = _with_sizes(operand, {scatter_dimension: part})
-            require("C8", _shapes_agree(result, wanted), listed(operand, result))  # C8
+            wanted = _replace_sizes(operand, {scatter_dimension: part})
+            require("C8", _shapes_agree(result, wanted), join_with_commas(operand, result))  # C8
     return result
 
 
@@ -242,7 +250,7 @@ def all_to_all_type(
         ConstraintViolation: I1, I5 (types of inputs), C1 to C4 (dimensions), C5 to C8
             (replica_groups), C9 (results).
     """
-    _tensors("I1", operands)  # I1
+    _check_tensors("I1", operands)  # I1
     split = require("C1", all(0 <= split_dimension < of.rank for of in operands), split_dimension)
     joined = all(0 <= concat_dimension < of.rank for of in operands)
     require("C3", joined, concat_dimension)  # C3
@@ -250,7 +258,9 @@ def all_to_all_type(
     even = split and counted and _is_even("C2", operands, split_dimension, split_count)  # C2
     if _is_matrix("I5", replica_groups):  # I5
         rows: list[list[int]] = replica_groups.array.tolist()
-        _check_ids(("C5", "C6", "C7"), rows, _count(by_channel(channel_id), scope))  # C5, C6, C7
+        _check_ids(
+            ("C5", "C6", "C7"), rows, _count(strategy_by_channel(channel_id), scope)
+        )  # C5, C6, C7
         if counted:
             size = replica_groups.type.shape[1]
             require("C8", size == split_count, f"{size}, {split_count}")  # C8
@@ -259,21 +269,27 @@ def all_to_all_type(
     wanted = operands
     if split_dimension != concat_dimension:
         wanted = tuple(
-            _multiplied(_divided(of, split_dimension, split_count), concat_dimension, split_count)
+            _multiply_size(
+                _divide_size(of, split_dimension, split_count), concat_dimension, split_count
+            )
             for of in operands
         )
-    require("C9", _agree(results or wanted, wanted), listed(*stated(*(results or ()))))  # C9
+    require(
+        "C9", _agree(results or wanted, wanted), join_with_commas(*stated_types(*(results or ())))
+    )  # C9
     return results or wanted
 
 
 def _is_even(label: str, operands: Types, dimension: int, count: int) -> bool:
     sizes = [of.shape[dimension] for of in operands]
-    return require(label, all(n is None or n % count == 0 for n in sizes), listed(*operands))
+    return require(
+        label, all(n is None or n % count == 0 for n in sizes), join_with_commas(*operands)
+    )
 
 
-def _divided(of: TensorType, dimension: int, by: int) -> TensorType:
+def _divide_size(of: TensorType, dimension: int, by: int) -> TensorType:
     size = of.shape[dimension]
-    return _with_sizes(of, {dimension: None if size is None else size // by})
+    return _replace_sizes(of, {dimension: None if size is None else size // by})
 
 
 def collective_broadcast_type(
@@ -291,7 +307,7 @@ def collective_broadcast_type(
         ConstraintViolation: I1, I2 (types of inputs), C1, C2 (replica_groups), C3 to C5 (operands
             and results). For C6, on values, see `check_roots`.
     """
-    _tensors("I1", operands)  # I1
+    _check_tensors("I1", operands)  # I1
     _check_groups(("I2", "C1", "C2"), replica_groups, channel_id, scope)  # I2, C1, C2
     data = operands[:-1] if has_dynamic_root else operands
     if has_dynamic_root:
@@ -303,8 +319,10 @@ def collective_broadcast_type(
         label, fits = "C3", len(operands) >= 1
     pairs = zip(results or (), data, strict=False)
     same = all(_agree((result,), (of,)) for result, of in pairs)
-    require(label, fits and same, listed(*operands, *(results or ())))  # C3, C4
-    require("C5", results is None or len(results) == len(data), listed(*(results or ())))  # C5
+    require(label, fits and same, join_with_commas(*operands, *(results or ())))  # C3, C4
+    require(
+        "C5", results is None or len(results) == len(data), join_with_commas(*(results or ()))
+    )  # C5
     return results or data
 
 
@@ -317,7 +335,7 @@ def _check_groups(
         return
     ids = [number for group in listed_ids(given) for number in group]
     require(unique, is_unique(ids), ids)
-    _check_bounds(bounds, ids, _count(by_channel(channel_id), scope))
+    _check_bounds(bounds, ids, _count(strategy_by_channel(channel_id), scope))
 
 
 def collective_permute_type(
@@ -333,10 +351,12 @@ def collective_permute_type(
     Raises:
         ConstraintViolation: I1, I2 (types of inputs), C1 to C4 (source_target_pairs), C5 (result).
     """
-    _tensors("I1", (operand,))  # I1
+    _check_tensors("I1", (operand,))  # I1
     if _is_matrix("I2", source_target_pairs):  # I2
-        check_pairs(source_target_pairs, _count(by_channel(channel_id), scope))
-    require("C5", result is None or _agree((result,), (operand,)), listed(operand, result))  # C5
+        check_pairs(source_target_pairs, _count(strategy_by_channel(channel_id), scope))
+    require(
+        "C5", result is None or _agree((result,), (operand,)), join_with_commas(operand, result)
+    )  # C5
     return result or operand
 
 
@@ -367,15 +387,15 @@ def collective_reduce_type(
         ConstraintViolation: I1, I2 (types of inputs), C1, C2 (replica_groups), C3 (shapes and
             roots), C4 (computation).
     """
-    _tensors("I1", operands)  # I1
+    _check_tensors("I1", operands)  # I1
     _check_groups(("I2", "C1", "C2"), replica_groups, channel_id, scope)  # I2, C1, C2
     data, fits = operands, bool(operands)
     if has_dynamic_root:
         data = operands[:-1]
         roots = TensorType((len(data),), _SI32)
         fits = len(operands) > 1 and _agree(operands[-1:], (roots,))
-    scalar = _body("C4", data, computation)  # C4
+    scalar = _folded_scalar("C4", data, computation)  # C4
     if results is not None:
         fits = fits and len(results) == len(data) and all(map(_shapes_agree, results, data))
-    require("C3", fits, listed(*operands, *(results or ())))  # C3
-    return results or _folded(data, scalar)
+    require("C3", fits, join_with_commas(*operands, *(results or ())))  # C3
+    return results or _folded_types(data, scalar)

@@ -30,7 +30,7 @@ _op = partial(
 )  # fmt: skip
 
 
-def _alike(
+def _uniform_op(
     name: str,
     operands: tuple[str, ...],
     inputs: tuple[str, ...],
@@ -49,12 +49,12 @@ def _alike(
 
 
 def _unary(name: str, admits: Admitted, evaluate: Evaluate, rounding: Rounding) -> Op:
-    return _alike(name, ("operand",), ("I1",), admits, evaluate, rounding)
+    return _uniform_op(name, ("operand",), ("I1",), admits, evaluate, rounding)
 
 
 def _binary(name: str, admits: Admitted, evaluate: Evaluate, rounding: Rounding) -> Op:
     inputs = () if admits is types.ANY else ("I1", "I2")
-    return _alike(name, ("lhs", "rhs"), inputs, admits, evaluate, rounding)
+    return _uniform_op(name, ("lhs", "rhs"), inputs, admits, evaluate, rounding)
 
 
 def _elementary(name: str) -> Op:
@@ -62,9 +62,9 @@ def _elementary(name: str) -> Op:
     return _unary(name, types.FLOAT_OR_COMPLEX, evaluate, Rounding.APPROXIMATES)
 
 
-def _exact(record: Op) -> Op:
+def _exact_op(record: Op) -> Op:
     """Return the record of an op on numbers whose results need no rounding."""
-    return replace(record, is_exact=exactness.always)
+    return replace(record, is_exact=exactness.is_always_exact)
 
 
 OPS: tuple[Op, ...] = (
@@ -72,13 +72,13 @@ OPS: tuple[Op, ...] = (
         name="abs", type_function=types.abs_type, evaluate=arithmetic.abs, operands=("operand",),
         constraints=("C1", "C2"), inputs=("I1",),
         element_types=types.SIGNED_ARITHMETIC.element_types, quantized=QuantizedUse.COMPUTES,
-        rounding=Rounding.EXACT, unrounded=np.abs, wraps=True, is_exact=exactness.of_real_numbers,
+        rounding=Rounding.EXACT, unrounded=np.abs, wraps=True, is_exact=exactness.is_exact_if_real,
     ),
     _op(
         name="add", type_function=types.add_type, evaluate=arithmetic.add, operands=("lhs", "rhs"),
         constraints=("C1", "C2", "C3", "C4", "C5", "C6", "C7"), element_types=ALL,
         quantized=QuantizedUse.COMPUTES, rounding=Rounding.CORRECT, unrounded=np.add, wraps=True,
-        is_exact=exactness.of_sum, rescales=True,
+        is_exact=exactness.is_exact_sum, rescales=True,
     ),
     _binary("and", types.LOGICAL, bits.and_, Rounding.EXACT),
     _binary("atan2", types.FLOAT_OR_COMPLEX, functions.atan2, Rounding.APPROXIMATES),
@@ -89,7 +89,7 @@ OPS: tuple[Op, ...] = (
         needs_result=True, lifts=False, of_bits=True,
     ),
     _elementary("cbrt"),
-    _exact(_unary("ceil", types.FLOAT, arithmetic.ceil, Rounding.EXACT)),
+    _exact_op(_unary("ceil", types.FLOAT, arithmetic.ceil, Rounding.EXACT)),
     _op(
         name="clamp", type_function=types.clamp_type, evaluate=arithmetic.clamp,
         operands=("min", "operand", "max"), constraints=("C1", "C2", "C3", "C4"),
@@ -119,17 +119,17 @@ OPS: tuple[Op, ...] = (
         name="convert", type_function=types.convert_type, evaluate=conversion.convert,
         operands=("operand",), constraints=("C1",), inputs=("I1",), element_types=ALL,
         quantized=QuantizedUse.REFUSES, rounding=Rounding.CORRECT, needs_result=True,
-        unrounded=np.positive, is_exact=exactness.of_conversion, carries=(0,),
+        unrounded=np.positive, is_exact=exactness.is_exact_conversion, carries=(0,),
     ),
     _elementary("cosine"),
     _unary("count_leading_zeros", types.INTEGER, bits.count_leading_zeros, Rounding.EXACT),
     replace(
         _binary("divide", types.ARITHMETIC, arithmetic.divide, Rounding.CORRECT),
-        unrounded=np.divide, is_exact=exactness.of_quotient,
+        unrounded=np.divide, is_exact=exactness.is_exact_quotient,
     ),
     _elementary("exponential"),
     _elementary("exponential_minus_one"),
-    _exact(_unary("floor", types.FLOAT, arithmetic.floor, Rounding.EXACT)),
+    _exact_op(_unary("floor", types.FLOAT, arithmetic.floor, Rounding.EXACT)),
     _op(
         name="imag", type_function=types.part_type, evaluate=conversion.imag,
         operands=("operand",), constraints=("C1", "C2"), inputs=("I1",),
@@ -158,7 +158,7 @@ OPS: tuple[Op, ...] = (
     ),
     replace(
         _binary("multiply", types.ANY_PER_TENSOR, arithmetic.multiply, Rounding.CORRECT),
-        unrounded=np.multiply, wraps=True, is_exact=exactness.of_product,
+        unrounded=np.multiply, wraps=True, is_exact=exactness.is_exact_product,
     ),
     replace(
         _unary("negate", types.ARITHMETIC, arithmetic.negate, Rounding.EXACT),
@@ -179,17 +179,18 @@ OPS: tuple[Op, ...] = (
         evaluate=conversion.reduce_precision, operands=("operand",),
         attributes=("exponent_bits", "mantissa_bits"), constraints=("C1", "C2", "C3"),
         inputs=("I1",), element_types=FLOATS, quantized=QuantizedUse.COMPUTES,
-        rounding=Rounding.CORRECT, unrounded=np.positive, is_exact=exactness.always, carries=(0,),
+        rounding=Rounding.CORRECT, unrounded=np.positive,
+        is_exact=exactness.is_always_exact, carries=(0,),
     ),
-    _exact(_binary("remainder", types.ARITHMETIC, arithmetic.remainder, Rounding.CORRECT)),
+    _exact_op(_binary("remainder", types.ARITHMETIC, arithmetic.remainder, Rounding.CORRECT)),
     replace(
-        _exact(
+        _exact_op(
             _unary("round_nearest_afz", types.FLOAT, arithmetic.round_nearest_afz, Rounding.EXACT)
         ),
         carries=(0,),
     ),
     replace(
-        _exact(
+        _exact_op(
             _unary("round_nearest_even", types.FLOAT, arithmetic.round_nearest_even, Rounding.EXACT)
         ),
         unrounded=np.positive, carries=(0,),
@@ -207,16 +208,16 @@ OPS: tuple[Op, ...] = (
     _binary("shift_right_logical", types.INTEGER, bits.shift_right_logical, Rounding.EXACT),
     replace(
         _unary("sign", types.SIGNED_ARITHMETIC, arithmetic.sign, Rounding.EXACT),
-        is_exact=exactness.of_real_numbers,
+        is_exact=exactness.is_exact_if_real,
     ),
     _elementary("sine"),
     replace(
         _unary("sqrt", types.FLOAT_OR_COMPLEX, arithmetic.sqrt, Rounding.CORRECT),
-        unrounded=np.sqrt, is_exact=exactness.of_square_root,
+        unrounded=np.sqrt, is_exact=exactness.is_exact_square_root,
     ),
     replace(
         _binary("subtract", types.ARITHMETIC, arithmetic.subtract, Rounding.CORRECT),
-        unrounded=np.subtract, wraps=True, is_exact=exactness.of_difference, rescales=True,
+        unrounded=np.subtract, wraps=True, is_exact=exactness.is_exact_difference, rescales=True,
     ),
     _elementary("tan"),
     _elementary("tanh"),

@@ -13,30 +13,30 @@ from reference.ir.constraints import require
 from reference.ir.notation import (
     Admitted,
     Quantized,
-    admitted,
+    admit,
     baseline_element_type,
     is_complex,
     is_quantized,
-    listed,
+    join_with_commas,
     merged_shape,
     quantized_element,
     same_baseline_type,
     same_shape,
-    stated,
+    stated_types,
 )
 from reference.ir.program import Dense, QuantizedType, TensorType
 from reference.ir.types import ELEMENT_TYPES, ElementType, Kind
 
-ANY = admitted(*Kind, quantized=Quantized.ANY)
-ANY_PER_TENSOR = admitted(*Kind, quantized=Quantized.PER_TENSOR)
-PLAIN = admitted(*Kind)
-LOGICAL = admitted(Kind.BOOLEAN, Kind.SIGNED, Kind.UNSIGNED)
-INTEGER = admitted(Kind.SIGNED, Kind.UNSIGNED)
-FLOAT = admitted(Kind.FLOAT, quantized=Quantized.PER_TENSOR)
-FLOAT_OR_COMPLEX = admitted(Kind.FLOAT, Kind.COMPLEX, quantized=Quantized.PER_TENSOR)
-PARTS = admitted(Kind.FLOAT, Kind.COMPLEX)
-SIGNED_ARITHMETIC = admitted(Kind.SIGNED, Kind.FLOAT, Kind.COMPLEX, quantized=Quantized.PER_TENSOR)
-ARITHMETIC = admitted(
+ANY = admit(*Kind, quantized=Quantized.ANY)
+ANY_PER_TENSOR = admit(*Kind, quantized=Quantized.PER_TENSOR)
+PLAIN = admit(*Kind)
+LOGICAL = admit(Kind.BOOLEAN, Kind.SIGNED, Kind.UNSIGNED)
+INTEGER = admit(Kind.SIGNED, Kind.UNSIGNED)
+FLOAT = admit(Kind.FLOAT, quantized=Quantized.PER_TENSOR)
+FLOAT_OR_COMPLEX = admit(Kind.FLOAT, Kind.COMPLEX, quantized=Quantized.PER_TENSOR)
+PARTS = admit(Kind.FLOAT, Kind.COMPLEX)
+SIGNED_ARITHMETIC = admit(Kind.SIGNED, Kind.FLOAT, Kind.COMPLEX, quantized=Quantized.PER_TENSOR)
+ARITHMETIC = admit(
     Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT, Kind.COMPLEX, quantized=Quantized.PER_TENSOR
 )
 
@@ -46,7 +46,7 @@ DIRECTIONS = ("EQ", "NE", "GE", "GT", "LE", "LT")
 COMPARE_TYPES = ("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
 
 
-def _inputs(operands: tuple[TensorType, ...], admits: Admitted) -> None:
+def _check_inputs(operands: tuple[TensorType, ...], admits: Admitted) -> None:
     for number, operand in enumerate(operands, 1):
         require(f"I{number}", operand in admits, operand)  # I1, I2, I3
 
@@ -59,9 +59,9 @@ def same_type(
     Raises:
         ConstraintViolation: I1, I2 (operand not of an admitted type), C1 (types differ).
     """
-    _inputs(operands, admits)
-    types = stated(*operands, result)
-    require("C1", same_baseline_type(*types), listed(*types))  # C1
+    _check_inputs(operands, admits)
+    types = stated_types(*operands, result)
+    require("C1", same_baseline_type(*types), join_with_commas(*types))  # C1
     return result or replace(operands[0], shape=merged_shape(operands))
 
 
@@ -71,30 +71,32 @@ def add_type(lhs: TensorType, rhs: TensorType, *, result: TensorType | None = No
     Raises:
         ConstraintViolation: I1, I2, C1; C2 to C7 if quantized.
     """
-    _inputs((lhs, rhs), ANY)
-    types = stated(lhs, rhs, result)
+    _check_inputs((lhs, rhs), ANY)
+    types = stated_types(lhs, rhs, result)
     if not any(is_quantized(of) for of in types):
-        require("C1", same_baseline_type(*types), listed(*types))  # C1
+        require("C1", same_baseline_type(*types), join_with_commas(*types))  # C1
         return result or replace(lhs, shape=merged_shape((lhs, rhs)))
     quantized = [of for of in map(quantized_element, types) if of is not None]
-    if require("C2", len(quantized) == len(types), listed(*types)):  # C2
-        _add_quantized(quantized[0], quantized[1], quantized[2] if result else None)
+    if require("C2", len(quantized) == len(types), join_with_commas(*types)):  # C2
+        _check_quantized_add(quantized[0], quantized[1], quantized[2] if result else None)
     return result or lhs
 
 
-def _add_quantized(lhs: QuantizedType, rhs: QuantizedType, result: QuantizedType | None) -> None:
+def _check_quantized_add(
+    lhs: QuantizedType, rhs: QuantizedType, result: QuantizedType | None
+) -> None:
     given = [of for of in (lhs, rhs, result) if of is not None]
     storage = {of.storage_type for of in given}
     expressed = {of.expressed_type for of in given}
-    require("C3", len(storage) == 1, listed(*storage))  # C3
-    require("C4", len(expressed) == 1, listed(*expressed))  # C4
+    require("C3", len(storage) == 1, join_with_commas(*storage))  # C3
+    require("C4", len(expressed) == 1, join_with_commas(*expressed))  # C4
     if result is None:
         return
     axes = (lhs.quantization_dimension, rhs.quantization_dimension, result.quantization_dimension)
     per_axis = axes[0] is not None or axes[1] is not None
-    require("C5", per_axis == (axes[2] is not None), listed(*axes))  # C5
-    require("C6", axes[0] is None or axes[0] == axes[2], listed(*axes))  # C6
-    require("C7", axes[1] is None or axes[1] == axes[2], listed(*axes))  # C7
+    require("C5", per_axis == (axes[2] is not None), join_with_commas(*axes))  # C5
+    require("C6", axes[0] is None or axes[0] == axes[2], join_with_commas(*axes))  # C6
+    require("C7", axes[1] is None or axes[1] == axes[2], join_with_commas(*axes))  # C7
 
 
 def abs_type(operand: TensorType, *, result: TensorType | None = None) -> TensorType:
@@ -104,11 +106,13 @@ def abs_type(operand: TensorType, *, result: TensorType | None = None) -> Tensor
         ConstraintViolation: I1, C1 (shapes differ), C2 (element type of the result).
     """
     require("I1", operand in SIGNED_ARITHMETIC, operand)  # I1
-    inferred = _with_part(operand)
+    inferred = _part_type(operand)
     if result is not None:
-        require("C1", same_shape(result, operand), listed(operand, result))  # C1
+        require("C1", same_shape(result, operand), join_with_commas(operand, result))  # C1
         of = baseline_element_type(result)
-        require("C2", of == baseline_element_type(inferred), listed(operand, result))  # C2
+        require(
+            "C2", of == baseline_element_type(inferred), join_with_commas(operand, result)
+        )  # C2
     return result or inferred
 
 
@@ -119,15 +123,15 @@ def part_type(operand: TensorType, *, result: TensorType | None = None) -> Tenso
         ConstraintViolation: I1, C1 (shapes differ), C2 (element type of the result).
     """
     require("I1", operand in PARTS, operand)  # I1
-    inferred = _with_part(operand)
+    inferred = _part_type(operand)
     if result is not None:
-        require("C1", same_shape(result, operand), listed(operand, result))  # C1
+        require("C1", same_shape(result, operand), join_with_commas(operand, result))  # C1
         of = inferred.element_type
-        require("C2", result.element_type == of, listed(operand, result))  # C2
+        require("C2", result.element_type == of, join_with_commas(operand, result))  # C2
     return result or inferred
 
 
-def _with_part(operand: TensorType) -> TensorType:
+def _part_type(operand: TensorType) -> TensorType:
     return replace(operand, element_type=operand.element.part) if is_complex(operand) else operand
 
 
@@ -143,13 +147,13 @@ def clamp_type(
     Raises:
         ConstraintViolation: I1 to I3, C1, C2 (shape of a bound), C3 (element types), C4.
     """
-    _inputs((min, operand, max), ANY_PER_TENSOR)
-    require("C1", min.rank == 0 or same_shape(min, operand), listed(min, operand))  # C1
-    require("C2", max.rank == 0 or same_shape(max, operand), listed(max, operand))  # C2
+    _check_inputs((min, operand, max), ANY_PER_TENSOR)
+    require("C1", min.rank == 0 or same_shape(min, operand), join_with_commas(min, operand))  # C1
+    require("C2", max.rank == 0 or same_shape(max, operand), join_with_commas(max, operand))  # C2
     element_types = {baseline_element_type(of) for of in (min, operand, max)}
-    require("C3", len(element_types) == 1, listed(min, operand, max))  # C3
+    require("C3", len(element_types) == 1, join_with_commas(min, operand, max))  # C3
     if result is not None:
-        require("C4", same_baseline_type(operand, result), listed(operand, result))  # C4
+        require("C4", same_baseline_type(operand, result), join_with_commas(operand, result))  # C4
     return result or operand
 
 
@@ -166,13 +170,13 @@ def compare_type(
     Raises:
         ConstraintViolation: I1 to I4, C1 (element types), C2 (shapes), C3 (compare_type).
     """
-    _inputs((lhs, rhs), ANY_PER_TENSOR)
+    _check_inputs((lhs, rhs), ANY_PER_TENSOR)
     require("I3", comparison_direction in DIRECTIONS, comparison_direction)  # I3
     known = require("I4", compare_type in (None, *COMPARE_TYPES), compare_type)  # I4
     same = baseline_element_type(lhs) == baseline_element_type(rhs)
-    require("C1", same, listed(lhs, rhs))  # C1
-    shapes = stated(lhs, rhs, result)
-    require("C2", same_shape(*shapes), listed(*shapes))  # C2
+    require("C1", same, join_with_commas(lhs, rhs))  # C1
+    shapes = stated_types(lhs, rhs, result)
+    require("C2", same_shape(*shapes), join_with_commas(*shapes))  # C2
     if known and compare_type is not None and isinstance(lhs.element_type, ElementType):
         require("C3", compare_type in compare_types_of(lhs.element_type), compare_type)  # C3
     return result or TensorType(merged_shape((lhs, rhs)), BOOLEAN)
@@ -200,11 +204,13 @@ def complex_type(
         require(f"I{number}", str(of.element_type) in COMPLEX_OF, of)  # I1, I2
         for number, of in enumerate((lhs, rhs), 1)
     ]
-    require("C1", same_baseline_type(lhs, rhs), listed(lhs, rhs))  # C1
+    require("C1", same_baseline_type(lhs, rhs), join_with_commas(lhs, rhs))  # C1
     of = COMPLEX_OF.get(str(lhs.element_type))
     if result is not None:
-        require("C2", same_shape(result, lhs), listed(lhs, result))  # C2
-        require("C3", not known[0] or result.element_type == of, listed(lhs, result))  # C3
+        require("C2", same_shape(result, lhs), join_with_commas(lhs, result))  # C2
+        require(
+            "C3", not known[0] or result.element_type == of, join_with_commas(lhs, result)
+        )  # C3
     return result or TensorType(merged_shape((lhs, rhs)), of or COMPLEX_OF["f32"])
 
 
@@ -215,7 +221,7 @@ def constant_type(*, value: Dense, result: TensorType | None = None) -> TensorTy
         ConstraintViolation: C1 (the type of the value is not that of the output).
     """
     if result is not None:
-        require("C1", value.type == result, listed(value.type, result))  # C1
+        require("C1", value.type == result, join_with_commas(value.type, result))  # C1
     return result or value.type
 
 
@@ -226,7 +232,7 @@ def convert_type(operand: TensorType, *, result: TensorType) -> TensorType:
         ConstraintViolation: I1 (quantized operand), C1 (shapes differ).
     """
     require("I1", operand in PLAIN, operand)  # I1
-    require("C1", same_shape(operand, result), listed(operand, result))  # C1
+    require("C1", same_shape(operand, result), join_with_commas(operand, result))  # C1
     return result
 
 
@@ -236,8 +242,10 @@ def bitcast_convert_type(operand: TensorType, *, result: TensorType) -> TensorTy
     Raises:
         ConstraintViolation: C1 (sizes in bits do not match), C2 (only one of the two is complex).
     """
-    require("C1", _bits_match(operand, result), listed(operand, result))  # C1
-    require("C2", is_complex(operand) == is_complex(result), listed(operand, result))  # C2
+    require("C1", _bits_match(operand, result), join_with_commas(operand, result))  # C1
+    require(
+        "C2", is_complex(operand) == is_complex(result), join_with_commas(operand, result)
+    )  # C2
     return result
 
 
@@ -278,7 +286,7 @@ def is_finite_type(x: TensorType, *, result: TensorType | None = None) -> Tensor
     """
     require("I1", x in FLOAT, x)  # I1
     if result is not None:
-        require("C1", same_shape(x, result), listed(x, result))  # C1
+        require("C1", same_shape(x, result), join_with_commas(x, result))  # C1
     return result or TensorType(x.shape, BOOLEAN)
 
 
@@ -295,8 +303,8 @@ def reduce_precision_type(
         ConstraintViolation: I1, C1 (types differ), C2, C3 (too few bits).
     """
     require("I1", operand in FLOAT, operand)  # I1
-    types = stated(operand, result)
-    require("C1", same_baseline_type(*types), listed(*types))  # C1
+    types = stated_types(operand, result)
+    require("C1", same_baseline_type(*types), join_with_commas(*types))  # C1
     require("C2", exponent_bits >= 1, exponent_bits)  # C2
     require("C3", mantissa_bits >= 0, mantissa_bits)  # C3
     return result or operand
@@ -317,7 +325,9 @@ def select_type(
     require("I1", pred.element_type == BOOLEAN, pred)  # I1
     require("I2", on_true in ANY_PER_TENSOR, on_true)  # I2
     require("I3", on_false in ANY_PER_TENSOR, on_false)  # I3
-    require("C1", pred.rank == 0 or same_shape(pred, on_true), listed(pred, on_true))  # C1
-    types = stated(on_true, on_false, result)
-    require("C2", same_baseline_type(*types), listed(*types))  # C2
+    require(
+        "C1", pred.rank == 0 or same_shape(pred, on_true), join_with_commas(pred, on_true)
+    )  # C1
+    types = stated_types(on_true, on_false, result)
+    require("C2", same_baseline_type(*types), join_with_commas(*types))  # C2
     return result or replace(on_true, shape=merged_shape((on_true, on_false)))

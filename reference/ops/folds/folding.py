@@ -40,7 +40,7 @@ def argument_elements(region: Region) -> tuple[ElementType, ...]:
     return tuple(of.stored for of in types)
 
 
-def converted(arrays: Sequence[Array], to: Sequence[ElementType]) -> tuple[Array, ...]:
+def convert_arrays(arrays: Sequence[Array], to: Sequence[ElementType]) -> tuple[Array, ...]:
     """Convert arrays one by one, as the specification's `to_destination_type` does."""
     pairs = zip(arrays, to, strict=True)
     return tuple(x if x.dtype == of.storage else convert_to(x, of) for x, of in pairs)
@@ -78,19 +78,19 @@ def fold(
     applied along a tree.
     """
     types = argument_elements(body.region)[: len(inputs)]
-    values, inits = converted(inputs, types), converted(init_values, types)
+    values, inits = convert_arrays(inputs, types), convert_arrays(init_values, types)
     made_by = components(body.region)
-    known = [monoids.folds(monoid, of) for monoid, of in zip(made_by, types, strict=True)]
+    known = [monoids.can_fold(monoid, of) for monoid, of in zip(made_by, types, strict=True)]
     trees = values  # unused if all are known monoids
     if not all(known):
-        trees = scheduled(body.lanes, values, inits, leaves, init_then_tree)
+        trees = fold_by_schedule(body.lanes, values, inits, leaves, init_then_tree)
     return tuple(
         monoids.fold(monoid, x, init, leaves) if monoid is not None and ok else tree
         for monoid, ok, x, init, tree in zip(made_by, known, values, inits, trees, strict=True)
     )
 
 
-def scheduled(
+def fold_by_schedule(
     lanes: Lanes,
     values: tuple[Array, ...],
     inits: tuple[Array, ...],

@@ -9,11 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reference.ir.constraints import require
-from reference.ir.notation import is_promotable, is_unique, listed, same_shape, within
+from reference.ir.notation import (
+    are_dimensions,
+    is_promotable,
+    is_unique,
+    join_with_commas,
+    same_shape,
+)
 from reference.ir.program import Dense, QuantizedType, Region, TensorType
 from reference.ir.regions import argument_types, output_types
 from reference.ir.types import ElementType
-from reference.numerics.contributions import windows_along
+from reference.numerics.contributions import count_windows
 from reference.ops.elementwise.types import ANY_PER_TENSOR, BOOLEAN
 
 Types = tuple[TensorType, ...]
@@ -21,7 +27,8 @@ Element = ElementType | QuantizedType
 
 
 def _signature(region: Region) -> str:
-    return f"({listed(*argument_types(region))}) -> ({listed(*output_types(region))})"
+    takes, gives = argument_types(region), output_types(region)
+    return f"({join_with_commas(*takes)}) -> ({join_with_commas(*gives)})"
 
 
 def _scalars(region: Region) -> tuple[tuple[Element, ...], tuple[Element, ...]] | None:
@@ -50,15 +57,15 @@ def _body_elements(label: str, body: Region, inputs: Types) -> tuple[Element, ..
 
 
 def _check_inputs(inputs: Types, init_values: Types) -> None:
-    require("I1", all(of in ANY_PER_TENSOR for of in inputs), listed(*inputs))  # I1
+    require("I1", all(of in ANY_PER_TENSOR for of in inputs), join_with_commas(*inputs))  # I1
     scalars = all(of in ANY_PER_TENSOR and of.rank == 0 for of in init_values)
-    require("I2", scalars, listed(*init_values))  # I2
+    require("I2", scalars, join_with_commas(*init_values))  # I2
 
 
 def _same_elements(label: str, inputs: Types, init_values: Types) -> None:
     pairs = zip(inputs, init_values, strict=False)
     same = all(of.element_type == init.element_type for of, init in pairs)
-    require(label, same, listed(*inputs, *init_values))
+    require(label, same, join_with_commas(*inputs, *init_values))
 
 
 def reduce_type(
@@ -78,11 +85,11 @@ def reduce_type(
     _check_inputs(inputs, init_values)
     count = len(inputs)
     number = len(init_values) == count and (results is None or len(results) == count)
-    if not require("C3", count > 0 and number, listed(*inputs)):  # C3
+    if not require("C3", count > 0 and number, join_with_commas(*inputs)):  # C3
         return results or ()
-    require("C1", same_shape(*inputs), listed(*inputs))  # C1
+    require("C1", same_shape(*inputs), join_with_commas(*inputs))  # C1
     _same_elements("C2", inputs, init_values)  # C2
-    inside = within(dimensions, inputs[0].rank)
+    inside = are_dimensions(dimensions, inputs[0].rank)
     require("C4", inside, f"{tuple(dimensions)} of {inputs[0]}")  # C4
     require("C5", is_unique(dimensions), tuple(dimensions))  # C5
     elements = _body_elements("C6", body, inputs)  # C6
@@ -90,7 +97,7 @@ def reduce_type(
     if results is not None and inside:
         pairs = zip(results, shapes, strict=True)
         fits = all(same_shape(of, TensorType(shape, BOOLEAN)) for of, shape in pairs)
-        require("C7", fits, listed(*inputs, *results))  # C7
+        require("C7", fits, join_with_commas(*inputs, *results))  # C7
     if elements is None:
         return results or inputs
     if results is not None:
@@ -100,7 +107,9 @@ def reduce_type(
 
 def _result_elements(label: str, results: Types, elements: tuple[Element, ...]) -> None:
     given = tuple(of.element_type for of in results)
-    require(label, given == elements, f"{listed(*results)}; {listed(*elements)}")
+    require(
+        label, given == elements, f"{join_with_commas(*results)}; {join_with_commas(*elements)}"
+    )
 
 
 def _per_dimension(
@@ -133,7 +142,7 @@ def _num_windows(
 ) -> tuple[int | None, ...]:
     rest = zip(window, strides, base, dilations, padding, strict=True)
     return tuple(
-        None if size is None else windows_along(size, *of)
+        None if size is None else count_windows(size, *of)
         for size, of in zip(shape, rest, strict=True)
     )
 
@@ -159,9 +168,9 @@ def reduce_window_type(
     _check_inputs(inputs, init_values)
     count = len(inputs)
     number = len(init_values) == count and (results is None or len(results) == count)
-    if not require("C1", count > 0 and number, listed(*inputs)):  # C1
+    if not require("C1", count > 0 and number, join_with_commas(*inputs)):  # C1
         return results or ()
-    require("C2", same_shape(*inputs), listed(*inputs))  # C2
+    require("C2", same_shape(*inputs), join_with_commas(*inputs))  # C2
     _same_elements("C3", inputs, init_values)  # C3
     shape, rank = inputs[0].shape, inputs[0].rank
     window = _per_dimension(("C4", "C5"), window_dimensions, rank, "window_dimensions")  # C4, C5
@@ -171,13 +180,13 @@ def reduce_window_type(
     pads = _padding("C12", padding, rank)  # C12
     elements = _body_elements("C13", body, inputs)  # C13
     if results is not None:
-        require("C14", same_shape(*results), listed(*results))  # C14
+        require("C14", same_shape(*results), join_with_commas(*results))  # C14
     if window is None or strides is None or base is None or dilations is None or pads is None:
         return results or inputs
     sizes = _num_windows(shape, window, strides, base, dilations, pads)
     if results is not None:
         fits = same_shape(results[0], TensorType(sizes, BOOLEAN))
-        require("C15", fits, f"{listed(*results)}; windows: {sizes}")  # C15
+        require("C15", fits, f"{join_with_commas(*results)}; windows: {sizes}")  # C15
         if elements is not None:
             _result_elements("C16", results, elements)  # C16
     return results or tuple(TensorType(sizes, of) for of in elements or ())
@@ -206,8 +215,8 @@ def select_and_scatter_type(
     scalar = init_value in ANY_PER_TENSOR and init_value.rank == 0
     require("I3", scalar, init_value)  # I3
     of = operand.element_type
-    require("C1", source.element_type == of, listed(operand, source))  # C1
-    require("C3", init_value.element_type == of, listed(operand, init_value))  # C3
+    require("C1", source.element_type == of, join_with_commas(operand, source))  # C1
+    require("C3", init_value.element_type == of, join_with_commas(operand, init_value))  # C3
     rank, ones = operand.rank, (1,) * operand.rank
     window = _per_dimension(("C4", "C5"), window_dimensions, rank, "window_dimensions")  # C4, C5
     strides = _per_dimension(("C6", "C7"), window_strides, rank, "window_strides")  # C6, C7
@@ -219,7 +228,7 @@ def select_and_scatter_type(
     require("C9", _scalars(select) == ((of, of), (BOOLEAN,)), _signature(select))  # C9
     elements = _body_elements("C10", scatter, (operand,))  # C10
     if result is not None:
-        require("C11", same_shape(result, operand), listed(operand, result))  # C11
+        require("C11", same_shape(result, operand), join_with_commas(operand, result))  # C11
         if elements is not None:
             _result_elements("C12", (result,), elements)  # C12
     return result or TensorType(operand.shape, elements[0] if elements else of)
@@ -237,11 +246,11 @@ def map_type(
     Raises:
         ConstraintViolation: I1, C1 (shapes), C2 (no inputs), C3 (dimensions), C4 (computation).
     """
-    require("I1", all(of in ANY_PER_TENSOR for of in inputs), listed(*inputs))  # I1
+    require("I1", all(of in ANY_PER_TENSOR for of in inputs), join_with_commas(*inputs))  # I1
     if not require("C2", len(inputs) > 0, "no inputs"):  # C2
         return result or TensorType((), BOOLEAN)
     shapes = (*inputs, result) if result is not None else inputs
-    require("C1", same_shape(*shapes), listed(*shapes))  # C1
+    require("C1", same_shape(*shapes), join_with_commas(*shapes))  # C1
     every = tuple(range(inputs[0].rank))
     require("C3", tuple(dimensions) == every, f"{tuple(dimensions)} of {inputs[0]}")  # C3
     scalars = _scalars(computation)
@@ -249,7 +258,7 @@ def map_type(
     fits = scalars is not None and scalars[0] == given and len(scalars[1]) == 1
     if result is not None:
         fits = fits and scalars is not None and scalars[1] == (result.element_type,)
-    require("C4", fits, f"{listed(*inputs)}; {_signature(computation)}")  # C4
+    require("C4", fits, f"{join_with_commas(*inputs)}; {_signature(computation)}")  # C4
     if result is not None:
         return result
     return TensorType(inputs[0].shape, scalars[1][0] if fits and scalars else given[0])

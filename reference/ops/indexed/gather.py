@@ -9,7 +9,13 @@ import numpy as np
 from reference.ir.constraints import checking, require
 from reference.ir.program import TensorType
 from reference.ir.types import Array
-from reference.ops.indexed.indexing import along, batch_positions, index_vectors, spread, strides_of
+from reference.ops.indexed.indexing import (
+    axis_indices,
+    batch_positions,
+    index_vectors,
+    spread,
+    strides_of,
+)
 
 Dims = tuple[int, ...]
 
@@ -63,15 +69,15 @@ def gather(
             position = position + start * strides[d]
     batches = batch_positions(start_indices_batching_dims, index_vector_dim)
     for d, at in zip(operand_batching_dims, batches, strict=True):
-        position = position + along(operand.shape[d], batch_dims[at], rank) * strides[d]
+        position = position + axis_indices(operand.shape[d], batch_dims[at], rank) * strides[d]
     dropped = collapsed_slice_dims + operand_batching_dims
     kept = [d for d in range(operand.ndim) if d not in dropped]
     for d, axis in zip(kept, offset_dims, strict=True):
-        position = position + along(slice_sizes[d], axis, rank) * strides[d]
+        position = position + axis_indices(slice_sizes[d], axis, rank) * strides[d]
     shape = np.empty(rank, np.int64)
     shape[batch_dims] = batch
     shape[list(offset_dims)] = [slice_sizes[d] for d in kept]
-    return _taken(operand, np.broadcast_to(position, shape))
+    return _take(operand, np.broadcast_to(position, shape))
 
 
 def start_indices_of(
@@ -100,7 +106,7 @@ def _batch_shape(indices: Array, index_vector_dim: int) -> tuple[int, ...]:
     return indices.shape[:index_vector_dim] + indices.shape[index_vector_dim + 1 :]
 
 
-def _taken(operand: Array, position: Array) -> Array:
+def _take(operand: Array, position: Array) -> Array:
     if operand.size == 0:
         return np.zeros(position.shape, operand.dtype)
     return np.asarray(operand.reshape(-1).take(position, mode="clip"))
@@ -136,7 +142,7 @@ def dynamic_gather(
         require("C12", fits, sizes)  # C12
         dropped = collapsed_slice_dims + operand_batching_dims
         kept = [size for d, size in enumerate(sizes) if d not in dropped]
-        require("C13", _stated(result, offset_dims, kept), f"{sizes} for {result}")  # C13
+        require("C13", _has_stated_sizes(result, offset_dims, kept), f"{sizes} for {result}")  # C13
     return gather(
         operand,
         start_indices,
@@ -172,7 +178,7 @@ def check_slice_sizes(
     require("C12", min(sizes, default=0) >= 0, sizes)  # C12
 
 
-def _stated(result: TensorType, offset_dims: Dims, sizes: Sequence[int]) -> bool:
+def _has_stated_sizes(result: TensorType, offset_dims: Dims, sizes: Sequence[int]) -> bool:
     return all(result.shape[d] in (None, size) for d, size in zip(offset_dims, sizes, strict=True))
 
 
@@ -193,6 +199,6 @@ def torch_index_select(operand: Array, index: Array, *, dim: int, batch_dims: in
     for d, size in enumerate(shape):
         if d != dim:
             axis = d if d < dim else d + middle - 1
-            position = position + along(size, axis, rank) * strides[d]
+            position = position + axis_indices(size, axis, rank) * strides[d]
     wanted = shape[:dim] + index.shape[batch_dims:] + shape[dim + 1 :]
-    return _taken(operand, np.broadcast_to(position, wanted))
+    return _take(operand, np.broadcast_to(position, wanted))

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import pairwise
 
 from reference.ir.constraints import require
-from reference.ir.notation import is_promotable, is_unique, same_shape, sizes_agree, within
+from reference.ir.notation import are_dimensions, is_promotable, is_unique, same_shape, sizes_agree
 from reference.ir.op import FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, Structure
 from reference.ir.program import QuantizedType, Region, TensorType, ValueType
 from reference.ir.regions import argument_types, output_types
@@ -30,19 +30,19 @@ Dims = tuple[int, ...]
 Sizes = tuple[int | None, ...]
 
 
-def _sorted(dims: Dims) -> bool:
+def _is_sorted(dims: Dims) -> bool:
     return all(a <= b for a, b in pairwise(dims))
 
 
-def _at_most(size: int | None, limit: int | None) -> bool:
+def _is_at_most(size: int | None, limit: int | None) -> bool:
     return size is None or limit is None or size <= limit
 
 
-def _without(shape: Sequence[int | None], dims: Dims) -> Sizes:
+def _remove_dimensions(shape: Sequence[int | None], dims: Dims) -> Sizes:
     return tuple(size for d, size in enumerate(shape) if d not in dims)
 
 
-def _combined(batch: Sizes, window: Sizes, window_dims: Dims) -> Sizes:
+def _combine_sizes(batch: Sizes, window: Sizes, window_dims: Dims) -> Sizes:
     """Return the specification's `combine`: window sizes at `window_dims`, the others in
     between."""
     sizes = dict(zip(window_dims, window, strict=True))
@@ -75,14 +75,14 @@ class _Slices:
     index_vector_dim: int
 
     def batch_sizes(self, start_indices: TensorType) -> Sizes:
-        return _without(start_indices.shape, (self.index_vector_dim,))
+        return _remove_dimensions(start_indices.shape, (self.index_vector_dim,))
 
     def rank(self, start_indices: TensorType) -> int:
         return len(self.batch_sizes(start_indices)) + len(self.offset_dims)
 
     def shape(self, start_indices: TensorType, slice_sizes: Sizes) -> Sizes:
-        window = _without(slice_sizes, self.dropped)
-        return _combined(self.batch_sizes(start_indices), window, self.offset_dims)
+        window = _remove_dimensions(slice_sizes, self.dropped)
+        return _combine_sizes(self.batch_sizes(start_indices), window, self.offset_dims)
 
 
 def gather_type(
@@ -114,30 +114,30 @@ def gather_type(
     if there:
         size = _vector_size(start_indices, index_vector_dim)
         require("C3", sizes_agree(len(start_index_map), size), start_index_map)  # C3
-    formed &= require("C4", is_unique(offset_dims) and _sorted(offset_dims), offset_dims)  # C4
+    formed &= require("C4", is_unique(offset_dims) and _is_sorted(offset_dims), offset_dims)  # C4
     if there:
-        ranked = within(offset_dims, slices.rank(start_indices))
+        ranked = are_dimensions(offset_dims, slices.rank(start_indices))
         formed &= require("C5", ranked, offset_dims)  # C5
     formed &= require("C6", is_unique(slices.dropped), slices.dropped)  # C6
-    require("C7", _sorted(collapsed_slice_dims), collapsed_slice_dims)  # C7
-    formed &= require("C8", within(collapsed_slice_dims, rank), collapsed_slice_dims)  # C8
-    require("C10", _sorted(batching[0]), batching[0])  # C10
-    formed &= require("C11", within(batching[0], rank), batching[0])  # C11
+    require("C7", _is_sorted(collapsed_slice_dims), collapsed_slice_dims)  # C7
+    formed &= require("C8", are_dimensions(collapsed_slice_dims, rank), collapsed_slice_dims)  # C8
+    require("C10", _is_sorted(batching[0]), batching[0])  # C10
+    formed &= require("C11", are_dimensions(batching[0], rank), batching[0])  # C11
     require("C13", is_unique(batching[1]), batching[1])  # C13
-    require("C14", within(batching[1], start_indices.rank), batching[1])  # C14
+    require("C14", are_dimensions(batching[1], start_indices.rank), batching[1])  # C14
     require("C15", index_vector_dim not in batching[1], batching[1])  # C15
     if require("C16", len(batching[0]) == len(batching[1]), batching):  # C16
         agree = _pairs_agree(operand, batching[0], start_indices, batching[1])
         require("C17", agree, batching)  # C17
     mapped = start_index_map + batching[0]
     require("C18", is_unique(mapped), mapped)  # C18
-    require("C19", within(start_index_map, rank), start_index_map)  # C19
+    require("C19", are_dimensions(start_index_map, rank), start_index_map)  # C19
     if require("C20", len(slice_sizes) == rank, slice_sizes):  # C20
         collapsed = [slice_sizes[d] for d in collapsed_slice_dims if 0 <= d < rank]
         require("C9", all(size <= 1 for size in collapsed), slice_sizes)  # C9
         single = [slice_sizes[d] for d in batching[0] if 0 <= d < rank]
         require("C12", all(size <= 1 for size in single), slice_sizes)  # C12
-        fits = all(map(_at_most, slice_sizes, operand.shape))
+        fits = all(map(_is_at_most, slice_sizes, operand.shape))
         require("C21", fits and min(slice_sizes, default=0) >= 0, slice_sizes)  # C21
         formed &= min(slice_sizes, default=0) >= 0
     else:
@@ -190,20 +190,20 @@ def dynamic_gather_type(
     if there:
         size = _vector_size(start_indices, index_vector_dim)
         require("C3", sizes_agree(len(start_index_map), size), start_index_map)  # C3
-    formed &= require("C4", is_unique(offset_dims) and _sorted(offset_dims), offset_dims)  # C4
+    formed &= require("C4", is_unique(offset_dims) and _is_sorted(offset_dims), offset_dims)  # C4
     if there:
-        ranked = within(offset_dims, slices.rank(start_indices))
+        ranked = are_dimensions(offset_dims, slices.rank(start_indices))
         formed &= require("C5", ranked, offset_dims)  # C5
-    ordered = is_unique(slices.dropped) and _sorted(collapsed_slice_dims)
-    formed &= require("C6", ordered and _sorted(batching[0]), slices.dropped)  # C6
-    formed &= require("C7", within(slices.dropped, rank), slices.dropped)  # C7
+    ordered = is_unique(slices.dropped) and _is_sorted(collapsed_slice_dims)
+    formed &= require("C6", ordered and _is_sorted(batching[0]), slices.dropped)  # C6
+    formed &= require("C7", are_dimensions(slices.dropped, rank), slices.dropped)  # C7
     mapped = start_index_map + batching[0]
     require("C9", is_unique(mapped), mapped)  # C9
-    require("C10", within(start_index_map, rank), start_index_map)  # C10
+    require("C10", are_dimensions(start_index_map, rank), start_index_map)  # C10
     if vector:
         require("C11", sizes_agree(slice_sizes.shape[0], rank), slice_sizes)  # C11
     paired = len(batching[0]) == len(batching[1]) and is_unique(batching[1])
-    paired = paired and within(batching[1], start_indices.rank)
+    paired = paired and are_dimensions(batching[1], start_indices.rank)
     paired = paired and index_vector_dim not in batching[1]
     paired = paired and _pairs_agree(operand, batching[0], start_indices, batching[1])
     require("attributes", paired, batching)
@@ -214,8 +214,8 @@ def dynamic_gather_type(
         fitting = TensorType(unknown, operand.element_type)
         if require("C13", same_shape(result, fitting), f"{fitting} expected, not {result}"):  # C13
             window = [result.shape[d] for d in offset_dims]
-            limits = _without(operand.shape, slices.dropped)
-            require("C12", all(map(_at_most, window, limits)), f"{operand} to {result}")  # C12
+            limits = _remove_dimensions(operand.shape, slices.dropped)
+            require("C12", all(map(_is_at_most, window, limits)), f"{operand} to {result}")  # C12
     return result
 
 
@@ -282,7 +282,7 @@ def scatter_type(
         (input_batching_dims, scatter_indices_batching_dims), scatter_dims_to_operand_dims,
         index_vector_dim,
     )  # fmt: skip
-    elements = _promoted(inputs, update_computation)
+    elements = _promoted_elements(inputs, update_computation)
     inferred = tuple(
         TensorType(of.shape, element)
         for of, element in zip(inputs, elements or [of.element_type for of in inputs], strict=True)
@@ -297,7 +297,7 @@ def scatter_type(
     return results
 
 
-def _promoted(
+def _promoted_elements(
     inputs: tuple[TensorType, ...], body: Region
 ) -> tuple[ElementType | QuantizedType, ...] | None:
     """Return E0, ... of the computation's type; None if it does not have the required form
@@ -332,38 +332,40 @@ def _check_scatter_dims(
     rank, dropped = operand.rank, inserted + batching[0]
     counted = len(update_window_dims) + len(dropped)
     formed = require("C2", rank == counted, f"rank {rank}, not {counted}")  # C2
-    ordered = is_unique(update_window_dims) and _sorted(update_window_dims)
+    ordered = is_unique(update_window_dims) and _is_sorted(update_window_dims)
     formed &= require("C7", ordered, update_window_dims)  # C7
-    ranked = within(update_window_dims, updates.rank)
+    ranked = are_dimensions(update_window_dims, updates.rank)
     formed &= require("C8", ranked, update_window_dims)  # C8
     formed &= require("C9", is_unique(dropped), dropped)  # C9
-    require("C10", _sorted(inserted), inserted)  # C10
-    formed &= require("C11", within(inserted, rank), inserted)  # C11
-    require("C12", _sorted(batching[0]), batching[0])  # C12
-    formed &= require("C13", within(batching[0], rank), batching[0])  # C13
+    require("C10", _is_sorted(inserted), inserted)  # C10
+    formed &= require("C11", are_dimensions(inserted, rank), inserted)  # C11
+    require("C12", _is_sorted(batching[0]), batching[0])  # C12
+    formed &= require("C13", are_dimensions(batching[0], rank), batching[0])  # C13
     require("C14", is_unique(batching[1]), batching[1])  # C14
-    require("C15", within(batching[1], indices.rank), batching[1])  # C15
+    require("C15", are_dimensions(batching[1], indices.rank), batching[1])  # C15
     require("C16", index_vector_dim not in batching[1], batching[1])  # C16
     if require("C17", len(batching[0]) == len(batching[1]), batching):  # C17
         require("C18", _pairs_agree(operand, batching[0], indices, batching[1]), batching)  # C18
     mapped = scattered + batching[0]
     require("C20", is_unique(mapped), mapped)  # C20
-    require("C21", within(scattered, rank), scattered)  # C21
+    require("C21", are_dimensions(scattered, rank), scattered)  # C21
     if require("C22", 0 <= index_vector_dim <= indices.rank, index_vector_dim):  # C22
         require(
             "C19", sizes_agree(len(scattered), _vector_size(indices, index_vector_dim)), scattered
         )
         if formed:
-            batch = _without(indices.shape, (index_vector_dim,))
-            _check_updates(updates, update_window_dims, batch, _without(operand.shape, dropped))
+            batch = _remove_dimensions(indices.shape, (index_vector_dim,))
+            _check_updates(
+                updates, update_window_dims, batch, _remove_dimensions(operand.shape, dropped)
+            )
 
 
 def _check_updates(updates: TensorType, window_dims: Dims, batch: Sizes, limits: Sizes) -> None:
     """Check C4 of `scatter`: scatter dimensions equal those of the indices, and windows fit."""
-    scatter_sizes = _without(updates.shape, window_dims)
+    scatter_sizes = _remove_dimensions(updates.shape, window_dims)
     window = [updates.shape[d] for d in window_dims]
     fits = len(scatter_sizes) == len(batch) and all(map(sizes_agree, scatter_sizes, batch))
-    require("C4", fits and all(map(_at_most, window, limits)), updates)  # C4
+    require("C4", fits and all(map(_is_at_most, window, limits)), updates)  # C4
 
 
 _op = partial(

@@ -43,7 +43,7 @@ def batch_positions(dims: Sequence[int], index_vector_dim: int) -> tuple[int, ..
     return tuple(d - (d > index_vector_dim) for d in dims)
 
 
-def along(size: int, axis: int, rank: int) -> Array:
+def axis_indices(size: int, axis: int, rank: int) -> Array:
     """Return 0, ..., size - 1 along one axis of a shape that is 1 everywhere else."""
     shape = [1] * rank
     shape[axis] = size

@@ -21,7 +21,13 @@ from reference.ir.regions import Body, argument_types, output_types
 from reference.ir.types import Array, ElementType, element_type_of
 from reference.numerics.conversion import convert_to
 from reference.numerics.rounding import round_to, to_float64
-from reference.ops.indexed.indexing import along, batch_positions, index_vectors, spread, strides_of
+from reference.ops.indexed.indexing import (
+    axis_indices,
+    batch_positions,
+    index_vectors,
+    spread,
+    strides_of,
+)
 
 Dims = tuple[int, ...]
 
@@ -116,11 +122,11 @@ def positions(
     )
     batches = batch_positions(scatter_indices_batching_dims, index_vector_dim)
     for d, at in zip(input_batching_dims, batches, strict=True):
-        index[d] = index[d] + along(shape[d], scatter_dims[at], rank)
+        index[d] = index[d] + axis_indices(shape[d], scatter_dims[at], rank)
     dropped = inserted_window_dims + input_batching_dims
     window = (d for d in range(len(shape)) if d not in dropped)
     for d, axis in zip(window, update_window_dims, strict=True):
-        index[d] = index[d] + along(updates_shape[axis], axis, rank)
+        index[d] = index[d] + axis_indices(updates_shape[axis], axis, rank)
     position, inside = np.zeros((1,) * rank, np.int64), np.ones((1,) * rank, np.bool_)
     for size, stride, at in zip(shape, strides_of(shape), index, strict=True):
         valid = np.asarray((at >= np.int64(0)) & (at < np.int64(size)))
@@ -165,12 +171,12 @@ class Groups:
     rank: Array
 
     @property
-    def most(self) -> int:
+    def max_updates(self) -> int:
         """The largest number of updates of any element."""
         return int(self.rank.max(initial=-1)) + 1
 
 
-def grouped(targets: Array) -> Groups:
+def group_updates(targets: Array) -> Groups:
     """Return the updates grouped by target, given each update's (flat, valid) target."""
     order = np.argsort(targets, kind="stable")
     ordered = targets[order]
@@ -188,26 +194,26 @@ def apply(flat: Sequence[Array], targets: Array, given: Sequence[Array], body: B
         given: the updates, one array for each input.
         body: the computation.
     """
-    groups = grouped(targets)
-    if groups.most == 1:
-        _round(flat, targets, given, body)
+    groups = group_updates(targets)
+    if groups.max_updates == 1:
+        _apply_round(flat, targets, given, body)
         return
-    chosen = overwritten(body.region)
+    chosen = overwriting_updates(body.region)
     of = element_type_of(flat[0])
     if chosen is not None:
         last = np.r_[groups.targets[1:] != groups.targets[:-1], True]
         for number, update in enumerate(chosen):
             flat[number][groups.targets[last]] = given[update][groups.order[last]]
     elif is_associative(body.monoid, of):
-        at, combined = _combined(groups, given, body)
-        _round(flat, at, combined, body)
+        at, combined = _combine_updates(groups, given, body)
+        _apply_round(flat, at, combined, body)
     elif body.monoid is not None and body.monoid.rounds:
         _accumulate(flat[0], groups, given[0], body)
     else:
-        _rounds(flat, groups, given, body)
+        _apply_rounds(flat, groups, given, body)
 
 
-def overwritten(region: Region) -> tuple[int, ...] | None:
+def overwriting_updates(region: Region) -> tuple[int, ...] | None:
     """Return the indices of the updates that the computation returns unchanged, in order, or
     None."""
     count = len(argument_types(region)) // 2
@@ -228,23 +234,25 @@ def is_associative(monoid: Monoid | None, element_type: ElementType) -> bool:
     return not monoid.rounds or element_type.is_integer or element_type.is_boolean
 
 
-def _round(flat: Sequence[Array], targets: Array, given: Sequence[Array], body: Body) -> None:
+def _apply_round(flat: Sequence[Array], targets: Array, given: Sequence[Array], body: Body) -> None:
     """Apply updates that all write different elements."""
     new = body.lanes(*(array[targets] for array in flat), *given)
     for array, values in zip(flat, new, strict=True):
         array[targets] = values
 
 
-def _rounds(flat: Sequence[Array], groups: Groups, given: Sequence[Array], body: Body) -> None:
+def _apply_rounds(
+    flat: Sequence[Array], groups: Groups, given: Sequence[Array], body: Body
+) -> None:
     """Apply the first update of every element, then the second updates, and so on."""
     by_rank = np.argsort(groups.rank, kind="stable")
     ends = np.cumsum(np.bincount(groups.rank))
     for start, end in zip((0, *ends[:-1]), ends, strict=True):
         now = by_rank[start:end]
-        _round(flat, groups.targets[now], [of[groups.order[now]] for of in given], body)
+        _apply_round(flat, groups.targets[now], [of[groups.order[now]] for of in given], body)
 
 
-def _combined(
+def _combine_updates(
     groups: Groups, given: Sequence[Array], body: Body
 ) -> tuple[Array, tuple[Array, ...]]:
     """Combine all updates of an element: neighbours first, then neighbouring results."""
@@ -268,22 +276,22 @@ def _accumulate(flat: Array, groups: Groups, given: Array, body: Body) -> None:
     """
     more = np.r_[groups.rank[1:] > 0, False] | (groups.rank > 0)
     once = ~more
-    _round([flat], groups.targets[once], [given[groups.order[once]]], body)
-    wide, of = _widened(flat), element_type_of(flat)
+    _apply_round([flat], groups.targets[once], [given[groups.order[once]]], body)
+    wide, of = _widen(flat), element_type_of(flat)
     assert body.monoid is not None
-    body.monoid.ufunc.at(wide, groups.targets[more], _widened(given)[groups.order[more]])
+    body.monoid.ufunc.at(wide, groups.targets[more], _widen(given)[groups.order[more]])
     touched = groups.targets[more & (groups.rank == 0)]
-    flat[touched] = _rounded(wide[touched], of)
+    flat[touched] = _round_once(wide[touched], of)
 
 
-def _widened(array: Array) -> Array:
+def _widen(array: Array) -> Array:
     of = element_type_of(array)
     if of.is_complex:
         return array.astype(np.complex128 if of.part.bits == 32 else np.clongdouble)
     return array.astype(np.longdouble) if of.name == "f64" else to_float64(array)
 
 
-def _rounded(wide: Array, element_type: ElementType) -> Array:
+def _round_once(wide: Array, element_type: ElementType) -> Array:
     if not element_type.is_complex:
         return round_to(wide, element_type)
     parts = (round_to(part(wide).copy(), element_type.part) for part in (np.real, np.imag))

@@ -17,18 +17,18 @@ import numpy as np
 from reference.ir.program import Operation, TensorType
 from reference.ir.regions import Body, output_types
 from reference.ir.types import Array, element_type_of
-from reference.numerics.alike import alike
+from reference.numerics.alike import equal_elements
 from reference.numerics.conversion import convert_to
 from reference.ops.indexed.scatter import (
     Groups,
     apply,
-    grouped,
+    group_updates,
     is_associative,
-    overwritten,
+    overwriting_updates,
     positions,
 )
 
-MOST_ORDERED = 4
+MAX_ORDERED_UPDATES = 4
 """Maximum number of updates of an element for which all orders (then 24) are evaluated."""
 
 _DIMS = (
@@ -53,7 +53,7 @@ class Scattering:
         return np.bincount(self.groups.targets, minlength=len(self.inputs[0]))
 
     @property
-    def is_closed(self) -> bool:
+    def is_order_independent(self) -> bool:
         """Whether the order never changes the result, for any updates.
 
         Extrema of complex numbers do depend on the order if parts are NaN or zero.
@@ -76,14 +76,14 @@ class Scattering:
             apply(flat, self.groups.targets[order], self.updates, self.body)
         return flat
 
-    def meeting(self, count: int) -> tuple[Array, Array]:
+    def colliding_updates(self, count: int) -> tuple[Array, Array]:
         """Return the elements with `count` updates, and the indices of these: [count, elements]."""
         rank, order = self.groups.rank, self.groups.order
         last = np.r_[rank[1:] == 0, True][: len(rank)]
         ends = np.flatnonzero(last & (rank == count - 1))
         return self.groups.targets[ends], order[ends - np.arange(count)[::-1, None]]
 
-    def in_order(
+    def apply_in_order(
         self, targets: Array, numbers: Sequence[Array]
     ) -> Iterator[tuple[tuple[Array, ...], tuple[Array, ...]]]:
         """Yield each step of applying updates by index: the computation's arguments and results."""
@@ -95,14 +95,14 @@ class Scattering:
 
     def outcomes(self, count: int) -> Iterator[tuple[Array, tuple[Array, ...]]]:
         """Yield for each order the elements with `count` updates, and their results."""
-        targets, numbers = self.meeting(count)
+        targets, numbers = self.colliding_updates(count)
         if targets.size:
             for order in itertools.permutations(range(count)):
-                *_, (_, results) = self.in_order(targets, [numbers[n] for n in order])
+                *_, (_, results) = self.apply_in_order(targets, [numbers[n] for n in order])
                 yield targets, results
 
 
-def taken_apart(
+def decompose_scatter(
     operation: Operation, operands: Sequence[Array], body: Body, places: Array | None = None
 ) -> Scattering:
     """Return the parts of a `scatter` operation; `body` is its computation.
@@ -121,7 +121,7 @@ def taken_apart(
         inputs[0].shape,
         tuple(convert_to(x, of).reshape(-1) for x, of in zip(inputs, types, strict=True)),
         tuple(convert_to(x, of).reshape(-1)[kept] for x, of in zip(updates, types, strict=True)),
-        grouped(places[kept]),
+        group_updates(places[kept]),
     )
 
 
@@ -131,32 +131,32 @@ def update_positions(operation: Operation, operand: Array, indices: Array, updat
     return positions(operand.shape, indices, update.shape, **given)
 
 
-def contested(parts: Scattering, number: int) -> Array:
+def order_dependent_elements(parts: Scattering, number: int) -> Array:
     """Return a flat mask of the elements of result `number` that depend on the update order.
 
     Includes elements with too many updates to decide.
     """
     size = len(parts.inputs[0])
     found = np.zeros(size, np.bool_)
-    if parts.is_closed or parts.groups.most < 2:
+    if parts.is_order_independent or parts.groups.max_updates < 2:
         return found
-    chosen = overwritten(parts.body.region)
+    chosen = overwriting_updates(parts.body.region)
     if chosen is not None:
         values = parts.updates[chosen[number]][parts.groups.order]
         first = np.flatnonzero(parts.groups.rank == 0)
         firsts = np.repeat(first, np.diff(np.append(first, len(values))))
-        found[parts.groups.targets[~alike(values, values[firsts])]] = True
+        found[parts.groups.targets[~equal_elements(values, values[firsts])]] = True
         return found
-    found[parts.counts > MOST_ORDERED] = True
-    for count in range(2, MOST_ORDERED + 1):
+    found[parts.counts > MAX_ORDERED_UPDATES] = True
+    for count in range(2, MAX_ORDERED_UPDATES + 1):
         outcomes = parts.outcomes(count)
         for targets, first_results in itertools.islice(outcomes, 1):
             for _, results in outcomes:
-                found[targets] |= ~alike(results[number], first_results[number])
+                found[targets] |= ~equal_elements(results[number], first_results[number])
     return found
 
 
-def impossible(parts: Scattering, actual: Sequence[Array]) -> Array:
+def unexplained_elements(parts: Scattering, actual: Sequence[Array]) -> Array:
     """Return a flat mask of the elements whose results no order of several updates explains.
 
     All results of an element must agree on an order. Elements with too many updates to decide are
@@ -164,18 +164,18 @@ def impossible(parts: Scattering, actual: Sequence[Array]) -> Array:
     """
     flat = [array.reshape(-1) for array in actual]
     found, counts = np.zeros(len(flat[0]), np.bool_), parts.counts
-    chosen = overwritten(parts.body.region)
+    chosen = overwriting_updates(parts.body.region)
     if chosen is not None:
         explained = np.ones(len(parts.groups.order), np.bool_)
         for array, update in zip(flat, chosen, strict=True):
             values = parts.updates[update][parts.groups.order]
-            explained &= alike(array[parts.groups.targets], values)
+            explained &= equal_elements(array[parts.groups.targets], values)
         hit = np.zeros_like(found)
         hit[parts.groups.targets[explained]] = True
         return (counts > 1) & ~hit
-    for count in range(2, MOST_ORDERED + 1):
+    for count in range(2, MAX_ORDERED_UPDATES + 1):
         for number, (targets, results) in enumerate(parts.outcomes(count)):
             pairs = zip(flat, results, strict=True)
-            same = np.logical_and.reduce([alike(a[targets], r) for a, r in pairs])
+            same = np.logical_and.reduce([equal_elements(a[targets], r) for a, r in pairs])
             found[targets] = ~same if number == 0 else found[targets] & ~same
     return found

@@ -23,7 +23,7 @@ from reference.ir.types import Array, element_type_of, to_bits
 from reference.numerics.comparison import total_order_key
 from reference.numerics.rounding import to_float64
 
-MOST_KEYS = 7
+MAX_KEYS = 7
 """Maximum number of keys, because cases grow exponentially; beyond it comparators are called."""
 
 
@@ -105,10 +105,10 @@ def order_of(comparator: Region) -> Order | None:
         side = "rhs" if number % 2 else "lhs"
         formula.nodes[argument.name] = _Node(number // 2, frozenset((side,)), argument)
     for operation in comparator.operations[:-1]:
-        if not _read(formula, operation):
+        if not _add_operation(formula, operation):
             return None
     result = comparator.operations[-1].operands[0].name
-    if result not in formula.truths or len(formula.keys) > MOST_KEYS:
+    if result not in formula.truths or len(formula.keys) > MAX_KEYS:
         return None
     count = len(formula.keys)
     cases = [np.array(case) for case in zip(*itertools.product(range(3), repeat=count))]  # noqa: B905 - one length
@@ -118,42 +118,42 @@ def order_of(comparator: Region) -> Order | None:
         return None
     known = {number: (value, kind) for (_, kind), (number, value) in formula.keys.items()}
     keys = tuple(Key(*known[number], descending) for number, descending in found)
-    return Order(keys, _part(comparator, tuple(key.value for key in keys)))
+    return Order(keys, _key_region(comparator, tuple(key.value for key in keys)))
 
 
-def _read(formula: _Formula, operation: Operation) -> bool:
+def _add_operation(formula: _Formula, operation: Operation) -> bool:
     """Add one operation to the formula; return False if it cannot be part of a formula."""
     if operation.regions or len(operation.results) != 1:
         return False
     result = operation.results[0]
-    given = [formula.nodes.get(v.name) or _outside(v) for v in operation.operands]
+    given = [formula.nodes.get(v.name) or _outer_node(v) for v in operation.operands]
     sides = frozenset[str]().union(*(node.sides for node in given))
     if len(sides) <= 1:
         expression = (operation.name, operation.attributes, result.type)
         inner = tuple(node.expression for node in given)
         formula.nodes[result.name] = _Node((*expression, inner), sides, result)
         if not sides and operation.name == "constant":
-            _constant(formula, operation)
+            _add_constant(formula, operation)
         return True
     formula.nodes[result.name] = _Node(object(), sides, result)
     if operation.name == "compare" and all(len(node.sides) == 1 for node in given):
-        return _atom(formula, operation, given[0], given[1])
-    return _connected(formula, operation)
+        return _add_atom(formula, operation, given[0], given[1])
+    return _add_connective(formula, operation)
 
 
-def _outside(value: Value) -> _Node:
+def _outer_node(value: Value) -> _Node:
     """Return the node of a value of the program around the comparator."""
     return _Node(("outside", value.name), frozenset(), value)
 
 
-def _constant(formula: _Formula, operation: Operation) -> None:
+def _add_constant(formula: _Formula, operation: Operation) -> None:
     of = operation.results[0].type
     if isinstance(of, TensorType) and of.shape == () and of.storage == np.bool_:
         truth = bool(getattr(operation.attribute("value"), "array", np.zeros(()))[()])
         formula.truths[operation.results[0].name] = lambda _: np.asarray(truth)
 
 
-def _atom(formula: _Formula, operation: Operation, left: _Node, right: _Node) -> bool:
+def _add_atom(formula: _Formula, operation: Operation, left: _Node, right: _Node) -> bool:
     """Add a comparison of a key of one side with the same key of the other."""
     direction = str(operation.attribute("comparison_direction"))
     if left.expression != right.expression:
@@ -167,7 +167,7 @@ def _atom(formula: _Formula, operation: Operation, left: _Node, right: _Node) ->
     return True
 
 
-def _connected(formula: _Formula, operation: Operation) -> bool:
+def _add_connective(formula: _Formula, operation: Operation) -> bool:
     """Add a truth value computed from truth values."""
     parts = [formula.truths.get(v.name) for v in operation.operands]
     logic = _LOGIC.get(operation.name)
@@ -199,7 +199,7 @@ def _lexicographic(table: Array, keys: list[int]) -> list[tuple[int, bool]] | No
     return None
 
 
-def _part(comparator: Region, wanted: tuple[Value, ...]) -> Region:
+def _key_region(comparator: Region, wanted: tuple[Value, ...]) -> Region:
     """Return the region that computes the `wanted` values from one side's elements.
 
     The values are those of lhs; arguments of the other side are not needed.

@@ -10,14 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from reference.ir.constraints import require
-from reference.ir.notation import Quantized, admitted, same_shape
+from reference.ir.notation import Quantized, admit, same_shape
 from reference.ir.op import EACH, FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, Structure
 from reference.ir.program import Region, TensorType
 from reference.ir.regions import Body, argument_types, output_types
 from reference.ir.types import ALL, BOOLEAN, Array, Kind
 from reference.ops.sorts.comparators import Codes, codes_of, order_of
 
-PER_TENSOR = admitted(*Kind, quantized=Quantized.PER_TENSOR)
+PER_TENSOR = admit(*Kind, quantized=Quantized.PER_TENSOR)
 _WORD = 64
 
 
@@ -90,7 +90,7 @@ def permutation(rows: tuple[Array, ...], comparator: Body) -> Array:
     if rows[0].size < 2 or shape[-1] < 2:
         return np.broadcast_to(np.arange(shape[-1]), shape)
     codes = keys_of(rows, comparator)
-    return by_comparator(rows, comparator) if codes is None else by_codes(codes, shape)
+    return sort_by_comparator(rows, comparator) if codes is None else sort_by_codes(codes, shape)
 
 
 def keys_of(rows: tuple[Array, ...], comparator: Body) -> list[Codes] | None:
@@ -111,7 +111,7 @@ def keys_of(rows: tuple[Array, ...], comparator: Body) -> list[Codes] | None:
     return found
 
 
-def by_codes(codes: list[Codes], shape: tuple[int, ...]) -> Array:
+def sort_by_codes(codes: list[Codes], shape: tuple[int, ...]) -> Array:
     """Return the stable order by codes.
 
     If all codes and the position fit into one word, words are sorted, which is several times faster
@@ -132,19 +132,19 @@ def by_codes(codes: list[Codes], shape: tuple[int, ...]) -> Array:
     return (words & np.uint64((1 << index_bits) - 1)).astype(np.int64)
 
 
-def by_comparator(rows: tuple[Array, ...], comparator: Body) -> Array:
+def sort_by_comparator(rows: tuple[Array, ...], comparator: Body) -> Array:
     """Return the stable order by calls of the comparator: a merge sort of all slices at once."""
     size = rows[0].shape[-1]
     flat = tuple(array.reshape(-1) for array in rows)
     order = np.arange(rows[0].size).reshape(-1, size)
     width = 1
     while width < size:
-        order = _merged(order, width, flat, comparator)
+        order = _merge_runs(order, width, flat, comparator)
         width *= 2
     return (order % size).reshape(rows[0].shape)
 
 
-def _merged(order: Array, width: int, flat: tuple[Array, ...], comparator: Body) -> Array:
+def _merge_runs(order: Array, width: int, flat: tuple[Array, ...], comparator: Body) -> Array:
     """Merge pairs of runs: one round.
 
     Binary search finds, for every element of a left run, the elements of the run to its right that
@@ -171,7 +171,7 @@ def _merged(order: Array, width: int, flat: tuple[Array, ...], comparator: Body)
     # Without a strict weak ordering the counts may decrease within a run; each position must be
     # assigned once.
     behind = (low - start).reshape(slices, -1)
-    behind = _never_decreasing(behind, run[left])
+    behind = _running_maxima(behind, run[left])
     to = left + behind
     free = np.ones((slices, size), np.bool_)
     free[row, to] = False
@@ -183,7 +183,7 @@ def _merged(order: Array, width: int, flat: tuple[Array, ...], comparator: Body)
     return merged
 
 
-def _never_decreasing(counts: Array, runs: Array) -> Array:
+def _running_maxima(counts: Array, runs: Array) -> Array:
     """Return running maxima of the counts within each run."""
     offset = runs * (counts.max(initial=0) + 1)  # each run is offset further to the right
     return np.maximum.accumulate(counts + offset, axis=-1) - offset

@@ -15,7 +15,7 @@ from typing import Any
 
 from reference.ir.constraints import ConstraintViolation, collecting, require, restating
 from reference.ir.errors import EvaluationError
-from reference.ir.notation import listed
+from reference.ir.notation import join_with_commas
 from reference.ir.op import Dialect, Lower, Op, QuantizedUse
 from reference.ir.program import (
     Operation,
@@ -92,7 +92,7 @@ class Building:
             reported = restating(self.restated if name == self.twin else {})
             # a near miss is written unchanged
             with nullcontext() if self.checks else collecting(), reported:
-                types = _inferred(name, operands, regions, given, types, self.scope)
+                types = _infer(name, operands, regions, given, types, self.scope)
         number = len(self.operations)
         values = tuple(Value(f"{self.prefix}.{number}.{n}", of) for n, of in enumerate(types))
         operation = Operation(name, operands, values, attributes(**given), regions)
@@ -100,7 +100,7 @@ class Building:
         return values
 
 
-def _inferred(
+def _infer(
     name: str, operands: tuple[Value, ...], regions: tuple[Region, ...], given: dict[str, Any],
     stated: tuple[ValueType, ...], scope: Program | None,
 ) -> tuple[ValueType, ...]:  # fmt: skip
@@ -112,18 +112,18 @@ def _inferred(
     return types if record.several else (types,)
 
 
-def lowering(lower: Lower, building: Building, /, *operands: Any, **given: Any) -> Any:
+def lower_operands(lower: Lower, building: Building, /, *operands: Any, **given: Any) -> Any:
     """Return the values that an op is lowered to.
 
     Raises:
         ConstraintViolation: if its operands and attributes cannot be lowered.
     """
-    with _fitting():
+    with _report_unfit():
         return lower(building, *operands, **given)
 
 
 @contextmanager
-def _fitting() -> Generator[None]:
+def _report_unfit() -> Generator[None]:
     """Report errors of numbers that cannot be lowered as a violation of "lowering"."""
     try:
         yield
@@ -152,7 +152,7 @@ def _types(
     stated = () if results[0] is None else results
     if conditions is not None:
         said = {"results": stated} if several else {"result": stated[0]} if stated else {}
-        with collecting() as found, _fitting():
+        with collecting() as found, _report_unfit():
             conditions(*operands, **said, **given)
         if found.ids:
             conditions(*operands, **said, **given)  # outside of collecting, or within another's
@@ -160,9 +160,9 @@ def _types(
     scope: Program | None = given.pop("scope", None)
     values = [_placeholder(f"o{n}", of) for n, of in enumerate(operands)]
     building = Building("r", stated, checks=True, scope=scope, twin=twin, restated=restated)
-    made = lowering(lower, building, *values, **given)
+    made = lower_operands(lower, building, *values, **given)
     types = tuple(value.type for value in (made if several else (made,)))
-    require("result", not stated or types == tuple(stated), listed(*types))
+    require("result", not stated or types == tuple(stated), join_with_commas(*types))
     return types if several else types[0]
 
 
@@ -176,7 +176,7 @@ def _not_evaluated(*_: Any, **__: Any) -> Any:
     raise EvaluationError("an op of XlaBuilder is evaluated as what it is lowered to")
 
 
-def built(
+def lowered_op(
     name: str,
     twin: str,
     lower: Lower,
@@ -214,7 +214,7 @@ def built(
     )  # fmt: skip
 
 
-def renamed(name: str, twin: str, *, renames: dict[str, str] | None = None, **facts: Any) -> Op:
+def renamed_op(name: str, twin: str, *, renames: dict[str, str] | None = None, **facts: Any) -> Op:
     """Return the record of an op that is its twin under another name, with its attributes.
 
     `renames` maps the page's names of attributes and regions to the twin's.
@@ -242,4 +242,4 @@ def renamed(name: str, twin: str, *, renames: dict[str, str] | None = None, **fa
         "operands": of.operands, "attributes": ours(of.attributes), "regions": ours(of.regions),
         "optional": ours(of.optional),
     }  # fmt: skip
-    return built(name, twin, lower, renames=renames, **given | facts)
+    return lowered_op(name, twin, lower, renames=renames, **given | facts)

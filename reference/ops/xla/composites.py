@@ -25,12 +25,12 @@ from reference.ir.program import (
 )
 from reference.ops.structure import named_functions
 from reference.ops.table import OPS
-from reference.ops.xla.building import Building, lowering, tensor_of
+from reference.ops.xla.building import Building, lower_operands, tensor_of
 
 _MNEMONIC = "composite"
 
 
-def as_composites(program: Program) -> Program:
+def write_composites(program: Program) -> Program:
     """Return the program with such ops written as composites; itself if it has none.
 
     Raises:
@@ -38,7 +38,7 @@ def as_composites(program: Program) -> Program:
     """
     if not any(_composite_of(operation) for operation in program.walk()):
         return program
-    work = _Writing({function.name for function in program.functions})
+    work = _CompositeWriter({function.name for function in program.functions})
     functions = [replace(one, body=work.region(one.body)) for one in program.functions]
     return replace(program, functions=(*functions, *work.made.values()))
 
@@ -49,7 +49,7 @@ def _composite_of(operation: Operation) -> Composite | None:
 
 
 @dataclass(slots=True)
-class _Writing:
+class _CompositeWriter:
     """The names of a program's functions, and the decompositions made so far, by operation."""
 
     names: set[str]
@@ -109,7 +109,9 @@ def decomposition(operation: Operation, name: str) -> Function:
     )
     operands = sorted(zip(composite.order, arguments, strict=True), key=itemgetter(0))
     with checking(record.name):
-        made: Value = lowering(composite.decompose, building, *(v for _, v in operands), **given)
+        made: Value = lower_operands(
+            composite.decompose, building, *(v for _, v in operands), **given
+        )
     end = Operation("return", (made,))
     return Function(name, Region(arguments, (*building.operations, end)), types)
 
@@ -117,7 +119,7 @@ def decomposition(operation: Operation, name: str) -> Function:
 # -- reading ----------------------------------------------------------------------------------
 
 
-def from_composites(program: Program) -> Program:
+def read_composites(program: Program) -> Program:
     """Return the program with composites replaced by the ops they represent; itself if none.
 
     Functions without remaining references are dropped.
@@ -130,17 +132,19 @@ def from_composites(program: Program) -> Program:
     }  # fmt: skip
     if not read:
         return program
-    functions = [replace(one, body=_replaced(one.body, read)) for one in program.functions]
+    functions = [
+        replace(one, body=_replace_composites(one.body, read)) for one in program.functions
+    ]
     gone = {one.attribute("decomposition") for one in composites if id(one) in read}
     used = {name for one in functions for name in _references(one.body)}
     kept = tuple(one for one in functions if one.name not in gone or one.name in used)
     return replace(program, functions=kept)
 
 
-def _replaced(region: Region, read: dict[int, Operation]) -> Region:
+def _replace_composites(region: Region, read: dict[int, Operation]) -> Region:
     operations = [
         read.get(id(one))
-        or replace(one, regions=tuple(_replaced(inner, read) for inner in one.regions))
+        or replace(one, regions=tuple(_replace_composites(inner, read) for inner in one.regions))
         for one in region.operations
     ]
     return replace(region, operations=tuple(operations))
@@ -160,13 +164,13 @@ def _read(operation: Operation, op: str, program: Program) -> Operation | None:
     if function is None or operation.regions or operation.attribute("version", 0):
         return None
     try:
-        made = _stated(operation, op)
+        made = _restore_op(operation, op)
         return made if _canonical(decomposition(made, "")) == _canonical(function) else None
     except (ConstraintViolation, AssertionError, KeyError, TypeError, ValueError):
         return None  # not even the operands and attributes of the op
 
 
-def _stated(operation: Operation, op: str) -> Operation:
+def _restore_op(operation: Operation, op: str) -> Operation:
     """Return the op with the operands and attributes of a composite that has no others.
 
     Raises:

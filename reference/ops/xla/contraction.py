@@ -18,8 +18,8 @@ from reference.ir.program import TensorType, Value
 from reference.ir.types import ALL, element_type
 from reference.ops.contraction import Dimensions
 from reference.ops.convolution import geometry, num_windows
-from reference.ops.ragged import check_ragged, numbers_of, result_sizes
-from reference.ops.xla.building import Building, built, renamed, tensor_of
+from reference.ops.ragged import check_ragged, ragged_numbers, result_sizes
+from reference.ops.xla.building import Building, lowered_op, renamed_op, tensor_of
 from reference.ops.xla.windows import STRIDED_SAME, padding_along
 
 Sizes = tuple[int, ...]
@@ -182,7 +182,7 @@ def _ragged_dot(
     shapes = (tensor_of(one).static_shape for one in (lhs, rhs, group_sizes))
     try:
         left_sizes, right_sizes, groups = shapes
-        sizes = result_sizes(left_sizes, right_sizes, groups[-1], numbers_of(**given))
+        sizes = result_sizes(left_sizes, right_sizes, groups[-1], ragged_numbers(**given))
     except IndexError:  # for a near miss, whose result is as stated
         sizes = tensor_of(Value("", building.results[0])).static_shape
     result = TensorType(sizes, _preferred(left, preferred_element_type))
@@ -258,7 +258,7 @@ _LEFT_OUT = ("precision_config", "preferred_element_type")
 
 
 def _convolution(name: str, *more: str, readings: tuple[str, ...] = ()) -> Op:
-    return built(
+    return lowered_op(
         name, "convolution", _conv, operands=("lhs", "rhs"),
         attributes=("window_strides", "padding", *more, *_GROUPS), needs_result=False,
         optional=(*_LEFT_OUT, *(one for one in more if one == "window_reversal")),
@@ -268,13 +268,13 @@ def _convolution(name: str, *more: str, readings: tuple[str, ...] = ()) -> Op:
 
 
 _product = partial(
-    built, operands=("lhs", "rhs"), needs_result=False, constraints=("P1", "P2", "P3")
+    lowered_op, operands=("lhs", "rhs"), needs_result=False, constraints=("P1", "P2", "P3")
 )
 
 OPS: tuple[Op, ...] = (
-    renamed("BatchNormGrad", "batch_norm_grad"),
-    renamed("BatchNormInference", "batch_norm_inference"),
-    renamed("BatchNormTraining", "batch_norm_training"),
+    renamed_op("BatchNormGrad", "batch_norm_grad"),
+    renamed_op("BatchNormInference", "batch_norm_inference"),
+    renamed_op("BatchNormTraining", "batch_norm_training"),
     _convolution("Conv", readings=(STRIDED_SAME,)),
     _convolution("ConvWithGeneralPadding"),
     _convolution("ConvWithGeneralDimensions", "dimension_numbers", readings=(STRIDED_SAME,)),
@@ -291,7 +291,7 @@ OPS: tuple[Op, ...] = (
         "DotGeneral", "dot_general", _dot_general, attributes=("dimension_numbers", *_LEFT_OUT),
         optional=_LEFT_OUT, conditions=dimensions_fit, restates={"P3": ("C13",)},
     ),
-    built(
+    lowered_op(
         "RaggedDot", "chlo.ragged_dot", _ragged_dot, operands=("lhs", "rhs", "group_sizes"),
         attributes=("dimension_numbers", *_LEFT_OUT), optional=_LEFT_OUT, needs_result=False,
         conditions=_ragged_dot_conditions, constraints=_OF_RAGGED,

@@ -14,20 +14,20 @@ from reference.ir.constraints import require
 from reference.ir.op import Op, Rounding, Structure
 from reference.ir.program import Region, TensorType, TupleType, Value, ValueType
 from reference.ir.regions import argument_types, output_types
-from reference.ir.substitution import using_inside
+from reference.ir.substitution import replace_inside_region
 from reference.ir.types import ELEMENT_TYPES
-from reference.ops.xla.building import Building, built, renamed
+from reference.ops.xla.building import Building, lowered_op, renamed_op
 
 Values = tuple[Value, ...]
 PREDICATE = TensorType((), ELEMENT_TYPES["i1"])
 INDEX = TensorType((), ELEMENT_TYPES["si32"])
 
 
-def applied(region: Region, operand: Value) -> Region:
+def apply_computation(region: Region, operand: Value) -> Region:
     """Return a computation of one parameter as a branch without parameters that uses the
     operand."""
     (argument,) = region.arguments
-    return using_inside(replace(region, arguments=()), {argument.name: operand})
+    return replace_inside_region(replace(region, arguments=()), {argument.name: operand})
 
 
 def _branch_conditions(
@@ -51,7 +51,7 @@ def _conditional(
     building: Building, branch_index: Value, branch_operands: Values, *,
     branch_computations: tuple[Region, ...],
 ) -> Values:  # fmt: skip
-    regions = tuple(map(applied, branch_computations, branch_operands))
+    regions = tuple(map(apply_computation, branch_computations, branch_operands))
     name = "if" if branch_index.type == PREDICATE else "case"
     return building.ops(name, branch_index, regions=regions)
 
@@ -86,29 +86,29 @@ def _select_tuple(building: Building, pred: Value, on_true: Value, on_false: Val
 
 
 OPS: tuple[Op, ...] = (
-    renamed("AfterAll", "after_all", operands=("*tokens",)),
-    built(
+    renamed_op("AfterAll", "after_all", operands=("*tokens",)),
+    lowered_op(
         "Call", "composite", _call, operands=("*operands",), attributes=("computation",),
         callee="computation", needs_result=True, regions=(), scoped=False,
     ),
-    renamed(
+    renamed_op(
         "CompositeCall", "composite", callee="computation", operands=("*operands",),
         needs_result=True, scoped=False,
         renames={"computation": "decomposition", "attributes": "composite_attributes"},
     ),
-    built(
+    lowered_op(
         "Conditional", "case", _conditional, operands=("branch_index", "*branch_operands"),
         regions=("*branch_computations",), conditions=_branch_conditions,
         constraints=("P1", "P2", "P3"), structure=Structure.COMPUTES, rounding=Rounding.MOVES,
     ),
-    renamed("CustomCall", "custom_call"),
-    renamed("GetTupleElement", "get_tuple_element", operands=("tuple_data",)),
-    renamed("OptimizationBarrier", "optimization_barrier"),
-    built(
+    renamed_op("CustomCall", "custom_call"),
+    renamed_op("GetTupleElement", "get_tuple_element", operands=("tuple_data",)),
+    renamed_op("OptimizationBarrier", "optimization_barrier"),
+    lowered_op(
         "Select (tuples)", "tuple", _select_tuple, operands=("pred", "on_true", "on_false"),
         conditions=_select_conditions, constraints=("P1", "P2"), structure=Structure.COMPUTES,
         rounding=Rounding.MOVES, carries=(1, 2),
     ),
-    renamed("Tuple", "tuple", operands=("*elements",)),
-    renamed("While", "while", operands=("*init",), renames={"condition": "cond"}),
+    renamed_op("Tuple", "tuple", operands=("*elements",)),
+    renamed_op("While", "while", operands=("*init",), renames={"condition": "cond"}),
 )  # fmt: skip

@@ -11,20 +11,20 @@ from typing import Any
 
 from reference.ir.constants import matrix
 from reference.ir.constraints import require
-from reference.ir.notation import listed
+from reference.ir.notation import join_with_commas
 from reference.ir.op import Op
 from reference.ir.program import Dense, Operation, Program, Region, TensorType, Value, ValueType
 from reference.ops.distribution.groups import (
     Strategy,
-    by_channel,
-    by_global_ids,
     cross_replica,
     ids_of,
     is_empty,
+    strategy_by_channel,
+    strategy_by_global_ids,
 )
 from reference.ops.distribution.ragged import check_shapes
 from reference.ops.distribution.types import grid_of
-from reference.ops.xla.building import Building, built, renamed, tensor_of
+from reference.ops.xla.building import Building, lowered_op, renamed_op, tensor_of
 
 Values = tuple[Value, ...]
 Types = tuple[TensorType, ...]
@@ -32,7 +32,7 @@ _GROUPED = ("replica_groups", "channel_id")
 _GLOBAL = (*_GROUPED, "use_global_device_ids")
 
 
-def _all_listed(
+def _list_groups(
     scope: Program | None, strategy: Strategy, replica_groups: Dense | None, stated: int = 1
 ) -> Dense:
     """Return the groups; if there are none, one group of all ids that the strategy takes, in order.
@@ -46,21 +46,23 @@ def _all_listed(
     return matrix([[*range(max(count, 1))]])
 
 
-def _globally(
+def _list_global_groups(
     building: Building, replica_groups: Dense | None, given: dict[str, Any], stated: int = 1
 ) -> dict[str, Any]:
     """Return the attributes with all groups written out, for an op that takes global ids."""
-    strategy = by_global_ids(given.get("channel_id", 0), given.get("use_global_device_ids", False))
-    groups = _all_listed(building.scope, strategy, replica_groups, stated)
+    strategy = strategy_by_global_ids(
+        given.get("channel_id", 0), given.get("use_global_device_ids", False)
+    )
+    groups = _list_groups(building.scope, strategy, replica_groups, stated)
     return given | {"replica_groups": groups}
 
 
-def _reduces(operands: Types, **_: Any) -> None:
+def _check_reduces(operands: Types, **_: Any) -> None:
     """Require P1 of AllReduce: an array, or a tuple of arrays that is not empty."""
     require("P1", len(operands) > 0, "no operand")
 
 
-def _gathers(
+def _check_gathers(
     operands: Types, *, all_gather_dimension: int, shard_count: int,
     results: Types | None = None, **_: Any,
 ) -> None:  # fmt: skip
@@ -82,10 +84,10 @@ def _all_gather(
 ) -> Values:  # fmt: skip
     said: Any = {"results": building.results, "shard_count": shard_count}
     types = tuple(map(tensor_of, operands))
-    _gathers(
+    _check_gathers(
         types, all_gather_dimension=all_gather_dimension, **said
     )  # which the twin cannot check
-    given = _globally(building, replica_groups, given, shard_count)
+    given = _list_global_groups(building, replica_groups, given, shard_count)
     return building.ops(
         "all_gather", *operands, results=building.results, all_gather_dim=all_gather_dimension,
         **given,
@@ -96,36 +98,36 @@ def _all_reduce(
     building: Building, operands: Values, *, computation: Region,
     replica_groups: Dense | None = None, **given: Any,
 ) -> Values:  # fmt: skip
-    _reduces(tuple(map(tensor_of, operands)))  # which the twin cannot check
+    _check_reduces(tuple(map(tensor_of, operands)))  # which the twin cannot check
     return building.ops(
         "all_reduce", *operands, results=building.results, regions=(computation,),
-        **_globally(building, replica_groups, given),
+        **_list_global_groups(building, replica_groups, given),
     )  # fmt: skip
 
 
-def _exchanges(operands: Types, **_: Any) -> None:
+def _check_exchanges(operands: Types, **_: Any) -> None:
     """Require P2 of AllToAll: the operand is one array, not a tuple.
 
     The twin checks the page's other conditions. P1: `split_count` blocks along the split dimension.
     P3, P4: dimensions of the operand. P5: `split_count` is the number of replicas in each group.
     """
-    require("P2", len(operands) == 1, listed(*operands))
+    require("P2", len(operands) == 1, join_with_commas(*operands))
 
 
 def _all_to_all(
     building: Building, operands: Values, *, split_count: int,
     replica_groups: Dense | None = None, **given: Any,
 ) -> Values:  # fmt: skip
-    _exchanges(tuple(map(tensor_of, operands)))  # which the twin cannot check
-    strategy = by_channel(given.get("channel_id", 0))
-    groups = _all_listed(building.scope, strategy, replica_groups, split_count)
+    _check_exchanges(tuple(map(tensor_of, operands)))  # which the twin cannot check
+    strategy = strategy_by_channel(given.get("channel_id", 0))
+    groups = _list_groups(building.scope, strategy, replica_groups, split_count)
     return building.ops(
         "all_to_all", *operands, results=building.results, split_count=split_count,
         replica_groups=groups, **given,
     )  # fmt: skip
 
 
-def _scatters(
+def _check_scatters(
     operands: Types, *, scatter_dimension: int, shard_count: int,
     results: Types | None = None, **_: Any,
 ) -> None:  # fmt: skip
@@ -143,7 +145,9 @@ def _scatters(
             whole.rank == part.rank and part.static_shape[d] * shard_count == whole.static_shape[d]
             for whole, part in pairs
         )
-        require("P2", parts and len(results) == len(operands), listed(*operands, *results))
+        require(
+            "P2", parts and len(results) == len(operands), join_with_commas(*operands, *results)
+        )
 
 
 def _reduce_scatter(
@@ -152,10 +156,10 @@ def _reduce_scatter(
 ) -> Values:  # fmt: skip
     """Reduce and scatter each array of a tuple: the twin has one operand."""
     types, stated = tuple(map(tensor_of, operands)), tuple(map(_tensor, building.results))
-    _scatters(
+    _check_scatters(
         types, results=stated, shard_count=shard_count, **given
     )  # which the twin cannot check
-    given = _globally(building, replica_groups, given, shard_count)
+    given = _list_global_groups(building, replica_groups, given, shard_count)
     return tuple(
         building.op("reduce_scatter", operand, result=result, regions=(computation,), **given)
         for operand, result in zip(operands, stated, strict=True)
@@ -178,11 +182,11 @@ def sum_of(of: TensorType) -> Region:
 def _cross_replica_sum(
     building: Building, operands: Values, *, replica_groups: Dense | None = None
 ) -> Values:
-    _reduces(tuple(map(tensor_of, operands)))  # which the twin cannot check
+    _check_reduces(tuple(map(tensor_of, operands)))  # which the twin cannot check
     return building.ops(
         "all_reduce", *operands, results=building.results,
         regions=(sum_of(tensor_of(operands[0])),),
-        replica_groups=_all_listed(building.scope, cross_replica, replica_groups),
+        replica_groups=_list_groups(building.scope, cross_replica, replica_groups),
     )  # fmt: skip
 
 
@@ -210,33 +214,33 @@ def _ragged_all_to_all(
 
 
 OPS: tuple[Op, ...] = (
-    built(
+    lowered_op(
         "AllGather", "all_gather", _all_gather, operands=("*operands",), optional=_GLOBAL,
-        attributes=("all_gather_dimension", "shard_count", *_GLOBAL), conditions=_gathers,
+        attributes=("all_gather_dimension", "shard_count", *_GLOBAL), conditions=_check_gathers,
         constraints=("P1", "P2"),
     ),
-    built(
+    lowered_op(
         "AllReduce", "all_reduce", _all_reduce, operands=("*operands",), attributes=_GLOBAL,
-        optional=_GLOBAL, needs_result=True, conditions=_reduces, constraints=("P1",),
+        optional=_GLOBAL, needs_result=True, conditions=_check_reduces, constraints=("P1",),
     ),
-    built(
+    lowered_op(
         "AllToAll", "all_to_all", _all_to_all, operands=("*operands",), optional=_GROUPED,
         attributes=("split_dimension", "concat_dimension", "split_count", *_GROUPED),
-        needs_result=True, conditions=_exchanges, constraints=("P1", "P2", "P3", "P4", "P5"),
+        needs_result=True, conditions=_check_exchanges, constraints=("P1", "P2", "P3", "P4", "P5"),
         restates={"P1": ("C2",), "P3": ("C1",), "P4": ("C3",), "P5": ("C8",)},
     ),
-    renamed("CollectiveBroadcast", "collective_broadcast"),
-    renamed(
+    renamed_op("CollectiveBroadcast", "collective_broadcast"),
+    renamed_op(
         "CollectivePermute", "collective_permute", constraints=("P1", "P2"),
         restates={"P1": ("C3",), "P2": ("C2",)},
     ),
-    built(
+    lowered_op(
         "CrossReplicaSum", "all_reduce", _cross_replica_sum, operands=("*operands",), regions=(),
         attributes=("replica_groups",), optional=("replica_groups",), needs_result=True,
-        conditions=_reduces, constraints=("P1",),
+        conditions=_check_reduces, constraints=("P1",),
     ),
-    renamed("PartitionID", "partition_id"),
-    built(
+    renamed_op("PartitionID", "partition_id"),
+    lowered_op(
         "RaggedAllToAll", "mhlo.ragged_all_to_all", _ragged_all_to_all,
         operands=(
             "input", "input_offsets", "send_sizes", "output", "output_offsets", "recv_sizes",
@@ -244,11 +248,11 @@ OPS: tuple[Op, ...] = (
         attributes=_GROUPED, optional=_GROUPED[1:], conditions=_ragged_conditions,
         constraints=("P1", "P2", "P3"),
     ),
-    built(
+    lowered_op(
         "ReduceScatter", "reduce_scatter", _reduce_scatter, operands=("*operands",),
         attributes=("scatter_dimension", "shard_count", *_GLOBAL), optional=_GLOBAL,
-        regions=("computation",), several=True, conditions=_scatters,
+        regions=("computation",), several=True, conditions=_check_scatters,
         constraints=("P1", "P2", "P3"),
     ),
-    renamed("ReplicaId", "replica_id"),
+    renamed_op("ReplicaId", "replica_id"),
 )  # fmt: skip

@@ -14,7 +14,7 @@ from reference.ir.constraints import require
 from reference.ir.op import Op
 from reference.ir.program import TensorType, Value
 from reference.ir.types import ALL, COMPLEX
-from reference.ops.xla.building import Building, built, renamed, tensor_of
+from reference.ops.xla.building import Building, lowered_op, renamed_op, tensor_of
 
 Dimensions = tuple[int, ...]
 
@@ -80,7 +80,7 @@ def broadcasting(
     return Broadcasting(tuple(sizes), *places)
 
 
-def _names_dimensions(low: int, high: int, broadcast_dimensions: Dimensions | None) -> bool:
+def _are_broadcast_dimensions(low: int, high: int, broadcast_dimensions: Dimensions | None) -> bool:
     """Return whether these can be the dimensions of an operand of the lower rank: valid, in
     order."""
     if broadcast_dimensions is None:
@@ -90,7 +90,7 @@ def _names_dimensions(low: int, high: int, broadcast_dimensions: Dimensions | No
     return len(broadcast_dimensions) == low and in_order and inside
 
 
-def _compatible(
+def _check_compatible(
     lhs: TensorType, rhs: TensorType, *, broadcast_dimensions: Dimensions | None = None, **_: Any
 ) -> None:
     """Require P1 to P3 of binary ops.
@@ -100,12 +100,16 @@ def _compatible(
     """
     require("P1", lhs.element_type == rhs.element_type, f"{lhs} and {rhs}")
     low, high = sorted((lhs.rank, rhs.rank))
-    if require("P3", _names_dimensions(low, high, broadcast_dimensions), broadcast_dimensions):
+    if require(
+        "P3", _are_broadcast_dimensions(low, high, broadcast_dimensions), broadcast_dimensions
+    ):
         found = broadcasting(lhs, rhs, broadcast_dimensions)
         require("P2", found is not None, f"{lhs} and {rhs}")
 
 
-def fitted(building: Building, value: Value, dimensions: Dimensions, shape: Dimensions) -> Value:
+def broadcast_operand(
+    building: Building, value: Value, dimensions: Dimensions, shape: Dimensions
+) -> Value:
     """Return the value broadcast to a shape, with its own dimensions at `dimensions`."""
     of = tensor_of(value)
     if of.shape == shape:
@@ -125,11 +129,13 @@ def _binary(
 ) -> Value:
     left, right = tensor_of(lhs), tensor_of(rhs)
     low, high = sorted((left.rank, right.rank))
-    if _names_dimensions(low, high, broadcast_dimensions):  # a near miss is written unchanged
+    if _are_broadcast_dimensions(
+        low, high, broadcast_dimensions
+    ):  # a near miss is written unchanged
         found = broadcasting(left, right, broadcast_dimensions)
         if found is not None:
-            lhs = fitted(building, lhs, found.lhs, found.shape)
-            rhs = fitted(building, rhs, found.rhs, found.shape)
+            lhs = broadcast_operand(building, lhs, found.lhs, found.shape)
+            rhs = broadcast_operand(building, rhs, found.rhs, found.shape)
     return building.op(twin, lhs, rhs, **given)
 
 
@@ -150,9 +156,10 @@ def _usual_type(of: TensorType) -> str:
     return "SIGNED" if element.is_signed else "UNSIGNED"
 
 
-_two = partial(
-    built, operands=("lhs", "rhs"), attributes=("broadcast_dimensions",),
-    optional=("broadcast_dimensions",), conditions=_compatible, constraints=("P1", "P2", "P3"),
+_binary_op = partial(
+    lowered_op, operands=("lhs", "rhs"), attributes=("broadcast_dimensions",),
+    optional=("broadcast_dimensions",), conditions=_check_compatible,
+    constraints=("P1", "P2", "P3"),
 )  # fmt: skip
 
 _ORDERED = tuple(of for of in ALL if of not in COMPLEX)
@@ -164,8 +171,8 @@ def _comparisons() -> list[Op]:
     for name, direction in DIRECTIONS.items():
         types = ALL if name in ("Eq", "Ne") else _ORDERED
         records += [
-            _two(name, "compare", partial(_compare, direction, False), element_types=types),
-            _two(
+            _binary_op(name, "compare", partial(_compare, direction, False), element_types=types),
+            _binary_op(
                 f"{name}TotalOrder", "compare", partial(_compare, direction, True),
                 element_types=_IN_TOTAL_ORDER,
             ),
@@ -174,14 +181,14 @@ def _comparisons() -> list[Op]:
 
 
 OPS: tuple[Op, ...] = (
-    *(renamed(name, twin) for name, twin in UNARY.items()),
+    *(renamed_op(name, twin) for name, twin in UNARY.items()),
     *(
-        renamed(name, twin, attributes=ACCURACY, optional=ACCURACY)
+        renamed_op(name, twin, attributes=ACCURACY, optional=ACCURACY)
         for name, twin in FUNCTIONS.items()
     ),
-    *(_two(name, twin, partial(_binary, twin)) for name, twin in BINARY.items()),
+    *(_binary_op(name, twin, partial(_binary, twin)) for name, twin in BINARY.items()),
     *_comparisons(),
-    renamed("Clamp", "clamp"),
-    renamed("ReducePrecision", "reduce_precision"),
-    renamed("Select", "select"),
+    renamed_op("Clamp", "clamp"),
+    renamed_op("ReducePrecision", "reduce_precision"),
+    renamed_op("Select", "select"),
 )

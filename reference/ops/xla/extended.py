@@ -12,7 +12,7 @@ from reference.ir.op import Op
 from reference.ir.program import Region, TensorType, Value
 from reference.ir.regions import output_types
 from reference.ops.mhlo import check_scan
-from reference.ops.xla.building import Building, built, renamed
+from reference.ops.xla.building import Building, lowered_op, renamed_op
 from reference.ops.xla.elementwise import ACCURACY
 
 Values = tuple[Value, ...]
@@ -52,15 +52,15 @@ def _scan(
 
 
 OPS: tuple[Op, ...] = (
-    renamed("Cosh", "mhlo.cosh", attributes=ACCURACY, optional=ACCURACY),
-    renamed("Erf", "mhlo.erf", attributes=ACCURACY, optional=ACCURACY),
-    built(
+    renamed_op("Cosh", "mhlo.cosh", attributes=ACCURACY, optional=ACCURACY),
+    renamed_op("Erf", "mhlo.erf", attributes=ACCURACY, optional=ACCURACY),
+    lowered_op(
         "Scan", "mhlo.scan", _scan, operands=("*inputs_and_inits",), regions=("to_apply",),
         attributes=("scan_dimension", "num_carries", "is_reverse", "is_associative"),
         optional=("is_reverse", "is_associative"), conditions=_scan_conditions,
         constraints=("P1", "P2", "P3"),
     ),
-    renamed(
+    renamed_op(
         "TopK", "mhlo.topk", conditions=_top_k_conditions, constraints=("P1", "P2"),
     ),
 )  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any
 
 from reference.ir.op import Op
 from reference.ir.program import Value
-from reference.ops.xla.building import Building, built, renamed
+from reference.ops.xla.building import Building, lowered_op, renamed_op
 
 
 def _infeed(building: Building, token: Value, **given: Any) -> tuple[Value, ...]:
@@ -29,11 +29,11 @@ def _infeed(building: Building, token: Value, **given: Any) -> tuple[Value, ...]
 _RENAMED = {"config": "infeed_config"}
 
 OPS: tuple[Op, ...] = (
-    built(
+    lowered_op(
         "Infeed", "infeed", _infeed, operands=("token",), attributes=("config",),
         optional=("config",), renames=_RENAMED,
     ),
-    renamed("Outfeed", "outfeed"),
-    renamed("Recv", "recv", renames={"handle": "channel_id"}),
-    renamed("Send", "send", renames={"handle": "channel_id"}),
+    renamed_op("Outfeed", "outfeed"),
+    renamed_op("Recv", "recv", renames={"handle": "channel_id"}),
+    renamed_op("Send", "send", renames={"handle": "channel_id"}),
 )  # fmt: skip

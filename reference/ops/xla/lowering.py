@@ -11,10 +11,10 @@ from reference.ir.constraints import ConstraintViolation, checking, collecting
 from reference.ir.op import Op
 from reference.ir.program import Operation, Program, Region, Value
 from reference.ops.table import OPS
-from reference.ops.xla.building import Building, lowering
+from reference.ops.xla.building import Building, lower_operands
 
 
-def lowered(program: Program) -> Program:
+def lower_program(program: Program) -> Program:
     """Return the program with ops of XlaBuilder lowered; itself if it has none.
 
     Raises:
@@ -27,10 +27,10 @@ def lowered(program: Program) -> Program:
 
 
 def _region(region: Region, program: Program) -> Region:
-    return replace(region, operations=tuple(_all_lowered(region.operations, program)))
+    return replace(region, operations=tuple(_lower_operations(region.operations, program)))
 
 
-def _all_lowered(operations: Sequence[Operation], program: Program) -> Iterator[Operation]:
+def _lower_operations(operations: Sequence[Operation], program: Program) -> Iterator[Operation]:
     for operation in operations:
         for one in steps_of(operation, program):
             regions = tuple(_region(region, program) for region in one.regions)
@@ -52,31 +52,33 @@ def steps_of(operation: Operation, program: Program) -> tuple[Operation, ...]:
     prefix = operation.results[0].name if operation.results else record.name
     building = Building(prefix, types, scope=program)
     keywords: dict[str, Any] = dict(operation.attributes)
-    keywords |= record.named(operation.regions)
+    keywords |= record.name_regions(operation.regions)
     with checking(record.name):
-        made = lowering(record.lower, building, *record.grouped(operation.operands), **keywords)
+        made = lower_operands(
+            record.lower, building, *record.group_operands(operation.operands), **keywords
+        )
     values: tuple[Value, ...] = made if isinstance(made, tuple) else (made,)
     own = {v.name: mine for v, mine in zip(values, operation.results, strict=True)}
     steps = (
         replace(one, results=tuple(own.get(value.name, value) for value in one.results))
         for one in building.operations
     )
-    if not record.waives or _broken(
+    if not record.waives or _violated_ids(
         record, operation
     ):  # an op that violates its own constraints waives nothing
         return tuple(steps)
-    return tuple(map(partial(_waiving, record), steps))
+    return tuple(map(partial(_waive_constraints, record), steps))
 
 
-def _waiving(record: Op, step: Operation) -> Operation:
+def _waive_constraints(record: Op, step: Operation) -> Operation:
     """Return an operation that waives the constraints it violates and the op waives."""
     if step.name != record.twin:
         return step
-    broken = _broken(OPS[record.twin], step)
+    broken = _violated_ids(OPS[record.twin], step)
     return replace(step, waives=tuple(id_ for id_ in record.waives if id_ in broken))
 
 
-def _broken(record: Op, operation: Operation) -> tuple[str, ...]:
+def _violated_ids(record: Op, operation: Operation) -> tuple[str, ...]:
     """Return the ids of an op's constraints that an operation violates."""
     results = tuple(value.type for value in operation.results)
     stated: dict[str, Any] = {"results": results} if record.several else {"result": results[0]}

@@ -14,7 +14,7 @@ from reference.ir.constraints import require
 from reference.ir.op import Op
 from reference.ir.program import Dense, TensorType, Value
 from reference.ir.types import element_type
-from reference.ops.xla.building import Building, built, renamed, tensor_of
+from reference.ops.xla.building import Building, lowered_op, renamed_op, tensor_of
 from reference.ops.xla.shapes import Shape, type_of
 
 Sizes = tuple[int, ...]
@@ -73,7 +73,7 @@ def _broadcast_in_dim(
     )
 
 
-def collapsed(sizes: Sizes, dimensions: Sizes) -> Sizes:
+def collapse_sizes(sizes: Sizes, dimensions: Sizes) -> Sizes:
     """Return the sizes with those of consecutive dimensions multiplied into one."""
     if not dimensions:
         return sizes
@@ -90,7 +90,7 @@ def _collapse_conditions(operand: TensorType, *, dimensions: Sizes, **_: Any) ->
 def _collapse(building: Building, operand: Value, *, dimensions: Sizes) -> Value:
     of = tensor_of(operand)
     _collapse_conditions(of, dimensions=dimensions)  # a reshape cannot check this
-    result = TensorType(collapsed(of.static_shape, dimensions), of.element_type)
+    result = TensorType(collapse_sizes(of.static_shape, dimensions), of.element_type)
     return building.op("reshape", operand, result=result)
 
 
@@ -227,64 +227,64 @@ windows require. P8: `update_window_dims` is in order, without repetition and in
 `scatter_dims_to_operand_dims` is as long as an index vector, and in range.
 """
 
-_one = partial(built, operands=("operand",))
+_unary_op = partial(lowered_op, operands=("operand",))
 
 OPS: tuple[Op, ...] = (
-    _one(
+    _unary_op(
         "BitcastConvertType", "bitcast_convert", _bitcast, attributes=("new_element_type",),
         conditions=_bitcast_conditions, constraints=("P1",), needs_result=False,
     ),
-    renamed("Broadcast", "broadcast"),
-    _one(
+    renamed_op("Broadcast", "broadcast"),
+    _unary_op(
         "BroadcastInDim", "broadcast_in_dim", _broadcast_in_dim,
         attributes=("out_dim_size", "broadcast_dimensions"), needs_result=False,
         conditions=_broadcast_in_dim_conditions, constraints=("P1", "P2"),
     ),
-    _one(
+    _unary_op(
         "Collapse", "reshape", _collapse, attributes=("dimensions",), needs_result=False,
         conditions=_collapse_conditions, constraints=("P1",),
     ),
-    renamed("ConcatInDim", "concatenate", operands=("*operands",)),
-    renamed("Constant", "constant", renames={"literal": "value"}),
-    _one(
+    renamed_op("ConcatInDim", "concatenate", operands=("*operands",)),
+    renamed_op("Constant", "constant", renames={"literal": "value"}),
+    _unary_op(
         "ConvertElementType", "convert", _convert, attributes=("new_element_type",),
         needs_result=False,
     ),
-    built(
+    lowered_op(
         "DynamicReshape", "dynamic_reshape", _dynamic_reshape,
         operands=("operand", "*dim_sizes"), attributes=("new_size_bounds", "dims_are_dynamic"),
         conditions=_dynamic_reshape_conditions, constraints=("P1", "P2"), needs_result=False,
     ),
-    renamed("DynamicSlice", "dynamic_slice"),
-    renamed("DynamicUpdateSlice", "dynamic_update_slice"),
-    renamed("Gather", "gather"),
-    renamed("GetDimensionSize", "get_dimension_size"),
-    built(
+    renamed_op("DynamicSlice", "dynamic_slice"),
+    renamed_op("DynamicUpdateSlice", "dynamic_update_slice"),
+    renamed_op("Gather", "gather"),
+    renamed_op("GetDimensionSize", "get_dimension_size"),
+    lowered_op(
         "Iota", "iota", _iota, operands=(), attributes=("shape", "iota_dimension"),
         conditions=_iota_conditions, constraints=("P1",), needs_result=False,
     ),
-    built(
+    lowered_op(
         "Pad", "pad", _pad, operands=("operand", "padding_value"),
         attributes=("padding_config",), conditions=_pad_conditions,
         constraints=("P1", "P2", "P3"),
     ),
-    _one(
+    _unary_op(
         "Reshape", "reshape", _reshape, attributes=("dimensions",), needs_result=False,
         conditions=_reshape_conditions, constraints=("P1",),
     ),
-    _one(
+    _unary_op(
         "Reshape (explicit)", "reshape", _reshape_explicit, attributes=("shape",),
         conditions=_explicit_conditions, constraints=("P1",), needs_result=False,
     ),
-    _one(
+    _unary_op(
         "Reshape (ordered)", "reshape", _reshape_ordered, attributes=("dimensions", "new_sizes"),
         optional=("dimensions",), conditions=_ordered_conditions, constraints=("P1", "P2"),
         needs_result=False,
     ),
-    renamed("Rev", "reverse"),
-    renamed("Scatter", "scatter", constraints=tuple(_OF_SCATTER), restates=_OF_SCATTER),
-    renamed("SetDimensionSize", "set_dimension_size", operands=("operand", "val")),
-    renamed("Slice", "slice"),
-    renamed("Sort", "sort"),
-    renamed("Transpose", "transpose"),
+    renamed_op("Rev", "reverse"),
+    renamed_op("Scatter", "scatter", constraints=tuple(_OF_SCATTER), restates=_OF_SCATTER),
+    renamed_op("SetDimensionSize", "set_dimension_size", operands=("operand", "val")),
+    renamed_op("Slice", "slice"),
+    renamed_op("Sort", "sort"),
+    renamed_op("Transpose", "transpose"),
 )  # fmt: skip

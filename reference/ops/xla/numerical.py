@@ -17,17 +17,17 @@ from reference.ir.constraints import require
 from reference.ir.op import (
     FIRST_RESULT,
     Composite,
+    CompositeAttributes,
     Dialect,
     Op,
     QuantizedUse,
     Rounding,
-    Said,
     Structure,
 )
 from reference.ir.program import Dense, TensorType, Value
 from reference.ir.types import FLOATS, Array, element_type
 from reference.ops.random import rng
-from reference.ops.xla.building import Building, built, renamed
+from reference.ops.xla.building import Building, lowered_op, renamed_op
 from reference.ops.xla.shapes import Shape, shape_of, type_of
 
 _SI64, _UI32, _F32 = (element_type(name) for name in ("si64", "ui32", "f32"))
@@ -96,7 +96,7 @@ def bernoulli(mean: Array, *, shape: Shape, **_: Any) -> Array:
     return np.asarray(uniform < mean).astype(np.uint32)
 
 
-def _decomposed(building: Building, mean: Value, *, shape: Shape) -> Value:
+def _decompose_bernoulli(building: Building, mean: Value, *, shape: Shape) -> Value:
     """Lower to an ordered comparison: no number is less than a NaN mean."""
     of: Any = mean.type
     bernoulli_type(of, shape=shape)  # which the following operations do not check
@@ -110,7 +110,7 @@ def _decomposed(building: Building, mean: Value, *, shape: Shape) -> Value:
     return building.op("convert", less, result=type_of(shape))
 
 
-def _states(result: TensorType, **given: Any) -> Said:
+def _states(result: TensorType, **given: Any) -> CompositeAttributes:
     """Return no attributes: the type of the result is the shape."""
     del result, given
     return ()
@@ -121,14 +121,14 @@ def _reads(_: tuple[TensorType, ...], result: TensorType, __: dict[str, Any]) ->
 
 
 _random = partial(
-    built, attributes=("shape",), conditions=_rng_conditions, constraints=("P1", "P2"),
+    lowered_op, attributes=("shape",), conditions=_rng_conditions, constraints=("P1", "P2"),
     needs_result=False, principal=FIRST_RESULT,
 )  # fmt: skip
 
 OPS: tuple[Op, ...] = (
-    renamed("Cholesky", "cholesky"),
-    renamed("Fft", "fft"),
-    built(
+    renamed_op("Cholesky", "cholesky"),
+    renamed_op("Fft", "fft"),
+    lowered_op(
         "RngBitGenerator", "rng_bit_generator", _rng_bit_generator, operands=("initial_state",),
         attributes=("algorithm", "shape"), needs_result=False,
     ),
@@ -139,7 +139,7 @@ OPS: tuple[Op, ...] = (
         principal=FIRST_RESULT, quantized=QuantizedUse.REFUSES, rounding=Rounding.APPROXIMATES,
         structure=Structure.COMPUTES, lifts=False, needs_result=False,
         composite=Composite(
-            name="xla.rng_bernoulli", order=(0,), decompose=_decomposed, states=_states,
+            name="xla.rng_bernoulli", order=(0,), decompose=_decompose_bernoulli, states=_states,
             reads=_reads,
         ),
     ),
@@ -148,5 +148,5 @@ OPS: tuple[Op, ...] = (
         element_types=FLOATS,
     ),
     _random("RngUniform", "rng", partial(_rng, "UNIFORM"), operands=("a", "b")),
-    renamed("TriangularSolve", "triangular_solve"),
+    renamed_op("TriangularSolve", "triangular_solve"),
 )  # fmt: skip

@@ -45,7 +45,7 @@ HEADINGS: dict[str, tuple[str, ...]] = {
 }
 """The ops of each heading that has any."""
 
-LEFT_OUT: dict[str, str] = {
+UNSUPPORTED_HEADINGS: dict[str, str] = {
     "AddDependency": _INTERNAL,
     "AllGather, AllToAll, ReduceScatter: layout": _LAYOUT,
     "AllGatherStart, AllGatherDone": _PART,

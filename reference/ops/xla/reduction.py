@@ -11,14 +11,14 @@ from reference.ir.constants import matrix
 from reference.ir.constraints import require
 from reference.ir.op import Op
 from reference.ir.program import Region, TensorType, Value
-from reference.ops.xla.building import Building, built, renamed
+from reference.ops.xla.building import Building, lowered_op, renamed_op
 from reference.ops.xla.windows import SAME, STRIDED_SAME, VALID, padding_along
 
 Sizes = tuple[int, ...]
 Values = tuple[Value, ...]
 
 
-def _named(name: str, windows: Sizes, dilations: Sizes | None = None) -> Any:
+def _named_padding(name: str, windows: Sizes, dilations: Sizes | None = None) -> Any:
     spread = dilations or (1,) * len(windows)
     dilated = ((n - 1) * d + 1 for n, d in zip(windows, spread, strict=True))
     return matrix([padding_along(name, size) for size in dilated], 2)
@@ -44,7 +44,7 @@ def _reduce_window(
 ) -> Values:  # fmt: skip
     given: dict[str, Any] = {
         "window_dimensions": window_dimensions, "window_strides": window_strides,
-        "padding": _named(padding, window_dimensions, window_dilations),
+        "padding": _named_padding(padding, window_dimensions, window_dilations),
     }  # fmt: skip
     given |= {} if base_dilations is None else {"base_dilations": base_dilations}
     given |= {} if window_dilations is None else {"window_dilations": window_dilations}
@@ -58,17 +58,17 @@ def _select_and_scatter(
     return building.op(
         "select_and_scatter", operand, source, init_value, regions=(select, scatter),
         window_dimensions=window_dimensions, window_strides=window_strides,
-        padding=_named(padding, window_dimensions),
+        padding=_named_padding(padding, window_dimensions),
     )  # fmt: skip
 
 
 OPS: tuple[Op, ...] = (
-    renamed("Map", "map", operands=("*operands",)),
-    renamed(
+    renamed_op("Map", "map", operands=("*operands",)),
+    renamed_op(
         "Reduce", "reduce", operands=("*operands", "*init_values"),
         renames={"computation": "body", "dimensions_to_reduce": "dimensions"},
     ),
-    built(
+    lowered_op(
         "ReduceWindow", "reduce_window", _reduce_window,
         operands=("*operands", "*init_values"), regions=("computation",),
         attributes=(
@@ -77,7 +77,7 @@ OPS: tuple[Op, ...] = (
         optional=("base_dilations", "window_dilations"),
         conditions=_window_conditions, constraints=("P1", "P2"), readings=(STRIDED_SAME,),
     ),
-    built(
+    lowered_op(
         "SelectAndScatter", "select_and_scatter", _select_and_scatter,
         operands=("operand", "source", "init_value"), regions=("select", "scatter"),
         attributes=("window_dimensions", "window_strides", "padding"), readings=(STRIDED_SAME,),

@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 
 from reference.ir.constraints import require
-from reference.ir.notation import listed
+from reference.ir.notation import join_with_commas
 from reference.ir.op import (
     FIRST_OPERAND,
     Composite,
+    CompositeAttributes,
     Dialect,
     Op,
     QuantizedUse,
     Rounding,
-    Said,
     Structure,
 )
 from reference.ir.program import TensorType, Value
@@ -34,7 +34,7 @@ from reference.ir.types import ELEMENT_TYPES, FLOATS, Array, ElementType, elemen
 from reference.numerics.arithmetic import quiet
 from reference.numerics.products import matmul
 from reference.numerics.rounding import to_float64
-from reference.ops.contraction import arranged
+from reference.ops.contraction import arrange_matrices
 from reference.ops.xla.building import LOWER, Building, tensor_of
 from reference.ops.xla.contraction import (
     DotDimensionNumbers,
@@ -64,11 +64,11 @@ def _scale_fits(operand: TensorType, scale: TensorType) -> bool:
 
     P3: a scale has as many dimensions as its operand. P4: its sizes divide the operand's.
     """
-    if not require("P3", scale.rank == operand.rank, listed(operand, scale)):
+    if not require("P3", scale.rank == operand.rank, join_with_commas(operand, scale)):
         return False
     pairs = zip(operand.static_shape, scale.static_shape, strict=True)
     divides = all(size == part or (part > 0 and size % part == 0) for size, part in pairs)
-    return require("P4", divides, listed(operand, scale))
+    return require("P4", divides, join_with_commas(operand, scale))
 
 
 def scaled_dot_type(
@@ -87,7 +87,7 @@ def scaled_dot_type(
     preferred = preferred_element_type or lhs.stored.name
     of = ELEMENT_TYPES.get(preferred, lhs.stored)
     sound = (
-        require("operands", known, listed(*operands)),
+        require("operands", known, join_with_commas(*operands)),
         require("attributes", preferred in ELEMENT_TYPES and of.is_float, preferred),
         dimensions_fit(lhs, rhs, dimension_numbers=dimension_numbers),
     )
@@ -115,7 +115,7 @@ def spread(scale: Array, sizes: Sizes) -> Array:
 
 
 @quiet
-def scaled(operand: Array, scale: Array) -> Array:
+def scale_operand(operand: Array, scale: Array) -> Array:
     """Return an operand times the scales of its blocks, exactly, in float64."""
     return np.asarray(to_float64(operand) * to_float64(spread(scale, operand.shape)))
 
@@ -127,15 +127,15 @@ def scaled_dot(
     """Return sums of products of the scaled operands, as `dot_general`, rounded once."""
     own = element_type_of(lhs)
     to = own if preferred_element_type is None else ELEMENT_TYPES[preferred_element_type]
-    left, right = scaled(lhs, lhs_scale), scaled(rhs, rhs_scale)
-    a, b, shape = arranged(left, right, dimensions_of(dimension_numbers))
+    left, right = scale_operand(lhs, lhs_scale), scale_operand(rhs, rhs_scale)
+    a, b, shape = arrange_matrices(left, right, dimensions_of(dimension_numbers))
     return matmul(a, b, to).reshape(shape)
 
 
 # -- lowering ---------------------------------------------------------------------------------
 
 
-def _repeated(building: Building, scale: Value, dimension: int, times: int) -> Value:
+def _repeat_scale(building: Building, scale: Value, dimension: int, times: int) -> Value:
     """Return the scale with each element repeated along a dimension, by jax's operations."""
     sizes, of = tensor_of(scale).static_shape, tensor_of(scale).element
     before, (own, *after) = sizes[:dimension], sizes[dimension:]
@@ -147,7 +147,7 @@ def _repeated(building: Building, scale: Value, dimension: int, times: int) -> V
     return building.op("reshape", scale, result=TensorType((*before, own * times, *after), of))
 
 
-def _as(building: Building, value: Value, of: ElementType) -> Value:
+def _convert(building: Building, value: Value, of: ElementType) -> Value:
     own = tensor_of(value)
     return (
         value
@@ -156,7 +156,7 @@ def _as(building: Building, value: Value, of: ElementType) -> Value:
     )
 
 
-def _scaled(building: Building, operand: Value, scale: Value, contracting: Sizes) -> Value:
+def _scale_in_bf16(building: Building, operand: Value, scale: Value, contracting: Sizes) -> Value:
     """Return the operand times its scale, in bf16; contracted dimensions are scaled first, in
     order."""
     sizes = tensor_of(operand).static_shape
@@ -164,18 +164,20 @@ def _scaled(building: Building, operand: Value, scale: Value, contracting: Sizes
     for dimension in (*contracting, *others):
         own = tensor_of(scale).static_shape[dimension]
         if own != sizes[dimension]:
-            scale = _repeated(building, scale, dimension, sizes[dimension] // own)
-    return building.op("multiply", _as(building, operand, BF16), _as(building, scale, BF16))
+            scale = _repeat_scale(building, scale, dimension, sizes[dimension] // own)
+    return building.op(
+        "multiply", _convert(building, operand, BF16), _convert(building, scale, BF16)
+    )
 
 
-def _decomposed(
+def _decompose_scaled_dot(
     building: Building, lhs: Value, lhs_scale: Value, rhs: Value, rhs_scale: Value, *,
     dimension_numbers: DotDimensionNumbers, precision_config: tuple[str, ...] = _DEFAULT, **_: Any,
 ) -> Value:  # fmt: skip
     """Lower to the decomposition of `jax.lax.scaled_dot`, which always states a precision."""
     numbers, (result,) = dimension_numbers, building.results
-    left = _scaled(building, lhs, lhs_scale, numbers.lhs_contracting_dimensions)
-    right = _scaled(building, rhs, rhs_scale, numbers.rhs_contracting_dimensions)
+    left = _scale_in_bf16(building, lhs, lhs_scale, numbers.lhs_contracting_dimensions)
+    right = _scale_in_bf16(building, rhs, rhs_scale, numbers.rhs_contracting_dimensions)
     (value,) = building.ops(
         "dot_general", left, right, result=result, precision_config=precision_config,
         **batching(numbers),
@@ -183,7 +185,7 @@ def _decomposed(
     return value
 
 
-def _states(result: TensorType, **given: Any) -> Said:
+def _states(result: TensorType, **given: Any) -> CompositeAttributes:
     """Return jax's attributes: contracting and batch dimensions, and the result's type.
 
     A precision is included only if the op has one: jax's has none.
@@ -218,8 +220,8 @@ OPS: tuple[Op, ...] = (
         quantized=QuantizedUse.REFUSES, rounding=Rounding.ACCUMULATES,
         structure=Structure.COMPUTES, lifts=False, needs_result=False,
         composite=Composite(
-            name="xla.scaled_dot", order=(0, 2, 1, 3), decompose=_decomposed, states=_states,
-            reads=_reads,
+            name="xla.scaled_dot", order=(0, 2, 1, 3), decompose=_decompose_scaled_dot,
+            states=_states, reads=_reads,
         ),
     ),
 )  # fmt: skip

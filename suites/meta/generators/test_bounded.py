@@ -13,7 +13,7 @@ from generators.values.contents import materialise
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program, TensorType
 from reference.ir.types import element_type
-from reference.ops.xla.lowering import lowered
+from reference.ops.xla.lowering import lower_program
 
 F32 = element_type("f32")
 
@@ -36,7 +36,7 @@ def uncut(program: Program) -> Program:
 def test_a_size_that_is_not_cut_is_seen(op: str) -> None:
     seen = cut = 0
     for made in plan.cases(op, F32, 0, 16):
-        program = lowered(made.program)
+        program = lower_program(made.program)
         if not any(one.name == "set_dimension_size" for one in program.walk()):
             continue
         cut += 1

@@ -36,7 +36,7 @@ def test_each_number_is_settled_by_balls(op: str, monkeypatch: pytest.MonkeyPatc
         settled.extend(rows[0].tolist())
         return certified(function, rows, to)
 
-    monkeypatch.setattr(complex_functions, "certified", counted)
+    monkeypatch.setattr(complex_functions, "round_certified", counted)
     given = operands(op)
     complex_functions.evaluate_complex(op, given)
     assert set(settled) == set(np.real(given[0]).astype(np.float64).tolist())

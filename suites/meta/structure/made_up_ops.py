@@ -29,7 +29,7 @@ def _square(operand: Array) -> Array:
 
 def _is_square_exact(operands: tuple[Array, ...], result: Array) -> Array:
     """Where nothing of a square was rounded."""
-    return exactness.of_product((operands[0], operands[0]), result)
+    return exactness.is_exact_product((operands[0], operands[0]), result)
 
 
 ''',

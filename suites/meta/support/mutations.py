@@ -162,7 +162,7 @@ def _places(names: Sequence[str], grouped: Sequence[Any], name: str) -> list[int
 
 def _operands(semantics: Op, subject: Operation, name: str) -> Iterator[Change]:
     """An operand taken for another one of its type, and for zeros."""
-    grouped = semantics.grouped(range(len(subject.operands)))
+    grouped = semantics.group_operands(range(len(subject.operands)))
     for place in _places(semantics.operands, grouped, name):
         of = subject.operands[place].type
         for other, operand in enumerate(subject.operands):
@@ -271,7 +271,7 @@ def _stating(**values: Any) -> Change:
 
 def _regions(semantics: Op, subject: Operation, name: str) -> Iterator[Change]:
     """A region in another one's place, or giving another one of the values that it has."""
-    grouped = semantics.named(range(len(subject.regions)))
+    grouped = semantics.name_regions(range(len(subject.regions)))
     positions = grouped[name]
     for place in positions if isinstance(positions, tuple) else (positions,):
         for other in range(len(subject.regions)):

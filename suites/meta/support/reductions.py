@@ -169,7 +169,7 @@ def judged(program: Program, inputs: Sequence[Array], actual: Sequence[Array], o
 def open_in(program: Program, inputs: Sequence[Array]) -> Array:
     """Which elements of the first result are open."""
     operation, operands = last(program, inputs)
-    return table.is_open(operation, operands, evaluate(program, inputs)[0])
+    return table.unspecified_mask(operation, operands, evaluate(program, inputs)[0])
 
 
 # --- Programs of one reduction -------------------------------------------------------------------

@@ -27,7 +27,7 @@ from conformance.check.outcome import Outcome
 from conformance.phases import phase
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError
-from reference.numerics.alike import alike
+from reference.numerics.alike import equal_elements
 
 UNANSWERED = (Verdict.CRASHED, Verdict.TIMED_OUT, Verdict.REJECTED, Verdict.UNSUPPORTED)
 """Verdicts on programs that gave no results."""
@@ -94,7 +94,7 @@ def _is_as_found(session: Session, finding: Finding, other: Finding) -> bool:
     except BackendError:
         return False
     return len(results) == len(finding.actual) and all(
-        one.shape == two.shape and one.dtype == two.dtype and bool(alike(one, two).all())
+        one.shape == two.shape and one.dtype == two.dtype and bool(equal_elements(one, two).all())
         for one, two in zip(results, finding.actual, strict=True)
     )
 

@@ -27,7 +27,7 @@ from conformance.results.versions import versions
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError
 from reference.ir.types import Array
-from reference.numerics.alike import alike
+from reference.numerics.alike import equal_elements
 
 _INTERPRETER = InterpreterBackend.name
 _NO_RESULTS = (Verdict.CRASHED, Verdict.TIMED_OUT, Verdict.REJECTED)
@@ -61,6 +61,6 @@ def vote(trial: Trial, finding: Finding) -> Vote:
 
 def _same(results: list[Array], actual: tuple[Array, ...]) -> bool:
     return len(results) == len(actual) and all(
-        one.shape == two.shape and one.dtype == two.dtype and bool(alike(one, two).all())
+        one.shape == two.shape and one.dtype == two.dtype and bool(equal_elements(one, two).all())
         for one, two in zip(results, actual, strict=True)
     )

@@ -11,7 +11,7 @@ from generators.chains.links import linkable
 from generators.chains.seeds.fragment import Fragment, fits, renamed
 from reference.interpreter.verify import check
 from reference.ir.program import Operation, Program, TensorType, Value
-from reference.ir.resizing import Sizes, resized, sizes_of
+from reference.ir.resizing import Sizes, resize_dimensions, sizes_of
 from reference.ops.structure import is_constant
 from reference.ops.table import OPS
 
@@ -91,7 +91,7 @@ def _small(piece: Fragment) -> Fragment | None:
     if check(piece):
         return None
     while _largest(piece) > SMALL:
-        smaller = (resized(piece, sizes) for sizes in _changes(piece))
+        smaller = (resize_dimensions(piece, sizes) for sizes in _changes(piece))
         shrunk = next((one for one in smaller if not check(one)), None)
         if shrunk is None:
             return piece  # whether it is too large, `fits` says

@@ -16,7 +16,7 @@ import numpy as np
 from conformance.known.hypothesis import Operands, Results, known_values, told
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
-from reference.numerics.alike import alike, without_subnormals
+from reference.numerics.alike import equal_elements, flush_subnormals
 
 LABEL = "order by the real part alone"
 
@@ -39,9 +39,11 @@ def _measure(
 def _is_same(other: Array, got: Array) -> Array:
     """Where all parts are the same, but for subnormal ones that are lost on the way."""
     if not element_type_of(got).is_complex:
-        return alike(other, got)
+        return equal_elements(other, got)
     parts = ((np.array(part(side)) for side in (other, got)) for part in (np.real, np.imag))
-    same = (alike(one, it) | alike(without_subnormals(one), it) for one, it in parts)
+    same = (
+        equal_elements(one, it) | equal_elements(flush_subnormals(one), it) for one, it in parts
+    )
     return np.logical_and.reduce(list(same))
 
 
@@ -71,7 +73,7 @@ def _extrema(name: str, lhs: Array, rhs: Array, *, flushes: bool) -> Iterator[Ar
 
 def _real(operand: Array, *, flushes: bool) -> Array:
     real = np.array(np.real(operand))  # contiguous, and of rank 0 if it is
-    return without_subnormals(real) if flushes else real
+    return flush_subnormals(real) if flushes else real
 
 
 BY_REAL_PART = known_values(LABEL, _measure)

@@ -18,7 +18,7 @@ import numpy as np
 from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing, told
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation
-from reference.numerics.alike import alike
+from reference.numerics.alike import equal_elements
 
 LABEL = "two results in one buffer"
 
@@ -36,7 +36,9 @@ def _shared(
 def _ulps(operation: Operation, operands: Operands, expected: Results, actual: Results) -> Results:
     """Return 0 for elements that are as computed with one buffer, and no damage."""
     for one, other in _sharing(operands, expected, actual):
-        return told(*map(alike, apply(_with_one_buffer(operation, one, other), operands), actual))
+        return told(
+            *map(equal_elements, apply(_with_one_buffer(operation, one, other), operands), actual)
+        )
     return nothing(expected)
 
 
@@ -44,10 +46,10 @@ def _sharing(operands: Operands, expected: Results, actual: Results) -> Iterator
     """Yield the numbers of two inputs that are alike, whose results are the same and may not be."""
     for one, other in combinations(range(len(expected)), 2):
         inputs = operands[one], operands[other]
-        if inputs[0].dtype != inputs[1].dtype or not alike(*inputs).all():
+        if inputs[0].dtype != inputs[1].dtype or not equal_elements(*inputs).all():
             continue
-        is_right = alike(expected[one], expected[other]).all()
-        if not is_right and alike(actual[one], actual[other]).all():
+        is_right = equal_elements(expected[one], expected[other]).all()
+        if not is_right and equal_elements(actual[one], actual[other]).all():
             yield one, other
 
 

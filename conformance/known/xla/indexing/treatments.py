@@ -22,10 +22,10 @@ from conformance.tolerance.ulp import bound_distances
 from reference.interpreter.evaluate import apply, body_of
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
-from reference.numerics.alike import alike
+from reference.numerics.alike import equal_elements
 from reference.numerics.rounding import to_float64
-from reference.ops.indexed.update_orders import Scattering, taken_apart
-from reference.unspecified.table import is_open
+from reference.ops.indexed.update_orders import Scattering, decompose_scatter
+from reference.unspecified.table import unspecified_mask
 
 Explained = Callable[[Operation, Operands, Results, Results], Array]
 """explained(operation, operands, expected, actual): which elements a treatment explains."""
@@ -49,7 +49,7 @@ def _scattered(label: str) -> Hypothesis:
     ) -> Array:
         body, found = body_of(operation.regions[0]), np.zeros(expected[0].shape, np.bool_)
         for places in TREATMENTS[label](operation, operands):
-            parts = taken_apart(operation, operands, body, places)
+            parts = decompose_scatter(operation, operands, body, places)
             found |= _treated(label, parts, operation, operands, expected, actual)
         return found
 
@@ -70,12 +70,12 @@ def _treated(
     differs = np.zeros(results[0].shape, np.bool_)
     rounding = rounding_operations(operation.regions[0])
     for want, got, other, rounds in zip(expected, actual, results, rounding, strict=True):
-        differs |= ~alike(other, want.reshape(-1))
-        same = alike(other, got.reshape(-1))
+        differs |= ~equal_elements(other, want.reshape(-1))
+        same = equal_elements(other, got.reshape(-1))
         if rounds and not parts.is_sum_or_product:  # then a zero may have either sign
             zeros = (other == 0) & (got.reshape(-1) == 0)
             same |= zeros
-            differs |= zeros & ~alike(want, got).reshape(-1)
+            differs |= zeros & ~equal_elements(want, got).reshape(-1)
         if parts.is_sum_or_product:
             bound = sum_or_product_bound(parts, other)
             same |= bound_distances(other, got.reshape(-1), bound) <= 1
@@ -93,7 +93,7 @@ def _overflown(operation: Operation, operands: Operands, result: Array, got: Arr
         return np.zeros(result.size, np.bool_)
     moved = (*operands[:count], signed(operands[count]), *operands[count + 1 :])
     infinite = ~np.isfinite(got) if of.is_complex else ~np.isfinite(to_float64(got))
-    return is_open(operation, moved, result).reshape(-1) & infinite.reshape(-1)
+    return unspecified_mask(operation, moved, result).reshape(-1) & infinite.reshape(-1)
 
 
 def _gathered(label: str) -> Hypothesis:
@@ -104,7 +104,7 @@ def _gathered(label: str) -> Hypothesis:
         for name, indices in other_starts(operation, operands):
             if name == label:
                 (other,) = apply(operation, (operands[0], indices, *operands[2:]))
-                found |= alike(other, actual[0]) & ~alike(other, expected[0])
+                found |= equal_elements(other, actual[0]) & ~equal_elements(other, expected[0])
         return found
 
     return _refuting(label, explained)

@@ -25,12 +25,12 @@ from reference.ir.program import (
     attributes,
 )
 from reference.ir.types import BOOLEAN, ELEMENT_TYPES, Array, ElementType, element_type_of
-from reference.numerics.alike import is_subnormal, without_subnormals
+from reference.numerics.alike import flush_subnormals, is_subnormal
 from reference.numerics.rounding import round_to, to_float64
 from reference.ops.folds import folding
 from reference.ops.folds.reduction import FOLDS
 from reference.ops.structure import is_constant
-from reference.unspecified.reduction import SCHEDULES, taken_apart
+from reference.unspecified.reduction import SCHEDULES, decompose_reduction
 
 LABEL = "flushed in f32"
 """The class of results that are those of an operation in f32 that flushes subnormal numbers."""
@@ -60,7 +60,7 @@ def flushed(operation: Operation, operands: Sequence[Array]) -> Iterator[Results
     Raises:
         EvaluationError: if the operation cannot be evaluated so.
     """
-    wide = [without_subnormals(widened(one)) if _is_taken(one) else one for one in operands]
+    wide = [flush_subnormals(widened(one)) if _is_taken(one) else one for one in operands]
     types = [value.type for value in operation.results]
     yield _all_narrow(apply(_Writer().written(operation), wide), types)
     if not operation.regions:
@@ -68,10 +68,10 @@ def flushed(operation: Operation, operands: Sequence[Array]) -> Iterator[Results
     rounded = _Writer(rounds=True).written(operation)
     yield _all_narrow(apply(rounded, wide), types)
     if operation.name in FOLDS:
-        parts = taken_apart(rounded, wide)
+        parts = decompose_reduction(rounded, wide)
         given = (parts.body.lanes, parts.values, parts.inits, parts.leaves)
         for schedule in SCHEDULES:
-            yield _all_narrow(folding.scheduled(*given, schedule), types)
+            yield _all_narrow(folding.fold_by_schedule(*given, schedule), types)
 
 
 def _all_narrow(results: Results, types: Sequence[ValueType]) -> Results:
@@ -92,7 +92,7 @@ def widened(array: Array) -> Array:
 
 def narrowed(array: Array, of: ElementType) -> Array:
     """Return results in f32, subnormal ones flushed, as numbers of such a type."""
-    return round_to(to_float64(without_subnormals(array)), of)
+    return round_to(to_float64(flush_subnormals(array)), of)
 
 
 def _is_tiny(array: Array) -> Array:
@@ -120,7 +120,7 @@ class _Writer:
         constant = operation.attribute("value")
         given = operation.attributes
         if isinstance(constant, Dense) and _taken_element(constant.type) is not None:
-            there = without_subnormals(widened(constant.array))
+            there = flush_subnormals(widened(constant.array))
             made = Dense.of(there, replace(constant.type, element_type=_F32))
             given = tuple((name, made if name == "value" else one) for name, one in given)
         return replace(

@@ -25,7 +25,12 @@ from reference.ops.folds import folding
 from reference.ops.folds.reduction import FOLDS
 from reference.ops.indexed import update_orders
 from reference.ops.table import OPS
-from reference.unspecified.reduction import SCHEDULES, differ, one_by_one, taken_apart
+from reference.unspecified.reduction import (
+    SCHEDULES,
+    decompose_reduction,
+    differing_elements,
+    sequential_selection,
+)
 
 Operands = tuple[Array, ...]
 Results = tuple[Array, ...]
@@ -85,10 +90,10 @@ def _outcomes(region: Region, operation: Operation, operands: Operands) -> Itera
 
 
 def _folded(operation: Operation, operands: Operands) -> Iterator[Results]:
-    for selection in (folding.tree, one_by_one):
-        parts = taken_apart(operation, operands, selection)
+    for selection in (folding.tree, sequential_selection):
+        parts = decompose_reduction(operation, operands, selection)
         for schedule in SCHEDULES:
-            yield folding.scheduled(
+            yield folding.fold_by_schedule(
                 parts.body.lanes, parts.values, parts.inits, parts.leaves, schedule
             )
         if operation.name != "select_and_scatter":
@@ -99,11 +104,11 @@ def _right(
     coarse: Operation, operands: Operands, results: Results, actual: Results, rule: Rule
 ) -> tuple[Array, ...]:
     """Which elements are right for an operation that gives `results`."""
-    found = [~differ(want, got) for want, got in zip(results, actual, strict=True)]
+    found = [~differing_elements(want, got) for want, got in zip(results, actual, strict=True)]
     if coarse.name == "scatter":  # several updates of an element come in any order
-        parts = update_orders.taken_apart(coarse, operands, body_of(coarse.regions[0]))
-        few = (parts.counts > 1) & (parts.counts <= update_orders.MOST_ORDERED)
-        possible = few & ~update_orders.impossible(parts, actual)
+        parts = update_orders.decompose_scatter(coarse, operands, body_of(coarse.regions[0]))
+        few = (parts.counts > 1) & (parts.counts <= update_orders.MAX_ORDERED_UPDATES)
+        possible = few & ~update_orders.unexplained_elements(parts, actual)
         found = [mask | possible.reshape(mask.shape) for mask in found]
     if rule.bound is not None:
         for number, bound in enumerate(rule.bound(coarse, operands, results)):
@@ -141,7 +146,7 @@ def _chosen(
 
 def _is_leaf(coarse: Operation, operands: Operands, bits: Array, number: int) -> Array:
     """Where a reduction's result has the bits of one of its elements, or of its init value."""
-    parts = taken_apart(coarse, operands)
+    parts = decompose_reduction(coarse, operands)
     bits = bits.reshape(-1)
     found = bits == to_bits(parts.inits[number])
     for where, rows in parts.leaves.groups(parts.values, parts.inits):
@@ -151,7 +156,7 @@ def _is_leaf(coarse: Operation, operands: Operands, bits: Array, number: int) ->
 
 def _is_update(operation: Operation, operands: Operands, bits: Array, number: int) -> Array:
     """Where a scatter's result has the bits of the input's element, or of an update of it."""
-    parts = update_orders.taken_apart(operation, operands, body_of(operation.regions[0]))
+    parts = update_orders.decompose_scatter(operation, operands, body_of(operation.regions[0]))
     flat = bits.reshape(-1)
     found = flat == to_bits(parts.inputs[number])
     targets = parts.groups.targets

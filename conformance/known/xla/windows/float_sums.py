@@ -16,7 +16,7 @@ from conformance.tolerance.bounds.convolution import geometry_of
 from reference.ir.program import Operation
 from reference.ir.types import Array, ElementType, element_type_of
 from reference.numerics.products import magnitudes
-from reference.ops.convolution import Geometry, convolved
+from reference.ops.convolution import Geometry, convolve
 
 LABEL = "integers added up in float64"
 
@@ -48,8 +48,8 @@ def between(operands: tuple[Array, ...], of: Geometry, to: ElementType) -> tuple
     the same one where all partial sums are exact."""
     lhs, rhs = (one.astype(np.float64) for one in operands[:2])
     by = _wider(element_type_of(operands[0]), to)
-    total = convolved(lhs, rhs, of, np.matmul)
-    sizes = convolved(lhs, rhs, of, magnitudes)
+    total = convolve(lhs, rhs, of, np.matmul)
+    sizes = convolve(lhs, rhs, of, magnitudes)
     slack = np.where(sizes < EXACT, 0, sizes * max(rhs.size, 1) / EXACT)
     return _cut(total - slack, by, to), _cut(total + slack, by, to)
 

@@ -21,7 +21,7 @@ from conformance.tolerance.bounds.convolution import geometry_of
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics.products import wide
-from reference.ops.convolution import Geometry, convolved
+from reference.ops.convolution import Geometry, convolve
 
 LABEL = "image read beyond its end"
 
@@ -82,7 +82,7 @@ def _by_padding(memory: Array, kernel: Array, read: Array, of: Geometry) -> Arra
 
 
 def _sums(image: Array, kernel: Array, of: Geometry) -> Array:
-    return convolved(image, kernel, of, np.matmul)
+    return convolve(image, kernel, of, np.matmul)
 
 
 def _longer(lhs: Array, of: Geometry, behind: Sequence[int]) -> tuple[Array, Array, Array]:

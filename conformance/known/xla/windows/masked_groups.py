@@ -23,11 +23,11 @@ from conformance.tolerance.bounds.products import Default, measured
 from conformance.tolerance.ulp import distances_from
 from reference.ir.program import Operation, attributes
 from reference.ir.types import Array, element_type_of
-from reference.numerics.alike import alike, without_subnormals
+from reference.numerics.alike import equal_elements, flush_subnormals
 from reference.numerics.arithmetic import quiet
-from reference.numerics.products import narrowed, started, sums, wide
+from reference.numerics.products import add_initial_zero, round_sums, unrounded_products, wide
 from reference.numerics.rounding import to_float64
-from reference.ops.convolution import Geometry, convolved
+from reference.ops.convolution import Geometry, convolve
 
 PADDING = "products with padding left out"
 BATCHES = "batch groups masked by products"
@@ -50,11 +50,11 @@ def sums_inside(lhs: Array, rhs: Array, of: Geometry) -> Array:
 def _real_sums(lhs: Array, rhs: Array, of: Geometry) -> Array:
     """Return the sums, made of the finite numbers and of counts of infinite products and NaN."""
     x, y = (np.where(np.isfinite(wide(one)), one, np.zeros_like(one)) for one in (lhs, rhs))
-    total = convolved(x, y, of, sums)
+    total = convolve(x, y, of, unrounded_products)
     lhs, rhs = to_float64(lhs), to_float64(rhs)
 
     def has(pairs: tuple[tuple[Array, Array], ...]) -> Array:
-        counts = (convolved(x * 1.0, y * 1.0, of, np.matmul) for x, y in pairs)
+        counts = (convolve(x * 1.0, y * 1.0, of, np.matmul) for x, y in pairs)
         return np.asarray(sum(counts) > 0)
 
     all_left, all_right = np.ones(lhs.shape), np.ones(rhs.shape)
@@ -104,7 +104,9 @@ def products_with_zero(default: Default) -> tuple[Hypothesis, ...]:
             for summation in (summed, _summed_inside) if label != PADDING else (_summed_inside,):
                 measure = measured(summation, lambda *_: depth, default)
                 by = distances_from if in_ulps else partial(_off, measure, changed)
-                want = narrowed(started(summation(*changed, False)), element_type_of(actual[0]))
+                want = round_sums(
+                    add_initial_zero(summation(*changed, False)), element_type_of(actual[0])
+                )
                 found = np.minimum(found, by(want, actual[0]))
         return (found,)
 
@@ -119,7 +121,7 @@ def _off(
     measure: Callable[..., Results], given: tuple[Operation, Operands], want: Array, got: Array
 ) -> Array:
     """Return how far a result is off sums, 1 being what is permitted."""
-    return np.where(alike(want, got), 0.0, measure(*given, (want,), (got,))[0])
+    return np.where(equal_elements(want, got), 0.0, measure(*given, (want,), (got,))[0])
 
 
 def _summed_inside(
@@ -151,7 +153,7 @@ def _are_finite(operands: tuple[Array, ...]) -> bool:
 def _flushed(operands: tuple[Array, ...]) -> Iterator[tuple[Array, ...]]:
     """Yield the operands, and those whose subnormal numbers are zeros, if there are such."""
     yield operands
-    factors = tuple(map(without_subnormals, operands[:2]))
+    factors = tuple(map(flush_subnormals, operands[:2]))
     if any(new is not old for new, old in zip(factors, operands, strict=False)):
         yield (*factors, *operands[2:])
 

@@ -24,7 +24,7 @@ from reference.ir.program import Operation
 from reference.ir.types import Array
 from reference.numerics.contributions import Windows
 from reference.ops.folds.windows import leaves_of_windows, selected_index
-from reference.unspecified.reduction import differ
+from reference.unspecified.reduction import differing_elements
 
 LABEL = "source without elements"
 
@@ -42,7 +42,7 @@ def _read_behind(
     chosen = selected_index(operand, select, _with_first(windows), _one_by_one)
     scattered = np.zeros(operand.size, np.bool_)
     scattered[chosen[chosen >= 0]] = True
-    return told(differ(expected[0], actual[0]) & scattered.reshape(operand.shape))
+    return told(differing_elements(expected[0], actual[0]) & scattered.reshape(operand.shape))
 
 
 def _with_first(windows: Windows) -> Windows:

@@ -17,10 +17,10 @@ import numpy as np
 from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing
 from conformance.tolerance.bounds.reduction import reduction_bound
 from conformance.tolerance.ulp import distances_from_other
-from reference.interpreter.evaluate import apply, of_shape
+from reference.interpreter.evaluate import apply, reshape_operation
 from reference.ir.program import Dense, Operation, attributes
 from reference.ir.types import Array
-from reference.numerics.contributions import windows_along
+from reference.numerics.contributions import count_windows
 
 LABEL = "dilation left out"
 
@@ -55,9 +55,9 @@ def _without(operation: Operation, sizes: tuple[int, ...]) -> Operation | None:
         sizes, window, given.get("window_strides", ones), kept,
         given.get("window_dilations", ones), map(tuple, pairs), strict=True,
     )  # fmt: skip
-    shape = tuple(windows_along(*row) for row in rows)
+    shape = tuple(count_windows(*row) for row in rows)
     changed = replace(operation, attributes=attributes(**{**given, "base_dilations": kept}))
-    return of_shape(changed, shape)
+    return reshape_operation(changed, shape)
 
 
 def _error(result: Array, limit: Array | None, got: Array) -> Array:

@@ -15,7 +15,7 @@ from generators.cells import plan
 from generators.invalid.table import near_misses
 from reference.interpreter.evaluate import evaluate
 from reference.ir.types import ELEMENT_TYPES, Array, bits_dtype, from_bits, to_bits
-from reference.ops.xla.lowering import lowered
+from reference.ops.xla.lowering import lower_program
 
 
 @pytest.fixture(scope="module")
@@ -294,7 +294,7 @@ def test_what_only_the_page_of_xla_defines_is_not_asked_of_it() -> None:
     made = [one.program for one in plan.cases("Conv", ELEMENT_TYPES["bf16"], 0, 6)]
     wider = [p for p in made if p.subject.attribute("preferred_element_type")]
     assert wider
-    reasons = {why_not(lowered(program)) for program in wider}
+    reasons = {why_not(lower_program(program)) for program in wider}
     assert reasons == {"convolution: StableHLO does not define what XlaBuilder permits here (C27)"}
 
 

@@ -41,7 +41,7 @@ from reference.ir.program import (
 )
 from reference.ir.types import ALL, ELEMENT_TYPES, Array, element_type, from_bits, to_bits
 from reference.ops.table import OPS
-from reference.ops.xla.lowering import lowered
+from reference.ops.xla.lowering import lower_program
 from suites.meta.support.permitted import permitted
 
 
@@ -262,7 +262,7 @@ def test_what_a_rule_permits_is_never_accused(op: str) -> None:
             expected = evaluate(case.program, inputs)
             judged = judge(case.program, inputs, expected, list(expected), rule)
             assert (judged.verdict, judged.worst_ulp or 0.0) == (P, 0.0)
-            stated = as_stated(lowered(case.program).subject, rule)
+            stated = as_stated(lower_program(case.program).subject, rule)
             others = [permitted(result, stated) for result in expected]
             judged = judge(case.program, inputs, expected, others, rule)
             assert judged.verdict in (P, U), judged.message

@@ -31,7 +31,7 @@ from reference.ir.program import (
 )
 from reference.ir.types import ALL, ELEMENT_TYPES, bits_dtype, to_bits
 from reference.ops.table import OPS
-from reference.ops.xla.lowering import lowered
+from reference.ops.xla.lowering import lower_program
 from suites.meta.support.dialects import is_newer, waits_for_several
 
 F32 = ELEMENT_TYPES["f32"]
@@ -135,7 +135,7 @@ def test_constants_reach_the_compiler_in_every_bit(of):
 def test_generated_programs_are_read_back(op):
     types = OPS[op].element_types
     chosen = [types[0], types[len(types) // 2], types[-1]]
-    made = [lowered(case.program) for of in chosen for case in cases(op, of, 11, 4)]
+    made = [lower_program(case.program) for of in chosen for case in cases(op, of, 11, 4)]
     made = [one for one in made if not (waits_for_several(one) or is_newer(emit(one)))]
     if not made:
         pytest.skip("the dialect here does not have it yet")

@@ -14,7 +14,7 @@ from generators.invalid.misses import program, tensor
 from reference.interpreter.evaluate import evaluate
 from reference.ir.accuracy import HIGHEST, TOLERANCE, ResultAccuracy
 from reference.ir.types import element_type
-from reference.ops.xla.lowering import lowered
+from reference.ops.xla.lowering import lower_program
 
 F32 = element_type("f32")
 OF = tensor(F32, 4)
@@ -35,7 +35,7 @@ X = np.array([-1, 0.25, 1, 3], np.float32)
 )
 @pytest.mark.parametrize("op", ["Exp", "Cosh"])
 def test_what_it_states_is_its_budget(op, asked, error: float, verdict: Verdict) -> None:
-    made = lowered(program(op, {"x": OF}, (OF,), result_accuracy=asked))
+    made = lower_program(program(op, {"x": OF}, (OF,), result_accuracy=asked))
     expected = evaluate(made, (X,))
     actual = [(expected[0].astype(np.float64) * (1 + error)).astype(np.float32)]
     assert judge(made, (X,), expected, actual, CATALOG[op].tolerance).verdict is verdict
@@ -44,6 +44,6 @@ def test_what_it_states_is_its_budget(op, asked, error: float, verdict: Verdict)
 @pytest.mark.parametrize("op", ["Exp", "Cosh", "Erf"])
 def test_it_is_written_and_read_back(op: str) -> None:
     for asked in (ResultAccuracy(HIGHEST), ResultAccuracy(TOLERANCE, 1e-5, 0.25, 3)):
-        made = lowered(program(op, {"x": OF}, (OF,), result_accuracy=asked))
+        made = lower_program(program(op, {"x": OF}, (OF,), result_accuracy=asked))
         (operation, _) = parse_module(emit(made)).main.body.operations
         assert operation.attribute("result_accuracy") == asked

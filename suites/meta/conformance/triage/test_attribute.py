@@ -22,7 +22,7 @@ from conformance.triage.localise import Search
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
-from reference.numerics.alike import without_subnormals
+from reference.numerics.alike import flush_subnormals
 
 
 def explained(run: Run, text: str, inputs: Sequence[Array], known: Expectation) -> Explained:
@@ -109,7 +109,7 @@ def test_what_is_flushed_is_known_where_operations_do_not_tell(verdict: str) -> 
         """Flushed where a program has one result."""
         for inputs in sets:
             results = [np.asarray(one) for one in evaluate(program, inputs)]
-            yield results if len(results) > 1 else [*map(without_subnormals, results)]
+            yield results if len(results) > 1 else [*map(flush_subnormals, results)]
 
     known = Expectation("flushed", ("*",), "", verdicts=(verdict,))
     inputs = tuple(np.array(one, ml_dtypes.bfloat16) for one in (3e-39, 1e-39))
@@ -167,7 +167,7 @@ def test_what_a_model_predicts_is_known_beside_what_is_flushed(
         def wrong(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
             if operation.name != "add":
                 return results
-            found = without_subnormals(results[0])
+            found = flush_subnormals(results[0])
             found[0] = first if fuses else found[0]
             return (found,)
 

@@ -23,7 +23,7 @@ from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
 from reference.interpreter.verify import check
 from reference.ir.program import TensorType
-from reference.ir.resizing import resized, sizes_of
+from reference.ir.resizing import resize_dimensions, sizes_of
 from reference.ir.types import element_type_of
 
 
@@ -163,7 +163,7 @@ def test_types_follow_what_was_changed(fragments) -> None:
     piece = next(one for one in fragments if len(sizes_of(one)) > 1)
     old = max(sizes_of(piece))
     assert old + 1 not in sizes_of(piece)
-    assert old + 1 in sizes_of(resized(piece, {old: old + 1}))
+    assert old + 1 in sizes_of(resize_dimensions(piece, {old: old + 1}))
     assert solved(piece) == piece
 
 

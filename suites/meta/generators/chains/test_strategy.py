@@ -16,14 +16,14 @@ from generators.chains.strategies import programs
 from generators.chains.strategy import PATTERNS, numbered
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
-from reference.interpreter.quantized import involved, mentioned
+from reference.interpreter.quantized import has_quantized_values, is_quantized_operation
 from reference.interpreter.verify import check
 from reference.ir.op import Dialect
 from reference.ir.program import TensorType, TokenType, TupleType
 from reference.ir.types import ALL, ELEMENT_TYPES
 from reference.ops.structure import is_constant
 from reference.ops.table import OPS
-from reference.ops.xla.lowering import lowered
+from reference.ops.xla.lowering import lower_program
 
 SHAPES = ((), (1,), (3,), (2, 3), (0,), (4, 1, 2), (33,))
 
@@ -98,7 +98,7 @@ def test_ops_of_xla_builder_are_linked_to_others_and_lowered_with_them() -> None
             if one in OPS and other in OPS:
                 pairs[OPS[one].dialect, OPS[other].dialect] += 1
         if number % 5 == 0:
-            plain = lowered(case.program)
+            plain = lower_program(case.program)
             assert all(OPS[one.name].lower is None for one in plain.walk() if one.name in OPS)
             assert check(plain) == []
             inputs = materialise(plain, case.inputs[0])
@@ -131,14 +131,16 @@ def test_quantized_values_are_linked_where_a_backend_takes_them() -> None:
     for number in range(400):
         case = numbered(2, number, guide=Guide(quantized=True))
         assert case == numbered(2, number, guide=Guide(quantized=True))
-        working = [one for one in case.program.walk() if mentioned(one)]
+        working = [one for one in case.program.walk() if has_quantized_values(one)]
         ops.update(one.name for one in working)
-        made = {value.name for one in working for value in one.results if involved(one)}
+        made = {
+            value.name for one in working for value in one.results if is_quantized_operation(one)
+        }
         direct += any(value.name in made and len(one.operands) > 1
                       for one in working for value in one.operands)  # fmt: skip
         if working:
             assert ways_to_fail(case) == [], number
-        assert not any(map(mentioned, numbered(2, number).program.walk()))
+        assert not any(map(has_quantized_values, numbered(2, number).program.walk()))
     assert len(ops) > 25
     assert ops["uniform_quantize"] > 15
     assert ops["uniform_dequantize"] > 15

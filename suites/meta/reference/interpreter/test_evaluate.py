@@ -244,8 +244,8 @@ def test_an_operation_costs_little() -> None:
 
 
 def test_described_operations() -> None:
-    assert module.described(add(A, B, C)) == "%c = add(%a, %b)"
-    assert module.described(Operation("return", (A,))) == "return"
+    assert module.describe_operation(add(A, B, C)) == "%c = add(%a, %b)"
+    assert module.describe_operation(Operation("return", (A,))) == "return"
 
 
 def test_an_error_of_many_values_begins_with_the_reason_and_counts_them() -> None:

@@ -13,7 +13,7 @@ from reference.interpreter.evaluate import check, violations
 from reference.ir.constraints import ConstraintViolation, collecting, require, restating
 from reference.ir.types import element_type
 from reference.ops.table import OPS
-from reference.ops.xla.lowering import lowered
+from reference.ops.xla.lowering import lower_program
 
 OWN = {"preferred_element_type": "bf16"}
 BF16, F32 = element_type("bf16"), element_type("f32")
@@ -63,16 +63,16 @@ def test_what_a_convolution_is_lowered_to_waives_the_same_and_only_that() -> Non
     types = {"lhs": tensor(BF16, 1, 1, 4), "rhs": tensor(BF16, 1, 1, 4)}
     made = program("Conv", types, (tensor(F32, 1, 1, 1),), **given)
     assert check(made) == []
-    below = lowered(made)
+    below = lower_program(made)
     assert check(below) == []
     (alone,) = [one for one in below.walk() if one.name == "convolution"]
     assert alone.waives == ("C27",)
     assert violations(replace(alone, waives=())) == ("C27",)
     plain = program("Conv", types, (tensor(BF16, 1, 1, 1),), **given | OWN)
-    assert not any(one.waives for one in lowered(plain).walk())
+    assert not any(one.waives for one in lower_program(plain).walk())
     for id_, near in near_misses("Conv"):
         if id_ == "P5":  # operands of two element types
-            assert [ids for _, ids in check(lowered(near))] == [("C27",)]
+            assert [ids for _, ids in check(lower_program(near))] == [("C27",)]
 
 
 def test_a_near_miss_of_a_scatter_breaks_the_condition_of_the_page() -> None:

@@ -241,7 +241,7 @@ def test_the_bounds_of_the_complex_fast_step(name):
     regular = ~complex_functions._special(name, parts)
     parts = [part[regular] for part in parts]
     with np.errstate(all="ignore"):
-        wider = [part.astype(complex_functions.AT_HAND.dtype) for part in parts]
+        wider = [part.astype(complex_functions.AVAILABLE.dtype) for part in parts]
         fast = complex_functions.FAST[name](*wider)
     checked = 0
     for index, row in enumerate(zip(*(part.tolist() for part in parts), strict=True)):

@@ -9,10 +9,10 @@ import pytest
 from reference.ir.types import ELEMENT_TYPES, FLOATS, NonFinite, bits_dtype, from_bits, to_bits
 from reference.numerics.rounding import (
     from_ordinal,
-    integers_to,
     next_down,
     next_up,
     ordinal,
+    round_integers,
     round_to,
     to_float64,
     ulp_size,
@@ -155,7 +155,7 @@ def test_integers_round_once(to):
     unsigned = np.array(integers(), np.uint64)
     signed = np.array([v for v in integers() if v < 1 << 63], np.int64)
     for array in (unsigned, signed, -signed, np.array([-(2**63)], np.int64)):
-        got = to_float64(integers_to(array, to))
+        got = to_float64(round_integers(array, to))
         exact = [int(v) for v in array.tolist()]
         want = to_float64(round_to(np.array([odd(v) for v in exact]), to))
         if to is F64:
@@ -238,7 +238,7 @@ def test_shapes_are_kept(to):
         got = round_to(np.ones(shape), to)
         assert isinstance(got, np.ndarray)
         assert (got.shape, got.dtype) == (shape, to.storage)
-        for other in (next_up(got), next_down(got), integers_to(np.ones(shape, np.int8), to)):
+        for other in (next_up(got), next_down(got), round_integers(np.ones(shape, np.int8), to)):
             assert isinstance(other, np.ndarray)
             assert (other.shape, other.dtype) == (shape, to.storage)
 

@@ -9,7 +9,7 @@ import pytest
 
 from reference.ir.types import ELEMENT_TYPES, Array
 from reference.numerics.rounding import HAS_EXTENDED, to_float64
-from reference.numerics.unrounded import number, product, rounded_sum
+from reference.numerics.unrounded import rounded_sum, unrounded_number, unrounded_product
 
 COUNT = 400
 pytestmark = pytest.mark.skipif(not HAS_EXTENDED, reason="long doubles are doubles here")
@@ -31,7 +31,7 @@ def test_a_product_and_a_number_are_added_in_one_rounding(name: str, *, cancelli
     z = (random.standard_normal(COUNT) * scale).astype(of.storage)
     if cancelling:
         z = (-(to_float64(x) * to_float64(y))).astype(of.storage)
-    got = rounded_sum(product(x, y), number(z), of)
+    got = rounded_sum(unrounded_product(x, y), unrounded_number(z), of)
     assert got.dtype == of.storage
     for a, b, c, result in zip(x, y, z, got, strict=True):
         exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
@@ -41,7 +41,7 @@ def test_a_product_and_a_number_are_added_in_one_rounding(name: str, *, cancelli
 def test_two_products_are_added_exactly() -> None:
     x, y = (np.random.default_rng(seed).standard_normal(COUNT) for seed in (1, 2))
     near = np.nextafter(y, 0)
-    got = rounded_sum(product(x, y), -product(x, near), ELEMENT_TYPES["f64"])
+    got = rounded_sum(unrounded_product(x, y), -unrounded_product(x, near), ELEMENT_TYPES["f64"])
     exact = [
         Fraction(a) * (Fraction(b) - Fraction(c))
         for a, b, c in zip(x.tolist(), y.tolist(), near.tolist(), strict=True)
@@ -51,7 +51,11 @@ def test_two_products_are_added_exactly() -> None:
 
 def test_what_overflows_only_when_rounded_does_not_overflow() -> None:
     large, f64 = np.array([1e200, 1e200, np.inf]), ELEMENT_TYPES["f64"]
-    other = number(np.array([-np.inf, 0.0, 1.0]))
-    assert rounded_sum(product(large, large), other, f64).tolist() == [-np.inf, np.inf, np.inf]
-    taken = product(large, np.array([2.0, 3.0, 4.0])).taken(np.array([[1, 0]]))
+    other = unrounded_number(np.array([-np.inf, 0.0, 1.0]))
+    assert rounded_sum(unrounded_product(large, large), other, f64).tolist() == [
+        -np.inf,
+        np.inf,
+        np.inf,
+    ]
+    taken = unrounded_product(large, np.array([2.0, 3.0, 4.0])).take(np.array([[1, 0]]))
     assert taken.high.astype(np.float64).tolist() == [[3e200, 2e200]]

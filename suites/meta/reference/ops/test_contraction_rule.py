@@ -277,13 +277,13 @@ def test_a_reference_that_sums_otherwise_never_alarms() -> None:
 
 
 def _in_order(lhs: Array, rhs: Array, given: dict[str, Any]) -> Array:
-    from reference.ops.contraction import Dimensions, arranged
+    from reference.ops.contraction import Dimensions, arrange_matrices
 
     of = Dimensions(*(
         given[f"{side}_{part}_dimensions"] for part in ("batching", "contracting")
         for side in ("lhs", "rhs")
     ))  # fmt: skip
-    a, b, _ = arranged(lhs, rhs, of)
+    a, b, _ = arrange_matrices(lhs, rhs, of)
     a, b = a.astype(np.float32), b.astype(np.float32)
     total = np.zeros((*a.shape[:-1], b.shape[-1]), np.float32)
     for depth in range(a.shape[-1]):

@@ -26,7 +26,7 @@ from reference.ir.program import (
 from reference.ir.types import ELEMENT_TYPES as TYPES
 from reference.ir.types import Array, element_type_of, to_bits
 from reference.ops import convolution as implementation
-from reference.ops.convolution import Geometry, convolved, geometry, num_windows
+from reference.ops.convolution import Geometry, convolve, geometry, num_windows
 from reference.ops.table import OPS
 
 F32, SI64 = TYPES["f32"], TYPES["si64"]
@@ -236,10 +236,10 @@ def test_what_is_left_out_says_nothing() -> None:
 def test_slabs_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     lhs, rhs = np.arange(3 * 9 * 8 * 2.0).reshape(3, 9, 8, 2), np.arange(12.0).reshape(2, 3, 2, 1)
     of = geometry(attributes(2), 2)
-    whole = convolved(lhs.astype(np.float32), rhs.astype(np.float32), of, np.matmul)
+    whole = convolve(lhs.astype(np.float32), rhs.astype(np.float32), of, np.matmul)
     monkeypatch.setattr(implementation, "_SLAB", 100)
     for image in (lhs, lhs[:1]):
-        parts = convolved(image.astype(np.float32), rhs.astype(np.float32), of, np.matmul)
+        parts = convolve(image.astype(np.float32), rhs.astype(np.float32), of, np.matmul)
         np.testing.assert_array_equal(parts, whole[: len(image)])
 
 

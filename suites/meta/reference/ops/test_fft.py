@@ -14,7 +14,7 @@ from generators.values.shaped_values import fill_shaped
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES, element_type_of
-from reference.ops.fft import bins, fft
+from reference.ops.fft import count_bins, fft
 from reference.unspecified.table import unspecified
 
 TRANSFORMED = RULES["Fourier transform"]
@@ -119,13 +119,13 @@ def test_empty_ones(kind, shape, lengths, result) -> None:
 
 
 def test_bins() -> None:
-    assert [bins(size) for size in (0, 1, 2, 3, 4, 5, None)] == [0, 1, 2, 2, 3, 3, None]
+    assert [count_bins(size) for size in (0, 1, 2, 3, 4, 5, None)] == [0, 1, 2, 2, 3, 3, None]
 
 
 def test_only_spectra_of_real_numbers_have_an_inverse() -> None:
     """The first and last bins of an even length, the first of an odd one."""
     for length, bin_, is_open in ((4, 0, True), (4, 2, True), (5, 0, True), (5, 2, False)):
-        operand = np.ones((2, bins(length)), np.complex64)
+        operand = np.ones((2, count_bins(length)), np.complex64)
         operand[1, bin_] += 1j
         result = fft(operand, fft_type="IRFFT", fft_length=(length,))
         made = program(operand, result, "IRFFT", (length,)).main.body.operations[0]

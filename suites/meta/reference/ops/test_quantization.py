@@ -36,7 +36,7 @@ from reference.ir.program import (
 )
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType
 from reference.numerics.rounding import round_to
-from reference.ops.quantization import broken_type, dequantize, quantize, requantize
+from reference.ops.quantization import dequantize, quantize, requantize, violated_type_constraints
 from reference.ops.table import OPS
 from reference.unspecified.table import unspecified
 from suites.meta.support.exact import exact, nearest, numbers
@@ -166,16 +166,19 @@ GOOD = quant("si8", (0.5, 3))
 )  # fmt: skip
 def test_each_constraint_on_types_is_told(id_: str, wrong: QuantizedType) -> None:
     of = TensorType((2, 3), wrong)
-    assert broken_type(of) == (id_,)
+    assert violated_type_constraints(of) == (id_,)
     program = single_op("reverse", (Value("a", of),), (of,), {"dimensions": (0,)})
     assert (f"quantized type {id_}",) in [ids for _, ids in check(program)]
 
 
 def test_types_in_order_break_nothing() -> None:
     for of in (*TYPES, quant("si8", (0.5, 3), (0.25, 1), axis=0)):
-        assert broken_type(TensorType((2, 3), of)) == ()
-    assert broken_type(TensorType((None, 3), quant("si8", *[(0.5, 3)] * 9, axis=0))) == ()
-    assert broken_type(TensorType((2,), F32)) == ()
+        assert violated_type_constraints(TensorType((2, 3), of)) == ()
+    assert (
+        violated_type_constraints(TensorType((None, 3), quant("si8", *[(0.5, 3)] * 9, axis=0)))
+        == ()
+    )
+    assert violated_type_constraints(TensorType((2,), F32)) == ()
 
 
 # --- Ops -----------------------------------------------------------------------------------------
@@ -189,7 +192,7 @@ def composed(operation: Operation) -> Program:
         body.append(Operation(name, (operand,), (Value(f"x{len(body)}", of),)))
         return body[-1].results[0]
 
-    inner = quantized.plain(operation)
+    inner = quantized.plain_operation(operation)
     operands = tuple(
         add("uniform_dequantize", given, plain.type) if given.type != plain.type else given
         for given, plain in zip(operation.operands, inner.operands, strict=True)

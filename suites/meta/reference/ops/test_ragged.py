@@ -12,8 +12,8 @@ from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, TensorType, Value, single_op
 from reference.ir.types import Array, element_type, element_type_of
-from reference.ops.ragged import Mode, numbers_of
-from reference.ops.xla.lowering import lowered
+from reference.ops.ragged import Mode, ragged_numbers
+from reference.ops.xla.lowering import lower_program
 from reference.unspecified.table import unspecified
 
 
@@ -21,7 +21,7 @@ def by_definition(operation: Operation, lhs: Array, rhs: Array, sizes: Array) ->
     """Sums of the products whose indices are of one group, in Python integers; and how many
     groups each element of the result has taken from."""
     given: Any = dict(operation.attributes)
-    numbers = numbers_of(**given)
+    numbers = ragged_numbers(**given)
     dot = numbers.dot
     rows = [d for d in range(lhs.ndim) if d not in (*dot.lhs_batching, *dot.lhs_contracting)]
     used = (*dot.rhs_batching, *dot.rhs_contracting, numbers.group)
@@ -30,7 +30,7 @@ def by_definition(operation: Operation, lhs: Array, rhs: Array, sizes: Array) ->
     in_depth = numbers.mode is Mode.DEPTH
     total = np.zeros((sizes.shape[-1], *shape) if in_depth else shape, object)
     takers = np.zeros(total.shape, object)
-    before = numbers.before(lhs.ndim)
+    before = numbers.outer_dimensions(lhs.ndim)
     along = [range(lhs.shape[d]) for d in (*dot.lhs_batching, *rows, *dot.lhs_contracting)]
     for place in product(*along):
         at = dict(zip((*dot.lhs_batching, *rows, *dot.lhs_contracting), place, strict=True))
@@ -60,7 +60,7 @@ def by_definition(operation: Operation, lhs: Array, rhs: Array, sizes: Array) ->
 def test_every_mode_is_its_definition() -> None:
     of, met = element_type("si32"), set[Mode]()
     for one in plan.cases("RaggedDot", of, 3, 60):
-        program = lowered(one.program)
+        program = lower_program(one.program)
         operation = next(o for o in program.main.body.operations if o.name == "chlo.ragged_dot")
         if operation.results[0].type.element_type != of:  # type: ignore[union-attr]
             continue
@@ -81,7 +81,7 @@ def test_every_mode_is_its_definition() -> None:
         wrapped = (total.astype(object) + 2**31) % 2**32 - 2**31
         np.testing.assert_array_equal(result, wrapped.astype(np.int64))
         given: Any = dict(operation.attributes)
-        met.add(numbers_of(**given).mode)
+        met.add(ragged_numbers(**given).mode)
     assert met == set(Mode)
 
 

@@ -20,7 +20,7 @@ from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program, TensorType, Value, single_op
 from reference.ir.types import Array, element_type, element_type_of
 from reference.numerics.rounding import round_to, to_float64
-from reference.ops.xla.composites import as_composites
+from reference.ops.xla.composites import write_composites
 from reference.ops.xla.contraction import DotDimensionNumbers
 from reference.ops.xla.scaled import TYPES
 from reference.unspecified.table import unspecified
@@ -113,7 +113,7 @@ def test_the_decomposition_is_right(of: Any) -> None:
     for case in plan.cases("ScaledDot", of, 3, 24):
         for recipe in case.inputs[:3]:
             inputs = materialise(case.program, recipe)
-            written = as_composites(case.program)
+            written = write_composites(case.program)
             assert {one.name for one in written.walk()} >= {"composite", "dot_general"}
             expected, actual = evaluate(case.program, inputs), evaluate(written, inputs)
             found = judge(case.program, inputs, expected, actual, SCALED)
@@ -164,7 +164,7 @@ def test_both_who_rounds_to_bf16_and_who_does_not_are_right() -> None:
     operands = (LHS, scale.astype(BF16.storage), RHS, RHS_SCALE)
     program = program_of(operands, "f32", (2, 2))
     (exact,) = evaluate(program, operands)
-    (rounded,) = evaluate(as_composites(program), operands)
+    (rounded,) = evaluate(write_composites(program), operands)
     assert (exact != rounded).any()
     assert judge(program, operands, (exact,), (rounded,), SCALED).verdict is Verdict.PASS
     for far in (exact * np.float32(1.03), exact * np.float32(0.97)):

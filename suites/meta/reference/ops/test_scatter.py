@@ -18,8 +18,12 @@ from generators.regions.bodies import BodyBuilder, fold_of
 from reference.interpreter.evaluate import body_of, check, evaluate
 from reference.ir.program import Region
 from reference.ir.types import element_type
-from reference.numerics.alike import alike
-from reference.ops.indexed.update_orders import contested, impossible, taken_apart
+from reference.numerics.alike import equal_elements
+from reference.ops.indexed.update_orders import (
+    decompose_scatter,
+    order_dependent_elements,
+    unexplained_elements,
+)
 from suites.meta.support.counting import calls_of
 from suites.meta.support.gathering import (
     F16,
@@ -260,13 +264,13 @@ def test_what_is_contested_and_impossible_agree() -> None:
     seen = 0
     for case in cases("scatter", SI32, seed=5, count=200):
         operation, operands, results = traced(case, 0)
-        parts = taken_apart(operation, operands, body_of(operation.regions[0]))
-        assert not impossible(parts, results).any()
+        parts = decompose_scatter(operation, operands, body_of(operation.regions[0]))
+        assert not unexplained_elements(parts, results).any()
         for number, result in enumerate(results):
-            open_ = contested(parts, number)
+            open_ = order_dependent_elements(parts, number)
             for count in (2, 3):
                 for targets, other in parts.outcomes(count):
-                    same = alike(other[number], result.reshape(-1)[targets])
+                    same = equal_elements(other[number], result.reshape(-1)[targets])
                     assert (same | open_[targets]).all()
                     seen += len(targets)
     assert seen > 50

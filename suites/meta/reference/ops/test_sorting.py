@@ -29,7 +29,7 @@ from reference.ir.regions import Body
 from reference.ir.types import ALL, ELEMENT_TYPES, Array, from_bits, to_bits
 from reference.ops.sorts import sorting
 from reference.ops.sorts.comparators import order_of
-from reference.unspecified.sorting import NO_ORDER, open_slices
+from reference.unspecified.sorting import NO_ORDER, unspecified_slices
 from suites.meta.support.counting import calls_of
 
 F32, F64, BF16, SI32, SI64, UI8, I1, C64 = (
@@ -77,7 +77,7 @@ def test_sort_is_a_stable_sort_by_the_comparator(of: Any) -> None:
         if len(case.program.main.arguments) < len(operation.operands):
             continue
         inputs = materialise(case.program, case.inputs[0])
-        if inputs[0].size > 70 or any(m.any() for _, m in open_slices(operation, inputs)):
+        if inputs[0].size > 70 or any(m.any() for _, m in unspecified_slices(operation, inputs)):
             continue
         a: dict[str, Any] = dict(operation.attributes)
         body, results = body_of(operation.regions[0]), evaluate(case.program, inputs)
@@ -99,8 +99,8 @@ def test_merging_is_what_sorting_by_keys_is(size: int, way: str) -> None:
     rows = (rng.integers(-3, 4, (3, 2, size)).astype(np.float32),)
     codes = sorting.keys_of(rows, body)
     assert codes is not None
-    merged = sorting.by_comparator(rows, body)
-    assert np.array_equal(merged, sorting.by_codes(codes, rows[0].shape))
+    merged = sorting.sort_by_comparator(rows, body)
+    assert np.array_equal(merged, sorting.sort_by_codes(codes, rows[0].shape))
 
 
 def test_merging_gives_a_permutation_whatever_the_comparator() -> None:
@@ -112,7 +112,7 @@ def test_merging_gives_a_permutation_whatever_the_comparator() -> None:
     body = body_of(block.returns(block.compare(odd, block.constant(0, SI32), "NE")))
     rng = np.random.default_rng(1)
     rows = (rng.integers(0, 100, (20, 37)).astype(np.int32),)
-    order = sorting.by_comparator(rows, body)
+    order = sorting.sort_by_comparator(rows, body)
     assert (np.sort(order, axis=-1) == np.arange(37)).all()
 
 
@@ -338,7 +338,9 @@ def test_a_comparator_that_sees_which_nan_was_computed_leaves_its_slices_open(na
     made = sort_of(block.returns(less), tensor(F32, 2, 2), dimension=1)
     x = np.array([[INF, 1], [2, 3]], np.float32)
     masks = [
-        mask for label, mask in open_slices(made.main.body.operations[-2], [x]) if label != NO_ORDER
+        mask
+        for label, mask in unspecified_slices(made.main.body.operations[-2], [x])
+        if label != NO_ORDER
     ]
     open_ = np.logical_or.reduce(masks) if masks else np.zeros(2, bool)
     assert open_.tolist() == [name in ("bitcast_convert", "TOTALORDER"), False]
@@ -379,14 +381,16 @@ def test_a_comparator_without_order_leaves_its_slices_open() -> None:
     made = sort_of(by_first(F32), tensor(F32, 2, 3), dimension=1)
     x = np.array([[2, NAN, 1], [3, 2, 1]], np.float32)
     operation = made.main.body.operations[-2]
-    (found,) = open_slices(operation, [x])
+    (found,) = unspecified_slices(operation, [x])
     assert found[0] == NO_ORDER
     assert found[1].tolist() == [True, False]
     assert judged(made, [x], [np.array([[2, NAN, 1], [1, 2, 3]], "f4")])[0] is Verdict.UNSPECIFIED
     assert judged(made, [x], [np.array([[1, 2, NAN], [3, 2, 1]], "f4")])[0] is Verdict.DIVERGENT
     made = sort_of(by_first(SI32, way="LE"), tensor(SI32, 3))
     for values, open_ in (([1, 2, 3], True), ([1, 1, 2], True)):
-        ((_, mask),) = open_slices(made.main.body.operations[-2], [np.array(values, np.int32)])
+        ((_, mask),) = unspecified_slices(
+            made.main.body.operations[-2], [np.array(values, np.int32)]
+        )
         assert bool(mask) == open_
 
 
@@ -394,9 +398,9 @@ def test_long_slices_are_looked_at_too() -> None:
     made = sort_of(by_first(F32), tensor(F32, 5000))
     operation = made.main.body.operations[-2]
     x = np.arange(5000, dtype=np.float32)
-    assert open_slices(operation, [x]) == []
+    assert unspecified_slices(operation, [x]) == []
     x[77] = NAN
-    ((label, mask),) = open_slices(operation, [x])
+    ((label, mask),) = unspecified_slices(operation, [x])
     assert (label, bool(mask)) == (NO_ORDER, True)
 
 

@@ -14,7 +14,7 @@ from reference.ir.constraints import ConstraintViolation
 from reference.ir.program import Operation, TensorType, ValueType
 from reference.ir.types import ELEMENT_TYPES
 from reference.ops.table import OPS
-from reference.ops.xla.lowering import lowered
+from reference.ops.xla.lowering import lower_program
 
 _OTHER_ELEMENTS = ("i1", "si32", "f32", "complex<f32>", "f8E4M3")
 
@@ -39,7 +39,7 @@ def _operations(op: str) -> Iterator[Operation]:
     for column in {columns[0], columns[len(columns) // 2], columns[-1]}:
         program = plan.case(op, column, 0, 0, None).program
         yield from program.walk()
-        yield from lowered(program).walk()
+        yield from lower_program(program).walk()
 
 
 @pytest.mark.parametrize("op", CATALOG)

@@ -12,7 +12,7 @@ from generators.regions.bodies import BodyBuilder
 from reference.interpreter.evaluate import body_of
 from reference.ir.program import Region, Value
 from reference.ir.types import element_type
-from reference.unspecified.bodies import open_in_lanes
+from reference.unspecified.bodies import unspecified_in_lanes
 
 I1, OF = element_type("i1"), element_type("f8E4M3FNUZ")
 """Its only NaN has no sign, so that nothing says where total order has it."""
@@ -28,7 +28,7 @@ def ordered(block: BodyBuilder, a: Value, b: Value) -> Value:
 
 def opened(region: Region) -> list[bool]:
     found = np.zeros(LEFT.shape, np.bool_)
-    for _, mask in open_in_lanes(body_of(region), (LEFT, RIGHT)):
+    for _, mask in unspecified_in_lanes(body_of(region), (LEFT, RIGHT)):
         found |= mask
     return found.tolist()
 

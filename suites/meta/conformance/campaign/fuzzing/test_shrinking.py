@@ -12,7 +12,7 @@ from conformance.verdict import Verdict
 from generators.chains.strategy import numbered
 from generators.values.contents import materialise
 from reference.ir.program import Program
-from reference.ops.xla.lowering import lowered
+from reference.ops.xla.lowering import lower_program
 
 OP = "multiply"
 
@@ -22,7 +22,7 @@ def hits() -> list[Hit]:
     found = []
     for number in range(80):
         case = numbered(11, number)
-        program = lowered(case.program)
+        program = lower_program(case.program)
         names = [one.name for one in program.walk()]
         if OP in names and len(names) > 8:
             inputs = materialise(program, case.inputs[0])

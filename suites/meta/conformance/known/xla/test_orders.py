@@ -18,7 +18,7 @@ from generators.regions.bodies import fold_of, selector, several
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Attribute, Program, Value, single_op
 from reference.ir.types import Array, element_type
-from reference.unspecified.reduction import taken_apart
+from reference.unspecified.reduction import decompose_reduction
 
 UI4, UI8, UI32 = element_type("ui4"), element_type("ui8"), element_type("ui32")
 AFFINE = next(body for body in several(UI8) if body.name == "affine maps")
@@ -103,7 +103,7 @@ def test_tiles_of_tiles_are_in_that_order_too() -> None:
     random = np.random.default_rng(300)
     inputs = tuple(x.astype(np.uint8) for x in random.integers(0, 128, (2, 300)) * 2 + 1)
     units = np.array(1, np.uint8), np.array(0, np.uint8)
-    results = next(by_tiles(taken_apart(running(300).subject, (*inputs, *units))))
+    results = next(by_tiles(decompose_reduction(running(300).subject, (*inputs, *units))))
     for last, order in (
         (5, [0, 1, 2, 3, 4, 5]),
         (17, [16, 17, *range(16)]),
@@ -122,7 +122,7 @@ def ones_met(size: int, *, backwards: bool) -> list[int]:
     values = (Value("x", types), Value("init", tensor(UI32)))
     made = single_op("reduce_window", values, (types,), given, (fold_of("add", UI32).region,))
     operands = (np.zeros(size, np.uint32), np.array(1, np.uint32))
-    ((result,), *_) = by_tiles(taken_apart(made.subject, operands))
+    ((result,), *_) = by_tiles(decompose_reduction(made.subject, operands))
     return result[:: -1 if backwards else 1].tolist()
 
 

@@ -14,7 +14,7 @@ from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program
 from reference.ir.types import Array, element_type
 from reference.ops.xla.contraction import default_dimension_numbers
-from reference.ops.xla.lowering import lowered
+from reference.ops.xla.lowering import lower_program
 
 
 def product(op: str, of: str, to: str) -> Program:
@@ -31,7 +31,7 @@ def product(op: str, of: str, to: str) -> Program:
     made = program(
         "ConvGeneral", types, (tensor(result, 1, 1, 1),), preferred_element_type=to, **given
     )
-    return lowered(made)
+    return lower_program(made)
 
 
 def judged(

@@ -12,12 +12,12 @@ from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
 from generators.cells import plan
 from generators.values.contents import materialise
-from reference.interpreter.evaluate import check, evaluate, shared_out
+from reference.interpreter.evaluate import check, evaluate, split_by_process
 from reference.ir.constants import matrix
 from reference.ir.errors import EvaluationError
 from reference.ir.program import Program, TensorType, Value, single_op
 from reference.ir.types import Array, element_type, element_type_of
-from reference.ops.xla.lowering import lowered
+from reference.ops.xla.lowering import lower_program
 
 F32 = element_type("f32")
 
@@ -53,7 +53,12 @@ OTHER = share([0, 1], [1, 1], [1, 2], [2, 1], data=[4, 5, 6])
 )
 def test_what_has_no_meaning_is_an_error(wrong: tuple[Array, ...], message: str) -> None:
     program = program_of(GOOD, [[0, 1]])
-    assert shared_out(program, evaluate(program, (*GOOD, *OTHER)))[0][0].tolist() == [1, 4, 0, 0]
+    assert split_by_process(program, evaluate(program, (*GOOD, *OTHER)))[0][0].tolist() == [
+        1,
+        4,
+        0,
+        0,
+    ]
     with pytest.raises(EvaluationError, match=message):
         evaluate(program, (*wrong, *OTHER))
 
@@ -62,7 +67,7 @@ def test_each_group_is_for_itself() -> None:
     """Two replicas that are alone keep what they send to themselves."""
     own = share([1], [2], [0], [2])
     program = program_of(own, [[0], [1]])
-    for (result,) in shared_out(program, evaluate(program, (*own, *own))):
+    for (result,) in split_by_process(program, evaluate(program, (*own, *own))):
         assert result.tolist() == [2, 3, 0, 0]
 
 
@@ -74,7 +79,7 @@ def test_groups_are_of_all_replicas(groups: list[list[int]]) -> None:
 def test_cases_are_written_and_read_as_custom_calls() -> None:
     """And evaluated to the same."""
     for one in plan.cases("RaggedAllToAll", F32, 5, 12):
-        program = lowered(one.program)
+        program = lower_program(one.program)
         text = emit(program)
         assert "custom_call" in text
         read = parse_module(text)

@@ -30,7 +30,7 @@ from reference.ir.types import ALL, Array, ElementType, element_type
 from reference.numerics.contributions import Segments, Slices, Windows
 from reference.numerics.rounding import to_float64
 from reference.ops.table import OPS
-from reference.unspecified.reduction import inits_every
+from reference.unspecified.reduction import tiled_inits
 from suites.meta.support.reductions import (
     LOOPS,
     OPS_HERE,
@@ -491,7 +491,7 @@ def test_init_values_may_stand_before_every_few_elements(size: int, inits: int) 
         return (left + right,)
 
     rows = (np.arange(2 * size).reshape(size, 2),)
-    (total,) = inits_every(4)(added, rows, (np.array(1000),))
+    (total,) = tiled_inits(4)(added, rows, (np.array(1000),))
     assert total.tolist() == (rows[0].sum(axis=0) + 1000 * inits).tolist()
 
 
