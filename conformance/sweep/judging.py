@@ -31,7 +31,7 @@ from conformance.tolerance.rule import Rule
 from conformance.tolerance.ulp import histogram_of, ulp_distances
 from conformance.verdict import Element, Verdict
 from reference.ir.types import Array, ElementType, element_type_of, to_bits
-from reference.numerics.alike import alike
+from reference.numerics.alike import equal_elements
 from reference.numerics.rounding import to_float64, ulp_size
 
 SECTIONS = 8
@@ -111,7 +111,7 @@ class _Judged:
         of = function.result_type
         self.has_ulp = (of.is_float or of.is_complex) and budget is not None
         self.distances = ulp_distances(self.want, self.got) if self.has_ulp else np.empty(0)
-        self.same = alike(self.want, self.got)
+        self.same = equal_elements(self.want, self.got)
         self.alike = int(np.count_nonzero(self.same))
         self.counted = np.ones(len(where), np.bool_)
         self.found: tuple[Differing, Findings] | None = None
