@@ -1,1 +1,1 @@
-"""What a case is: a program, recipes for its inputs, shapes and element types."""
+"""Cases: a program, recipes for its inputs, shapes and element types."""

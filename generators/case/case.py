@@ -1,4 +1,4 @@
-"""Cases: a program together with recipes for the inputs it is to be run on."""
+"""Cases: a program, and recipes for the inputs that it is run on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reference.ir.program import Program
 
 @dataclass(frozen=True, slots=True)
 class InputRecipe:
-    """How to fill the parameters of main: a value profile by name, a seed, and a correlation.
+    """A recipe for the parameters of main: value profiles by name, a seed, and a correlation.
 
     `profiles` has one profile name per parameter (generators/values/contents.py lists them).
     `correlation` relates the second and later parameters of the same type to the first:

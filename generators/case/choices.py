@@ -1,14 +1,13 @@
-"""Choices: every decision that makes a case, from one number below a count to a named dimension.
+"""Choices: every decision that makes a case, from a number below a count to a named dimension.
 
-A dimension of variation is a choice with a name: an attribute, a rank, a kind of sizes, where an
-operand comes from. Its options fall into values, told apart by their labels. What a builder offers
-at a named choice is what it declares: nothing else lists dimensions, so nothing can disagree with
-them. A plan (generators/cells/coverage.py) decides the values of named choices; what it leaves open
-is drawn, as are all other choices.
+A dimension of variation is a choice with a name: an attribute, a rank, a kind of sizes, the source
+of an operand. Its options are grouped into values by their labels. The options that a builder
+offers at a named choice are the only declaration of a dimension, so no second list can disagree. A
+plan (generators/cells/coverage.py) decides the values of named choices; unplanned values and all
+other choices are drawn.
 
-Whether a builder comes to a named choice, and what it offers there, may depend on the element type
-and on named choices before it, but not on others: then every value that was ever offered can be
-had again.
+A builder's named choices, and their options, may depend on the element type and on earlier named
+choices, but not on unnamed choices: then every value that was ever offered can be obtained again.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ EMPTINESS = frozenset({"with 0", "empty"})
 """Values with which all results of a case may be empty."""
 
 PARAMETER, ARRAY, SPLAT = "a parameter", "a constant", "a splat"
-"""Where an operand comes from."""
+"""Sources of an operand."""
 
 NARROWING = EMPTINESS | {ARRAY, SPLAT}
-"""Values with which a case shows less of everything else, none of it or with fewer inputs: a plan
-takes them where it aims at them, and not beside what it aims at."""
+"""Values that make a case cover less, or nothing, or use fewer inputs. A plan takes them as an aim,
+and never in addition to another aim."""
 
 SCALAR = "a scalar"
 """A rank of 0: its single element shows less than tensors do, so the first cases are of others."""
@@ -37,9 +36,9 @@ SCALAR = "a scalar"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A named choice that a builder came to: the values offered, and the one that was taken.
+    """A named choice that a builder made: the values offered, and the value taken.
 
-    Those of a dimension that is not `paired` make no pairs with others.
+    Values of a dimension that is not `paired` form no pairs with others.
     """
 
     dimension: str
@@ -49,13 +48,12 @@ class Asked:
 
 
 class Pick:
-    """The choices that make one case. pick(n) is one of 0, ..., n - 1; smaller is simpler.
+    """The choices that make one case: pick(n) returns one of 0, ..., n - 1; smaller is simpler.
 
-    `planned` are values of dimensions, to be taken where they are offered. `turn` tells a case from
-    the others of its cell: what goes round in turn starts there; None draws instead. `asked` grows
-    with each named choice but those in `hidden`, which are drawn; `nothing` says that all results
-    of the case are empty, which hides everything else. `shape` is taken, where there is one, for
-    the first shape that is asked for.
+    `planned` are values of dimensions that are taken if they are offered. `turn` distinguishes the
+    cases of a cell: round-robin choices start there; None draws instead. `asked` records each named
+    choice except those in `hidden`, which are drawn. `nothing` says that all results of the case
+    are empty, which hides everything else. `shape` is used for the first requested shape, if set.
     """
 
     __slots__ = ("_draw", "_left", "_planned", "_turn", "asked", "hidden", "nothing", "shape")
@@ -73,17 +71,17 @@ class Pick:
         self.start()
 
     def start(self, *, freely: bool = False) -> None:
-        """Forget what was asked, because the case is made anew; `freely` without the plan."""
+        """Reset the record of choices to build the case again; `freely` ignores the plan."""
         self._left = {} if freely else dict(self._planned)
         self.asked: list[Asked] = []
         self.nothing = False
 
     def aim(self, planned: Mapping[str, str]) -> None:
-        """Plan these values of dimensions for what is asked next, and nothing else."""
+        """Plan these values of dimensions for the following choices, and no others."""
         self._left = dict(planned)
 
     def __call__(self, count: int) -> int:
-        """One of 0, ..., `count` - 1."""
+        """Return one of 0, ..., `count` - 1."""
         return self._draw(count)
 
     def named(
@@ -94,10 +92,10 @@ class Pick:
         *,
         paired: bool = True,
     ) -> T:
-        """One of the options: of the planned value where one of them has it.
+        """Return one of the options, with the planned value if an option has it.
 
-        A dimension that is asked for several times in a case (a stride for each axis) takes the
-        planned value the first time, and then any.
+        A dimension that occurs several times in a case (a stride for each axis) takes the planned
+        value the first time, and then any value.
         """
         if dimension in self.hidden:
             return options[self._draw(len(options)) if len(options) > 1 else 0]
@@ -116,9 +114,9 @@ class Pick:
         return self._turn is not None
 
     def in_turn(self, count: int, step: int) -> int:
-        """One of 0, ..., `count` - 1: over the cases of a cell, each as often as the others.
+        """Return one of 0, ..., `count` - 1, equally often over the cases of a cell.
 
-        `step` numbers such choices within a case. Every round goes in another order.
+        `step` numbers such choices within a case. Every round uses another order.
         """
         if self._turn is None:
             return self._draw(count)
@@ -130,7 +128,7 @@ class Pick:
 def _labels(
     options: tuple[T, ...], label: Callable[[T], str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The label of each option, and the different ones in order."""
+    """Return the label of each option, and the distinct labels in order."""
     try:
         return _known_labels(options, label)
     except TypeError:  # options such as dictionaries of attributes have no hash
@@ -146,11 +144,11 @@ def _known_labels(
 
 
 _STRIDES = (7, 11, 13, 17, 19, 23)
-"""Primes: multiples of one run through all numbers below a count that it does not divide."""
+"""Primes: multiples of a prime visit all numbers below a count that it does not divide."""
 
 
 def label_of(option: object) -> str:
-    """The label of an option, where each is a value of its own: its text, or its name."""
+    """Return the label of an option that is a value of its own: its text, or its name."""
     if isinstance(option, tuple):
         return " ".join(map(label_of, option)) or "none"  # type: ignore[reportUnknownArgumentType]
     if isinstance(option, dict):
@@ -159,7 +157,7 @@ def label_of(option: object) -> str:
 
 
 def name_of(function: Callable[..., object]) -> str:
-    """The label of an option that is a function: its name in words."""
+    """Return the label of an option that is a function: its name in words."""
     return function.__name__.strip("_").replace("_", " ")
 
 
@@ -171,10 +169,10 @@ def choose(
     *,
     paired: bool = True,
 ) -> T:
-    """One of the options, the first being the simplest, as a value of a dimension if that is named.
+    """Return one of the options, simplest first, as a value of a dimension if that is named.
 
-    Options may repeat: what stands there twice is drawn twice as often. Values of a dimension that
-    is not `paired` are wanted in each column, but not with every value of the other dimensions.
+    A repeated option is drawn more often. Values of a dimension that is not `paired` are wanted in
+    each column, but not with every value of the other dimensions.
     """
     if dimension:
         return pick.named(dimension, options, label, paired=paired)
@@ -182,7 +180,7 @@ def choose(
 
 
 def seldom(pick: Pick, one_in: int, dimension: str = "", *, paired: bool = True) -> bool:
-    """True once in so many times; as a dimension, "yes" or "no"."""
+    """Return True once in `one_in` times; as a dimension, "yes" or "no"."""
     options = (False,) * (one_in - 1) + (True,)
     return choose(pick, options, dimension, _yes_or_no, paired=paired)
 

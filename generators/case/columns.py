@@ -1,4 +1,4 @@
-"""The columns of the matrix op x element type: the element types, quantized ones, near misses.
+"""The columns of the matrix op x element type: element types, quantized types, near misses.
 
 A cell of column `invalid` holds an op's near misses: programs that a backend must refuse.
 """
@@ -24,14 +24,14 @@ class Invalid:
 INVALID = Invalid()
 
 Column = ElementType | QuantizedColumn | Invalid
-"""What a cell is about, besides its op and its backend."""
+"""The subject of a cell, besides its op and its backend."""
 
 
 def column(name: str) -> Column:
-    """The column of that name.
+    """Return the column of that name.
 
     Raises:
-        KeyError: when there is none.
+        KeyError: if there is none.
     """
     if name in QUANTIZED_COLUMNS:
         return QUANTIZED_COLUMNS[name]

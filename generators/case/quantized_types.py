@@ -1,4 +1,4 @@
-"""Quantized element types: the columns of the matrix that have them, and drawing their parameters.
+"""Quantized element types: the columns of the matrix with such types, and their parameters.
 
 Choice 0 is the simplest: scale 1, zero point 0, all codes of the storage type.
 """
@@ -24,7 +24,7 @@ class QuantizedColumn:
 
     @property
     def name(self) -> str:
-        """How reports and filters call it: q<si8:f32>, and q<si8:f32:axis> per axis."""
+        """The name in reports and filters: q<si8:f32>, and q<si8:f32:axis> per axis."""
         return f"q<{self.storage}:{self.expressed}{':axis' if self.per_axis else ''}>"
 
     def __str__(self) -> str:
@@ -37,13 +37,13 @@ QUANTIZED_COLUMNS = {column.name: column for column in (*PER_TENSOR, PER_AXIS)}
 """Every quantized column by name."""
 
 _SCALES = (1.0, 0.5, 0.1, 0.0078125, 0.003921568859368563, 0.05, 1.7, 0.25, 2.0)
-"""Powers of two, with which codes stand for their numbers exactly, and others; 1 / 255 is common,
-here as f32 has it."""
+"""Powers of two, with which codes represent their numbers exactly, and others; 1 / 255 is common,
+here rounded to f32."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """What quantized types of the same baseline have in common, but for the dimension."""
+    """The parameters that quantized types of one baseline share, without the dimension."""
 
     storage: ElementType
     storage_min: int
@@ -52,7 +52,8 @@ class Parameters:
 
     @classmethod
     def chosen(cls, storage: ElementType, expressed: ElementType, pick: Pick) -> Parameters:
-        """All codes of the storage type, or one in four times a symmetric or narrower range."""
+        """Choose all codes of the storage type, or one in four times a symmetric or narrower
+        range."""
         low, high = storage.min_integer, storage.max_integer
         narrow = pick(8)
         if narrow == 6:
@@ -62,7 +63,7 @@ class Parameters:
         return cls(storage, low, high, expressed)
 
     def stored_as(self, storage: ElementType) -> Parameters:
-        """Another storage type, all its codes."""
+        """Return the parameters with another storage type and all its codes."""
         low, high = storage.min_integer, storage.max_integer
         return replace(self, storage=storage, storage_min=low, storage_max=high)
 
@@ -75,9 +76,10 @@ def drawn(
     axis: int | None = None,
     size: int = 1,
 ) -> QuantizedType:
-    """A quantized type: per axis with `size` steps where `axis` is given.
+    """Return a quantized type, per axis with `size` scales if `axis` is given.
 
-    `symmetric`: all zero points 0, as the spec wants the kernels of contractions.
+    If `symmetric`, all zero points are 0, as the specification requires for kernels of
+    contractions.
     """
     low, high = parameters.storage_min, parameters.storage_max
     middle = (low + high + 1) // 2
@@ -93,5 +95,5 @@ def drawn(
 
 
 def with_axis(quantized_type: QuantizedType, axis: int) -> QuantizedType:
-    """The same steps along another dimension."""
+    """Return the type with its scales along another dimension."""
     return replace(quantized_type, quantization_dimension=axis)

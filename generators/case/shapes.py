@@ -1,7 +1,7 @@
-"""Shapes: ranks 0 to 7, sizes 0 and 1, and sizes at the thresholds where kernels change.
+"""Shapes: ranks 0 to 7, sizes 0 and 1, and sizes at the thresholds of kernels.
 
-Rank and kind of sizes are dimensions of variation. Choice 0 is always the simplest: that is what
-shrinking relies on.
+Rank and kind of sizes are dimensions of variation. Choice 0 is always the simplest, because
+shrinking relies on it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _THRESHOLDS = (31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257)
 _LINES = (11, 12, 13, 19, 23, 29, 47, 100, 200, 500, 511, 512, 513) * 3 + (1023, 1024, 1025) * 3
 _HUGE = (8191, 8192, 8193)
 
-# By rank, the last entry for every higher one. In order of size, so that shrinking finds the
-# smallest that fails.
+# By rank, the last entry for every higher rank. In order of size, so that shrinking finds the
+# smallest failing size.
 _SIZES = (
     (),
     (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15, 16, 17),
@@ -47,11 +47,11 @@ def _of_rank(rank: int, table: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
 
 
 def shape(pick: Pick, *, min_rank: int = 0, empty: str = EMPTY) -> tuple[int, ...]:
-    """A static shape of at least `min_rank` dimensions (at most 1 may be asked for).
+    """Return a static shape of at least `min_rank` dimensions (`min_rank` is at most 1).
 
-    Most have at most 64 elements, some about 1,000, one in 200 about 8,000. `empty` is what the
-    value with a size of 0 is called: by its usual name it hides other values (`EMPTINESS`).
-    The shape that `pick` has been given comes first, where it has enough dimensions.
+    Most have at most 64 elements, some about 1,000, one in 200 about 8,000. `empty` is the label of
+    the value with a size of 0: its usual label hides other values (`EMPTINESS`). The shape that
+    `pick` was given is used first, if it has enough dimensions.
     """
     if pick.shape is not None and len(pick.shape) >= min_rank:
         given, pick.shape = pick.shape, None
@@ -69,7 +69,7 @@ def shape(pick: Pick, *, min_rank: int = 0, empty: str = EMPTY) -> tuple[int, ..
 
 
 def axis(pick: Pick, rank: int, dimension: str) -> int:
-    """One of the dimensions of a tensor of that rank (1 or more): the first, the last, any."""
+    """Return a dimension of a tensor of that rank (1 or more): the first, the last, or any."""
     kinds = ("first",) * 2 + ("last",) * 2 * (rank > 1) + ("inner",) * 2 * (rank > 2)
     kind = choose(pick, kinds, dimension)
     if kind == "inner":
@@ -82,19 +82,19 @@ LARGE_TYPES = ("f32", "f64", "f16", "bf16", "si32", "si8", "i1", "complex<f32>",
 
 
 def is_large(pick: Pick, element_type: ElementType) -> bool:
-    """Whether a case is to have operands of some thousand elements, where kernels change.
+    """Return whether a case gets operands of some thousand elements, where kernels change.
 
-    Asked only of `LARGE_TYPES`.
+    Only for `LARGE_TYPES`.
     """
     return element_type.name in LARGE_TYPES and seldom(pick, 60, "large")
 
 
 FEW = 24
-"""Elements of operands that the reference takes one after the other."""
+"""Maximum number of elements that the reference processes sequentially."""
 
 
 def few(sizes: Sequence[int]) -> tuple[int, ...]:
-    """The sizes, the largest of them cut as far as there are more than `FEW` elements."""
+    """Return the sizes, with the largest reduced until there are at most `FEW` elements."""
     cut = tuple(sizes)
     while math.prod(cut) > FEW:
         cut = tuple(min(size, max(cut) - 1) for size in cut)
@@ -102,19 +102,19 @@ def few(sizes: Sequence[int]) -> tuple[int, ...]:
 
 
 def size_label(size: int) -> str:
-    """The kind of a size: empty, 1, a small one, one at a threshold of kernels, a large one."""
+    """Return the kind of a size: empty, 1, small, at a threshold of kernels, large."""
     if size < 2:
         return "1" if size else "empty"
     return "small" if size < 31 else "threshold" if size < 1000 else "large"
 
 
 def more_than_one(number: int) -> str:
-    """The kind of a stride or a dilation: 1, or more."""
+    """Return the kind of a stride or a dilation: 1, or more."""
     return "1" if number == 1 else "more"
 
 
 def sizes_label(sizes: tuple[int, ...]) -> str:
-    """The kind of some sizes, such as those of batch dimensions: none, empty, 1, one, several."""
+    """Return the kind of several sizes, such as batch sizes: none, empty, 1, one, several."""
     if 0 in sizes:
         return "empty"
     if not sizes:
@@ -123,9 +123,9 @@ def sizes_label(sizes: tuple[int, ...]) -> str:
 
 
 def capped(most: int) -> Callable[[int], str]:
-    """A label of numbers for which those from `most` on are one value.
+    """Return a labelling of numbers in which all numbers from `most` on are one value.
 
-    Make it once, where a module is loaded: labels are remembered by their function.
+    Call it once, when a module is loaded: labels are cached by their function.
     """
 
     def label(number: int) -> str:
@@ -138,5 +138,5 @@ _counted = capped(4)
 
 
 def rank_label(rank: int) -> str:
-    """A rank as a value of a dimension."""
+    """Return a rank as a value of a dimension."""
     return _counted(rank) if rank else SCALAR

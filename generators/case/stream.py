@@ -1,7 +1,7 @@
 """Choices from a stream of words: the same key and index make the same choices everywhere.
 
-Hypothesis's own generation mixes in constants found in the source of whatever modules are loaded:
-the same seed would give other cases in another process.
+Hypothesis's own generation uses constants from the source of all loaded modules: the same seed
+would give other cases in another process.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ _BLOCK = 64  # words: more than most cases need
 
 
 def key_of(name: str) -> int:
-    """The key of the stream of that name."""
+    """Return the key of the stream of that name."""
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:16], "big")
 
 
 def stream(
     key: int, index: int, planned: Mapping[str, str] | None = None, turn: int | None = None
 ) -> Pick:
-    """Choices as planned, the others from the words of the Philox stream number `index` of a key.
+    """Return choices as planned, others from the words of Philox stream number `index` of a key.
 
-    `turn` is what `Pick` takes for it.
+    `turn` is passed to `Pick`.
     """
     philox = np.random.Philox(key=key, counter=index << 128)
     words: list[int] = philox.random_raw(_BLOCK).tolist()

@@ -1,4 +1,4 @@
-"""Which result types go with an operand's element type."""
+"""Result types that an operand's element type permits."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from reference.ir.types import ALL, ElementType
 
 @cache
 def bitcast_results(element_type: ElementType) -> tuple[ElementType, ...]:
-    """The element types that a tensor of `element_type` can be bitcast to, itself first.
+    """Return the element types to which `element_type` can be bitcast, itself first.
 
-    The wider type's bits must be a multiple of the narrower's (C1), and complex types go with
-    complex types only (C2).
+    The wider type's bits must be a multiple of the narrower's (C1), and complex types can only be
+    bitcast to complex types (C2).
     """
     fitting = (
         row

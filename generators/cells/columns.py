@@ -1,4 +1,4 @@
-"""Which columns of the matrix op x element type an op has cells in, and its near misses."""
+"""The columns of the matrix op x element type in which an op has cells, and its near misses."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from reference.ops.table import OPS
 
 
 def columns_of(op: str) -> tuple[Column, ...]:
-    """The columns in which an op has cells."""
+    """Return the columns in which an op has cells."""
     misses = (INVALID,) if op in NEAR_MISSES else ()
     return (*OPS[op].element_types, *quantized_columns(op), *misses)
 
 
 @cache
 def ordered_misses(op: str) -> tuple[Miss, ...]:
-    """An op's near misses, one of each id first, then a second of each, and so on."""
+    """Return an op's near misses: the first of each id, then the second of each, and so on."""
     by_id: dict[str, list[Miss]] = defaultdict(list)
     for miss in near_misses(op):
         by_id[miss[0]].append(miss)
@@ -32,7 +32,7 @@ def ordered_misses(op: str) -> tuple[Miss, ...]:
 
 @cache
 def miss_count(op: str, per_id: int) -> int:
-    """How many of `ordered_misses` there are with at most `per_id` of each id."""
+    """Return the number of `ordered_misses` with at most `per_id` of each id."""
     seen: dict[str, int] = defaultdict(int)
     for id_, _ in ordered_misses(op):
         seen[id_] += 1

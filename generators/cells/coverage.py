@@ -1,15 +1,17 @@
-"""Coverage by design: which values of its named dimensions each case of an op takes.
+"""Covering arrays: a plan of the values of named dimensions in each case of an op.
+
+This is a greedy one-test-at-a-time construction of a covering array of strength two (AETG: Cohen,
+Dalal, Fredman and Patton, 1997), continued to triples, for dimensions that are only known from the
+offers of builders.
 
 The cases of an op are planned in order: case 0 of every column, then case 1, and so on. Each aims
-at something that builders have offered and that no case has taken yet: a value that no case of the
-op has, a value that no case of the column has, a pair of values that no case of the op has, a pair
-that none of the column has, three values that none of the column has together. Its other values are
-chosen to meet as many new ones beside it as they can, and drawn where there are none left. A case
-with nothing but empty results hides what else was chosen: it counts for the values that say so
-alone, and these make no pairs.
+at an offer that no case has taken yet: a value new to the op, a value new to the column, a pair of
+values new to the op, a pair new to the column, three values new to the column. Its other values
+cover as many new pairs as possible, and are drawn if none is left. A case with only empty results
+hides its other choices: it counts only for the values that make it empty, which form no pairs.
 
-After `TOGETHER` cases of each column every column goes on by itself, so that to make a late case of
-it takes no cases of the others.
+After `TOGETHER` cases of each column, every column is planned independently, so that a late case
+does not require cases of other columns.
 """
 
 from __future__ import annotations
@@ -30,13 +32,13 @@ _FIRST = 2
 """Cases of a column that the shortest run has of most ops: they are no scalars."""
 
 _LATE = NARROWING | {SCALAR}
-"""What none of these first cases takes unless it aims at it."""
+"""Values that the first cases take only as an aim."""
 
 _TRIES = 3
-"""How often a value or a pair is aimed at before it is left out, as one that cannot be had."""
+"""Number of attempts at a value or a pair before it counts as out of reach."""
 
 _NEW_VALUE = 100
-"""What a value that a column has not taken yet is worth, in new pairs."""
+"""Weight of a value that is new to a column, in new pairs."""
 
 Value = int
 """A value of a dimension, as its number in the op's coverage."""
@@ -63,16 +65,15 @@ def _pair(one: Value, other: Value) -> Pair:
 
 @dataclass(slots=True)
 class Column:
-    """One column of an op: what its cases were offered and what they took.
+    """One column of an op: the values its cases were offered and took.
 
-    `options` has the values of each dimension with the index of the case that was first offered
-    each, `offered_pairs` the same of pairs, `aimed` the case that was first planned for a value or
-    a pair. `offers` is what was offered at once, `met` each of these with what had been taken then.
-    `missing_values`, `missing_pairs` (none of the column has taken them) and `new_pairs` (none of
-    the op has) map what was offered to the values that had been taken before it was. `rows` are the
-    values of each planned case, `plans` what it was told to take. `triples` are what the rows have
-    of three values each, and `to_combine` those that are aimed at next, once there is nothing else
-    to aim at.
+    `options` maps the values of each dimension to the index of the case that was first offered
+    each; `offered_pairs` does so for pairs. `aimed` is the case that was first planned for a value
+    or a pair. `offers` are joint offers, `met` each with the values taken before. `missing_values`,
+    `missing_pairs` (not taken in the column) and `new_pairs` (not taken in the op) map an offer to
+    the values taken before it. `rows` are the values of each planned case, `plans` its planned
+    values. `triples` are the triples of the rows, and `to_combine` the next triples to aim at, when
+    no other aim is left.
     """
 
     options: dict[str, dict[Value, int]] = field(default_factory=dict[str, dict[Value, int]])
@@ -100,13 +101,13 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """How much of what builders offer the cases of an op reach.
+    """The coverage of an op's cases: how much of the builders' offers they reach.
 
-    `values` counts the values of dimensions that are met, in each column anew, `declared_values`
-    all of them; `out_of_reach` are those among them that were aimed at in vain: they are not valid
-    there, or depend on more than named choices. `pairs` counts pairs of values that are met in any
-    column. `missing` names values and pairs that are not met, out of reach or not. `dimensions` has
-    for each dimension how many of its values are met in any column, and how many there are.
+    `values` counts covered values of dimensions, per column, `declared_values` all values.
+    `out_of_reach` counts values that were aimed at without success: they are invalid there, or
+    depend on unnamed choices. `pairs` counts pairs of values covered in any column. `missing` lists
+    values and pairs that are not covered, even if out of reach. `dimensions` maps each dimension to
+    the number of values covered in any column, and the number of all values.
     """
 
     values: int
@@ -124,17 +125,17 @@ MOST_NAMED = 20
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What a case is planned for: up to three values, and what had been taken before the offer."""
+    """The aim of a case: up to three values, and the values taken before their offer."""
 
     values: tuple[Value, ...]
     before: tuple[Value, ...]
 
 
 class Coverage:
-    """The plan of an op's cases under one seed, made as far as it is asked for."""
+    """The plan of an op's cases under one seed, extended on demand."""
 
     def __init__(self, columns: int, build: Build) -> None:
-        """Plan for so many columns, trying each case by `build`."""
+        """Plan for `columns` columns, building each case with `build`."""
         self._build = build
         self.columns = [Column() for _ in range(columns)]
         self.names: list[tuple[str, str]] = [("", "")]
@@ -148,7 +149,7 @@ class Coverage:
         self._pairs: set[Pair] = set()
 
     def planned(self, column: int, index: int) -> dict[str, str]:
-        """The labels that the case of that index takes, by dimension."""
+        """Return the labels that the case of that index takes, by dimension."""
         own = self.columns[column]
         while len(own.plans) <= index:
             if len(own.plans) < TOGETHER:
@@ -161,7 +162,7 @@ class Coverage:
     def _plan_next(self, number: int) -> None:
         column = self.columns[number]
         index = len(column.plans)
-        if index == TOGETHER:  # from here on the column by itself
+        if index == TOGETHER:  # from here on each column is planned independently
             left = {p: before for p, before in column.new_pairs.items() if p not in self._pairs}
             column.new_pairs = _rotated(left, number, len(self.columns))
         aim = self._aim(column)
@@ -175,7 +176,7 @@ class Coverage:
         column.plans.append(plan)
 
     def _begun(self, number: int) -> dict[str, str]:
-        """A plan for the first case of a column, by what the column before it was offered."""
+        """Return a plan for the first case of a column, from the offers to the column before."""
         plan: dict[str, str] = {}
         before = self.columns[number - 1].options if number else {}
         for dimension, options in before.items():
@@ -195,11 +196,10 @@ class Coverage:
         return all(self.names[value] in taken for value in aim.values)
 
     def reached(self, cases: Mapping[int, Collection[int]], names: Sequence[str]) -> Reached:
-        """What the cases of these indices reach, by the number of their column.
+        """Return the coverage of the cases of these indices, by the index of their column.
 
-        `names` are the names of all columns. What is declared is what had been offered when the
-        last of these cases was planned, in the columns that have any: what was planned after them,
-        by whomever, changes nothing.
+        `names` are the names of all columns. The declared values are those offered up to the last
+        of these cases, in columns that have any: later plans do not change the result.
         """
         values = declared = out_of_reach = 0
         pairs: set[Pair] = set()
@@ -231,7 +231,7 @@ class Coverage:
     def _by_dimension(
         self, offered: Collection[Value], met: Collection[Value]
     ) -> dict[str, tuple[int, int]]:
-        """Count by dimension the values that were met, of those that were offered."""
+        """Count covered and offered values by dimension."""
         found: dict[str, tuple[int, int]] = {}
         for value in offered:
             dimension = self.names[value][0]
@@ -240,10 +240,11 @@ class Coverage:
         return dict(sorted(found.items()))
 
     def needed(self, count: int) -> list[int]:
-        """How many cases each column needs to reach what its first `count` cases do.
+        """Return the number of cases that each column needs to cover what its first `count` cases
+        do.
 
-        What counts is what `reached` counts: a value that is new to its column, or a pair that is
-        new to the op, taken or offered, and what is aimed at for the first time though in vain.
+        This counts like `reached`: values new to their column and pairs new to the op, taken or
+        offered, and first aims, even without success.
         """
         for number in range(len(self.columns)):
             self.planned(number, count - 1)
@@ -265,12 +266,13 @@ class Coverage:
         return needed
 
     def _pairs_of(self, row: Sequence[Value]) -> set[Pair]:
-        """The pairs that a case takes."""
+        """Return the pairs that a case takes."""
         shown = combinations(sorted(set(self._shown(row))), 2)
         return {_pair(a, b) for a, b in shown if self.names[a][0] != self.names[b][0]}
 
     def _offered_pairs(self, cases: Mapping[int, Collection[int]]) -> set[Pair]:
-        """The pairs that were offered when these cases were planned, and those beside them."""
+        """Return the pairs that were offered when these cases and those planned with them were
+        planned."""
         together = min(max(map(max, cases.values()), default=-1), TOGETHER - 1)
         pairs: set[Pair] = set()
         for number, column in enumerate(self.columns):
@@ -279,7 +281,7 @@ class Coverage:
         return pairs
 
     def dimensions(self) -> dict[str, list[str]]:
-        """The dimensions with all values that have been offered, in the order of asking."""
+        """Return the dimensions with all offered values, in the order of their first offer."""
         found: dict[str, list[str]] = {}
         for dimension, label in self.names[1:]:
             found.setdefault(dimension, []).append(label)
@@ -289,7 +291,7 @@ class Coverage:
         return "{} {}".format(*self.names[value])
 
     def _aim(self, column: Column) -> Aim | None:
-        """What the column's next case is planned for, None where all that was offered is met."""
+        """Return the aim of the column's next case, None if all offers are covered."""
         value = self._missing_value(column)
         if value is not None:
             return Aim((value,), _taken_in_turn(column, column.missing_values, value))
@@ -304,8 +306,11 @@ class Coverage:
         return Aim(triple, ()) if triple else None
 
     def _missing_triple(self, column: Column) -> Triple | None:
-        """Three values that the column has met two by two, and not together: for every other case,
-        as what no name stands for is drawn freely, and never any that makes a case show less."""
+        """Return three values that the column covers in pairs but not as a triple, for every other
+        case.
+
+        The other cases draw unnamed choices freely. Narrowing values are excluded.
+        """
         if len(column.plans) % 2:
             return None
         if not column.triples:
@@ -314,19 +319,20 @@ class Coverage:
         if column.to_combine is None:
             column.to_combine = self._triangles(column)
         found = next((one for one in column.to_combine if one not in column.triples), None)
-        if found is None:  # there may be more when other pairs have been met
+        if found is None:  # other pairs may have been covered since
             column.to_combine = None
         return found
 
     def _triples(self, row: Sequence[Value]) -> Iterator[Triple]:
-        """The values of a case three by three, but for what makes no pairs, or shows less."""
+        """Yield the triples of a case's values, without values that form no pairs or are
+        narrowing."""
         shown = {value for value in self._shown(row) if self.names[value][1] not in NARROWING}
         for triple in combinations(sorted(shown), 3):
             if len({self.names[value][0] for value in triple}) == len(triple):
                 yield triple
 
     def _triangles(self, column: Column) -> Iterator[Triple]:
-        """Values of three dimensions that were met two by two, in an order that mixes them."""
+        """Yield values of three dimensions that were covered in pairs, in a mixed order."""
         beside: dict[Value, set[Value]] = {}
         for pair in column.pairs:
             beside.setdefault(pair >> _SHIFT, set()).add(pair & _LOW)
@@ -337,10 +343,10 @@ class Coverage:
                     yield low, high, third
 
     def _missing_value(self, column: Column) -> Value | None:
-        """A value that the column has not taken: one that the op has not, or as its turn comes.
+        """Return a value that is new to the op, or new to the column when its turn comes.
 
-        The first cases show as much as they can, for the sake of short runs; after them come the
-        values that show little, because what else is missing can stand beside them.
+        The first cases cover as much as they can, for short runs. Narrowing values come after them,
+        because they combine with fewer other values.
         """
         missing = column.missing_values
         fresh = (value for value in missing if value not in self._values)
@@ -351,8 +357,7 @@ class Coverage:
         return next(fresh, next(turn, next(iter(missing), None)))
 
     def _filled(self, column: Column, aimed: tuple[Value, ...]) -> dict[str, str]:
-        """A plan for these values, with others of the dimensions that have a new one, or new pairs,
-        to offer."""
+        """Return a plan for these values, extended by values that are new or form new pairs."""
         plan = dict(self.names[value] for value in aimed)
         chosen = [*aimed]
         wanted = column.new_pairs or column.missing_pairs
@@ -399,7 +404,9 @@ class Coverage:
         self._take_pairs(column, taken)
         if column.triples:
             column.triples.update(self._triples(taken))
-        if len(column.plans) < TOGETHER:  # what columns do by themselves, others must not see
+        if (
+            len(column.plans) < TOGETHER
+        ):  # cases that columns plan independently must not affect others
             self._values |= column.values
             self._pairs |= column.pairs
 
@@ -414,7 +421,7 @@ class Coverage:
     def _offer_pairs(
         self, column: Column, offer: tuple[Value, ...], before: tuple[Value, ...]
     ) -> None:
-        """Keep the pairs of what was offered with what had been taken."""
+        """Record the pairs of offered values with values taken before."""
         for other in self._shown(before):
             if (offer, other) in column.met or self.names[other][0] == self.names[offer[0]][0]:
                 continue
@@ -429,7 +436,7 @@ class Coverage:
                     column.new_pairs.setdefault(pair, before)
 
     def _shown(self, taken: Sequence[Value]) -> list[Value]:
-        """The values that make pairs."""
+        """Return the values that form pairs."""
         return [value for value in taken if value not in self._empty and value not in self._alone]
 
     def _take(self, column: Column, values: Sequence[Value]) -> None:
@@ -445,8 +452,11 @@ class Coverage:
 
 
 def _last_new(column: Column, count: int) -> int:
-    """The last of a column's first cases that takes or is offered a value for the first time, or
-    aims for the first time at one that it never takes."""
+    """Return the last of a column's first cases that contributes to its coverage.
+
+    Such a case takes or is offered a value for the first time, or first aims at a value that it
+    never takes.
+    """
     last = 0
     met: set[Value] = set()
     for index, row in enumerate(column.rows[:count]):
@@ -460,16 +470,16 @@ def _last_new(column: Column, count: int) -> int:
 
 
 def _until(last: int, *firsts: Mapping[int, int]) -> list[int]:
-    """What was first offered by a case up to the one of index `last`."""
+    """Return the values first offered by a case up to index `last`."""
     return [one for first in firsts for one, index in first.items() if index <= last]
 
 
 def _taken_in_turn(
     column: Column, missing: dict[int, tuple[Value, ...]], aimed: int
 ) -> tuple[Value, ...]:
-    """What had been taken before a missing value, or pair, that is now aimed at.
+    """Return the values taken before a missing value or pair, which is aimed at now.
 
-    It goes to the end of the others, where it stays until it is met, or was tried enough.
+    It moves to the end of the queue, until it is covered or was attempted often enough.
     """
     before = missing.pop(aimed)
     column.aimed.setdefault(aimed, len(column.plans))
@@ -482,7 +492,8 @@ def _taken_in_turn(
 def _rotated(
     pairs: dict[Pair, tuple[Value, ...]], number: int, count: int
 ) -> dict[Pair, tuple[Value, ...]]:
-    """The pairs in another order for each of `count` columns, so that they begin at others."""
+    """Return the pairs rotated for each of `count` columns, so that they start at different
+    pairs."""
     items = list(pairs.items())
     start = len(items) * number // count
     return dict(items[start:] + items[:start])

@@ -1,8 +1,8 @@
 """Planned cases: the cases of a cell by seed and index.
 
-A case depends on (op, column, seed, index) alone. Its values of named dimensions come from the op's
+A case depends only on (op, column, seed, index). Its values of named dimensions come from the op's
 coverage, the other choices from a stream of words (generators/case/stream.py). The builders are
-those behind the Hypothesis strategies, which serve to shrink what a batch has found.
+those of the Hypothesis strategies, which shrink failures of a batch.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from generators.quantized.columns import quantized_case
 from reference.ir.types import ElementType
 
 _INPUT_SETS = 5
-"""By so many places the turns of a cell go on from case to case: most cases have as many."""
+"""Offset of round-robin choices from case to case: most cases have this many input sets."""
 
 
 def _picker(key: int, index: int, planned: Mapping[str, str]) -> Pick:
-    """Choices as planned, the others from a stream of their own."""
+    """Return choices as planned, the others from a separate stream."""
     return stream(key, index, planned, (key >> 100) + index * _INPUT_SETS)
 
 
@@ -37,7 +37,7 @@ def _key(op: str, column: Column, seed: int) -> int:
 
 @cache
 def valid_columns(op: str) -> tuple[ElementType | QuantizedColumn, ...]:
-    """The columns in which an op has valid programs.
+    """Return the columns in which an op has valid programs.
 
     Raises:
         KeyError: for an op without cases.
@@ -48,7 +48,7 @@ def valid_columns(op: str) -> tuple[ElementType | QuantizedColumn, ...]:
 
 @cache
 def coverage(op: str, seed: int) -> Coverage:
-    """The plan of all cells of an op under a seed; its columns are `valid_columns`.
+    """Return the plan of all cells of an op under a seed; its columns are `valid_columns`.
 
     Raises:
         KeyError: for an op without cases.
@@ -64,13 +64,13 @@ def coverage(op: str, seed: int) -> Coverage:
 
 
 def forget() -> None:
-    """Let go of all plans, which take memory: they are made again where they are asked for."""
+    """Discard all plans to free memory; they are made again on demand."""
     coverage.cache_clear()
     needed.cache_clear()
 
 
 def reached(op: str, seed: int, cases: Mapping[str, Collection[int]]) -> Reached:
-    """What an op's cases of these indices reach, by the name of their column."""
+    """Return the coverage of an op's cases of these indices, by the name of their column."""
     columns = valid_columns(op)
     names = [column.name for column in columns]
     chosen = {names.index(name): indices for name, indices in cases.items() if name in names}
@@ -79,7 +79,7 @@ def reached(op: str, seed: int, cases: Mapping[str, Collection[int]]) -> Reached
 
 @cache
 def needed(op: str, seed: int, count: int) -> dict[str, int]:
-    """How many of each column's first `count` cases reach what all these cases of the op do.
+    """Return how many of each column's first `count` cases suffice for the coverage of all.
 
     Raises:
         KeyError: for an op without cases.
@@ -101,14 +101,14 @@ def case(
     index: int,
     planned: Mapping[str, str] | None = None,
 ) -> Case:
-    """The case number `index` (from 0) of a cell under a seed.
+    """Return the case number `index` (from 0) of a cell under a seed.
 
-    `planned` is what `plans` gives for it; without it, the op's cells are planned here as far as
-    that takes, which may be longer than making the case.
+    `planned` is the result of `plans` for it; without it, the op's cells are planned here up to
+    this case, which may take longer than building the case.
 
     Raises:
         KeyError: for an op without cases.
-        ValueError: when the op does not take the element type.
+        ValueError: if the op does not take the element type.
     """
     if planned is None:
         (planned,) = plans(op, column, seed, [index])
@@ -118,11 +118,11 @@ def case(
 def plans(
     op: str, column: ElementType | QuantizedColumn, seed: int, indices: Iterable[int]
 ) -> list[dict[str, str]]:
-    """What the cases of these indices take of the op's dimensions of variation, by name.
+    """Return the values of the op's dimensions in the cases of these indices, by name.
 
     Raises:
         KeyError: for an op without cases.
-        ValueError: when the op does not take the element type.
+        ValueError: if the op does not take the element type.
     """
     columns = valid_columns(op)
     if column not in columns:
@@ -134,10 +134,10 @@ def plans(
 def cases(
     op: str, column: ElementType | QuantizedColumn, seed: int, count: int, start: int = 0
 ) -> list[Case]:
-    """The cases `start` to `start + count - 1` of a cell under a seed.
+    """Return the cases `start` to `start + count - 1` of a cell under a seed.
 
     Raises:
         KeyError: for an op without cases.
-        ValueError: when the op does not take the element type.
+        ValueError: if the op does not take the element type.
     """
     return [case(op, column, seed, start + number) for number in range(count)]

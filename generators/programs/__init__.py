@@ -1,1 +1,1 @@
-"""Building programs of one operation, and writing those of several."""
+"""Builders of programs of one operation, and writers of programs of several."""

@@ -1,9 +1,9 @@
-"""Building a case: operands placed as parameters or constants, and recipes for their contents.
+"""Builders of cases: operands as parameters or constants, and recipes for their contents.
 
-A case is built by a function of (element type, pick): with a Hypothesis strategy behind `pick` it
-is drawn and shrunk, with plan.py's words behind it a batch is made without Hypothesis's overhead.
-Programs are valid by construction. Choice 0 is the simplest everywhere: rank 0, sizes of 1,
-parameters rather than constants, small integers, one input set.
+A builder is a function of (element type, pick). With a Hypothesis strategy as `pick`, the case is
+drawn and shrunk; with plan.py's words, batches are built without Hypothesis's overhead. Programs
+are valid by construction. Choice 0 is always the simplest: rank 0, sizes of 1, parameters rather
+than constants, small integers, one input set.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ _CORRELATIONS = ("independent",) * 5 + ("equal", "negated", "one_ulp")
 
 
 def constant(tensor_type: TensorType, profile: str, seed: int, *, splat: bool = False) -> Dense:
-    """A constant with elements of a profile; a large one, or `splat`, repeats a single element.
+    """Return a constant with elements of a profile; large or `splat` constants repeat one element.
 
-    A profile that speaks of the whole array (shaped_values.py) is never repeated.
+    A profile that describes the whole array (shaped_values.py) is never repeated.
     """
     if not is_shaped(profile) and (splat or math.prod(tensor_type.static_shape) > LARGEST_CONSTANT):
         one = fill(TensorType((), tensor_type.element_type), profile, seed)
@@ -61,9 +61,9 @@ _PLACES = (PARAMETER,) * 12 + (ARRAY,) * 3 + (SPLAT,)
 
 
 def hiding(builder: Builder, *dimensions: str) -> Builder:
-    """Return the builder with choices of these names drawn, and no dimensions of its cases.
+    """Return the builder with the choices of these names drawn, not recorded as dimensions.
 
-    It is for a builder whose program is made over: dimensions that no program shows any more.
+    For builders whose program is rewritten: these choices are not visible in the final program.
     """
     return partial(_build_hiding, builder, frozenset(dimensions))
 
@@ -82,10 +82,9 @@ def _build_hiding(
 def operand(
     pick: Pick, name: str, tensor_type: TensorType, names: ProfileRow, *, planned: bool = True
 ) -> Value | Dense:
-    """A parameter, or one in four times a constant filled by one of the profiles `names`.
+    """Return a parameter, or one in four times a constant filled by one of the profiles `names`.
 
-    Where an operand comes from is a dimension of variation, unless it is not to be `planned`;
-    variadic operands share one.
+    The source of an operand is a dimension of variation if `planned`; variadic operands share it.
     """
     alike = not tensor_type.rank or all(map(is_shaped, names))
     places = _PLACES[:-1] if alike else _PLACES
@@ -104,11 +103,11 @@ def inputs(
     related: bool = False,
     first: Sequence[ProfileRow] = (),
 ) -> tuple[InputRecipe, ...]:
-    """Recipes for the operands that are parameters; a single one where there is none.
+    """Return recipes for the operands that are parameters; a single recipe if there are none.
 
-    `rows` are the combinations of profiles that may meet: a name for each operand, constants
-    included. The input sets of a cell go through them in turn, after those that are `first` in each
-    of its cases. `related`: whether operands of one type may be correlated.
+    `rows` are the permitted combinations of profiles: a name for each operand, including constants.
+    The input sets of a cell iterate over them round-robin, after those in `first`, which each case
+    has. `related`: whether operands of one type may be correlated.
     """
     numbers = {operand: n for n, operand in reversed([*enumerate(operands)])}
     parameters = [numbers[o] for o in dict.fromkeys(operands) if isinstance(o, Value)]
@@ -128,7 +127,7 @@ def inputs(
 def around(
     program: Program, before: tuple[Operation, ...], functions: tuple[Function, ...]
 ) -> Program:
-    """A program of one function with operations before all others of it, and more functions."""
+    """Return the program with operations prepended to its only function, and more functions."""
     if not before and not functions:
         return program
     main = program.main
@@ -137,7 +136,7 @@ def around(
 
 
 def _of_each_special(rows: tuple[ProfileRow, ...]) -> list[ProfileRow]:
-    """The first row with special values, but each of them; none where there is no such row."""
+    """Return the first row with special values, with each special value; [] without such a row."""
     found = [row for row in rows if "special" in row][:1]
     return [tuple("each_special" if name == "special" else name for name in row) for row in found]
 
@@ -158,13 +157,13 @@ def case(
     constants: Collection[str] = (),
     unplanned: Collection[str] = (),
 ) -> Case:
-    """The case of one op on operands of these types, placed and filled as `pick` says.
+    """Return the case of one op on operands of these types, placed and filled by `pick`.
 
-    `rows` has the value profiles that may meet, one name for each operand. `related`: whether
-    operands of one type may be correlated, or be one and the same value. `specials`: whether
-    special values are wanted in each case, and not only where it is their turn, and so the rows
-    `always`. The operands named by `parameters` and `constants` are always that; where those of
-    `unplanned` come from is drawn.
+    `rows` are the permitted combinations of value profiles, a name for each operand. `related`:
+    whether operands of one type may be correlated, or be the same value. `specials`: whether each
+    case has special values, and not only round-robin, and so the rows `always`. The operands in
+    `parameters` and `constants` always have that source; the source of those in `unplanned` is
+    drawn.
     """
     placed: list[Value | Dense] = []
     for number, (name, of) in enumerate(operands.items()):

@@ -1,8 +1,8 @@
-"""Programs of one operation put into a construct: a branch, a loop, a start and the wait for it.
+"""Programs of one operation inside a construct: a branch, a loop, an asynchronous start.
 
-Where an operation waits for other processes, those must come to it too. So what decides which way
-control goes is the same in every process of a group: a parameter with the same value in all, or a
-constant that has one for each process.
+If an operation waits for other processes, they must execute it too. So the values that decide the
+control flow are equal in all processes of a group: a parameter with the same value in all, or a
+constant with an element for each process.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from reference.ops.host import COLLECTIVES
 ALONE, IF, CASE, LOOP, STARTED = "in main", "in if", "in case", "in while", "in async_start"
 _BRANCHES = (2, 1, 3)
 _BY_GROUP = 3
-"""One in so many branches is come to by some of the groups, where that can be."""
+"""One in this many branches is executed by some of the groups, if possible."""
 _TURNS = (1, 0, 2, 3)
 _OF_NO_BRANCH = [-1, 9, 2**31 - 1, -(2**31)]
 _FOR_TAKEN = 4
-"""One in so many input sets does not come to the operation."""
+"""One in this many input sets does not execute the operation."""
 
 
 @dataclass(slots=True)
@@ -57,11 +57,11 @@ class _Writer:
     names: Iterator[int] = field(default_factory=count)
 
     def fresh(self, of: ValueType) -> Value:
-        """A new value."""
+        """Return a new value."""
         return Value(f"construct.{next(self.names)}", of)
 
     def parameter(self, of: TensorType, numbers: Sequence[int]) -> Value:
-        """A new parameter, with a number for each input set that every process is given."""
+        """Return a new parameter with a number for each input set, equal in all processes."""
         value = self.fresh(of)
         self.decides[value] = [*numbers]
         return value
@@ -82,28 +82,28 @@ class _Writer:
         return values
 
     def number(self, value: Any, of: TensorType) -> Value:
-        """A constant with these numbers."""
+        """Return a constant with these numbers."""
         array = np.asarray(value, of.storage).reshape(of.static_shape)
         return self.add("constant", (), (of,), value=Dense.of(array, of))[0]
 
     def drawn(self, of: ValueType) -> Value:
-        """A constant with contents of some profile."""
+        """Return a constant with contents of some profile."""
         assert isinstance(of, TensorType)
         profile, seed = choose(self.pick, profiles_of(of.element)), self.pick(1 << 32)
         large = int(np.prod(of.static_shape)) > LARGEST_CONSTANT
         return self.add("constant", (), (of,), value=constant(of, profile, seed, splat=large))[0]
 
     def block(self) -> _Writer:
-        """Writes a region within."""
+        """Return a writer of a nested region."""
         return replace(self, operations=[])
 
     def ended(self, results: Sequence[Value], *arguments: Value) -> Region:
-        """The region of what has been written, with these results."""
+        """Return the region with the operations written so far, and these results."""
         return Region(tuple(arguments), (*self.operations, Operation("return", tuple(results))))
 
 
 def enclosed(build: Builder, *, paired: bool = True) -> Builder:
-    """A builder of the same cases, with the operation in a construct in some of them."""
+    """Return a builder of the same cases, with the operation in a construct in some cases."""
 
     def built(element_type: ElementType, pick: Pick) -> Case:
         made = build(element_type, pick)
@@ -120,7 +120,7 @@ Write = Callable[[_Writer, Program], tuple[Value, ...]]
 
 
 def in_construct(made: Case, way: str, pick: Pick) -> Case:
-    """A case of one operation with that operation in a construct of a kind."""
+    """Return a case of one operation with that operation in a construct of a kind."""
     main = made.program.main
     *before, _, end = main.body.operations
     writer = _Writer(pick, len(made.inputs))
@@ -133,7 +133,7 @@ def in_construct(made: Case, way: str, pick: Pick) -> Case:
 
 
 def _recipes(made: Case, writer: _Writer) -> tuple[InputRecipe, ...]:
-    """The recipes of a case, with what decides in each."""
+    """Return the recipes of a case, extended by the values that decide the control flow."""
     columns = zip(*writer.decides.values(), strict=True) if writer.decides else ()
     more = [tuple(f"values:{number}" for number in numbers) for numbers in columns]
     if not more:
@@ -149,12 +149,12 @@ def _types(subject: Operation) -> tuple[ValueType, ...]:
 
 
 def _taken(writer: _Writer) -> list[bool]:
-    """Which input sets come to the operation: the first, and most of the others."""
+    """Return which input sets execute the operation: the first, and most of the others."""
     return [n == 0 or writer.pick(_FOR_TAKEN) < _FOR_TAKEN - 1 for n in range(writer.sets)]
 
 
 def _other(writer: _Writer, subject: Operation) -> Region:
-    """A branch without the operation: constants of the types of its results."""
+    """Return a branch without the operation: constants of its result types."""
     block = writer.block()
     return block.ended([block.drawn(of) for of in _types(subject)])
 
@@ -179,7 +179,8 @@ def _branching(
 
 
 def _of_some_groups(writer: _Writer, program: Program, groups: list[list[int]]) -> Value:
-    """A predicate that holds in some of the process groups, as a table of all processes says."""
+    """Return a predicate that holds in some of the process groups, from a table of all
+    processes."""
     replicas, _ = program.process_grid or (1, 1)
     inside = {id_ for group in groups if writer.pick(3) for id_ in group} or {*groups[0]}
     truth = scalar("i1").element
@@ -193,7 +194,7 @@ def _of_some_groups(writer: _Writer, program: Program, groups: list[list[int]]) 
 
 
 def _groups(program: Program) -> list[list[int]] | None:
-    """The groups of replicas that execute the subject together; None where there are no such."""
+    """Return the groups of replicas that execute the subject jointly; None if there are none."""
     subject, (replicas, partitions) = program.subject, program.process_grid or (1, 1)
     groups, channel = subject.attribute("replica_groups"), subject.attribute("channel_id", 0)
     if not isinstance(groups, Dense) or channel or replicas == 1 or partitions > 1:
@@ -202,7 +203,7 @@ def _groups(program: Program) -> list[list[int]] | None:
 
 
 def _case(writer: _Writer, program: Program) -> tuple[Value, ...]:
-    """A `case`, by an index that may be one of no branch, which stands for the last."""
+    """Write a `case`; its index may be out of range, which selects the last branch."""
     subject, branches = program.subject, choose(writer.pick, _BRANCHES)
     place = writer.pick(branches)
     to = [[n] for n in range(branches)]
@@ -217,7 +218,7 @@ def _case(writer: _Writer, program: Program) -> tuple[Value, ...]:
 
 
 def _while(writer: _Writer, program: Program) -> tuple[Value, ...]:
-    """A loop: at each turn the operation on the first operand, which is then reversed."""
+    """Write a loop that applies the operation to the first operand, then reverses this."""
     subject = program.subject
     counter, types = scalar("si32"), _types(subject)
     if writer.pick(3) == 2:
@@ -249,7 +250,7 @@ def _reversed(writer: _Writer, value: Value) -> Value:
 
 
 def _started(writer: _Writer, program: Program) -> tuple[Value, ...]:
-    """The operation started, and waited for."""
+    """Write an asynchronous start of the operation, and the wait for it."""
     subject = program.subject
     arguments = tuple(writer.fresh(value.type) for value in subject.operands)
     inside = replace(subject, operands=arguments)

@@ -1,7 +1,7 @@
-"""Writing programs of several operations: fresh names, steps that move data, nested regions.
+"""Writers of programs of several operations: fresh names, data movement, nested regions.
 
-All arithmetic is exact: integers wrap, elements of other types are moved and never computed with.
-So whatever is written can be judged bit for bit.
+All arithmetic is exact: integers wrap, elements of other types are only moved. So all results can
+be judged bit for bit.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ _INPUT_SETS = (1, 3, 4, 5)
 
 
 def scalar(name: str) -> TensorType:
-    """The type of a scalar of that element type."""
+    """Return the type of a scalar of that element type."""
     return TensorType((), ELEMENT_TYPES[name])
 
 
 @dataclass(slots=True)
 class Writer:
-    """Writes one function: what is picked, the type of its data, its parameters so far.
+    """A writer of one function: its choices, the type of its data, its parameters so far.
 
-    `profiles` has for each parameter those that its contents are drawn from.
+    `profiles` has the candidate profiles of each parameter's contents.
     """
 
     pick: Pick
@@ -60,23 +60,24 @@ class Writer:
     names: int = 0
 
     def fresh(self, value_type: ValueType) -> Value:
-        """A new value."""
+        """Return a new value."""
         self.names += 1
         return Value(f"v{self.names}", value_type)
 
     def parameter(self, tensor_type: TensorType, *profiles: str) -> Value:
-        """A new parameter of main, filled by one of these profiles."""
+        """Return a new parameter of main, filled by one of these profiles."""
         value = self.fresh(tensor_type)
         self.parameters[value] = profiles or profiles_of(tensor_type.element)
         return value
 
     def block(self, *visible: Value, arguments: tuple[Value, ...] = ()) -> BlockWriter:
-        """A block that sees these values of the type of the data, besides its arguments of it."""
+        """Return a writer of a block that sees these values, and its arguments of the data's
+        type."""
         own = [value for value in arguments if value.type == self.of]
         return BlockWriter(self, arguments, [*visible, *own])
 
     def case(self, block: BlockWriter, results: Sequence[Value], *others: Function) -> Case:
-        """The case whose main is this block, which returns these; `others` come after it."""
+        """Return the case with this block as main, which returns these results, before `others`."""
         types = tuple(value.type for value in results)
         region = block.ended(results)
         region = Region((*self.parameters, *region.arguments), region.operations)
@@ -95,7 +96,7 @@ class Writer:
 
 @dataclass(slots=True)
 class BlockWriter:
-    """Writes one block; `data` are the values of the data's type that it sees."""
+    """A writer of one block; `data` are the visible values of the data's type."""
 
     writer: Writer
     arguments: tuple[Value, ...]
@@ -117,36 +118,36 @@ class BlockWriter:
         return values
 
     def ended(self, results: Sequence[Value]) -> Region:
-        """The region of what has been written, with these results."""
+        """Return the region with the operations written so far, and these results."""
         end = Operation("return", tuple(results))
         return Region(self.arguments, (*self.operations, end))
 
     def inner(self, *arguments: Value) -> BlockWriter:
-        """A block within this one."""
+        """Return a writer of a nested block."""
         return self.writer.block(*self.data, arguments=arguments)
 
     def number(self, value: int, tensor_type: TensorType) -> Value:
-        """A constant with this number in every element."""
+        """Return a constant with this number in every element."""
         array = np.full(tensor_type.static_shape, value).astype(tensor_type.element.storage)
         return self.add("constant", (), tensor_type, given={"value": Dense.of(array, tensor_type)})[
             0
         ]
 
     def drawn(self) -> Value:
-        """A constant of the data's type with contents of some profile."""
+        """Return a constant of the data's type with contents of some profile."""
         pick, of = self.writer.pick, self.writer.of
         large = math.prod(of.static_shape) > LARGEST_CONSTANT
         value = constant(of, choose(pick, profiles_of(of.element)), pick(1 << 32), splat=large)
         return self.add("constant", (), of, given={"value": value})[0]
 
     def some(self) -> Value:
-        """One of the values of the data's type, or else a constant."""
+        """Return a value of the data's type, or else a constant."""
         if not self.data or self.writer.pick(6) == 5:
             return self.drawn()
         return self.data[self.writer.pick(len(self.data))]
 
     def step(self) -> Value:
-        """The result of an operation that moves data, or computes with integers."""
+        """Return the result of an operation that moves data, or computes with integers."""
         pick, of = self.writer.pick, self.writer.of
         kind, one = pick(4), self.some()
         if kind == 1 and of.rank:
@@ -158,7 +159,7 @@ class BlockWriter:
         return one
 
     def steps(self, most: int = 3) -> None:
-        """Up to so many steps."""
+        """Write up to `most` steps."""
         for _ in range(self.writer.pick(most + 1)):
             self.step()
 

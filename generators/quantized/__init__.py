@@ -1,1 +1,1 @@
-"""Cases of quantized tensors, made from the ordinary ones."""
+"""Cases of quantized tensors, derived from ordinary cases."""

@@ -1,8 +1,8 @@
 """Per-axis quantization: for each op that admits it, types of its operands and results.
 
-Source: StableHLO specification, the constraints of each op on `quantization_dimension`: C5 to C7
-of `add`, C6 of `broadcast_in_dim`, C3 of `reshape`, C4 of `transpose`, C29 and C30 of
-`convolution`, C16 of `dot_general`.
+Source: StableHLO specification, the constraints of each op on `quantization_dimension`: C5 to C7 of
+`add`, C6 of `broadcast_in_dim`, C3 of `reshape`, C4 of `transpose`, C29 and C30 of `convolution`,
+C16 of `dot_general`.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def _shapes(operation: Operation) -> list[tuple[int, ...]]:
 
 
 def dimension(shape: tuple[int, ...], pick: Pick) -> int | None:
-    """A dimension to quantize along; one of size 0 would leave no step to write."""
+    """Return a dimension to quantize along; not of size 0, which would have no scales."""
     fitting = [d for d, size in enumerate(shape) if size]
     return fitting[pick(len(fitting))] if fitting else None
 
 
 def _add(operation: Operation, parameters: Parameters, pick: Pick) -> Types | None:
-    """One dimension for all that are quantized per axis: lhs and rhs or lhs alone.
+    """Return per-axis types along one dimension: of lhs and rhs, or of lhs only.
 
     A per-tensor lhs with a per-axis rhs is valid too, but StableHLO's verifier refuses it.
     """
@@ -54,7 +54,7 @@ def _add(operation: Operation, parameters: Parameters, pick: Pick) -> Types | No
 
 
 def _alike(operation: Operation, parameters: Parameters, pick: Pick) -> Types | None:
-    """Ops whose one quantized tensor is the operand or the result."""
+    """Return per-axis types of ops whose only quantized tensor is the operand or the result."""
     values = [
         value
         for value in (*operation.operands[:1], *operation.results)
@@ -69,7 +69,7 @@ def _alike(operation: Operation, parameters: Parameters, pick: Pick) -> Types | 
 
 
 def _broadcast(operation: Operation, parameters: Parameters, pick: Pick) -> Types | None:
-    """C6: the dimension goes where it is broadcast to; one step is repeated along a new size."""
+    """Return types by C6: the dimension is broadcast, with one scale repeated along a new size."""
     before, after = _shapes(operation)[0], _shapes(operation)[-1]
     dimensions = operation.attribute("broadcast_dimensions")
     axis = dimension(before, pick)
@@ -87,7 +87,7 @@ def _broadcast(operation: Operation, parameters: Parameters, pick: Pick) -> Type
 
 
 def _reshape(operation: Operation, parameters: Parameters, pick: Pick) -> Types | None:
-    """C3: what comes before the dimension, its size, and what comes after, stay."""
+    """Return types by C3: the sizes before, along and after the dimension stay."""
     before, after = _shapes(operation)[0], _shapes(operation)[-1]
     pairs = [
         (i, j)
@@ -105,7 +105,7 @@ def _reshape(operation: Operation, parameters: Parameters, pick: Pick) -> Types 
 
 
 def _transpose(operation: Operation, parameters: Parameters, pick: Pick) -> Types | None:
-    """C4: the dimension goes where the permutation takes it."""
+    """Return types by C4: the dimension is permuted."""
     shape, order = _shapes(operation)[0], operation.attribute("permutation")
     axis = dimension(shape, pick)
     if axis is None or not isinstance(order, tuple):
@@ -116,7 +116,7 @@ def _transpose(operation: Operation, parameters: Parameters, pick: Pick) -> Type
 
 
 def _kernel(axis: Callable[[Operation, Pick], tuple[int, int] | None]) -> PerAxis:
-    """Contractions: the kernel per axis, with zero points 0, and so the result, or not."""
+    """Return types of contractions: a per-axis kernel with zero points 0, and maybe the result."""
 
     def types(operation: Operation, parameters: Parameters, pick: Pick) -> Types | None:
         found = axis(operation, pick)
@@ -142,14 +142,14 @@ def _kernel(axis: Callable[[Operation, Pick], tuple[int, int] | None]) -> PerAxi
 
 
 def _features(operation: Operation, _: Pick) -> tuple[int, int] | None:
-    """C29, C30: the output features, in the kernel and in the result."""
+    """Return the output features in the kernel and in the result (C29, C30)."""
     inner = operation.attribute("kernel_output_feature_dimension")
     outer = operation.attribute("output_feature_dimension")
     return (inner, outer) if isinstance(inner, int) and isinstance(outer, int) else None
 
 
 def _free(operation: Operation, pick: Pick) -> tuple[int, int] | None:
-    """C16: a dimension of rhs that is not contracted, here one that is not batched either."""
+    """Return a dimension of rhs that is neither contracted (C16) nor batched."""
     names = (
         "rhs_batching_dimensions", "rhs_contracting_dimensions", "lhs_batching_dimensions",
         "lhs_contracting_dimensions",
@@ -181,4 +181,4 @@ AXES: dict[str, PerAxis] = {
     "reshape": _reshape,
     "transpose": _transpose,
 }
-"""How to quantize each op that admits per-axis tensors."""
+"""Per-axis types of each op that admits per-axis tensors."""

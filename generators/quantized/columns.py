@@ -1,10 +1,10 @@
-"""Quantized columns of the matrix: an op's ordinary case, its f32 tensors made quantized ones.
+"""Quantized columns of the matrix: an op's ordinary case, with its f32 tensors quantized.
 
-An op that computes gets quantization parameters of its own for every operand and result, an op
-that moves elements the same ones throughout, as the specification's constraints have it. A body
-may work in another type than the operands have, of another scale or of wider storage. In the
-column "per axis" the main operands have a scale and a zero point for each index of one dimension,
-where an op admits that.
+By the specification's constraints, an op that computes gets separate quantization parameters for
+every operand and result; an op that moves elements gets the same parameters throughout. A body may
+work in another type than the operands have, of another scale or of wider storage. In the column
+"per axis" the main operands have a scale and a zero point for each index of one dimension, if an op
+admits that.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ from reference.ops.table import OPS
 _F32 = ELEMENT_TYPES["f32"]
 _WIDER_STORAGE = (ELEMENT_TYPES["si16"], ELEMENT_TYPES["si32"])
 _PLANNED, _FREE = 6, 30
-"""How many ordinary cases are looked at for one that stays valid, as planned and then drawn: few do
-not, but what is planned may be among them every time."""
+"""Number of ordinary cases, planned and then drawn, that are tried until one stays valid. Few are
+invalid, but a planned value may be the cause every time."""
 
 _SIMPLE = 12
-"""How many of the simplest cases are looked at after them."""
+"""Number of the simplest cases that are tried afterwards."""
 
 
 def quantized_columns(op: str) -> tuple[QuantizedColumn, ...]:
-    """The quantized columns in which an op has cells."""
+    """Return the quantized columns in which an op has cells."""
     if op in OWN:
         return (*PER_TENSOR, PER_AXIS)
     record = OPS[op]
@@ -63,7 +63,7 @@ def quantized_columns(op: str) -> tuple[QuantizedColumn, ...]:
 
 
 def quantized_case(op: str, column: QuantizedColumn, pick: Pick) -> Case:
-    """The case of an op in a quantized column that these choices make."""
+    """Return the case of an op in a quantized column that these choices make."""
     for attempt in range(_PLANNED + _FREE):
         pick.start(freely=attempt >= _PLANNED)
         made = _attempt(op, column, pick, pick)
@@ -79,7 +79,7 @@ def quantized_case(op: str, column: QuantizedColumn, pick: Pick) -> Case:
 
 
 def _attempt(op: str, column: QuantizedColumn, structure: Pick, pick: Pick) -> Case | None:
-    """A case of the column whose program is made by `structure`; None where that is not valid."""
+    """Return a case of the column built from `structure`; None if it is not valid."""
     if op in OWN:
         return OWN[op](column, structure)
     return _transformed(op, column, BUILDERS[op](_F32, structure), pick)
@@ -90,7 +90,7 @@ def _constantly(choice: int) -> Pick:
 
 
 def _transformed(op: str, column: QuantizedColumn, case: Case, pick: Pick) -> Case | None:
-    """The case with quantized tensors; None where that breaks a constraint."""
+    """Return the case with quantized tensors; None if that violates a constraint."""
     parameters = Parameters.chosen(column.storage, column.expressed, pick)
     alone = _alone(op, case.program)
     types: Types | None = {}
@@ -113,7 +113,7 @@ def _transformed(op: str, column: QuantizedColumn, case: Case, pick: Pick) -> Ca
 
 
 def _alone(op: str, program: Program) -> Operation | None:
-    """The op's operation where main has nothing else but constants."""
+    """Return the op's operation if main has only constants besides."""
     others = [one for one in program.main.body.operations if one.name not in ("constant", "return")]
     if op == "constant":
         others = [one for one in program.main.body.operations if one.name == "constant"]
@@ -121,7 +121,7 @@ def _alone(op: str, program: Program) -> Operation | None:
 
 
 def _each_its_own(operation: Operation, parameters: Parameters, pick: Pick) -> Types:
-    """Scales and zero points for each operand and result of an op that computes."""
+    """Return scales and zero points for each operand and result of an op that computes."""
     types: Types = {}
     for number, value in enumerate((*operation.operands, *operation.results)):
         if value.name in types:
@@ -136,7 +136,9 @@ def _each_its_own(operation: Operation, parameters: Parameters, pick: Pick) -> T
         if dot and value in operation.results and pick(2):
             of = drawn(parameters.stored_as(ELEMENT_TYPES["si32"]), pick, symmetric=True)
         types[value.name] = of
-    if operation.name in ("dot_general", "convolution") and pick(4) == 3:  # hybrid: weights alone
+    if (
+        operation.name in ("dot_general", "convolution") and pick(4) == 3
+    ):  # hybrid: only the weights
         for value in (operation.operands[0], *operation.results):
             assert isinstance(value.type, TensorType)
             types[value.name] = value.type
@@ -149,7 +151,7 @@ _ALIKE, _SCALED, _WIDER = "that of the operands", "another scale", "wider storag
 def _in_types_of_bodies(
     rewrite: _Rewrite, operation: Operation, parameters: Parameters, pick: Pick
 ) -> _Rewrite:
-    """The rewriting for an op whose body may work in another type than the operands have."""
+    """Return the rewriting for an op whose body may work in another type than the operands have."""
     kind = choose(pick, (_ALIKE, _SCALED, _WIDER), "type of the body", paired=False)
     if kind == _ALIKE:
         return rewrite
@@ -161,9 +163,10 @@ def _in_types_of_bodies(
 
 @dataclass(frozen=True)
 class _Rewrite:
-    """Makes a program's tensors of one type quantized: as `types` say by name, else `common`.
+    """A rewriting of a program's tensors of one type as quantized: by name in `types`, else
+    `common`.
 
-    `unfolded` is the type in regions that take operands as they are: in all but the last one of an
+    `unfolded` is the type in regions that take operands unconverted: all but the last region of an
     op that folds.
     """
 
@@ -173,7 +176,7 @@ class _Rewrite:
     unfolded: QuantizedType | None = None
 
     def program(self, given: Program) -> Program:
-        """The program with its tensors quantized."""
+        """Return the program with its tensors quantized."""
         others, names = self._others(), self._called_unfolded(given)
         functions = tuple(
             (others if function.name in names else self).function(function)
@@ -182,11 +185,11 @@ class _Rewrite:
         return replace(given, functions=functions)
 
     def _others(self) -> _Rewrite:
-        """The rewriting of regions that take operands as they are."""
+        """Return the rewriting of regions that take operands unconverted."""
         return replace(self, common=self.unfolded) if self.unfolded else self
 
     def _called_unfolded(self, given: Program) -> set[str]:
-        """The functions that regions call which take operands as they are."""
+        """Return the functions called by regions that take operands unconverted."""
         left = [inner for one in given.walk() if _folds(one) for inner in one.regions[:-1]]
         found: set[str] = set()
         while left:
@@ -196,13 +199,13 @@ class _Rewrite:
         return found
 
     def function(self, given: Function) -> Function:
-        """A function with its tensors quantized."""
+        """Return a function with its tensors quantized."""
         body = self.region(given.body)
         results = tuple(value.type for value in body.operations[-1].operands)
         return Function(given.name, body, results)
 
     def region(self, given: Region) -> Region:
-        """A region with its tensors quantized."""
+        """Return a region with its tensors quantized."""
         arguments = tuple(self._value(value) for value in given.arguments)
         return Region(arguments, tuple(self._operation(one) for one in given.operations))
 
@@ -220,7 +223,7 @@ class _Rewrite:
         )
 
     def _regions(self, given: Operation) -> tuple[Region, ...]:
-        """Its regions, the last of which folds where the op has a body."""
+        """Return the operation's regions; the last one folds if the op has a body."""
         if not given.regions:
             return ()
         others = self._others() if _folds(given) else self
@@ -267,7 +270,8 @@ def _any_quantized(program: Program) -> bool:
 
 
 def _recipe(given: InputRecipe, program: Program, pick: Pick) -> InputRecipe:
-    """Half of the quantized inputs are filled with codes, the others as the numbers were."""
+    """Return the recipe with half of the quantized inputs filled with codes, the others as
+    before."""
     profiles = tuple(
         "codes" if _takes_codes(argument.type, profile) and pick(2) else profile
         for argument, profile in zip(program.main.arguments, given.profiles, strict=True)
@@ -283,9 +287,9 @@ def _takes_codes(value_type: ValueType, profile: str) -> bool:
 
 
 def _bitcast(column: QuantizedColumn, pick: Pick) -> Case | None:
-    """An ordinary case of integers, its operand made codes, and a result of the same type too.
+    """Return an ordinary case of integers, with the operand as codes and a result of its type.
 
-    None where it has no dimension to quantize along and the column wants one.
+    None if it has no dimension to quantize along but the column requires one.
     """
     storage = column.storage
     case = BUILDERS["bitcast_convert"](storage, pick)

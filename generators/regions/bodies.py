@@ -1,9 +1,9 @@
-"""Bodies of reductions as small programs: associative, with an identity, and data that suit them.
+"""Bodies of reductions as small programs: associative, with an identity and suitable data.
 
-Beside the ops that are monoids by themselves there are bodies of several results (the place of the
-largest element, sums with counts), ones that are not commutative (composition of affine maps,
-matrix products, the first and the last valid element) and ones with constants inside. Each is
-associative exactly on the data that comes with it, so that every order gives the same result.
+Besides ops that are monoids there are bodies of several results (the position of the largest
+element, sums with counts), non-commutative bodies (composition of affine maps, matrix products, the
+first and the last valid element) and bodies with constants. Each is exactly associative on its
+data, so that every order gives the same result.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _I1 = BOOLEAN[0]
 
 
 def scalar(element_type: ElementType) -> TensorType:
-    """The type of scalars of an element type: what bodies work on."""
+    """Return the type of scalars of an element type, which bodies work on."""
     return TensorType((), element_type)
 
 
 @dataclass(slots=True)
 class BodyBuilder:
-    """A region being written: arguments, then one operation after the other.
+    """A region under construction: arguments, then operations.
 
-    `prefix` begins the names of its values, which must differ from those around it.
+    `prefix` begins the names of its values, which must differ from outer names.
     """
 
     arguments: tuple[Value, ...]
@@ -52,7 +52,7 @@ class BodyBuilder:
 
     @classmethod
     def of(cls, *types: ElementType, prefix: str = "a") -> BodyBuilder:
-        """An empty block that takes scalars of these types."""
+        """Return an empty block that takes scalars of these types."""
         return cls(tuple(Value(f"{prefix}{n}", scalar(of)) for n, of in enumerate(types)))
 
     def op(
@@ -62,7 +62,7 @@ class BodyBuilder:
         to: ElementType | TensorType | None = None,
         **given: Attribute,
     ) -> Value:
-        """The result of one more operation, of the type of its last operand unless said."""
+        """Add an operation and return its result, of the type of its last operand by default."""
         of = scalar(to) if isinstance(to, ElementType) else to or operands[-1].type
         (value,) = self.ops(name, operands, (of,), given)
         return value
@@ -75,7 +75,7 @@ class BodyBuilder:
         given: Mapping[str, Attribute] | None = None,
         regions: tuple[Region, ...] = (),
     ) -> tuple[Value, ...]:
-        """The results, of these types, of one more operation."""
+        """Add an operation and return its results, of these types."""
         names = [f"{self.prefix}{len(self.operations)}"]
         names += [f"{names[0]}.{number}" for number in range(1, len(types))]
         values = tuple(map(Value, names, types))
@@ -84,20 +84,20 @@ class BodyBuilder:
         return values
 
     def constant(self, number: float, element_type: ElementType) -> Value:
-        """One more constant."""
+        """Add a constant."""
         return self.op("constant", to=element_type, value=literal(number, element_type))
 
     def compare(self, lhs: Value, rhs: Value, direction: str) -> Value:
-        """One more comparison, by the default order of the type."""
+        """Add a comparison, by the default order of the type."""
         return self.op("compare", lhs, rhs, to=_I1, comparison_direction=direction)
 
     def returns(self, *results: Value) -> Region:
-        """The finished region."""
+        """Return the finished region."""
         return Region(self.arguments, (*self.operations, Operation("return", results)))
 
 
 def number_of(number: float, element_type: ElementType) -> Array:
-    """A scalar of a type: an integer is kept exactly, anything else rounded."""
+    """Return a scalar of a type: integers exactly, other numbers rounded."""
     if element_type.is_float:
         return round_to(np.asarray(number, np.float64), element_type)
     if element_type.is_boolean:
@@ -106,7 +106,7 @@ def number_of(number: float, element_type: ElementType) -> Array:
 
 
 def literal(number: float, element_type: ElementType) -> Dense:
-    """A scalar constant."""
+    """Return a scalar constant."""
     return Dense.of(number_of(number, element_type), scalar(element_type))
 
 
@@ -114,9 +114,9 @@ def literal(number: float, element_type: ElementType) -> Dense:
 class Monoid:
     """A body with its identity: element types of the inputs, init values, profiles of the data.
 
-    `always` are profiles of data that each of its cases should meet. `outside` are operations
-    around it, whose results it names; `functions` those that it calls.
-    `few` says that it is for few elements, as the reference applies it to one after the other.
+    `always` are profiles of data that each of its cases should have. `outside` are operations of
+    the enclosing program whose results it uses; `functions` are its callees. `few` says that it
+    needs few elements, because the reference applies it sequentially.
     """
 
     name: str
@@ -141,7 +141,7 @@ def _every(element_type: ElementType) -> tuple[ProfileRow, ...]:
 
 
 def _smallest(element_type: ElementType, *, largest: bool = False) -> float:
-    """The least value of a type, or the greatest: infinite where it can be."""
+    """Return the least value of a type, or the greatest: infinite if possible."""
     if element_type.is_boolean or element_type.is_integer:
         return (
             (element_type.max_integer if largest else element_type.min_integer)
@@ -156,7 +156,7 @@ def _smallest(element_type: ElementType, *, largest: bool = False) -> float:
 
 
 def ops_of(element_type: ElementType) -> tuple[str, ...]:
-    """The ops that are monoids on a type by themselves, the simplest first."""
+    """Return the ops that are monoids on a type, the simplest first."""
     if element_type.is_boolean:
         return ("or", "and", "xor", "add", "multiply", "maximum", "minimum")
     if element_type.is_integer:
@@ -169,7 +169,7 @@ def ops_of(element_type: ElementType) -> tuple[str, ...]:
 
 
 def identity_of(op: str, element_type: ElementType) -> float:
-    """What leaves every element of a type as it is under an op of `ops_of`."""
+    """Return the identity of an op of `ops_of`."""
     if op in ("add", "or", "xor"):
         return 0
     if op == "multiply":
@@ -191,12 +191,12 @@ _PRODUCTS: tuple[ProfileRow, ...] = (
 
 
 def rows_of(op: str, element_type: ElementType) -> tuple[ProfileRow, ...]:
-    """Profiles for an op's data: of sums and products mostly such that they do not overflow."""
+    """Return profiles for an op's data; most sums and products do not overflow."""
     every = _every(element_type)
     if element_type.is_integer or element_type.is_boolean:
         return every
     if op in ("maximum", "minimum"):
-        return (*every, ("mixed_zeros",))  # which is the greater one: comparisons do not tell
+        return (*every, ("mixed_zeros",))  # comparisons do not say which zero is greater
     wanted = _SUMS if op == "add" else _PRODUCTS
     names = profiles_of(element_type)
     return tuple(row for row in wanted if is_shaped(row[0]) or row[0] in names)
@@ -205,21 +205,21 @@ def rows_of(op: str, element_type: ElementType) -> tuple[ProfileRow, ...]:
 def fold_of(
     op: str, element_type: ElementType, to: ElementType | None = None, *, swapped: bool = False
 ) -> Monoid:
-    """A body of one op, on arguments of type `to` (its own if not given), in either order."""
+    """Return a body of one op, on arguments of type `to` (its own by default), in either order."""
     wide = to or element_type
     block = BodyBuilder.of(wide, wide)
     pair = block.arguments[::-1] if swapped else block.arguments
     region = block.returns(block.op(op, *pair))
     identity = literal(identity_of(op, element_type), element_type)
     rows = rows_of(op, element_type)
-    # what is nearly nothing is easily taken for equal, which luck would hardly meet
+    # nearly zero elements are easily treated as equal, which random data would hardly show
     small = {("subnormal",), ("mixed_zeros",)} if op in ("maximum", "minimum") else ()
     always = tuple(row for row in rows if row in small)
     return Monoid(op, region, (element_type,), (identity,), rows, always=always)
 
 
 def wider_than(element_type: ElementType) -> tuple[ElementType, ...]:
-    """Types to which `element_type` is promoted in a body without loss."""
+    """Return types to which `element_type` is promoted in a body without loss."""
     if element_type.is_boolean:
         return ()
     if element_type.is_integer or element_type.is_complex:
@@ -231,7 +231,8 @@ def wider_than(element_type: ElementType) -> tuple[ElementType, ...]:
 
 
 def _place(element_type: ElementType, index: ElementType, largest: bool) -> Monoid:
-    """The largest (or smallest) element and its index, the first of equal ones; NaN wins."""
+    """Return the body of the largest (or smallest) element and its index, the first if equal; NaN
+    wins."""
     block = BodyBuilder.of(element_type, index, element_type, index)
     value, at, other, other_at = block.arguments
     take = block.compare(value, other, "GT" if largest else "LT")
@@ -252,7 +253,7 @@ def _place(element_type: ElementType, index: ElementType, largest: bool) -> Mono
 
 
 def _together(element_type: ElementType, first: str, other: ElementType, second: str) -> Monoid:
-    """Two ops side by side, each on an input of its own."""
+    """Return a body of two independent ops, each on its own input."""
     block = BodyBuilder.of(element_type, other, element_type, other)
     one, two, right_one, right_two = block.arguments
     region = block.returns(block.op(first, one, right_one), block.op(second, two, right_two))
@@ -268,7 +269,7 @@ def _together(element_type: ElementType, first: str, other: ElementType, second:
 
 
 def _affine(element_type: ElementType) -> Monoid:
-    """x -> a x + b, then x -> c x + d: (a c, b c + d). Not commutative."""
+    """Return x -> a x + b, then x -> c x + d: (a c, b c + d). Not commutative."""
     block = BodyBuilder.of(element_type, element_type, element_type, element_type)
     a, b, c, d = block.arguments
     product = block.op("multiply", a, c)
@@ -288,7 +289,7 @@ def _affine(element_type: ElementType) -> Monoid:
 
 
 def _matrices(element_type: ElementType) -> Monoid:
-    """Products of two by two matrices of wrapping integers. Not commutative."""
+    """Return products of two by two matrices of wrapping integers. Not commutative."""
     block = BodyBuilder.of(*(element_type,) * 8)
     a, b = block.arguments[:4], block.arguments[4:]
 
@@ -303,7 +304,7 @@ def _matrices(element_type: ElementType) -> Monoid:
 
 
 def _flagged(element_type: ElementType, first: bool) -> Monoid:
-    """The first (or last) element whose flag is set. Not commutative."""
+    """Return the first (or last) element whose flag is set. Not commutative."""
     block = BodyBuilder.of(element_type, _I1, element_type, _I1)
     value, valid, other, other_valid = block.arguments
     if first:
@@ -313,7 +314,7 @@ def _flagged(element_type: ElementType, first: bool) -> Monoid:
     region = block.returns(chosen, block.op("or", valid, other_valid))
     start = 0 if not element_type.is_float or element_type.float_format.has_zero else 1
     rows = tuple((name, "bits") for (name,) in _every(element_type))
-    # where no flag is set at all, some element is left, whichever: only the flag is determined
+    # without a set flag any element may result: only the flag is determined
     return Monoid(
         "first valid" if first else "last valid", region, (element_type, _I1),
         (literal(start, element_type), literal(0, _I1)), (*rows, ("small_integers", "values:1"))
@@ -324,7 +325,8 @@ def _flagged(element_type: ElementType, first: bool) -> Monoid:
 def _bounded(
     element_type: ElementType, name: str, op: str, number: int, row: ProfileRow, *, outside: bool
 ) -> Monoid:
-    """Sums that an op with a constant keeps small; the constant is in the body or around it."""
+    """Return sums bounded by an op with a constant, which is in the body or in the outer
+    program."""
     block = BodyBuilder.of(element_type, element_type)
     around = BodyBuilder(())
     total = block.op("add", *block.arguments)
@@ -341,18 +343,18 @@ def _bounded(
 
 
 def _capped(element_type: ElementType, *, outside: bool) -> Monoid:
-    """Sums of numbers that are not negative, never more than a constant."""
+    """Return sums of non-negative numbers, limited by a constant."""
     return _bounded(element_type, "capped sum", "minimum", 50, ("within:0:9",), outside=outside)
 
 
 def _masked(element_type: ElementType, *, outside: bool) -> Monoid:
-    """Sums modulo 32, by a mask that is a constant."""
+    """Return sums modulo 32, by a constant mask."""
     return _bounded(element_type, "masked sum", "and", 31, ("within:0:31",), outside=outside)
 
 
 @cache
 def several(element_type: ElementType) -> tuple[Monoid, ...]:
-    """Bodies on a type that are more than one op."""
+    """Return bodies on a type that consist of several ops."""
     si32, f32 = ELEMENT_TYPES["si32"], ELEMENT_TYPES["f32"]
     plain = not element_type.is_complex and not element_type.is_boolean
     bodies: list[Monoid] = []
@@ -376,7 +378,7 @@ def several(element_type: ElementType) -> tuple[Monoid, ...]:
 
 
 def selector(element_type: ElementType, direction: str) -> Region:
-    """The predicate of select_and_scatter; complex numbers are compared by their real parts."""
+    """Return the predicate of select_and_scatter; complex numbers are compared by real parts."""
     block = BodyBuilder.of(element_type, element_type)
     left, right = block.arguments
     if element_type.is_complex:

@@ -1,4 +1,4 @@
-"""Comparators as small programs, with data that suit them, and what they order by."""
+"""Comparators as small programs, with suitable data, and their keys."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from reference.ir.types import ELEMENT_TYPES, ElementType, Kind, NonFinite
 _SI32 = ELEMENT_TYPES["si32"]
 _OPPOSITE = {"LT": "GE", "GT": "LE"}
 _NAN_FREE = ("special", "mixed", "bits")
-"""Profiles with NaN: of an order that is none with them, one case in many."""
+"""Profiles with NaN: rare for orders that NaN violates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparator:
-    """A comparator: its region, the element types that it compares, profiles of the data; the
-    longest slices that it may be used on, the functions that it calls; whether it is for few
-    elements, as the reference compares one pair after the other; and how many of its first operands
-    are one and the same."""
+    """A comparator: region, element types, data profiles, and limits of its use.
+
+    `longest` limits the size of slices; `functions` are its callees; `few` says that the reference
+    compares pairs sequentially; the first `alike` operands are the same.
+    """
 
     region: Region
     inputs: tuple[ElementType, ...]
@@ -38,7 +39,8 @@ class Comparator:
 
 @cache
 def _profiles(element_type: ElementType, *, total: bool) -> tuple[str, ...]:
-    """Contents to sort: with many equal elements, of every size; NaN seldom without total order."""
+    """Return contents to sort: many equal elements, of every size; NaN rarely without total
+    order."""
     names = profiles_of(element_type)
     if element_type.is_boolean:
         return names
@@ -49,7 +51,7 @@ def _profiles(element_type: ElementType, *, total: bool) -> tuple[str, ...]:
 
 
 def _kinds(element_type: ElementType) -> tuple[str | None, ...]:
-    """Compare types of a type; None leaves it out."""
+    """Return compare types of a type; None omits the attribute."""
     if element_type.is_float:
         return ("FLOAT", "TOTALORDER", "TOTALORDER", None)
     if element_type.is_complex:
@@ -69,7 +71,7 @@ def _compared(
 def _payload(
     pick: Pick, element_type: ElementType
 ) -> tuple[tuple[ElementType, ...], tuple[str, ...]]:
-    """Operands that are sorted along, and their profiles: none, positions, more of the same."""
+    """Return further operands and their profiles: none, positions, more of the same."""
     none: tuple[tuple[ElementType, ...], tuple[str, ...]] = ((), ())
     more = (((_SI32,), ("permutation",)), ((element_type,), (profiles_of(element_type)[0],)))
     both = ((element_type, _SI32), (profiles_of(element_type)[0], "permutation"))
@@ -88,11 +90,11 @@ def _paired(inputs: tuple[ElementType, ...]) -> BodyBuilder:
 
 
 def _one_key(element_type: ElementType, pick: Pick) -> Comparator:
-    """By one operand, ascending or descending, written straight or the other way round."""
+    """Order by one operand, ascending or descending, in direct or mirrored form."""
     direction = choose(pick, ("LT", "GT"), "direction")
     kind = choose(pick, _kinds(element_type), "compare_type")
     more, profiles = _payload(pick, element_type)
-    # the key may stand among what comes along
+    # the key may be any of the operands
     at = 1 + pick(len(more)) if more and seldom(pick, 3, "key not first") else 0
     inputs = (*more[:at], element_type, *more[at:])
     block = _paired(inputs)
@@ -119,7 +121,7 @@ def _one_key(element_type: ElementType, pick: Pick) -> Comparator:
 
 
 def _two_keys(element_type: ElementType, pick: Pick) -> Comparator:
-    """By one operand, then by another, each ascending or descending."""
+    """Order by one operand, then by another, each ascending or descending."""
     second = _SI32
     if seldom(pick, 2, "keys of other types"):
         second = choose(pick, (element_type, ELEMENT_TYPES["ui8"], ELEMENT_TYPES["f32"]))
@@ -157,7 +159,7 @@ def _two_keys(element_type: ElementType, pick: Pick) -> Comparator:
 
 
 def _across(element_type: ElementType, pick: Pick) -> Comparator:
-    """Elements of one operand compared with those of another: an order as the two are one."""
+    """Compare elements of one operand with those of an equal operand, which is an order."""
     inputs = (element_type, element_type, _SI32)
     block = _paired(inputs)
     first, _, _, second = block.arguments[:4]
@@ -172,8 +174,10 @@ def _across(element_type: ElementType, pick: Pick) -> Comparator:
 
 
 def _canonical(element_type: ElementType, pick: Pick) -> Comparator:
-    """As JAX sorts: NaNs all alike and last, -0 like 0, in total order; of complex numbers the real
-    parts, then the imaginary ones."""
+    """Order as JAX sorts: equal NaNs last, -0 equal to 0, in total order.
+
+    Complex numbers are ordered by real parts, then by imaginary parts.
+    """
     more, profiles = _payload(pick, element_type)
     inputs = (element_type, *more)
     block = _paired(inputs)
@@ -205,7 +209,7 @@ def _canonicalised(block: BodyBuilder, value: Value, element_type: ElementType) 
 
 
 def _by_function(element_type: ElementType, pick: Pick) -> Comparator:
-    """By something computed: the negative, the modulus, bits under a mask, a sum of operands."""
+    """Order by a computed key: the negative, the modulus, masked bits, a sum of operands."""
     name = choose(pick, ("negate", "abs", "mask", "sum"), "function of the key", paired=False)
     inputs = (element_type, element_type) if name == "sum" else (element_type,)
     block = _paired(inputs)
@@ -227,7 +231,7 @@ def _by_function(element_type: ElementType, pick: Pick) -> Comparator:
 
 
 def _by_difference(element_type: ElementType, _: Pick) -> Comparator:
-    """lhs - rhs < 0: an order like any other, on small integers, but not one of keys."""
+    """Order by lhs - rhs < 0: an order on small integers, but not by keys."""
     block = _paired((element_type,))
     difference = block.op("subtract", *block.arguments)
     zero = block.op("constant", to=element_type, value=literal(0, element_type))
@@ -236,8 +240,11 @@ def _by_difference(element_type: ElementType, _: Pick) -> Comparator:
 
 
 def _not_strict(element_type: ElementType, pick: Pick) -> Comparator:
-    """Less or equal: no strict ordering as soon as two elements are equal. What that does to longer
-    slices is known: sorting algorithms leave them (and end the process), open as the result is."""
+    """Compare by less or equal: not a strict ordering if two elements are equal.
+
+    Slices are short: sorting algorithms may run out of the bounds of longer slices (and crash), and
+    the result is unspecified anyway.
+    """
     block = _paired((element_type,))
     lhs, rhs = block.arguments
     before = _compared(block, lhs, rhs, choose(pick, ("LE", "GE"), "direction"), None)
@@ -246,7 +253,7 @@ def _not_strict(element_type: ElementType, pick: Pick) -> Comparator:
 
 
 def _constant(element_type: ElementType, _: Pick) -> Comparator:
-    """Never before: all elements are equal, and a stable sort leaves them where they are."""
+    """Compare as never before: all elements are equal, and a stable sort does not move them."""
     block = _paired((element_type,))
     before = block.constant(0, ELEMENT_TYPES["i1"])
     return _finished(
@@ -258,21 +265,21 @@ def _constant(element_type: ElementType, _: Pick) -> Comparator:
 
 
 def _in_functions(element_type: ElementType, pick: Pick) -> Comparator:
-    """An order by one operand that functions compute."""
+    """Order by one operand that functions compute."""
     plain = _one_key(element_type, pick)
     region, functions = forms.in_functions(plain.region, "comparator")
     return replace(plain, region=region, functions=functions)
 
 
 def _not_elementwise(element_type: ElementType, pick: Pick) -> Comparator:
-    """An order by one operand, on tensors or in a branch or a loop."""
+    """Order by one operand, on tensors or in a branch or a loop."""
     plain = _one_key(element_type, pick)
     region = forms.region_of_form(plain.region, pick, "form of the comparator")
     return replace(plain, region=region, longest=7, few=True)
 
 
 def comparators(element_type: ElementType, pick: Pick) -> Comparator:
-    """A comparator whose first key is of an element type."""
+    """Return a comparator whose first key is of an element type."""
     makers: list[Callable[[ElementType, Pick], Comparator]] = [_one_key] * 6 + [_two_keys] * 4
     part = element_type.part
     if part.is_float and part.float_format.has_zero:

@@ -1,8 +1,8 @@
-"""The same computation written in other ways: in functions, on tensors, with other ops inside.
+"""Equivalent forms of a computation: in functions, on tensors, with other ops inside.
 
-A body mostly is a list of operations on scalars, for which compilers have a path of their own. Any
-other op may stand in it too. Each form here gives what the plain region gives, on all arguments,
-but for the sign of sums and products that are zero.
+Most bodies are a list of operations on scalars, for which compilers have a special path. A body may
+contain any other op too. Each form returns the results of the plain region on all arguments, except
+for the sign of sums and products that are zero.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SI32 = ELEMENT_TYPES["si32"]
 
 
 def in_functions(region: Region, name: str = "body") -> tuple[Region, tuple[Function, ...]]:
-    """The region that calls a function, which calls another with the computation; and the two."""
+    """Return a region that calls nested functions with the computation; and these functions."""
     types, inner = _result_types(region), f"{name}_inner"
     outer = Function(name, _calling(region, inner), types)
     return _calling(region, name), (outer, Function(inner, region, types))
@@ -36,7 +36,8 @@ def _calling(region: Region, name: str) -> Region:
 
 
 def on_tensors(region: Region) -> Region:
-    """The computation on tensors of one element: reshaped, broadcast, transposed and reversed."""
+    """Return the computation on tensors of one element: reshaped, broadcast, transposed,
+    reversed."""
     block = BodyBuilder(region.arguments, prefix="w")
     wide: list[Value] = []
     for number, argument in enumerate(region.arguments):
@@ -57,7 +58,7 @@ def on_tensors(region: Region) -> Region:
 
 
 def _widened(of: ValueType) -> TensorType:
-    """The type of one element in two dimensions."""
+    """Return the type of a single element in two dimensions."""
     assert isinstance(of, TensorType)
     return replace(of, shape=(1, 1))
 
@@ -68,9 +69,9 @@ def _copied(
     arguments: Sequence[Value],
     typed: Callable[[ValueType], ValueType] = lambda of: of,
 ) -> list[Value]:
-    """What the region returns, once its operations are added to a block, on these arguments.
+    """Copy a region's operations to a block, and return its results on these arguments.
 
-    `typed` is the type of a value there by its type in the region.
+    `typed` maps a value's type in the region to its type in the block.
     """
     names = (argument.name for argument in region.arguments)
     known = dict(zip(names, arguments, strict=True))
@@ -92,7 +93,7 @@ def _of_type(given: Attribute, of: ValueType) -> Dense:
 
 
 def in_a_branch(region: Region) -> Region:
-    """The computation in both branches of an `if`, of which the arguments choose one."""
+    """Return the computation in both branches of an `if`, selected by the arguments."""
     block = BodyBuilder(region.arguments, prefix="w")
     lhs, *others = region.arguments
     rhs = next((value for value in others if value.type == lhs.type), lhs)
@@ -103,7 +104,7 @@ def in_a_branch(region: Region) -> Region:
 
 
 def in_a_loop(region: Region) -> Region:
-    """The computation in a `while` of one turn, which carries the results out."""
+    """Return the computation in a `while` of one iteration, which returns the results."""
     block, types = BodyBuilder(region.arguments, prefix="w"), _result_types(region)
     start = [block.constant(0, _SI32), *(block.constant(1, _element(of)) for of in types)]
     state = tuple(value.type for value in start)
@@ -126,7 +127,7 @@ def _values(prefix: str, types: Sequence[ValueType]) -> tuple[Value, ...]:
 
 
 def as_reduce(op: str, element: ElementType) -> Region:
-    """A body of one op as a `reduce` of its two arguments."""
+    """Return a body of one op as a `reduce` of its two arguments."""
     block = BodyBuilder(BodyBuilder.of(element, element).arguments, prefix="w")
     inner = BodyBuilder.of(element, element, prefix="b")
     body = inner.returns(inner.op(op, *inner.arguments))
@@ -139,7 +140,7 @@ def as_reduce(op: str, element: ElementType) -> Region:
 
 
 def as_dot_general(op: str, element: ElementType) -> Region:
-    """A sum or a product of two arguments as a `dot_general`: with ones, or of one by the other."""
+    """Return a sum or a product of two arguments as a `dot_general`: with ones, or of both."""
     block = BodyBuilder.of(element, element)
     if op == "add":
         lhs = _together(block, block.arguments, element)
@@ -158,7 +159,7 @@ def as_dot_general(op: str, element: ElementType) -> Region:
 
 
 def _together(block: BodyBuilder, values: Sequence[Value], element: ElementType) -> Value:
-    """Scalars as one tensor."""
+    """Return scalars as one tensor."""
     parts = [block.op("reshape", value, to=TensorType((1,), element)) for value in values]
     return block.op("concatenate", *parts, to=TensorType((len(parts),), element), dimension=0)
 
@@ -171,34 +172,34 @@ FORMS: dict[str, Callable[[Region], Region]] = {
 """Ways to write any region of scalars with ops that are not elementwise."""
 
 AS_REDUCE, AS_DOT_GENERAL = "a reduce", "a dot_general"
-"""Ways to write a body of one op."""
+"""Forms of a body of one op."""
 
 IN_FUNCTIONS, NOT_ELEMENTWISE = "in functions", "not elementwise"
 """Kinds of bodies, as values of the dimension `body`."""
 
 _LARGEST_SUM = 256
-"""More than `few` small integers come to."""
+"""Upper bound of the sum of `few` small integers."""
 
 _EXACT = {"add": ("small_integers", "within:-1:1"), "multiply": ("within:-1:1", "within:1:2")}
 """Profiles of numbers of which `few` have exact sums and products: every order gives the same."""
 
 
 def region_of_form(region: Region, pick: Pick, dimension: str = "") -> Region:
-    """A region of scalars with ops that are not elementwise; which, as a value of a dimension."""
+    """Return an equivalent region with ops that are not elementwise; the form is a dimension."""
     return FORMS[choose(pick, tuple(FORMS), dimension, paired=False)](region)
 
 
 def calling(body: Monoid, name: str = "body") -> Monoid:
-    """The body as a call of a function."""
+    """Return the body as a function call."""
     region, functions = in_functions(body.region, name)
     return replace(body, region=region, functions=functions)
 
 
 def not_elementwise(body: Monoid, pick: Pick) -> Monoid:
-    """The body, of one op named as it is, with ops that are not elementwise.
+    """Return the body, of one op that names it, with ops that are not elementwise.
 
-    What it computes is not seen by the reference, which folds by a tree: numbers that an op would
-    round are such that it need not.
+    The reference does not recognise the monoid and folds by a tree, so numbers are chosen that the
+    op does not round.
     """
     op, (element,) = body.name, body.inputs
     dots = op in ("add", "multiply") and not element.is_boolean
@@ -215,7 +216,7 @@ def not_elementwise(body: Monoid, pick: Pick) -> Monoid:
 
 
 def ops_in_forms(element: ElementType) -> tuple[str, ...]:
-    """The ops of bodies that are not elementwise: no sums where so few numbers may overflow."""
+    """Return the ops of bodies that are not elementwise: no sums if they may overflow."""
     ops = ops_of(element)
     narrow = element.is_float and element.float_format.max_finite < _LARGEST_SUM
     return tuple(op for op in ops if op != "add") if narrow else ops

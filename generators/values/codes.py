@@ -3,7 +3,7 @@
 A magnitude code is a number's bits without the sign. The codes 0, 1, ... `top(format)` are the
 non-negative finite values in increasing order, so that neighbours and midpoints are arithmetic on
 codes, the same for every format. All randomness comes from Philox's raw words, whose stream numpy
-guarantees, and no transcendental function is involved: values do not vary between versions.
+guarantees, without transcendental functions: values do not vary between versions.
 """
 
 from __future__ import annotations
@@ -21,14 +21,17 @@ _BLOCKS = (256, 2048, 16384)
 
 
 class _Key(ISeedSequence):
-    """A key as numpy asks for one: given as a number, it would ask the system for entropy first,
-    which takes twice as long as all the rest."""
+    """A key in the form that numpy requests.
+
+    Given a number, numpy would first ask the system for entropy, which takes twice as long as
+    everything else.
+    """
 
     def __init__(self, key: int) -> None:
         self._key = np.array([key & _LOW, key >> 64], np.uint64)
 
     def generate_state(self, n_words: int, dtype: Any = np.uint64) -> Array:
-        """Philox asks for two words of 64 bits."""
+        """Return the two 64-bit words that Philox requests."""
         assert n_words == len(self._key)
         assert dtype == self._key.dtype
         return self._key
@@ -37,8 +40,8 @@ class _Key(ISeedSequence):
 class Words:
     """A stream of random 64-bit words, determined by a key of up to 128 bits.
 
-    Words are taken from the stream in blocks of a few fixed sizes, so that an array which becomes
-    smaller mostly keeps its first elements: that helps shrinking.
+    Words are taken from the stream in blocks of a few fixed sizes. So a shortened array mostly
+    keeps its first elements, which helps shrinking.
     """
 
     __slots__ = ("_philox",)
@@ -47,33 +50,33 @@ class Words:
         """Start the stream of this key."""
         self._philox = np.random.Philox(
             cast("Any", _Key(key))
-        )  # numpy's stubs know no own sequences
+        )  # numpy's stubs lack custom seed sequences
 
     def words(self, count: int) -> Array:
-        """`count` uniform uint64 words."""
+        """Return `count` uniform uint64 words."""
         block = next((size for size in _BLOCKS if count <= size), count)
         return self._philox.random_raw(block)[:count]
 
     def below(self, count: int, limit: int) -> Array:
-        """`count` integers (int64), uniform in [0, limit), for a limit of at most 2^31."""
+        """Return `count` integers (int64), uniform in [0, limit), for a limit of at most 2^31."""
         high = self.words(count) >> np.uint64(32)
         return ((high * np.uint64(limit)) >> np.uint64(32)).astype(np.int64)
 
     def unit(self, count: int) -> Array:
-        """`count` float64 numbers, uniform in [0, 1), multiples of 2^-53."""
+        """Return `count` float64 numbers, uniform in [0, 1), multiples of 2^-53."""
         return (self.words(count) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
     def chance(self, count: int, one_in: int) -> Array:
-        """`count` booleans, each true with probability 1 / one_in."""
+        """Return `count` booleans, each true with probability 1 / one_in."""
         return self.below(count, one_in) == 0
 
     def choice(self, count: int, options: Array) -> Array:
-        """`count` elements of a one-dimensional array."""
+        """Return `count` elements of a one-dimensional array."""
         return options[self.below(count, len(options))]
 
     def each(self, count: int, options: Array) -> Array:
-        """`count` elements of a one-dimensional array: all of them in some order, then in another,
-        and so on."""
+        """Return `count` elements of a one-dimensional array: concatenated permutations of the
+        array."""
         rounds = -(-count // len(options))
         order = np.argsort(self.words(rounds * len(options)).reshape(rounds, len(options)), axis=1)
         return options[order.reshape(-1)[:count]]
@@ -81,7 +84,7 @@ class Words:
 
 @cache
 def top(element_type: ElementType) -> int:
-    """The magnitude code of the largest finite value of a floating-point type."""
+    """Return the magnitude code of the largest finite value of a floating-point type."""
     fmt = element_type.float_format
     all_ones = (1 << (element_type.part.bits - fmt.signed)) - 1
     if fmt.non_finite is NonFinite.IEEE:
@@ -91,13 +94,13 @@ def top(element_type: ElementType) -> int:
 
 @cache
 def infinity(element_type: ElementType) -> int | None:
-    """The magnitude code of infinity, None in a format without."""
+    """Return the magnitude code of infinity, None if the format has none."""
     return top(element_type) + 1 if element_type.float_format.has_infinity else None
 
 
 @cache
 def nan_codes(element_type: ElementType) -> tuple[int, ...]:
-    """Codes, sign included, of NaNs of both signs: quiet, signalling, with several payloads."""
+    """Return codes, sign included, of NaNs of both signs: quiet, signalling, several payloads."""
     fmt, width = element_type.float_format, element_type.part.bits
     if fmt.non_finite is NonFinite.NONE:
         return ()
@@ -113,9 +116,9 @@ def nan_codes(element_type: ElementType) -> tuple[int, ...]:
 
 
 def encode(sign: Array, magnitude: Array, element_type: ElementType) -> Array:
-    """Codes (uint64) of signs (true where negative) and magnitude codes.
+    """Return codes (uint64) of signs (true if negative) and magnitude codes.
 
-    A sign that the format cannot carry (of f8E8M0FNU's numbers, of FNUZ's zero) is dropped.
+    A sign that the format cannot encode (for f8E8M0FNU, or FNUZ zeros) is dropped.
     """
     fmt = element_type.float_format
     magnitude = magnitude.astype(np.uint64)
@@ -127,12 +130,12 @@ def encode(sign: Array, magnitude: Array, element_type: ElementType) -> Array:
 
 
 def as_array(codes: Array, element_type: ElementType) -> Array:
-    """The array (of storage type, or of the parts' for a complex type) that has these codes."""
+    """Return the array (of storage type, or of the parts' for a complex type) with these codes."""
     return from_bits(codes.astype(bits_dtype(element_type)), element_type.part)
 
 
 def decode(magnitude: Array, element_type: ElementType) -> Array:
-    """The float64 values of magnitude codes from 0 to `top(of)`."""
+    """Return the float64 values of magnitude codes from 0 to `top(of)`."""
     return as_array(magnitude.astype(np.uint64), element_type).astype(np.float64)
 
 
@@ -143,9 +146,9 @@ def _midpoints(element_type: ElementType) -> Array:
 
 
 def nearest(x: Array, element_type: ElementType) -> tuple[Array, Array]:
-    """Signs and magnitude codes (int64) of the finite values nearest to float64 numbers.
+    """Return signs and magnitude codes (int64) of the finite values nearest to float64 numbers.
 
-    Numbers beyond the largest finite value become that; ties may go either way.
+    Numbers beyond the largest finite value are clamped to it; ties may round either way.
     """
     sign, size = np.signbit(x), np.minimum(np.abs(x), element_type.float_format.max_finite)
     if element_type.part.bits > 16 or element_type.name == "f16":
@@ -157,5 +160,5 @@ def nearest(x: Array, element_type: ElementType) -> tuple[Array, Array]:
 
 
 def step(magnitude: Array, by: Array | int, element_type: ElementType) -> Array:
-    """Magnitude codes moved by so many units in the last place, kept finite and of one sign."""
+    """Return magnitude codes moved by `by` ulp, clamped to finite values of the same sign."""
     return np.clip(magnitude + by, 0, top(element_type))

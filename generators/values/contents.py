@@ -1,8 +1,8 @@
 """The contents of input tensors: value profiles, filled by numpy from a profile's name and a seed.
 
-A profile says where in a type's range the elements lie: special values, the neighbours of
-rounding ties, subnormals, uniform bits, small integers, and so on. Elements of a complex type are
-filled part by part. A value that a format does not have is left out, not replaced.
+A profile says where in a type's range the elements lie: special values, the neighbours of rounding
+ties, subnormals, uniform bits, small integers, and so on. Elements of a complex type are filled
+part by part. A value that a format lacks is omitted, not replaced.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ CORRELATIONS = ("independent", "equal", "negated", "one_ulp")
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A named distribution of values: what it holds, and how to fill floats and integers.
+    """A named distribution of values, with fillers for floating-point numbers and integers.
 
-    `floats` serves floating-point types and the parts of complex ones. A filler is None where the
-    profile means nothing for the kind; `i1` has the profile "bits" alone. What is not `general`
-    serves some ops alone.
+    `floats` serves floating-point types and the parts of complex types. A filler is None if the
+    profile has no meaning for the kind; `i1` only has the profile "bits". A profile that is not
+    `general` serves some ops only.
     """
 
     name: str
@@ -103,13 +103,13 @@ def _profiles() -> dict[str, Profile]:
 
 
 PROFILES: dict[str, Profile] = _profiles()
-"""Every value profile by name; range_T and ties_T serve conversions to T, each_special the ops that
-take elements one by one, undecided_OP that op."""
+"""Every value profile by name; range_T and ties_T serve conversions to T, each_special elementwise
+ops, undecided_OP that op."""
 
 
 @cache
 def profiles_of(element_type: ElementType) -> tuple[str, ...]:
-    """The general profiles that a type has (not those made for some ops), simplest first."""
+    """Return the general profiles of a type (not those made for some ops), simplest first."""
     general = [row for row in PROFILES.values() if row.general]
     if element_type.is_boolean:
         return ("bits",)
@@ -121,13 +121,13 @@ def profiles_of(element_type: ElementType) -> tuple[str, ...]:
 
 
 def fill(type: TensorType, profile: str, seed: int) -> Array:  # noqa: A002 - the spec's word
-    """An array of a static tensor type, its elements drawn from a profile.
+    """Return an array of a static tensor type, with elements drawn from a profile.
 
-    The same (type, profile, seed) gives the same bits always; `seed` is in [0, 2^128).
+    The same (type, profile, seed) always gives the same bits; `seed` is in [0, 2^128).
 
     Raises:
         KeyError: for an unknown profile.
-        ValueError: for a profile that means nothing for the element type.
+        ValueError: for a profile without meaning for the element type.
     """
     if isinstance(type.element_type, QuantizedType):
         return fill_codes(type.element_type, type.static_shape, profile, seed)
@@ -151,14 +151,14 @@ def fill(type: TensorType, profile: str, seed: int) -> Array:  # noqa: A002 - th
 def fill_codes(
     quantized_type: QuantizedType, shape: tuple[int, ...], profile: str, seed: int
 ) -> Array:
-    """Codes of a quantized type: any of them ("codes"), or the nearest to a profile's numbers."""
+    """Return codes of a quantized type: any ("codes"), or the nearest to a profile's numbers."""
     if profile == "codes":
         count = quantized_type.storage_max - quantized_type.storage_min + 1
         drawn = Words(seed).below(math.prod(shape), count) + quantized_type.storage_min
         return drawn.reshape(shape).astype(quantized_type.storage_type.storage)
     numbers = fill(TensorType(shape, quantized_type.expressed_type), profile, seed)
     axis = quantized_type.quantization_dimension
-    if axis is not None and axis >= len(shape):  # one element, to be repeated
+    if axis is not None and axis >= len(shape):  # one element, repeated
         first = quantized_type.scales[:1], quantized_type.zero_points[:1]
         quantized_type = replace(
             quantized_type, scales=first[0], zero_points=first[1], quantization_dimension=None
@@ -167,7 +167,7 @@ def fill_codes(
 
 
 def _shifted(codes: Array, by: Array, element_type: ElementType) -> Array:
-    """Float codes moved by so many ulp; what is not finite stays."""
+    """Return float codes moved by `by` ulp; non-finite codes are unchanged."""
     sign_bit = (
         np.uint64(1 << (element_type.part.bits - 1))
         if element_type.float_format.signed
@@ -181,7 +181,7 @@ def _shifted(codes: Array, by: Array, element_type: ElementType) -> Array:
 
 
 def _negated(codes: Array, element_type: ElementType) -> Array:
-    """Float codes with the other sign, where the format has it."""
+    """Return float codes with the opposite sign, if the format has it."""
     fmt = element_type.float_format
     if not fmt.signed:
         return codes
@@ -192,13 +192,13 @@ def _negated(codes: Array, element_type: ElementType) -> Array:
 
 
 def _held(codes: Array, quantized_type: QuantizedType, shape: tuple[int, ...]) -> Array:
-    """Codes within the range of their type, the others at its ends."""
+    """Return codes clamped to the range of their type."""
     inside = np.clip(codes.astype(np.int64), quantized_type.storage_min, quantized_type.storage_max)
     return inside.astype(quantized_type.storage_type.storage).reshape(shape)
 
 
 def correlated(first: Array, type: TensorType, correlation: str, seed: int) -> Array:  # noqa: A002
-    """An operand related to `first`, which has the same type: "equal", "negated" or "one_ulp".
+    """Return an operand related to `first`, of the same type: "equal", "negated" or "one_ulp".
 
     One ulp is one unit in the last place up or down (in a complex number, at most one in each
     part); for integers 1, wrapping around. An element without a negative, such as a NaN of an FNUZ
@@ -231,16 +231,16 @@ def correlated(first: Array, type: TensorType, correlation: str, seed: int) -> A
 
 
 def is_stated(profile: str) -> bool:
-    """Whether a profile is of certain numbers, which operands must hold: the sizes of a result."""
+    """Return whether a profile is a list of numbers that operands must have: sizes of a result."""
     return profile.startswith("values:")
 
 
 def materialise(program: Program, recipe: InputRecipe) -> tuple[Array, ...]:
-    """The arguments of main that a recipe describes, one array for each parameter.
+    """Return the arguments of main that a recipe describes, one array for each parameter.
 
-    With a correlation, each parameter after the first of its type is related to that first one,
-    unless it must hold certain numbers.
-    Of a program of several processes the arguments of each come in turn, drawn alike.
+    With a correlation, each parameter after the first of its type is related to the first, unless
+    its numbers are given. The arguments of a program of several processes are concatenated by
+    process, each with its own seed.
     """
     seeds = (recipe.seed + (number << 96) for number in range(program.process_count))
     return tuple(
@@ -249,7 +249,7 @@ def materialise(program: Program, recipe: InputRecipe) -> tuple[Array, ...]:
 
 
 def _arguments(program: Program, recipe: InputRecipe) -> tuple[Array, ...]:
-    """The arguments of main in one process."""
+    """Return the arguments of main in one process."""
     first: dict[TensorType, Array] = {}
     arrays: list[Array] = []
     for number, parameter in enumerate(program.main.arguments):

@@ -1,6 +1,6 @@
-"""Fillers of the value profiles for floating-point types (and the parts of complex ones).
+"""Fillers of the value profiles for floating-point types (and the parts of complex types).
 
-Each takes (element type, count, words) and returns codes as uint64; values.py names them.
+Each takes (element type, count, words) and returns codes as uint64; contents.py names them.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ def _first_normal(element_type: ElementType) -> int:
 
 
 def _codes_below(count: int, limit: int, words: Words) -> Array:
-    """Uniform magnitude codes in [0, limit), of any size, as int64."""
+    """Return uniform magnitude codes in [0, limit), of any size, as int64."""
     return (words.words(count) % np.uint64(limit)).astype(np.int64)
 
 
 def _log_uniform(count: int, bits: int, words: Words) -> Array:
-    """Integers of 0 to `bits` bits, every length alike, as uint64 (at most 63 bits)."""
+    """Return integers of 0 to `bits` bits, with uniform length, as uint64 (at most 63 bits)."""
     length = words.below(count, bits + 1).astype(np.uint64)
     return (words.words(count) >> np.uint64(1)) >> (np.uint64(63) - length)
 
@@ -67,13 +67,13 @@ def _small_integers(element_type: ElementType) -> Array:
 
 
 def small_integers(element_type: ElementType, count: int, words: Words) -> Array:
-    """Integers from -8 to 8."""
+    """Return integers from -8 to 8."""
     return words.choice(count, _small_integers(element_type))
 
 
 @cache
 def core_codes(element_type: ElementType) -> Array:
-    """Codes of zeros, ones, infinities and one quiet NaN of each sign."""
+    """Return codes of zeros, +-1, infinities and one quiet NaN of each sign."""
     magnitudes = [0] if element_type.float_format.has_zero else []
     magnitudes.append(_one(element_type))
     if (inf := infinity(element_type)) is not None:
@@ -84,7 +84,7 @@ def core_codes(element_type: ElementType) -> Array:
 
 @cache
 def special_codes(element_type: ElementType) -> Array:
-    """Codes of all special values: the core, extremes, notable constants and neighbours."""
+    """Return codes of all special values: the core, extremes, notable constants and neighbours."""
     fmt, normal, last = element_type.float_format, _first_normal(element_type), top(element_type)
     around = nearest(np.array([*_VALUES, *_limits(element_type)]), element_type)[1]
     codes = {int(code) for by in (-1, 0, 1) for code in step(around, by, element_type)}
@@ -99,7 +99,7 @@ def special_codes(element_type: ElementType) -> Array:
 
 
 def _limits(element_type: ElementType) -> tuple[float, ...]:
-    """Arguments at which results of this format overflow, vanish or become all integers."""
+    """Return arguments at which results of this format overflow, underflow or become integers."""
     fmt = element_type.float_format
     low = fmt.min_exponent - fmt.mantissa_bits
     high = fmt.max_exponent + 1
@@ -118,7 +118,7 @@ def _nans(element_type: ElementType) -> Array:
 
 
 def special(element_type: ElementType, count: int, words: Words) -> Array:
-    """Special values, half of them zeros, ones, infinities and NaNs."""
+    """Return special values, half of them zeros, +-1, infinities and NaNs."""
     core, every = (
         words.choice(count, core_codes(element_type)),
         words.choice(count, special_codes(element_type)),
@@ -128,7 +128,8 @@ def special(element_type: ElementType, count: int, words: Words) -> Array:
 
 @cache
 def _landmarks(element_type: ElementType) -> Array:
-    """Codes of the core, of 0.5, and of the largest, the least and the least normal numbers."""
+    """Return codes of the core, of 0.5, and of the largest, the least and the least normal
+    numbers."""
     half = int(nearest(np.array([0.5]), element_type)[1][0])
     extremes = [half, top(element_type), _first_normal(element_type), 1]
     return np.unique(
@@ -137,29 +138,29 @@ def _landmarks(element_type: ElementType) -> Array:
 
 
 def each_special(element_type: ElementType, count: int, words: Words) -> Array:
-    """Zeros, ones, 0.5, extremes, infinities, NaNs: each of them before one comes again."""
+    """Return zeros, +-1, 0.5, extremes, infinities, NaNs, each before any is repeated."""
     return words.each(count, _landmarks(element_type))
 
 
 def mixed(element_type: ElementType, count: int, words: Words) -> Array:
-    """Half special, half moderate values."""
+    """Return half special, half moderate values."""
     one, other = special(element_type, count, words), moderate(element_type, count, words)
     return np.where(_signs(count, words), one, other)
 
 
 def unit(element_type: ElementType, count: int, words: Words) -> Array:
-    """Uniform in [-1, 1]."""
+    """Return numbers uniform in [-1, 1]."""
     return _codes_of(2 * words.unit(count) - 1, element_type)
 
 
 def moderate(element_type: ElementType, count: int, words: Words) -> Array:
-    """Bell-shaped in [-8, 8]: four uniform numbers added up."""
+    """Return bell-shaped numbers in [-8, 8]: sums of four uniform numbers."""
     total = words.unit(count) + words.unit(count) + words.unit(count) + words.unit(count)
     return _codes_of(4 * (total - 2), element_type)
 
 
 def near_one(element_type: ElementType, count: int, words: Words) -> Array:
-    """Plus or minus 1, moved by up to a binade; every order of magnitude of distance alike."""
+    """Return +-1 moved by up to a binade, by distances of uniform order of magnitude."""
     by = _log_uniform(count, element_type.float_format.mantissa_bits, words).astype(np.int64)
     by = np.where(_signs(count, words), by, -((by + 1) >> 1))  # below 1 the spacing is half
     return encode(
@@ -176,29 +177,29 @@ def _wide_magnitudes(element_type: ElementType, count: int, words: Words) -> Arr
 
 
 def wide(element_type: ElementType, count: int, words: Words) -> Array:
-    """Finite, all exponents alike, one in eight a power of two."""
+    """Return finite numbers with uniform exponents, one in eight a power of two."""
     return encode(_signs(count, words), _wide_magnitudes(element_type, count, words), element_type)
 
 
 def positive(element_type: ElementType, count: int, words: Words) -> Array:
-    """As `wide`, without negative numbers."""
+    """Return numbers as `wide`, without negative numbers."""
     return _wide_magnitudes(element_type, count, words).astype(np.uint64)
 
 
 def tiny(element_type: ElementType, count: int, words: Words) -> Array:
-    """Magnitudes up to 1, all exponents alike."""
+    """Return magnitudes up to 1, with uniform exponents."""
     return encode(
         _signs(count, words), _codes_below(count, _one(element_type) + 1, words), element_type
     )
 
 
 def bits(element_type: ElementType, count: int, words: Words) -> Array:
-    """Uniform bits; in types of at most 8 bits every code once per 2^bits elements."""
+    """Return uniform bits; for at most 8 bits every code once per 2^bits elements."""
     return uniform_codes(element_type.part.bits, count, words)
 
 
 def uniform_codes(width: int, count: int, words: Words) -> Array:
-    """Codes of `width` bits: uniform, or for 8 bits and fewer a permutation after another."""
+    """Return codes of `width` bits: uniform, or concatenated permutations for at most 8 bits."""
     if width > 8:
         return words.words(count) >> np.uint64(64 - width)
     size = 1 << width
@@ -210,7 +211,8 @@ def uniform_codes(width: int, count: int, words: Words) -> Array:
 
 
 def subnormal(element_type: ElementType, count: int, words: Words) -> Array:
-    """Zero to just above the smallest normal number, short and long significands alike."""
+    """Return numbers from 0 to just above the smallest normal number, with any significand
+    length."""
     limit = max(_first_normal(element_type), 2) + 2
     uniform = _codes_below(count, limit, words)
     short = _log_uniform(count, max(element_type.float_format.mantissa_bits, 1), words).astype(
@@ -226,7 +228,7 @@ def _wobble(count: int, words: Words) -> Array:
 
 
 def ties(element_type: ElementType, count: int, words: Words) -> Array:
-    """Halfway between integers, and the two neighbours of that."""
+    """Return midpoints between integers, and their two neighbours."""
     whole = _log_uniform(count, element_type.float_format.precision, words).astype(np.float64)
     magnitude = nearest(whole + 0.5, element_type)[1]
     return encode(
@@ -235,7 +237,7 @@ def ties(element_type: ElementType, count: int, words: Words) -> Array:
 
 
 def midpoints(element_type: ElementType, count: int, words: Words) -> Array:
-    """Significands ending in 1, then k zeros, or one ulp off: ties of every shorter precision."""
+    """Return significands ending in 1, then k zeros, or one ulp off: ties of shorter precisions."""
     codes = _codes_below(count, top(element_type) + 1, words)
     mantissa = element_type.float_format.mantissa_bits
     if mantissa:
@@ -247,13 +249,13 @@ def midpoints(element_type: ElementType, count: int, words: Words) -> Array:
 
 
 def large(element_type: ElementType, count: int, words: Words) -> Array:
-    """The three largest binades."""
+    """Return numbers of the three largest binades."""
     down = _codes_below(count, 3 << element_type.float_format.mantissa_bits, words)
     return encode(_signs(count, words), np.maximum(top(element_type) - down, 0), element_type)
 
 
 def trig(element_type: ElementType, count: int, words: Words) -> Array:
-    """Multiples of pi / 2, up to two ulp off."""
+    """Return multiples of pi / 2, up to two ulp off."""
     multiple = _log_uniform(count, 24, words).astype(np.float64)
     magnitude = nearest(multiple * (math.pi / 2), element_type)[1]
     moved = step(magnitude, words.below(count, 5) - 2, element_type)
@@ -261,7 +263,7 @@ def trig(element_type: ElementType, count: int, words: Words) -> Array:
 
 
 def exp_domain(element_type: ElementType, count: int, words: Words) -> Array:
-    """Uniform where exp(x) is neither infinite nor zero, and a little beyond."""
+    """Return numbers uniform where exp(x) is neither infinite nor zero, and slightly beyond."""
     fmt = element_type.float_format
     low = (fmt.min_exponent - fmt.mantissa_bits - 2) * _LN2
     high = (fmt.max_exponent + 1) * _LN2 * 1.01
@@ -269,7 +271,7 @@ def exp_domain(element_type: ElementType, count: int, words: Words) -> Array:
 
 
 def perfect_powers(element_type: ElementType, count: int, words: Words) -> Array:
-    """2^k, n^2, n^3 and n^2 * 4^k, both signs."""
+    """Return 2^k, n^2, n^3 and n^2 * 4^k, of both signs."""
     fmt = element_type.float_format
     span = fmt.max_exponent - fmt.min_exponent + 1
     exponent = words.below(count, span) + fmt.min_exponent
@@ -293,12 +295,12 @@ def _one_sided(element_type: ElementType, count: int, words: Words) -> Array:
 
 
 def upper(element_type: ElementType, count: int, words: Words) -> Array:
-    """Mostly moderate, no negative sign (but for a NaN's where the sign is all that makes it)."""
+    """Return mostly moderate numbers without sign (except for formats whose NaN needs it)."""
     return _with_sign(_one_sided(element_type, count, words), element_type, negative=False)
 
 
 def lower(element_type: ElementType, count: int, words: Words) -> Array:
-    """Mostly moderate, all of negative sign; small values in a format without signs."""
+    """Return mostly moderate numbers with sign; small values in a format without signs."""
     if not element_type.float_format.signed:
         return tiny(element_type, count, words)
     return _with_sign(_one_sided(element_type, count, words), element_type, negative=True)
@@ -315,7 +317,7 @@ def _with_sign(codes: Array, element_type: ElementType, *, negative: bool) -> Ar
 
 
 def axes(element_type: ElementType, count: int, words: Words) -> Array:
-    """Parts of complex numbers (in pairs), one of each pair a zero of either sign."""
+    """Return parts of complex numbers (in pairs), of which one is a zero of either sign."""
     one, other = moderate(element_type, count, words), wide(element_type, count, words)
     parts = np.where(_signs(count, words), one, other).reshape(-1, 2)
     which = words.below(len(parts), 2)
@@ -325,7 +327,7 @@ def axes(element_type: ElementType, count: int, words: Words) -> Array:
 
 
 def in_range(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
-    """A filler of values that convert to `to` without loss of range (truncated, for integers)."""
+    """Return a filler of values that convert to `to` in range (truncated, for integers)."""
 
     def to_integer(element_type: ElementType, count: int, words: Words) -> Array:
         whole = _log_uniform(count, min(to.bits, 62), words).astype(np.float64)
@@ -352,20 +354,20 @@ def in_range(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
 
 
 def _last_up_to(limit: float, element_type: ElementType) -> int:
-    """The magnitude code of the largest finite value that is not above a limit."""
+    """Return the magnitude code of the largest finite value that is not above a limit."""
     code = nearest(np.array([limit]), element_type)[1]
     return int(code[0]) - bool(decode(code, element_type)[0] > limit)
 
 
 def _last_below(limit: float, element_type: ElementType) -> int:
-    """The magnitude code of the largest finite value under a limit (0 where there is none)."""
+    """Return the magnitude code of the largest finite value below a limit (0 if there is none)."""
     last = _last_up_to(limit, element_type)
     exact = decode(np.array([last]), element_type)[0] == limit
     return max(last - bool(exact), 0)
 
 
 def ties_between(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
-    """A filler of midpoints between neighbouring values of `to` (or past its largest), +-1 ulp."""
+    """Return a filler of midpoints between neighbours of `to` (or past its largest), +-1 ulp."""
 
     def filler(element_type: ElementType, count: int, words: Words) -> Array:
         last = top(to)

@@ -1,7 +1,7 @@
 """Fillers of the value profiles for integer types.
 
 Each takes (element type, count, words) and returns codes (two's complement bits) as uint64;
-values.py names them.
+contents.py names them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def _masked(codes: Array, element_type: ElementType) -> Array:
 
 
 def _signed(magnitude: Array, element_type: ElementType, words: Words) -> Array:
-    """Codes of magnitudes, negated at random for a signed type."""
+    """Return codes of magnitudes, randomly negated for a signed type."""
     if element_type.is_signed:
         flip = words.chance(len(magnitude), 2)
         magnitude = np.where(flip, np.uint64(0) - magnitude, magnitude)
@@ -29,14 +29,14 @@ def _signed(magnitude: Array, element_type: ElementType, words: Words) -> Array:
 
 
 def _of_length(length: Array, words: Words) -> Array:
-    """Random uint64 numbers with these numbers (0 to 64) of bits."""
+    """Return random uint64 numbers with these numbers of bits (0 to 64)."""
     raw = words.words(len(length))
     shift = np.minimum(64 - length, 63).astype(np.uint64)
     return np.where(length == 0, np.uint64(0), raw >> shift)
 
 
 def _uniform(low: int, high: int, count: int, words: Words) -> Array:
-    """Codes of integers uniform in [low, high]."""
+    """Return codes of integers uniform in [low, high]."""
     span = high - low + 1
     raw = words.words(count)
     if span < 1 << 64:
@@ -45,14 +45,14 @@ def _uniform(low: int, high: int, count: int, words: Words) -> Array:
 
 
 def small_integers(element_type: ElementType, count: int, words: Words) -> Array:
-    """Integers from -8 to 8, those that the type has."""
+    """Return integers from -8 to 8, as far as the type has them."""
     low, high = max(element_type.min_integer, -8), min(element_type.max_integer, 8)
     return _masked(_uniform(low, high, count, words), element_type)
 
 
 @cache
 def special_codes(element_type: ElementType) -> Array:
-    """Codes of 0, 1, -1, the extremes, powers of two, alternating bits, and their neighbours."""
+    """Return codes of 0, 1, -1, extremes, powers of two, alternating bits, and neighbours."""
     powers = [sign << n for n in range(element_type.bits) for sign in (1, -1)]
     patterns = [int(byte * 8, 16) for byte in ("55", "aa", "0f", "f0")]
     around = [0, element_type.min_integer, element_type.max_integer, *powers, *patterns]
@@ -63,14 +63,14 @@ def special_codes(element_type: ElementType) -> Array:
 
 @cache
 def _core(element_type: ElementType) -> Array:
-    """Codes of 0, 1, -1 and the extremes."""
+    """Return codes of 0, 1, -1 and the extremes."""
     low, high = element_type.min_integer, element_type.max_integer
     mask = (1 << element_type.bits) - 1
     return np.array([number & mask for number in (0, 1, -1, low, low + 1, high)], np.uint64)
 
 
 def special(element_type: ElementType, count: int, words: Words) -> Array:
-    """Special values, a quarter of them 0, 1, -1 and the extremes."""
+    """Return special values, a quarter of them 0, 1, -1 and the extremes."""
     chosen = words.choice(count, _core(element_type))
     return np.where(
         words.chance(count, 4), chosen, words.choice(count, special_codes(element_type))
@@ -78,35 +78,35 @@ def special(element_type: ElementType, count: int, words: Words) -> Array:
 
 
 def each_special(element_type: ElementType, count: int, words: Words) -> Array:
-    """0, 1, -1 and the extremes: each of them before one comes again."""
+    """Return 0, 1, -1 and the extremes, each before any is repeated."""
     return words.each(count, np.unique(_core(element_type)))
 
 
 def moderate(element_type: ElementType, count: int, words: Words) -> Array:
-    """Of at most half the type's bits, so that products do not overflow."""
+    """Return integers of at most half the type's bits, so that products do not overflow."""
     length = words.below(count, max(element_type.bits // 2 - element_type.is_signed, 1) + 1)
     return _signed(_of_length(length, words), element_type, words)
 
 
 def wide(element_type: ElementType, count: int, words: Words) -> Array:
-    """Every number of significant bits alike."""
+    """Return integers with a uniform number of significant bits."""
     length = words.below(count, element_type.bits + 1 - element_type.is_signed)
     return _signed(_of_length(length, words), element_type, words)
 
 
 def bits(element_type: ElementType, count: int, words: Words) -> Array:
-    """Uniform bits; in types of at most 8 bits every code once per 2^bits elements."""
+    """Return uniform bits; for at most 8 bits every code once per 2^bits elements."""
     return uniform_codes(element_type.bits, count, words)
 
 
 def nonzero(element_type: ElementType, count: int, words: Words) -> Array:
-    """Every number of significant bits alike, from 1 on."""
+    """Return non-zero integers with a uniform number of significant bits."""
     length = 1 + words.below(count, element_type.bits - element_type.is_signed)
     return _signed(np.maximum(_of_length(length, words), np.uint64(1)), element_type, words)
 
 
 def lower(element_type: ElementType, count: int, words: Words) -> Array:
-    """In the lower half of the range, half of them within 16 of its upper end."""
+    """Return integers of the lower half of the range, half of them within 16 of its upper end."""
     middle = (element_type.min_integer + element_type.max_integer + 1) // 2
     near = _uniform(max(middle - 16, element_type.min_integer), middle, count, words)
     far = _uniform(element_type.min_integer, middle, count, words)
@@ -114,7 +114,7 @@ def lower(element_type: ElementType, count: int, words: Words) -> Array:
 
 
 def upper(element_type: ElementType, count: int, words: Words) -> Array:
-    """In the upper half of the range, half of them within 16 of its lower end."""
+    """Return integers of the upper half of the range, half of them within 16 of its lower end."""
     middle = (element_type.min_integer + element_type.max_integer + 1) // 2
     near = _uniform(middle, min(middle + 16, element_type.max_integer), count, words)
     far = _uniform(middle, element_type.max_integer, count, words)
@@ -122,18 +122,18 @@ def upper(element_type: ElementType, count: int, words: Words) -> Array:
 
 
 def shift_amounts(element_type: ElementType, count: int, words: Words) -> Array:
-    """0 to the width less 1, one in 16 any special value."""
+    """Return 0 to the width less 1, one in 16 a special value."""
     within = _uniform(0, min(element_type.bits - 1, element_type.max_integer), count, words)
     return np.where(words.chance(count, 16), special(element_type, count, words), within)
 
 
 def small_exponents(element_type: ElementType, count: int, words: Words) -> Array:
-    """0 to 7, as far as the type goes."""
+    """Return 0 to 7, as far as the type has them."""
     return _uniform(0, min(7, element_type.max_integer), count, words)
 
 
 def in_range(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
-    """A filler of integers that `to` holds exactly."""
+    """Return a filler of integers that `to` represents exactly."""
 
     def to_integer(element_type: ElementType, count: int, words: Words) -> Array:
         low, high = (
@@ -152,7 +152,7 @@ def in_range(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
 
 
 def ties_between(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
-    """A filler of integers halfway between neighbouring values of a float type, or 1 beside."""
+    """Return a filler of integers halfway between neighbours of a float type, or 1 off."""
 
     def filler(element_type: ElementType, count: int, words: Words) -> Array:
         return _lengthened(element_type, to, count, words, extra=True)
@@ -163,10 +163,10 @@ def ties_between(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
 def _lengthened(
     element_type: ElementType, to: ElementType, count: int, words: Words, *, extra: bool
 ) -> Array:
-    """Integers of as many leading bits as `to` has precision, then zeros.
+    """Return integers with as many leading bits as `to` has precision, then zeros.
 
-    With `extra` a 1 follows the leading bits: a tie; it is then moved by -1, 0 or 1 (unless that
-    1 is the last bit, where it could only become exact).
+    With `extra` a 1 follows the leading bits: a tie; it is then moved by -1, 0 or 1, unless that 1
+    is the last bit, where it could only become exact.
     """
     fmt = to.float_format
     most = min(element_type.bits - element_type.is_signed, fmt.max_exponent + 1)

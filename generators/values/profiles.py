@@ -1,9 +1,8 @@
-"""Which value profiles suit which op: for each op and type the combinations that may meet.
+"""Value profiles by op: for each op and type the permitted combinations.
 
 A row has one profile name for each operand. Rows are repeated for weight; the first is the
-simplest. Every general profile of a type occurs for every op, but where it would lead nearly
-always to results that the specification leaves open (shifts by more than the width, division
-by zero).
+simplest. Every general profile of a type occurs for every op, unless it nearly always leads to
+unspecified results (shifts by more than the width, division by zero).
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ ProfileRow = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Which values suit an op's operands, beside the general ones.
+    """The values that suit an op's operands, besides the general profiles.
 
-    `emphasis` names profiles where a unary function is most interesting, drawn more often.
-    `integers` are the rows for operands of integers, `floats` rows for others. `related`: whether
-    operands of one type are sometimes made from each other, equal in places or next to each other;
-    where they play different parts that tells nothing.
+    `emphasis` lists the most interesting profiles of a unary function, drawn more often. `integers`
+    are the rows for integer operands, `floats` rows for others. `related`: whether operands of one
+    type are sometimes derived from each other, equal or adjacent in places; that is useless if they
+    have different roles.
     """
 
     emphasis: tuple[str, ...] = ()
@@ -35,7 +34,7 @@ class Values:
 
 
 ANY = Values()
-"""The general ones."""
+"""The general profiles only."""
 
 _FLOAT_PAIRS: tuple[ProfileRow, ...] = (
     ("small_integers", "moderate"), ("special", "moderate"), ("moderate", "special"),
@@ -45,7 +44,7 @@ _FLOAT_PAIRS: tuple[ProfileRow, ...] = (
 _MEETINGS: tuple[ProfileRow, ...] = (
     ("special", "special"), ("mixed", "mixed"), ("subnormal", "moderate"),
 )  # fmt: skip
-"""Where faults show only when the special meets the special, as NaN compared with NaN."""
+"""Combinations that show faults only for special values of both operands, such as NaN and NaN."""
 
 POWER_PAIRS: tuple[ProfileRow, ...] = (
     ("positive", "moderate"), ("positive", "unit"), ("near_one", "large"), ("near_one", "wide"),
@@ -56,7 +55,7 @@ POWER_PAIRS: tuple[ProfileRow, ...] = (
 _ON_AXES: tuple[ProfileRow, ...] = (
     ("axes", "small_integers"), ("axes", "moderate"), ("axes", "ties"), ("moderate", "axes"),
 )  # fmt: skip
-"""Where branch cuts meet: bases and exponents with one part zero."""
+"""Bases and exponents with one part zero, where branch cuts meet."""
 
 SHIFT_ROWS: tuple[ProfileRow, ...] = tuple(
     (name, "shift_amounts") for name in ("small_integers", "special", "wide", "bits", "moderate")
@@ -77,7 +76,7 @@ INTEGER_POWER_ROWS: tuple[ProfileRow, ...] = (
 
 @cache
 def rows(element_type: ElementType, values: Values = ANY) -> tuple[ProfileRow, ...]:
-    """The rows of a unary or binary op on a type (the unary's second name is left unused)."""
+    """Return the rows of a unary or binary op on a type (unary ops ignore the second name)."""
     if element_type.is_integer and values.integers:
         return values.integers
     every = tuple((name, name) for name in profiles_of(element_type))
@@ -92,7 +91,7 @@ def rows(element_type: ElementType, values: Values = ANY) -> tuple[ProfileRow, .
 
 
 def undecided_rows(op: str, element_type: ElementType) -> tuple[ProfileRow, ...]:
-    """Rows of numbers at which an op, of complex numbers, needs certified arithmetic; few have any.
+    """Return rows of complex numbers at which an op needs certified arithmetic; few ops have any.
 
     `power` has them as bases, with an exponent of -2.
     """
@@ -103,7 +102,7 @@ def undecided_rows(op: str, element_type: ElementType) -> tuple[ProfileRow, ...]
 
 @cache
 def clamp_rows(element_type: ElementType) -> tuple[ProfileRow, ...]:
-    """Rows (min, operand, max): mostly min <= max."""
+    """Return rows (min, operand, max): mostly min <= max."""
     names = profiles_of(element_type)
     if element_type.is_boolean:
         return (("bits", "bits", "bits"),)
@@ -113,24 +112,27 @@ def clamp_rows(element_type: ElementType) -> tuple[ProfileRow, ...]:
 
 @cache
 def select_rows(element_type: ElementType) -> tuple[ProfileRow, ...]:
-    """Rows (pred, on_true, on_false)."""
+    """Return rows (pred, on_true, on_false)."""
     return tuple(("bits", name, name) for name in profiles_of(element_type))
 
 
 @cache
 def conversion_rows(element_type: ElementType, to: ElementType) -> tuple[ProfileRow, ...]:
-    """Rows for a conversion: mostly values that the result type can hold, and its ties."""
+    """Return rows for a conversion: mostly values that the result type can hold, and its ties."""
     general = tuple((name,) for name in profiles_of(element_type))
     wanted = wanted_rows(element_type, to)
-    # Out of range is left open for integers (#180): a third of the rows may go there.
+    # Out of range is unspecified for integers (#180): a third of the rows may be out of range.
     often = 2 * len(general) if to.is_integer else 4
     return (("small_integers",), *wanted * often, *general) if wanted else general
 
 
 @cache
 def wanted_rows(element_type: ElementType, to: ElementType) -> tuple[ProfileRow, ...]:
-    """The rows that each conversion between two types of numbers should meet: what the result type
-    can hold, and where there are any, values half-way between two of its own."""
+    """Return the rows that each conversion between two number types should cover.
+
+    These are values that the result type can hold, and midpoints between its values if there are
+    any.
+    """
     if element_type.is_boolean or to.is_boolean:
         return ()
     in_range = (f"range_{to.part.name}",)

@@ -1,7 +1,7 @@
 """Contents that depend on the whole array: given values, ranges, permutations, kinds of matrix.
 
-These profiles are written `name` or `name:arguments`, colons between the arguments, and mean
-something for one op rather than for a type: start indices in range, a matrix with a Cholesky
+These profiles are written `name` or `name:arguments`, with colons between the arguments. They have
+a meaning for one op rather than for a type: start indices in range, a matrix with a Cholesky
 factor. Numbers are integers small enough for every element type that the op takes.
 """
 
@@ -21,9 +21,9 @@ ShapedFiller = Callable[[ElementType, tuple[int, ...], Words, list[str]], Array]
 
 
 def cast(numbers: Array, element_type: ElementType) -> Array:
-    """int64 numbers, or float64 or complex128 ones, as an array of an element type.
+    """Return int64, float64 or complex128 numbers as an array of an element type.
 
-    Integers wrap, floats round to the nearest; an imaginary part goes only into a complex type.
+    Integers wrap, floats round to the nearest; imaginary parts are kept in complex types only.
     """
     if element_type.is_complex:
         return np.asarray(numbers.astype(element_type.storage))
@@ -72,7 +72,7 @@ def _small_matrix(element_type: ElementType, shape: tuple[int, ...], words: Word
 def _definite(
     element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]
 ) -> Array:
-    """A A^H + I of a small random A: Hermitian, positive definite, of moderate condition."""
+    """Return A A^H + I of a small random A: Hermitian, positive definite, of moderate condition."""
     matrix = _small_matrix(element_type, shape, words)
     size = shape[-1]
     return cast(matrix @ np.conj(np.swapaxes(matrix, -1, -2)) + np.eye(size), element_type)
@@ -88,19 +88,19 @@ def _triangular_numbers(element_type: ElementType, shape: tuple[int, ...], words
 def _triangular(
     element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]
 ) -> Array:
-    """A matrix whose triangles have a dominant diagonal; both are filled."""
+    """Return a matrix whose triangles have a dominant diagonal; both are filled."""
     return cast(_triangular_numbers(element_type, shape, words), element_type)
 
 
 def _powers(shape: tuple[int, ...], words: Words, element_type: ElementType) -> Array:
-    """Powers of two of moderate exponents, one for each row of matrices of this shape."""
+    """Return powers of two of moderate exponents, one for each row of matrices of this shape."""
     reach = min(6, element_type.float_format.max_exponent // 8 + 1)
     exponents = words.below(math.prod(shape[:-1]), 2 * reach + 1) - reach
     return np.ldexp(1.0, exponents).reshape(shape[:-1])
 
 
 def _gram(element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
-    """L L^H of a lower triangular L of small integers, whose diagonal is of powers of two."""
+    """Return L L^H for lower triangular L of small integers with powers of two on the diagonal."""
     count = math.prod(shape)
     numbers = (words.below(count, 5) - 2) + 1j * element_type.is_complex * (
         words.below(count, 5) - 2
@@ -112,7 +112,8 @@ def _gram(element_type: ElementType, shape: tuple[int, ...], words: Words, _: li
 
 
 def _graded(element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
-    """D A D of a definite A and a diagonal D of powers of two: of very different magnitudes."""
+    """Return D A D for a definite A and a diagonal D of powers of two: very different
+    magnitudes."""
     matrix = _small_matrix(element_type, shape, words)
     definite = matrix @ np.conj(np.swapaxes(matrix, -1, -2)) + np.eye(shape[-1])
     scale = _powers(shape, words, element_type)
@@ -122,7 +123,7 @@ def _graded(element_type: ElementType, shape: tuple[int, ...], words: Words, _: 
 def _hilbert(
     element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]
 ) -> Array:
-    """1 / (i + j + k) with a small k: definite, but less and less so the larger it is."""
+    """Return 1 / (i + j + k) with a small k: definite, but nearly singular for large sizes."""
     index = np.arange(shape[-1])
     first = words.below(1, 4)[0] + 1
     return cast(np.broadcast_to(1.0 / (index[:, None] + index + first), shape).copy(), element_type)
@@ -131,7 +132,7 @@ def _hilbert(
 def _graded_triangular(
     element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]
 ) -> Array:
-    """A triangular matrix, its rows scaled by powers of two."""
+    """Return a triangular matrix, its rows scaled by powers of two."""
     matrix = _triangular_numbers(element_type, shape, words)
     return cast(_powers(shape, words, element_type)[..., None] * matrix, element_type)
 
@@ -139,7 +140,7 @@ def _graded_triangular(
 def _unit_diagonal(
     element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]
 ) -> Array:
-    """Small numbers around a diagonal of ones; both triangles are filled."""
+    """Return small numbers with a diagonal of 1; both triangles are filled."""
     matrix = _small_matrix(element_type, shape, words)
     return cast(np.where(np.eye(*shape[-2:], dtype=bool), 1.0, matrix), element_type)
 
@@ -147,14 +148,14 @@ def _unit_diagonal(
 def _lower_triangular(
     element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]
 ) -> Array:
-    """Small numbers with zeros above the diagonal."""
+    """Return small numbers with zeros above the diagonal."""
     return cast(np.tril(_small_matrix(element_type, shape, words)), element_type)
 
 
 def _spectrum(
     element_type: ElementType, shape: tuple[int, ...], words: Words, given: list[str]
 ) -> Array:
-    """The Fourier transform of real numbers over dimensions of the sizes that are given."""
+    """Return the Fourier transform of real numbers over dimensions of the given sizes."""
     sizes = tuple(int(text) for text in given[0].split(","))
     real = words.below(math.prod(shape[: -len(sizes)] + sizes), 17) - 8
     full = real.reshape(shape[: -len(sizes)] + sizes).astype(np.float64)
@@ -166,7 +167,8 @@ def _spectrum(
 def _exponents(
     element_type: ElementType, shape: tuple[int, ...], words: Words, given: list[str]
 ) -> Array:
-    """Both signs, exponents alike in a range cut to the type's, significands of three bits."""
+    """Return numbers of both signs, uniform exponents in a range, and significands of three
+    bits."""
     fmt, count = element_type.float_format, math.prod(shape)
     low, high = (max(fmt.min_exponent, min(int(text), fmt.max_exponent - 1)) for text in given)
 
@@ -179,14 +181,14 @@ def _exponents(
 
 
 def _shares(element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
-    """Multiples of 1/64 between 0 and 1, which are left out."""
+    """Return multiples of 1/64 strictly between 0 and 1."""
     return cast((words.below(math.prod(shape), 63) + 1) / 64, element_type).reshape(shape)
 
 
 def _powers_of_two(
     element_type: ElementType, shape: tuple[int, ...], words: Words, given: list[str]
 ) -> Array:
-    """Powers of two, not negative, exponents alike in a range cut to the type's."""
+    """Return powers of two with uniform exponents in a range clamped to the type's."""
     fmt = element_type.float_format
     low, high = (max(fmt.min_exponent, min(int(text), fmt.max_exponent)) for text in given)
     exponents = words.below(math.prod(shape), high - low + 1) + low
@@ -196,7 +198,7 @@ def _powers_of_two(
 def _lone_one(
     element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]
 ) -> Array:
-    """Along the last dimension a 1, then numbers about as large as its rounding error."""
+    """Return along the last dimension a 1, then numbers about as large as its rounding error."""
     small = words.unit(math.prod(shape)) * 2.0 ** (1 - element_type.float_format.precision)
     first = np.arange(shape[-1] if shape else 1) == 0
     return cast(np.where(first, 1.0, small.reshape(shape)).reshape(shape), element_type)
@@ -205,7 +207,7 @@ def _lone_one(
 def _cancelling(
     element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]
 ) -> Array:
-    """Along the last dimension numbers up to 16, 0.5 in the middle, then their negatives."""
+    """Return along the last dimension numbers up to 16, 0.5 in the middle, then their negatives."""
     numbers = np.ldexp(words.unit(math.prod(shape)), 4).reshape(shape or (1,))
     place = np.arange(numbers.shape[-1])
     numbers = np.where(place < place[::-1], numbers, -numbers[..., ::-1])
@@ -213,7 +215,7 @@ def _cancelling(
 
 
 def _of_zeros(element_type: ElementType, shape: tuple[int, ...], negative: Array) -> Array:
-    """Zeros with these signs, [elements, parts]; +0 alone in a type that has no other."""
+    """Return zeros with these signs, [elements, parts]; +0 in a type without -0."""
     zeros = np.where(negative, -0.0, 0.0)
     if element_type.is_complex:
         return cast(zeros.view(np.complex128).reshape(shape), element_type)
@@ -223,14 +225,14 @@ def _of_zeros(element_type: ElementType, shape: tuple[int, ...], negative: Array
 def _negative_zeros(
     element_type: ElementType, shape: tuple[int, ...], _: Words, __: list[str]
 ) -> Array:
-    """Nothing but -0, in both parts of complex numbers."""
+    """Return -0 only, in both parts of complex numbers."""
     return _of_zeros(element_type, shape, np.ones((math.prod(shape), 2), np.bool_))
 
 
 def _mixed_zeros(
     element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]
 ) -> Array:
-    """Zeros, three in four of them -0."""
+    """Return zeros, three in four of them -0."""
     count = math.prod(shape)
     return _of_zeros(element_type, shape, ~words.chance(2 * count, 4).reshape(count, 2))
 
@@ -256,26 +258,25 @@ SHAPED: dict[str, ShapedFiller] = {
     "lower_triangular": _lower_triangular,
     "spectrum": _spectrum,
 }
-"""By name: `values:3,4,5` (these integers, row-major; a single one everywhere), `within:LOW:HIGH`
-(uniform integers, both ends included), `exponents:LOW:HIGH`, `powers:LOW:HIGH` (of two),
-`shares` (of a whole), `lone_one` and `cancelling` (terms
-of sums: of a wide range, next to a large one, in pairs that cancel), `negative_zeros` and
-`mixed_zeros` (-0 alone, zeros of either sign), `permutation` (of 0 to the size less 1), `definite`,
-`gram`, `graded`, `hilbert` (Hermitian matrices in the last two dimensions, definite unless the
-type is too narrow), `triangular`, `graded_triangular`, `unit_diagonal` (both triangles filled),
-`lower_triangular`,
-`spectrum:4,6` (the Fourier transform of real numbers, their last dimensions of these sizes)."""
+"""Fillers by name: `values:3,4,5` (these integers, row-major; a single integer everywhere),
+`within:LOW:HIGH` (uniform integers, both ends included), `exponents:LOW:HIGH`, `powers:LOW:HIGH`
+(of two), `shares` (of a whole), `lone_one` and `cancelling` (terms of sums: of a wide range, next
+to a large term, in pairs that cancel), `negative_zeros` and `mixed_zeros` (-0 only, zeros of either
+sign), `permutation` (of 0 to the size less 1), `definite`, `gram`, `graded`, `hilbert` (Hermitian
+matrices in the last two dimensions, definite unless the type is too narrow), `triangular`,
+`graded_triangular`, `unit_diagonal` (both triangles filled), `lower_triangular`, `spectrum:4,6`
+(the Fourier transform of real numbers, their last dimensions of these sizes)."""
 
 
 def is_shaped(profile: str) -> bool:
-    """Whether a profile speaks of the whole array."""
+    """Return whether a profile describes the whole array."""
     return profile.partition(":")[0] in SHAPED
 
 
 def fill_shaped(
     element_type: ElementType, shape: tuple[int, ...], profile: str, seed: int
 ) -> Array:
-    """An array of a shape with the contents that the profile describes.
+    """Return an array of a shape with the contents that the profile describes.
 
     Raises:
         KeyError: for an unknown profile.

@@ -1,10 +1,9 @@
-"""Complex numbers at which a part of a function is so near to a rounding boundary that extended
-precision cannot tell on which side of it.
+"""Complex numbers at which extended precision cannot decide the rounding of a part of a function.
 
-Two parts rounded to f32 leave room for them: along a parabola of one part the other's result moves
-by less than its own unit, so that it can be brought next to a midpoint. They were searched for so,
-with the bounds of reference/numerics/elementary/complex_functions.py; other numbers of complex<f32>
-hardly ever need more than its fast step.
+Two parts rounded to f32 make this possible: along a parabola of one part, the other part's result
+moves by less than its own ulp, so that it can be brought next to a midpoint. The numbers were found
+by such a search, with the bounds of reference/numerics/elementary/complex_functions.py; other
+numbers of complex<f32> hardly ever need more than its fast step.
 """
 
 from __future__ import annotations
@@ -126,7 +125,8 @@ UNDECIDED: dict[str, tuple[tuple[int, int], ...]] = {
 
 
 def undecided_at(op: str) -> Callable[[ElementType, int, Words], Array]:
-    """A filler of parts of complex numbers (in pairs) at which an op is undecided, in turn."""
+    """Return a filler of parts of complex numbers (in pairs) at which an op is undecided, in
+    turn."""
     numbers = np.array(UNDECIDED[op], np.uint32).view(np.float32).astype(np.float64)
 
     def filler(element_type: ElementType, count: int, words: Words) -> Array:
