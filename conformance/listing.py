@@ -188,7 +188,8 @@ def _backend_entry(choice: Choice) -> dict[str, Any]:
         with executor_of(choice, jobs=1) as executor:
             found = describe(executor, choice)
     except NotAvailable as error:
-        reason = " ".join(str(error).removeprefix(f"{name}: ").split())
+        said = str(error).removeprefix(f"{name}: ").removeprefix(f"{choice.family}: ")
+        reason = " ".join(said.split())
         return entry | {
             "available": False, "reason": reason, "platform": "", "device": "", "versions": {},
         }  # fmt: skip

@@ -24,6 +24,17 @@ class Unsupported(BackendError):
     """The backend does not implement this program (UNIMPLEMENTED, cannot translate, ...)."""
 
 
+class NotReadBack(Unsupported):
+    """The compiler took the program, and its optimised module cannot be read or evaluated.
+
+    The message begins with the construct that stands in the way, and a colon.
+    """
+
+
+NOT_READ_BACK = "not read back"
+"""The class of unsupported programs that were compiled, and whose values are not available."""
+
+
 class Rejected(BackendError):
     """The backend's verifier refuses the program as invalid."""
 
@@ -40,6 +51,11 @@ ANSWERED = {
 
 Its process goes on, as it does not where the verdict is `crashed` and the class another.
 """
+
+
+def kind_of_unsupported(error: Unsupported) -> str:
+    """Return the class of a program that is unsupported: "" for one that was not even compiled."""
+    return NOT_READ_BACK if isinstance(error, NotReadBack) else ""
 
 
 def failure_of(error: BackendError) -> tuple[Verdict, str]:
@@ -61,12 +77,14 @@ class Settings:
     """How a compiler is to work otherwise than it does by itself.
 
     `without` are passes that it leaves out, by the names it gives them; `unoptimized` has it
-    generate code as it comes; `dump` is a folder for the program after each pass that changes it.
+    generate code as it comes; `dump` is a folder for the program after each pass that changes it,
+    as text or, with `dump_as_protos`, as serialised protos.
     """
 
     without: tuple[str, ...] = ()
     unoptimized: bool = False
     dump: str = ""
+    dump_as_protos: bool = False
 
 
 @dataclass(frozen=True, slots=True)

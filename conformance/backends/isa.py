@@ -103,13 +103,13 @@ def targeted(maximum: str = "") -> frozenset[str]:
 
 
 def targeted_by(backend: str) -> frozenset[str]:
-    """Return the instruction sets that XLA targets for a backend of that name, `cpu` or `cpu:AVX2`;
+    """Return the instruction sets that XLA targets for a backend of that name, such as `cpu:AVX2`;
     none for one that is not XLA's for CPU."""
     return targeted(backend.partition(":")[2]) if _is_cpu(backend) else frozenset()
 
 
 def _is_cpu(backend: str) -> bool:
-    return backend.partition(":")[0] == "cpu"
+    return backend.partition(":")[0] in ("cpu", "cpu-compile")
 
 
 def identity(backends: Iterable[str]) -> dict[str, str]:

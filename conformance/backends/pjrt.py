@@ -55,7 +55,7 @@ _MEND = {
 
 
 @cache
-def _jax() -> Any:
+def jax_module() -> Any:
     """The jax module, quiet, with 64-bit types, and leaving a GPU's memory to others."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
@@ -69,7 +69,7 @@ def _jax() -> Any:
 
 
 @cache
-def _load_lapack() -> None:
+def load_lapack() -> None:
     """Let jaxlib's handlers of LAPACK find its routines (scipy's), or calling one is fatal."""
     from jax._src.lax import linalg
 
@@ -83,9 +83,9 @@ CPU_DEVICES = 8
 
 
 @cache
-def _cpu_devices(count: int) -> list[Any]:
+def cpu_devices(count: int) -> list[Any]:
     """The devices of a client that has so many, all of them on this machine's CPU."""
-    _jax()
+    jax_module()
     from jaxlib import xla_client
 
     return xla_client.make_cpu_client(asynchronous=False, num_devices=count).devices()
@@ -94,8 +94,8 @@ def _cpu_devices(count: int) -> list[Any]:
 def _device(platform: str) -> Any:
     """The first device of a platform; nothing stands in for one that is not there."""
     if platform == "cpu":
-        return _cpu_devices(1)[0]
-    jax = _jax()
+        return cpu_devices(1)[0]
+    jax = jax_module()
     try:
         devices = jax.devices(_JAX_NAME[platform])
     except (RuntimeError, AssertionError) as error:
@@ -108,7 +108,7 @@ def _device(platform: str) -> Any:
 
 
 def _missing(platform: str, why: str) -> str:
-    seen = f"no {platform.upper()} is seen by jax {_jax().__version__}"
+    seen = f"no {platform.upper()} is seen by jax {jax_module().__version__}"
     return f"{platform}: {seen} ({why.rstrip('.')}); {_MEND[platform]}"
 
 
@@ -162,7 +162,7 @@ def load_plugin(name: str, path: Path) -> Any:
     Raises:
         RuntimeError: when jaxlib cannot load or start it, in jaxlib's words.
     """
-    _jax()
+    jax_module()
     from jaxlib import xla_client
 
     if not xla_client.pjrt_plugin_loaded(name):
@@ -186,7 +186,7 @@ class PjrtExecutable:
         """Keep an executable loaded for a device per process; the program tells the types."""
         import jaxlib._jax as private
 
-        jax = _jax()
+        jax = jax_module()
         self._loaded = loaded
         self._put = private.batched_device_put
         self._places = [(jax.sharding.SingleDeviceSharding(d), [d]) for d in devices]
@@ -280,7 +280,7 @@ class SharedExecutable:
         Raises:
             BackendError: XLA's answer, when it is an error.
         """
-        jax, arguments = _jax(), only(inputs)
+        jax, arguments = jax_module(), only(inputs)
         try:
             shardings = self._shardings(self._loaded.get_parameter_shardings(), self._types)
             given = [
@@ -316,7 +316,7 @@ def _together(parts: Sequence[Any], sharding: Any, of: TensorType) -> Array:
     return whole
 
 
-def _options(grid: tuple[int, int] | None, devices: list[Any], settings: Settings) -> Any:
+def compile_options(grid: tuple[int, int] | None, devices: list[Any], settings: Settings) -> Any:
     """The options to compile with for a process grid, whose processes have these devices."""
     import jaxlib._jax as private
     from jaxlib import xla_client
@@ -344,6 +344,8 @@ def _set(options: Any, settings: Settings) -> None:
     if settings.dump:
         options.xla_dump_to = settings.dump
         options.xla_dump_hlo_pass_re = ".*"  # noqa: S105 - passes of a compiler
+        if settings.dump_as_protos:
+            options.xla_dump_hlo_as_proto = True
 
 
 class PjrtBackend:
@@ -425,11 +427,11 @@ class PjrtBackend:
             invalid = refused_by_verifier(text)
             raise refusal if invalid is None else Rejected(invalid)
         if "lapack_" in text:
-            _load_lapack()
+            load_lapack()
         shared = program.shared_among > 1
         devices = self._devices(max(program.process_count, program.shared_among))
         grid = (1, program.shared_among) if shared else program.process_grid
-        options = _options(grid, devices, self._settings)
+        options = compile_options(grid, devices, self._settings)
         of_shardy = shared and not is_annotated(text)
         options.executable_build_options.use_shardy_partitioner = of_shardy
         try:
@@ -450,7 +452,7 @@ class PjrtBackend:
         """
         if count == 1:
             return [self._device]
-        devices = _cpu_devices(CPU_DEVICES) if self._platform == "cpu" else self._client.devices()
+        devices = cpu_devices(CPU_DEVICES) if self._platform == "cpu" else self._client.devices()
         if count > len(devices):
             raise Unsupported(f"{count} processes, and {len(devices)} devices to run them")
         return devices[:count]
@@ -464,7 +466,7 @@ class PjrtBackend:
             raise Unsupported(
                 f"PJRT has no buffers of quantized types such as {tensor_type.element_type}"
             )
-        version = str(_jax().__version__)
+        version = str(jax_module().__version__)
         release = tuple(int(part) for part in version.split(".")[:2])
         if str(tensor_type.element_type).startswith("f6E") and release < (0, 11):
             raise Unsupported(f"jax {version} cannot transfer {tensor_type.element_type}; 0.12 can")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from conformance.backends.compiled.targets import GPU_TARGETS, TPU_TOPOLOGIES
 from conformance.backends.isa import MAXIMA
 from conformance.errors import UsageError, unknown
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:  # loads numpy, which looking for a name need not wait for
 
 _XLA = ("jax", "conformance.backends.pjrt", "conformance.stablehlo.parse")
 """Modules that XLA's backends need: they start no threads, which would not survive a fork."""
+
+_COMPILED = (*_XLA, "conformance.backends.compiled.backend")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,8 @@ class Family:
     loaded; `workers` is how many processes may use the device at a time, None where every core may
     have one. `quantized`: whether it is known to take programs with quantized types. `configures`:
     whether what stands after the colon only configures the family's backend, so that what is known
-    of `cpu` is known of `cpu:AVX2`.
+    of `cpu` is known of `cpu:AVX2`. `only_compiles`: programs are compiled and never executed there;
+    the reference evaluates the optimised modules.
     """
 
     meaning: str
@@ -57,6 +61,7 @@ class Family:
     workers: int | None = None
     quantized: bool = False
     configures: bool = False
+    only_compiles: bool = False
 
 
 def parse(name: str) -> Choice:
@@ -125,6 +130,39 @@ def _choose_cpu(family: str, argument: str) -> Choice:
     if argument and maximum not in MAXIMA:
         raise UsageError(unknown("instruction set", argument, MAXIMA))
     return _plain(family, maximum)
+
+
+def _choose_among(what: str, known: Sequence[str]) -> Callable[[str, str], Choice]:
+    """Return how a backend is chosen whose argument, if given, is one of these."""
+
+    def choose(family: str, argument: str) -> Choice:
+        found = next((name for name in known if name.lower() == argument.lower()), "")
+        if argument and not found:
+            raise UsageError(unknown(what, argument, known))
+        return _plain(family, found)
+
+    return choose
+
+
+def _open_cpu_compile(choice: Choice) -> Backend:
+    from conformance.backends.compiled.backend import CompiledBackend
+    from conformance.backends.compiled.compilers import cpu_compiler
+
+    return CompiledBackend(choice.name, cpu_compiler())
+
+
+def _open_gpu_compile(choice: Choice) -> Backend:
+    from conformance.backends.compiled.backend import CompiledBackend
+    from conformance.backends.compiled.compilers import gpu_compiler
+
+    return CompiledBackend(choice.name, gpu_compiler(choice.argument or GPU_TARGETS[0]))
+
+
+def _open_tpu_compile(choice: Choice) -> Backend:
+    from conformance.backends.compiled.backend import CompiledBackend
+    from conformance.backends.compiled.compilers import tpu_compiler
+
+    return CompiledBackend(choice.name, tpu_compiler(choice.argument or TPU_TOPOLOGIES[0]))
 
 
 def _choose_fault(family: str, argument: str) -> Choice:
@@ -216,6 +254,31 @@ BACKENDS: dict[str, Family] = {
         arguments="NAME=PATH: a name of your own for it, and its library or installed package",
         needs_argument=True,
         workers=1,  # whether its device takes more, only who made it can tell
+    ),
+    "cpu-compile": Family(
+        "what XLA's compiler for this machine's CPU rewrites programs to",
+        _plain,
+        _open_cpu_compile,
+        _COMPILED,
+        only_compiles=True,
+    ),
+    "gpu-compile": Family(
+        "what XLA's compiler for GPUs rewrites programs to; no GPU is needed",
+        _choose_among("GPU", GPU_TARGETS),
+        _open_gpu_compile,
+        _COMPILED,
+        arguments=f"TARGET: the GPU that is compiled for, {', '.join(GPU_TARGETS)}",
+        configures=True,
+        only_compiles=True,
+    ),
+    "tpu-compile": Family(
+        "what XLA's compiler for TPUs rewrites programs to; no TPU is needed",
+        _choose_among("TPU", TPU_TOPOLOGIES),
+        _open_tpu_compile,
+        _COMPILED,
+        arguments=f"TOPOLOGY: the TPU that is compiled for, {', '.join(TPU_TOPOLOGIES)}",
+        configures=True,
+        only_compiles=True,
     ),
     "interpreter": Family(
         "StableHLO's own interpreter, in jaxlib",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from conformance.backends.base import BackendError, Unsupported, failure_of
+from conformance.backends.base import BackendError, Unsupported, failure_of, kind_of_unsupported
 from conformance.campaign.batch import Bench, Inputs, Prepared, Results, inputs_of
 from conformance.catalog import Cell
 from conformance.gate.classes import NOT_DETERMINISTIC
@@ -108,7 +108,8 @@ def refused(cell: Cell, prepared: Prepared, error: BackendError) -> tuple[Record
     """The record of a case that the backend answers with an error."""
     message = printable(str(error))
     if isinstance(error, Unsupported):
-        return Record(*_key(cell, prepared), Verdict.UNSUPPORTED, message=message), Errors()
+        kind = kind_of_unsupported(error)
+        return Record(*_key(cell, prepared), Verdict.UNSUPPORTED, kind, message), Errors()
     return without_results(cell, prepared, *failure_of(error), message), Errors()
 
 

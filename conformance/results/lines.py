@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.results.known_elements import KnownElements
+from conformance.results.read_back import read_back_of
 from conformance.results.standings import CellStatus, Standing, cells_which, standings
 from conformance.results.summary import RunData
 from generators.cells.coverage import Reached
@@ -31,6 +32,7 @@ def lines_of(run: RunData, replay: str, *, is_compared: bool = False) -> list[st
         f"{', '.join(verdicts)}; {_known(summary)}, {summary['new_failures']} {unknown}",
         *_predicted(run.known_elements),
         *map(standing_line, standings(run, is_compared=is_compared)),
+        *(one.line for one in read_back_of(run)),
         *(f"incident: {incident}" for incident in run.incidents),
     ]
     lines += [*_not_run(run), *_unsteady(run), *_gone(run)]

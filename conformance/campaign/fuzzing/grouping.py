@@ -63,7 +63,7 @@ _MEMORY = re.compile(
 )
 """Matches what the C library says of a process that has written where it must not."""
 
-_LEFT_OUT = re.compile(r"without pass(?:es)? (.*)")
+_LEFT_OUT = re.compile(r"(?:without pass(?:es)?|before pass) (.*)")
 
 _SEPARATOR, _AND = " | ", " + "
 

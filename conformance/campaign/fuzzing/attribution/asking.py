@@ -10,8 +10,9 @@ from pathlib import Path
 from conformance.backends.base import BackendError, Settings, Unsupported
 from conformance.backends.passes import dumped
 from conformance.backends.session import Session, open_session
-from conformance.campaign.fuzzing.attribution.cause import NO_ANSWER, RIGHT, WRONG
+from conformance.campaign.fuzzing.attribution.cause import NO_ANSWER, RIGHT, WRONG, Cause
 from conformance.campaign.fuzzing.attribution.search import searched
+from conformance.campaign.fuzzing.attribution.stages import cause_by_stages
 from conformance.campaign.fuzzing.attribution.third import vote
 from conformance.campaign.fuzzing.attribution.ways import (
     REWRITINGS,
@@ -39,8 +40,22 @@ def explained(trial: Trial, finding: Finding, seconds: float) -> Finding:
     Raises:
         NotAvailable: when the backend cannot be had.
     """
-    cause = searched(lambda way: asked(trial, finding, way), plan(trial, finding), seconds)
+    cause = _cause(trial, finding, seconds)
     return replace(finding, cause=cause, vote=vote(trial, finding))
+
+
+def _cause(trial: Trial, finding: Finding, seconds: float) -> Cause:
+    """Return the pass that changes the meaning, or the search's answer where stages have none."""
+
+    def ask(way: Way) -> str:
+        return asked(trial, finding, way)
+
+    staged = cause_by_stages(trial, finding)
+    if staged is None:
+        return searched(ask, plan(trial, finding), seconds)
+    written = (*rewritings(finding.program, finding.inputs), UNOPTIMIZED)
+    others = searched(ask, Plan(written, note=staged.note), seconds)
+    return replace(others, ways={**staged.ways, **others.ways})
 
 
 def plan(trial: Trial, finding: Finding) -> Plan:

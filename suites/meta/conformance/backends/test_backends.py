@@ -31,7 +31,9 @@ from suites.meta.support.small_programs import array, execute, one, same, typed
 
 
 def test_unknown_names_say_what_is_known():
-    known = "cpu, gpu, tpu, plugin, interpreter, reference"
+    known = (
+        "cpu, gpu, tpu, plugin, cpu-compile, gpu-compile, tpu-compile, interpreter, reference"
+    )
     with pytest.raises(UsageError, match=f"unknown backend 'abacus'; known: {known}"):
         parse("abacus")
     with pytest.raises(UsageError, match="unknown backend 'gpu:3'; did you mean gpu"):
@@ -80,7 +82,10 @@ def test_descriptions_name_device_and_versions():
     assert (cpu.name, cpu.platform) == ("cpu", "cpu")
     assert {"jax", "jaxlib"} <= dict(cpu.versions).keys()
     assert "3 ulp" in open_session("reference:off_by_three_ulp").describe().device
-    assert set(BACKENDS) == {"cpu", "gpu", "tpu", "plugin", "interpreter", "reference"}
+    compiled = {"cpu-compile", "gpu-compile", "tpu-compile"}
+    executed = {"cpu", "gpu", "tpu", "plugin", "interpreter", "reference"}
+    assert set(BACKENDS) == compiled | executed
+    assert {name for name, of in BACKENDS.items() if of.only_compiles} == compiled
 
 
 @pytest.mark.parametrize("of", [of for of in ALL if not of.name.startswith("f6")], ids=str)

@@ -1,0 +1,1 @@
+"""Compilers run without their device: programs are compiled ahead of time, never executed."""

@@ -1,0 +1,164 @@
+"""Backends that judge rewriting: the optimised module of a compiler, evaluated by the reference.
+
+A program is compiled ahead of time by the real compiler. The optimised module is read back and
+the reference evaluates it, so that the results are what the compiler means. Nothing runs on the
+device: errors of code generation and of libraries do not show. Constants that the compiler folded
+are its own values.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Self
+
+from conformance.backends.base import (
+    BackendError,
+    Description,
+    NotReadBack,
+    Rejected,
+    Settings,
+    Unsupported,
+)
+from conformance.backends.compiled.compilers import MOST_DEVICES, Compiler
+from conformance.backends.interpreter.limits import why_not_verified
+from conformance.backends.pjrt import compile_options, load_lapack
+from conformance.backends.xla_messages import classify, one_line, refused_by_verifier
+from conformance.hlo.read import read_module
+from conformance.hlo.unreadable import Unreadable
+from reference.interpreter import quantized
+from reference.interpreter.evaluate import EvaluationError, evaluate, shared_out
+from reference.ir.program import Program, TensorType
+from reference.ir.types import Array
+from reference.ops.structure import HOST
+
+NO_DEVICE_CODE = "rewriting: no device code was run"
+"""What reports say of these backends."""
+
+
+class CompiledBackend:
+    """A compiler of XLA, whose optimised modules the reference evaluates."""
+
+    def __init__(self, name: str, compiler: Compiler) -> None:
+        """Wrap a compiler; `name` is the name in records."""
+        self.name = name
+        self.hardware = compiler.hardware
+        self._compiler = compiler
+        self._settings = Settings()
+
+    def configured(self, settings: Settings) -> Self:
+        """Return the same compiler with other settings."""
+        other = copy.copy(self)
+        other._settings = settings
+        return other
+
+    def describe(self) -> Description:
+        """Return the target and the versions of the compiler, and that nothing runs there."""
+        versions = (*self._compiler.versions, ("judged", NO_DEVICE_CODE))
+        device = f"{self._compiler.target}, compiled for only"
+        return Description(self.name, self._compiler.platform, device, versions)
+
+    def refusal(self, program: Program) -> BackendError | None:
+        """Return the error of a program that cannot be compiled or evaluated here."""
+        operations = list(program.walk())
+        waiting = {operation.name for operation in operations} & HOST
+        if waiting:
+            return Unsupported(f"{min(waiting)}: nothing plays the host here")
+        if any(map(quantized.mentioned, operations)):
+            return Unsupported("quantized types can't be translated to XLA HLO")
+        if any(isinstance(of, TensorType) and of.bounds for of in program.main.result_types):
+            return Unsupported("results of bounded sizes come without their sizes")
+        if program.shared_among > 1:
+            return Unsupported("the parts of values that a partitioner shared out are not gathered")
+        return None
+
+    def compile(self, text: str, program: Program) -> CompiledExecutable:
+        """Compile a module. The optimised one is read back when it is first evaluated.
+
+        Raises:
+            BackendError: the compiler's answer, when it is an error.
+        """
+        return CompiledExecutable(self.optimise(text, program), program)
+
+    def optimise(self, text: str, program: Program) -> bytes:
+        """Compile a module and return the optimised HLO module as a serialised proto.
+
+        Raises:
+            BackendError: the compiler's answer, when it is an error.
+        """
+        unasked = why_not_verified(program)
+        if unasked is not None:
+            raise Unsupported(unasked)
+        refusal = self.refusal(program)
+        if refusal is not None:
+            invalid = refused_by_verifier(text)
+            raise refusal if invalid is None else Rejected(invalid)
+        if "lapack_" in text:
+            load_lapack()
+        count = program.process_count
+        if count > MOST_DEVICES:
+            raise Unsupported(f"{count} processes, and topologies of {MOST_DEVICES} devices")
+        try:
+            devices = self._compiler.describe_devices(count)
+            options = compile_options(program.process_grid, devices, self._settings)
+            return self._compiler.optimise(text, devices, options)
+        except (RuntimeError, TypeError, ValueError) as error:
+            raise classify(str(error), text, program) from error
+
+
+class CompiledExecutable:
+    """An optimised module, which is read and evaluated when results are asked for.
+
+    Reading is left till then, so that a program whose module cannot be read is compiled all the
+    same: an invalid one is accepted.
+    """
+
+    def __init__(self, module: bytes, program: Program) -> None:
+        """Keep a serialised HLO module, and the program that it was compiled from."""
+        self._module, self._program = module, program
+
+    @cached_property
+    def rewritten(self) -> Program:
+        """The optimised module as a program.
+
+        Raises:
+            NotReadBack: when it has a construct that no program of ours can express.
+        """
+        return read_back(self._module, self._program)
+
+    def execute(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
+        """Evaluate main in every process (see `conformance.backends.base.Executable`).
+
+        Raises:
+            NotReadBack: when the optimised module cannot be read or evaluated.
+        """
+        arguments = [array for share in inputs for array in share]
+        results = evaluated(self.rewritten, arguments)
+        return [list(share) for share in shared_out(self.rewritten, results)]
+
+
+def read_back(module: bytes, program: Program) -> Program:
+    """Return an HLO module that a program was compiled to as a program of as many processes.
+
+    Raises:
+        NotReadBack: when it has a construct that no program of ours can express.
+    """
+    try:
+        rewritten = read_module(module)
+    except Unreadable as error:
+        raise NotReadBack(f"{error.construct}: {one_line(error.reason)}") from error
+    return replace(rewritten, process_grid=program.process_grid)
+
+
+def evaluated(rewritten: Program, arguments: Sequence[Array]) -> tuple[Array, ...]:
+    """Return what the reference computes for a program that was read back.
+
+    Raises:
+        NotReadBack: when the reference cannot evaluate it.
+    """
+    try:
+        return evaluate(rewritten, arguments)
+    except EvaluationError as error:
+        raise NotReadBack(f"evaluation: {one_line(str(error))}") from error

@@ -1,0 +1,204 @@
+"""XLA's compilers for CPU, GPU and TPU, asked for optimised modules on any machine.
+
+Source: jax.experimental.topologies of jax 0.10.2 and 0.12.0, measured. The compilers for GPU and
+TPU are the ones in the plugins of these devices. They take a description of the device in place of
+the device.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from conformance.backends.compiled.targets import gpu_description
+from conformance.backends.pjrt import CPU_DEVICES, cpu_devices, jax_module
+from conformance.backends.versions import of_distributions
+from conformance.backends.xla_messages import one_line
+from conformance.errors import NotAvailable
+from conformance.stablehlo.context import reading_context
+from conformance.tolerance.hardware import Hardware
+
+_SMALL, MOST_DEVICES = 1, 8
+"""Numbers of devices of the two topologies: for programs of one process, and of several."""
+
+_TPU_GRID = {_SMALL: "1x1", MOST_DEVICES: "2x4"}
+_TPU_ENVIRONMENT = {
+    "TPU_SKIP_MDS_QUERY": "1",
+    "TPU_WORKER_HOSTNAMES": "localhost",
+    "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
+}
+"""What keeps libtpu from asking the network for a TPU, and from locking out other workers."""
+
+_CUDA = ("jax-cuda13-pjrt", "jax-cuda12-pjrt")
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """A compiler of XLA with a description of its device.
+
+    Attributes:
+        platform: the platform of the device, as reports name it.
+        target: the device that is compiled for.
+        hardware: the hardware whose tolerances apply.
+        distributions: the installed packages that decide what it compiles.
+        describe_devices: returns this many devices to compile for; devices are described, not used.
+        compile_module: compiles a text for devices with options, and returns the executable.
+    """
+
+    platform: str
+    target: str
+    hardware: Hardware
+    distributions: tuple[str, ...]
+    describe_devices: Callable[[int], list[Any]]
+    compile_module: Callable[[str, list[Any], Any], Any]
+
+    @property
+    def versions(self) -> tuple[tuple[str, str], ...]:
+        """The versions of the packages that decide what it compiles, and of jax."""
+        return of_distributions("jax", *self.distributions)
+
+    def optimise(self, text: str, devices: list[Any], options: Any) -> bytes:
+        """Compile a module and return the optimised HLO module as a serialised proto.
+
+        The text of the module would not do: it abbreviates large constants.
+
+        Raises:
+            RuntimeError: when the compiler refuses the module, in its words.
+        """
+        compiled = self.compile_module(text, devices, options)
+        return compiled.hlo_modules()[0].as_serialized_hlo_module_proto()
+
+
+def cpu_compiler() -> Compiler:
+    """Return XLA's compiler for this machine's CPU."""
+    return Compiler(
+        "cpu", "this machine's CPU", Hardware.CPU, ("jaxlib",), _cpu_devices, _compile_and_load
+    )
+
+
+def gpu_compiler(target: str) -> Compiler:
+    """Return XLA's compiler for an NVIDIA GPU.
+
+    Args:
+        target: a name of `GPU_TARGETS`.
+
+    Raises:
+        NotAvailable: when jax's CUDA plugin is not installed or does not load.
+    """
+    installed = [name for name in _CUDA if _is_installed(name)]
+    if not installed:
+        raise NotAvailable(
+            "gpu-compile: jax's CUDA plugin is not installed, which has XLA's compiler for GPUs: "
+            "pip install 'hlo-conformance[gpu-compile]' (380 MB unpacked; no GPU is needed)"
+        )
+    config = gpu_description(target)
+
+    def devices(count: int) -> list[Any]:
+        return _gpu_devices(config, _topology_size(count))[:count]
+
+    try:
+        devices(_SMALL)
+    except (RuntimeError, NotImplementedError, ValueError) as error:
+        raise NotAvailable(_does_not_load("gpu-compile", installed[0], error)) from error
+    distributions = ("jaxlib", installed[0])
+    return Compiler("cuda", target, Hardware.GPU, distributions, devices, _compile_only)
+
+
+def tpu_compiler(generation: str) -> Compiler:
+    """Return XLA's compiler for a TPU.
+
+    Args:
+        generation: a name of `TPU_TOPOLOGIES`.
+
+    Raises:
+        NotAvailable: when libtpu is not installed or does not load.
+    """
+    if not _is_installed("libtpu"):
+        raise NotAvailable(
+            "tpu-compile: libtpu is not installed, which has XLA's compiler for TPUs: "
+            "pip install 'hlo-conformance[tpu-compile]' (480 MB unpacked; no TPU is needed)"
+        )
+
+    def devices(count: int) -> list[Any]:
+        return _tpu_devices(generation, _topology_size(count))[:count]
+
+    try:
+        devices(_SMALL)
+    except (RuntimeError, NotImplementedError, ValueError) as error:
+        raise NotAvailable(_does_not_load("tpu-compile", "libtpu", error)) from error
+    distributions = ("jaxlib", "libtpu")
+    return Compiler("tpu", f"TPU {generation}", Hardware.TPU, distributions, devices, _compile_only)
+
+
+def _does_not_load(family: str, distribution: str, error: Exception) -> str:
+    ((_, plugin), (_, jaxlib)) = of_distributions(distribution, "jaxlib")
+    return (
+        f"{family}: {distribution} {plugin} does not compile with jaxlib {jaxlib} "
+        f"({one_line(str(error))}): install the versions that belong together"
+    )
+
+
+def _is_installed(distribution: str) -> bool:
+    try:
+        version(distribution)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def _topology_size(count: int) -> int:
+    return _SMALL if count <= _SMALL else MOST_DEVICES
+
+
+# --- Devices -------------------------------------------------------------------------------------
+
+
+def _cpu_devices(count: int) -> list[Any]:
+    return cpu_devices(1 if count == 1 else CPU_DEVICES)[:count]
+
+
+@cache
+def _gpu_devices(config: str, count: int) -> list[Any]:
+    jax_module()
+    from jax.experimental import topologies
+
+    described = topologies.get_topology_desc(
+        "", "cuda", target_config=config, topology=f"1x1x{count}"
+    )
+    return list(described.devices)
+
+
+@cache
+def _tpu_devices(generation: str, count: int) -> list[Any]:
+    for name, value in _TPU_ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    jax_module()
+    from jax.experimental import topologies
+
+    described = topologies.get_topology_desc(
+        platform="tpu", topology_name=f"{generation}:{_TPU_GRID[count]}"
+    )
+    return list(described.devices)
+
+
+# --- Compilation ---------------------------------------------------------------------------------
+
+
+def _compile_and_load(text: str, devices: list[Any], options: Any) -> Any:
+    """Compile for a device that is there: jaxlib 0.10 cannot compile for a CPU without loading."""
+    import jaxlib._jax as private
+
+    return devices[0].client.compile_and_load(text, private.DeviceList(tuple(devices)), options)
+
+
+def _compile_only(text: str, devices: list[Any], options: Any) -> Any:
+    import jaxlib._jax as private
+    from jaxlib.mlir import ir
+
+    with reading_context():
+        module = ir.Module.parse(text)
+        return devices[0].client.compile(module, private.DeviceList(tuple(devices)), options)
