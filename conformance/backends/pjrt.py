@@ -172,6 +172,29 @@ def load_plugin(name: str, path: Path) -> Any:
     return xla_client.make_c_api_client(name, {}, None)
 
 
+def load_topology(name: str, path: Path, **description: str) -> list[Any]:
+    """Return devices that a PJRT plugin can compile for, described to it in its own options.
+
+    Raises:
+        RuntimeError: when jaxlib cannot load or start the plugin, in jaxlib's words.
+    """
+    jax_module()
+    from jaxlib import xla_client
+
+    loaded = _loaded_plugins.get(name)
+    if loaded is None:
+        loaded = xla_client.load_pjrt_plugin_dynamically(name, str(path))
+        _loaded_plugins[name] = loaded
+    if not xla_client.pjrt_plugin_initialized(name):
+        xla_client.initialize_pjrt_plugin(name)
+    topology = xla_client.make_c_api_device_topology(loaded, "", **description)
+    return topology._make_compile_only_devices()
+
+
+_loaded_plugins: dict[str, Any] = {}
+"""Interfaces of the plugins that this process has loaded to compile for devices alone."""
+
+
 def runtime_of(client: Any) -> str:
     """What a client says of its version beyond its platform's name: "" where that is nothing."""
     lines = str(client.platform_version).splitlines()

@@ -12,11 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 from conformance.backends.compiled.targets import gpu_description
-from conformance.backends.pjrt import CPU_DEVICES, cpu_devices, jax_module
-from conformance.backends.versions import of_distributions
+from conformance.backends.pjrt import CPU_DEVICES, cpu_devices, jax_module, load_topology
+from conformance.backends.versions import libraries_of, of_distributions
 from conformance.backends.xla_messages import one_line
 from conformance.errors import NotAvailable
 from conformance.stablehlo.context import reading_context
@@ -32,6 +33,9 @@ _TPU_ENVIRONMENT = {
     "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
 }
 """What keeps libtpu from asking the network for a TPU, and from locking out other workers."""
+
+_TPU_ACCELERATORS = {"v5e": "v5litepod-8", "v6e": "v6e-8"}
+"""Accelerator types of libtpu by generation."""
 
 _CUDA = ("jax-cuda13-pjrt", "jax-cuda12-pjrt")
 
@@ -98,7 +102,7 @@ def gpu_compiler(target: str) -> Compiler:
     config = gpu_description(target)
 
     def devices(count: int) -> list[Any]:
-        return _gpu_devices(config, _topology_size(count))[:count]
+        return _gpu_devices(installed[0], config, _topology_size(count))[:count]
 
     try:
         devices(_SMALL)
@@ -162,19 +166,30 @@ def _cpu_devices(count: int) -> list[Any]:
 
 
 @cache
-def _gpu_devices(config: str, count: int) -> list[Any]:
-    jax_module()
-    from jax.experimental import topologies
-
-    described = topologies.get_topology_desc(
-        "", "cuda", target_config=config, topology=f"1x1x{count}"
+def _gpu_devices(distribution: str, config: str, count: int) -> list[Any]:
+    """Describe GPUs to jax's CUDA plugin, which is loaded past jax: that asks for cuDNN first."""
+    described = load_topology(
+        distribution, _library(distribution), target_config=config, topology=f"1x1x{count}"
     )
-    return list(described.devices)
+    return list(described)
+
+
+def _library(distribution: str) -> Path:
+    """Return the plugin's library.
+
+    Raises:
+        ValueError: when the package has not one.
+    """
+    found = libraries_of(distribution) or ()
+    if len(found) != 1:
+        raise ValueError(f"{len(found)} plugins in the package")
+    return found[0]
 
 
 @cache
 def _tpu_devices(generation: str, count: int) -> list[Any]:
-    for name, value in _TPU_ENVIRONMENT.items():
+    accelerator = {"TPU_ACCELERATOR_TYPE": _TPU_ACCELERATORS[generation]}
+    for name, value in (_TPU_ENVIRONMENT | accelerator).items():
         os.environ.setdefault(name, value)
     jax_module()
     from jax.experimental import topologies

@@ -18,9 +18,10 @@ from conformance.backends.session import Session
 from reference.ir.program import Program
 
 _DUMPED = re.compile(
-    r"^(?P<module>module_\d+\..*?)\."
-    r"(?:(?P<number>\d{4})\.(?P<pipeline>.+?)\.after_(?P<name>.+?)(?:\.before_.+?)?"
-    r"|(?P<before>before_optimizations)|(?P<after>[\w-]*after_optimizations))\.hlo\.pb$"
+    r"^(?P<module>module_\d+)\.(?:"
+    r".+?\.(?P<number>\d{4})\.(?P<pipeline>.+?)\.after_(?P<name>.+?)(?:\.before_.+?)?"
+    r"|.+\.(?P<before>before_optimizations)"
+    r"|.+after_optimizations)\.hlo\.pb$"
 )
 _BEGINS = "pipeline-start"
 _MOST_STAGES = 400
@@ -70,7 +71,7 @@ def stages_in(folder: Path) -> list[Stage]:
         return []
     ((module, _),) = Counter(match["module"] for match, _ in found).most_common(1)
     own = [(match, path) for match, path in found if match["module"] == module]
-    pipelines = {match["pipeline"] for match, _ in own}
+    pipelines = {match["pipeline"] for match, _ in own if match["pipeline"]}
     ordered = sorted(own, key=lambda one: _position(one[0]))
     stages = [
         Stage(match["name"] or "", match["pipeline"] or "", path)
