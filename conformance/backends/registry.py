@@ -48,7 +48,7 @@ class Family:
     loaded; `workers` is how many processes may use the device at a time, None where every core may
     have one. `quantized`: whether it is known to take programs with quantized types. `configures`:
     whether what stands after the colon only configures the family's backend, so that what is known
-    of `cpu` is known of `cpu:AVX2`. `only_compiles`: programs are compiled and never executed there;
+    of `cpu` is known of `cpu:AVX2`. `only_compiles`: programs are compiled and never executed, and
     the reference evaluates the optimised modules.
     """
 

@@ -8,7 +8,6 @@ are its own values.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -37,22 +36,22 @@ from reference.ops.structure import HOST
 NO_DEVICE_CODE = "rewriting: no device code was run"
 """What reports say of these backends."""
 
+_DEFAULTS = Settings()
+
 
 class CompiledBackend:
     """A compiler of XLA, whose optimised modules the reference evaluates."""
 
-    def __init__(self, name: str, compiler: Compiler) -> None:
+    def __init__(self, name: str, compiler: Compiler, settings: Settings = _DEFAULTS) -> None:
         """Wrap a compiler; `name` is the name in records."""
         self.name = name
         self.hardware = compiler.hardware
         self._compiler = compiler
-        self._settings = Settings()
+        self._settings = settings
 
     def configured(self, settings: Settings) -> Self:
         """Return the same compiler with other settings."""
-        other = copy.copy(self)
-        other._settings = settings
-        return other
+        return type(self)(self.name, self._compiler, settings)
 
     def describe(self) -> Description:
         """Return the target and the versions of the compiler, and that nothing runs there."""

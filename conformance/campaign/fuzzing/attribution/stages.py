@@ -128,7 +128,9 @@ def _cause(found: Sequence[_Evaluated]) -> Cause | None:
     right = [number for number in known if found[number].is_right]
     if not right:
         ways = {BEFORE_PASSES: WRONG} if known[0] == 0 else {}
-        return Cause(ways, "rewriting: the translation to HLO changes the meaning") if ways else None
+        return (
+            Cause(ways, "rewriting: the translation to HLO changes the meaning") if ways else None
+        )
     if right[-1] == known[-1]:
         note = "code generation or run time: no pass changes the meaning"
         return Cause({AS_OPTIMISED: RIGHT}, note)

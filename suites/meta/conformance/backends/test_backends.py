@@ -31,9 +31,7 @@ from suites.meta.support.small_programs import array, execute, one, same, typed
 
 
 def test_unknown_names_say_what_is_known():
-    known = (
-        "cpu, gpu, tpu, plugin, cpu-compile, gpu-compile, tpu-compile, interpreter, reference"
-    )
+    known = "cpu, gpu, tpu, plugin, cpu-compile, gpu-compile, tpu-compile, interpreter, reference"
     with pytest.raises(UsageError, match=f"unknown backend 'abacus'; known: {known}"):
         parse("abacus")
     with pytest.raises(UsageError, match="unknown backend 'gpu:3'; did you mean gpu"):

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.backends.registry import parse
 from conformance.backends.session import open_session
-from conformance.campaign.fuzzing.attribution import third
+from conformance.campaign.fuzzing.attribution import asking, third
 from conformance.campaign.fuzzing.attribution.alone import explained_alone
 from conformance.campaign.fuzzing.attribution.asking import asked, explained, plan
 from conformance.campaign.fuzzing.attribution.cause import (
@@ -19,6 +19,13 @@ from conformance.campaign.fuzzing.attribution.cause import (
     NO_VOTE,
     RIGHT,
     WRONG,
+)
+from conformance.campaign.fuzzing.attribution.stages import (
+    AS_OPTIMISED,
+    BEFORE_PASSES,
+    after,
+    before,
+    cause_by_stages,
 )
 from conformance.campaign.fuzzing.attribution.ways import rewritings
 from conformance.campaign.fuzzing.finding import Finding
@@ -58,15 +65,43 @@ def found(backend: str, program: Program, inputs: tuple) -> tuple[Trial, Finding
 @pytest.mark.x86
 def test_the_pass_that_rewrites_a_product_is_named() -> None:
     cause = explained(*found("cpu", *known("truth-value-as-a-selection")), 60.0).cause
-    assert "without pass algsimp" in cause.vanishing
+    assert cause.ways[before("algsimp")] == RIGHT
+    assert cause.ways[after("algsimp")] == WRONG
     assert cause.ways["with xla_backend_optimization_level=0"] == WRONG
+    assert cause.note == "rewriting: pass algsimp of pipeline simplification changes the meaning"
+    assert "gone before pass algsimp" in cause.line
 
 
 @pytest.mark.x86
-def test_what_is_folded_is_right_with_its_constants_as_parameters() -> None:
+def test_what_is_folded_as_hlo_is_made_needs_no_pass() -> None:
     cause = explained(*found("cpu", *known("fold-boolean-add")), 60.0).cause
     assert cause.vanishing == ["with constants as parameters"]
-    assert [name for name in cause.ways if name.startswith("without pass")]
+    assert cause.ways[BEFORE_PASSES] == WRONG
+
+
+@pytest.mark.x86
+def test_an_inaccurate_function_is_a_matter_of_code_generation() -> None:
+    trial, finding = found("cpu", *known("exponential-accuracy"))
+    cause = cause_by_stages(trial, finding)
+    assert cause is not None
+    assert cause.ways == {AS_OPTIMISED: RIGHT}
+    assert cause.note.startswith("code generation or run time")
+
+
+@pytest.mark.x86
+def test_passes_are_left_out_one_by_one_where_the_stages_do_not_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(asking, "cause_by_stages", lambda *_: None)
+    cause = explained(*found("cpu", *known("truth-value-as-a-selection")), 60.0).cause
+    assert "without pass algsimp" in cause.vanishing
+
+
+def test_a_finding_that_is_right_as_a_whole_has_no_stages() -> None:
+    trial, finding = found(FAULTY, QUOTIENT, SEVENS)
+    assert cause_by_stages(trial, finding) is None  # there is no compiler
+    right = replace(finding, actual=finding.expected)
+    assert cause_by_stages(replace(trial, backend="cpu"), right) is None
 
 
 @pytest.mark.x86
