@@ -70,7 +70,6 @@ def _parsed(path: Path) -> bytes:
 
 def _compiled(path: Path, compiler: str) -> bytes | None:
     from conformance.backends.compiled.backend import CompiledBackend
-
     from conformance.backends.registry import open_backend
     from conformance.errors import NotAvailable
     from conformance.stablehlo.emit import emit
