@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.hlo.custom_calls import cublas, cudnn, libraries, sizes, tpu
+from conformance.hlo.custom_calls import cublas, cudnn, cudnn_norm, libraries, sizes, tpu
 from conformance.hlo.shapes import Tree, leaf_types
 from conformance.hlo.site import Handler, Site
 from reference.custom_calls.targets import BUILT_IN
@@ -10,6 +10,7 @@ from reference.custom_calls.targets import BUILT_IN
 TARGETS: dict[str, Handler] = {
     **cublas.TARGETS,
     **cudnn.TARGETS,
+    **cudnn_norm.TARGETS,
     **libraries.TARGETS,
     **sizes.TARGETS,
     **tpu.TARGETS,

@@ -12,7 +12,9 @@ from reference.ir.program import Program, TensorType
 from reference.ir.types import Array
 from suites.meta.conformance.hlo.modules import Pair, pairs
 
-ROUNDED = {"cublaslt_gelu_with_its_operand": 1e-6}
+ROUNDED = {
+    "cublaslt_gelu_with_its_operand": 1e-6, "cudnn_norm": 1e-5, "cudnn_norm_gradients": 1e-5,
+}  # fmt: skip
 """How far results may be apart where functions are rounded at other places; elsewhere no bit."""
 
 WIDER_RESULT = "C27"
@@ -45,7 +47,7 @@ def test_a_module_means_what_its_plain_program_does(pair: Pair) -> None:
         for want, got in zip(expected, actual, strict=True):
             assert want.shape == got.shape
             if pair.name in ROUNDED:
-                np.testing.assert_allclose(got, want, rtol=ROUNDED[pair.name], atol=1e-6)
+                np.testing.assert_allclose(got, want, rtol=ROUNDED[pair.name], atol=1e-5)
                 continue
             np.testing.assert_array_equal(got, want)
             if want.dtype.kind == "f":
