@@ -208,9 +208,10 @@ class LostBatch:
     @property
     def line(self) -> str:
         """What is said of it in one line, with the backend's words."""
+        cases = "1 case" if len(self.cases) == 1 else f"{len(self.cases)} cases"
         often = f"{self.failed} of {self.runs} runs" if self.runs > 1 else "its only run"
         return (
-            f"lost batch on {self.backend}: {self.name}, {len(self.cases)} cases: "
+            f"lost batch on {self.backend}: {self.name}, {cases}: "
             f"{self.verdict.value.replace('_', ' ')} in {often}, and none of the cases "
             f"in isolation: {self.message or self.kind}"
         )

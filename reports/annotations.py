@@ -12,6 +12,7 @@ from pathlib import Path
 from conformance.gate.comparison import REGRESSIONS, Comparison, Kind
 from conformance.gate.conclusion import Group as ChangedGroup
 from conformance.gate.conclusion import grouped
+from conformance.results.remarks import is_new, other_incidents
 from conformance.results.summary import RunData
 from reports import findings, squares, text
 
@@ -44,14 +45,26 @@ def problems(
 ) -> list[Problem]:
     """Return what fails a run: what is new or lost against a baseline, else all that is new.
 
-    `db` is the folder that `replay` is to be told, `root` that of the repository, "" for this one.
+    Failed batches and incidents follow. `db` is the folder that `replay` is to be told, `root` that of the repository, "" for this one.
     """
     if comparison is None:
-        return [_of_group(one) for one in findings.groups(run, db) if one.status == findings.NEW]
+        new = [_of_group(one) for one in findings.groups(run, db) if one.status == findings.NEW]
+        return [*new, *_outside_of_cases(run)]
     lines = _cell_lines(comparison.path)
     groups = (group for kind in REGRESSIONS for group in grouped(comparison.of(kind)))
     file = path_in(root, comparison.path) if lines else ""
-    return [_changed(group, db, file, lines) for group in groups]
+    return [*(_changed(group, db, file, lines) for group in groups), *_outside_of_cases(run)]
+
+
+def _outside_of_cases(run: RunData) -> Iterator[Problem]:
+    """Yield the batches that fail the run as a whole, and the incidents."""
+    for batch in filter(is_new, run.lost_batches):
+        name, backend = text.one_line(batch.name, 200), text.one_line(batch.backend)
+        key = "/".join(("batch", backend, name, batch.verdict, batch.kind))
+        yield Problem(f"new: batch of {name} on {backend}", text.one_line(batch.line, 1_000), key)
+    for incident in other_incidents(run):
+        line = text.one_line(incident, 1_000)
+        yield Problem("incident", line, f"incident/{line}")
 
 
 def path_in(root: str, path: str) -> str:

@@ -19,6 +19,7 @@ import jinja2
 
 from conformance.gate.comparison import Comparison
 from conformance.judging.wording import beside
+from conformance.results.remarks import other_incidents
 from conformance.results.summary import RunData
 from reports import findings, squares, text, view
 from reports.context import NOTHING, Context
@@ -76,6 +77,8 @@ def _html(
         run=seen.run,
         totals=seen.totals,
         screen=first_screen.first_screen(seen),
+        batches=first_screen.batches(seen),
+        incidents=other_incidents(seen.run),
         facts=first_screen.facts(seen),
         strip=first_screen.strip(seen),
         choices=first_screen.choices(seen),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from junitparser import Failure, JUnitXml, Property, Skipped, TestCase, TestSuite
+from junitparser import Error, Failure, JUnitXml, Property, Skipped, TestCase, TestSuite
 
 from conformance.gate.comparison import REGRESSIONS, Change, Comparison
 from conformance.gate.conclusion import outcome_words
 from conformance.judging.wording import beside
+from conformance.results.remarks import is_new, other_incidents
 from conformance.results.summary import RunData
-from conformance.verdict import Record, Verdict
+from conformance.verdict import LostBatch, Record, Verdict
 from reports import findings, squares, text, view
 from reports.squares import Square
 from reports.view import OpResults, View
@@ -27,7 +28,8 @@ def render(
     A cell with new failures fails, once per record, and once per case that it lost where the run
     was compared with a baseline, which also says what is new. A cell that fails in known ways
     alone, or is unsupported or untested, is skipped, with the reason. Cells filtered out are left
-    out. `at` is the folder in which `replay` finds the run, where that is not `out`.
+    out. Incidents, and batches that fail though none of their cases does, are errors in a suite of
+    their own. `at` is the folder in which `replay` finds the run, where that is not `out`.
 
     Raises:
         OSError: when the folder cannot be written.
@@ -42,8 +44,39 @@ def document(run: RunData, db: str = "", comparison: Comparison | None = None) -
     for op in seen.ops:
         if op.is_planned:
             root.add_testsuite(_suite(seen, op))
+    if run.lost_batches or run.incidents:
+        root.add_testsuite(_outside_of_cells(seen))
     root.update_statistics()
     return root
+
+
+OUTSIDE = "batches and incidents"
+"""The suite of what belongs to no cell."""
+
+
+def _outside_of_cells(seen: View) -> TestSuite:
+    """Return the batches that failed as a whole, and the incidents, as test cases."""
+    suite = TestSuite(OUTSIDE)
+    suite.add_testcases([_batch(batch, seen) for batch in seen.run.lost_batches])
+    for number, incident in enumerate(other_incidents(seen.run), 1):
+        case = TestCase(f"incident {number}", "conformance.incidents")
+        case.result = [Error(text.one_line(incident), "incident")]
+        suite.add_testcase(case)
+    return suite
+
+
+def _batch(batch: LostBatch, seen: View) -> TestCase:
+    """Return a lost batch: an error where it fails the run, else skipped with the reason."""
+    name = text.one_line(f"{batch.name}@{batch.backend}")
+    case = TestCase(name, f"conformance.{text.slug(batch.backend)}.batches")
+    if is_new(batch):
+        case.result = [Error(text.one_line(batch.line), batch.verdict.value)]
+    elif batch.known:
+        reason = findings.explanation(seen.run, batch.known)[0]
+        case.result = [Skipped(text.one_line(f"{batch.known}: {reason}"), "known")]
+    else:
+        case.result = [Skipped(text.one_line(batch.line), batch.verdict.value)]
+    return case
 
 
 def _suite(seen: View, op: OpResults) -> TestSuite:
@@ -62,18 +95,29 @@ def _suite(seen: View, op: OpResults) -> TestSuite:
 
 def _case(cell: Square, seen: View) -> TestCase:
     name = text.visible(f"{cell.op}[{cell.element_type}]@{cell.backend}")
-    seconds = round(seen.run.cell_seconds.get(cell.key, 0.0), 3)
-    case = TestCase(name, f"conformance.{text.slug(cell.backend)}.{text.slug(cell.op)}", seconds)
+    case = TestCase(name, f"conformance.{text.slug(cell.backend)}.{text.slug(cell.op)}")
+    if cell.key in seen.run.cell_seconds:  # 0 is no time of what nobody timed
+        case.time = round(seen.run.cell_seconds[cell.key], 3)
     failures = _failures(cell, seen)
     if failures:
         case.result = [*failures[:FAILURES_PER_CELL]]
     elif cell.failing:
         case.result = [Skipped(text.one_line(_why_accepted(cell, seen)), "known")]
     elif cell.state in (Verdict.UNSUPPORTED, squares.UNTESTED):
-        reason = cell.records[0].message if cell.records else squares.MEANINGS[squares.UNTESTED]
+        reason = cell.records[0].message if cell.records else _why_untested(cell, seen)
         case.result = [Skipped(f"{cell.state}: {text.one_line(reason)}", cell.state)]
-    case.system_out = _output(cell, len(failures))
+    case.system_out = _output(cell, len(failures), seen)
     return case
+
+
+def _why_untested(cell: Square, seen: View) -> str:
+    return _left_out(cell, seen) or squares.MEANINGS[squares.UNTESTED]
+
+
+def _left_out(cell: Square, seen: View) -> str:
+    """Return how many cases of a cell `--budget` left out, "" for none."""
+    count = seen.run.left_out_cases.get(cell.key, 0)
+    return f"--budget left out up to {text.plural(count, 'case')}" if count else ""
 
 
 def _failures(cell: Square, seen: View) -> list[Failure]:
@@ -126,8 +170,12 @@ def _failure(record: Record, db: str) -> Failure:
     return found
 
 
-def _output(cell: Square, failures: int) -> str:
+def _output(cell: Square, failures: int, seen: View) -> str:
     lines = [text.visible(cell.label)]
+    if left_out := _left_out(cell, seen):
+        lines.append(left_out)
+    if cached := seen.run.cached_cases.get(cell.key, 0):
+        lines.append(f"{cached} of {text.plural(len(cell.records), 'case')} come from the cache")
     if failures > FAILURES_PER_CELL:
         lines.append(f"{failures - FAILURES_PER_CELL} more failures are in results.sqlite")
     known = [r for r in cell.records if r.known and r.verdict.fails][:FAILURES_PER_CELL]

@@ -11,8 +11,10 @@ from conformance.gate.comparison import REGRESSIONS, Comparison, Kind
 from conformance.gate.conclusion import Group as ChangedGroup
 from conformance.gate.conclusion import grouped, scope
 from conformance.results.agreement import open_cases
+from conformance.results.remarks import is_new, other_incidents, remarks_on
 from conformance.results.standings import NEW, UNEXPLAINED, cells_which
 from conformance.results.summary import RunData
+from conformance.verdict import LostBatch
 from reports import findings, squares, text, view
 from reports.findings import Group
 from reports.squares import Square
@@ -40,8 +42,9 @@ def markdown(run: RunData, comparison: Comparison | None = None, more: Sequence[
     """The summary as Markdown (GitHub's, with tables)."""
     seen = view.build(run, comparison=comparison)
     parts = [
-        f"# {inert(seen.headline)}", _standings(seen), _alone(seen),
-        "" if comparison is None else _changes(comparison), *more, _totals(seen), _verdicts(seen),
+        f"# {inert(seen.headline)}", _standings(seen), _remarks(seen), _alone(seen),
+        "" if comparison is None else _changes(comparison), *more, _batches(seen), _totals(seen),
+        _verdicts(seen),
         _divergences("New divergences", seen, findings.NEW),
         _divergences("Known divergences", seen, findings.KNOWN), _open(seen), _stale(seen),
         _accuracy(seen), _about(seen),
@@ -84,6 +87,33 @@ def _standings(seen: View) -> str:
     since_baseline = [f"{kind.value} since the baseline" for kind in kinds]
     head = ("backend", "cases", "cells that conform", *statuses, *since_baseline)
     return _table(head, rows, 2) if rows else ""
+
+
+def _remarks(seen: View) -> str:
+    """Return a line for each backend with lost batches, cases left out, or a cache."""
+    found = [remarks_on(seen.run, name) for name in seen.backends]
+    return "\n".join(f"- {inert(one.backend)}: {inert(one.line)}" for one in found if one.line)
+
+
+BATCHES = 20
+"""Lost batches and incidents that are listed."""
+
+
+def _batches(seen: View) -> str:
+    """Return the batches that failed as a whole, and the incidents, each in a line."""
+    run = seen.run
+    lines = [f"- {inert(one.line, 600)}{_consequence(one)}" for one in run.lost_batches]
+    lines += [f"- {inert(line, 600)}" for line in other_incidents(run)]
+    if not lines:
+        return ""
+    more = f"\n\n{len(lines) - BATCHES} more are in index.html." if len(lines) > BATCHES else ""
+    return "## Batches and incidents\n\n" + "\n".join(lines[:BATCHES]) + more
+
+
+def _consequence(batch: LostBatch) -> str:
+    if batch.known:
+        return f" (known by {code(batch.known)})"
+    return "" if is_new(batch) else " (no failure: not implemented)"
 
 
 def _alone(seen: View) -> str:

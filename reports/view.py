@@ -15,6 +15,7 @@ from conformance.catalog import CATALOG
 from conformance.gate.comparison import REGRESSIONS, Comparison, Kind
 from conformance.results.cells import FILTERED, UNTESTED
 from conformance.results.differences import Differences, differences
+from conformance.results.remarks import other_incidents
 from conformance.results.standings import Standing, conclusion, standings
 from conformance.results.store import CellKey
 from conformance.results.summary import RunData
@@ -92,6 +93,8 @@ class View:
         """Does it conform? "empty", "fails", "known", "partial" or "conforms"."""
         if self.comparison is not None and self.comparison.is_failure:
             return "fails"
+        if self.run.incidents:
+            return "fails"
         found = [standing.status for standing in self.standings]
         ranks = ("fails", "known", "partial", "conforms")
         return next((rank for rank in ranks if rank in found), "empty")
@@ -102,8 +105,17 @@ class View:
         if self.comparison is not None and self.comparison.is_failure:
             return f"Since the baseline: {'; '.join(_regressions(self.comparison))}."
         said = conclusion(self.standings)
-        kept = " Nothing is new or lost since the baseline."
-        return said if self.comparison is None else said + kept
+        kept = "" if self.comparison is None else " Nothing is new or lost since the baseline."
+        return f"{said}{kept}{_outside_of_cases(self.run)}"
+
+
+def _outside_of_cases(run: RunData) -> str:
+    """Return what fails the run and belongs to no case, "" for nothing."""
+    incidents = len(other_incidents(run))
+    batches = len(run.incidents) - incidents
+    parts = [text.plural(batches, "lost batch", "lost batches")] if batches else []
+    parts += [text.plural(incidents, "incident")] if incidents else []
+    return f" The run fails: {', '.join(parts)}." if parts else ""
 
 
 def _regressions(comparison: Comparison) -> list[str]:

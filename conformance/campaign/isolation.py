@@ -216,7 +216,8 @@ def _results_of(ended: Ended, notice: Notice) -> list[TaskResult]:
             f"({type(value).__name__}: {value}): please report it"
         )
         return [joined([])]
-    return [TaskResult((lost_record(bundle[0], *why(value)),), Errors(), Timing(), 0, 0.0)]
+    timing = Timing(execution=ended.seconds)  # of its parts nobody is left to tell
+    return [TaskResult((lost_record(bundle[0], *why(value)),), Errors(), timing, 0, 0.0)]
 
 
 def _summed_up(tries: Sequence[TaskResult]) -> TaskResult:

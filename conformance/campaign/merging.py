@@ -217,7 +217,7 @@ def _meta(parts: Sequence[Part], planned: Sequence[CellKey], command: str) -> di
         "peak_rss_mb": {"parent": max(_parent_memory(meta) for meta in metas)},
         **{
             name: sum(meta.get(name, 0.0) for meta in metas)
-            for name in ("seconds", "storage_seconds", "planning_seconds", "from_cache")
+            for name in ("seconds", "storage_seconds", "planning_seconds")
         },
         **{
             name: [*dict.fromkeys(id_ for meta in metas for id_ in meta.get(name, []))]

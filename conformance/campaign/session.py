@@ -59,7 +59,7 @@ class RunSession:
         self._storage: float = before.get("storage_seconds", 0.0)
         self._planning: float = before.get("planning_seconds", 0.0)
         self._incidents: list[str] = before.get("incidents", [])
-        self._from_cache: int = before.get("from_cache", 0)
+        self._from_cache: dict[str, int] = {}
         self._begun = setting.begun
         self._cached: dict[str, CachedCases] = {}
         self._planned: set[str] = set()
@@ -161,8 +161,8 @@ class RunSession:
         self._keep(task, result)
         self._watcher.update(self._tally)
 
-    def _count_cached(self, cases: int) -> None:
-        self._from_cache += cases
+    def _count_cached(self, task: Task, cases: int) -> None:
+        self._from_cache[task.id] = cases
 
     def _release(self) -> None:
         """Put in the cache what was held back, and the cases of lost batches apart."""
@@ -197,8 +197,8 @@ class RunSession:
                 "seconds": self._seconds + monotonic() - self._begun,
                 "storage_seconds": self._storage,
                 "planning_seconds": self._planning,
-                "from_cache": self._from_cache,
             },
+            from_cache=self._from_cache.pop(task.id, 0),
             lost=result.lost,
         )
         for batch in result.lost:

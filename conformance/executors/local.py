@@ -104,10 +104,14 @@ class TimedOut:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a call ended: `value` is what the function returned, or raised, or how it was lost."""
+    """How a call ended: `value` is what the function returned, or raised, or how it was lost.
+
+    `seconds` is the time from its start to its end, as the parent sees it.
+    """
 
     call: Call
     value: Any
+    seconds: float = 0.0
 
 
 class LocalExecutor:
@@ -186,22 +190,27 @@ class LocalExecutor:
         """
         waiting = iter(calls)
         pending: dict[Future[Any], Call] = {}
+        begun: dict[Future[Any], float] = {}
         while True:
             raise_if_seen()
             while len(pending) < 2 * self._jobs and (call := self._next(waiting)):
                 pending[self._schedule(call)] = call
+            # workers take calls in this order, and a lost one cannot tell when it began
+            for future in itertools.islice(pending, self._jobs):
+                begun.setdefault(future, time.monotonic())
             if not pending:
                 return
             done, _ = wait(pending, timeout=tick, return_when=FIRST_COMPLETED)
             if not done:
                 yield None
             for future in done:
-                call = pending.pop(future)
+                now = time.monotonic()
+                call, seconds = pending.pop(future), now - begun.pop(future, now)
                 value = self._value(future, self._notes.pop(future))
                 if isinstance(value, BrokenProcessPool):
                     self._urgent.append(call)
                 else:
-                    yield Ended(call, value)
+                    yield Ended(call, value, seconds)
 
     def one(self, call: Call) -> Any:
         """Make a single call and give its value: what it returned or raised, or how it was lost."""

@@ -108,6 +108,9 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     ]
     known: Annotated[Count, about("Cases that fail and that expectations match.")]
     new_failures: Annotated[Count, about("Cases that fail and that no expectation matches.")]
+    from_cache: Annotated[Count, about("Cases that were taken from `--cache`.")]
+    left_out: Annotated[Count, about("Cases at most that the time of `--budget` ended before.")]
+    seconds: Annotated[float, about("Time spent on its cases in seconds, all workers together.")]
 
 
 class Divergence(msgspec.Struct, frozen=True, kw_only=True):

@@ -57,8 +57,12 @@ def reached_of(measured: Measured) -> Reached:
     return Reached(**counts)
 
 
-def cell_of(cell: CellResults) -> Cell:
-    """Return what JSON says of a planned cell."""
+def cell_of(cell: CellResults, *, from_cache: int, left_out: int, seconds: float) -> Cell:
+    """Return what JSON says of a planned cell.
+
+    `from_cache` counts its cases that were taken from a cache, `left_out` those that the time of
+    the run ended before. `seconds` is the time spent on the others.
+    """
     return Cell(
         op=cell.op,
         element_type=cell.element_type,
@@ -72,6 +76,9 @@ def cell_of(cell: CellResults) -> Cell:
         budget_ulp=_largest(record.budget_ulp for record in cell.records),
         known=cell.known,
         new_failures=cell.new,
+        from_cache=from_cache,
+        left_out=left_out,
+        seconds=round(seconds, 3),
     )
 
 

@@ -36,7 +36,7 @@ from conformance.verdict import (
 )
 
 FILE_NAME = "results.sqlite"
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 _APPLICATION_ID = 0x484C4F43  # "HLOC": tells our file from any other SQLite database
 
 CellKey = tuple[str, str, str]
@@ -46,7 +46,7 @@ _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE tasks (
   id TEXT PRIMARY KEY, op TEXT, element_type TEXT, backend TEXT,
-  modules INTEGER, peak_rss_mb REAL, timing TEXT) WITHOUT ROWID;
+  modules INTEGER, peak_rss_mb REAL, timing TEXT, from_cache INTEGER) WITHOUT ROWID;
 CREATE TABLE records (
   op TEXT, element_type TEXT, backend TEXT, number INTEGER, digest TEXT, verdict TEXT, kind TEXT,
   message TEXT, pairs INTEGER, elements INTEGER, worst_ulp REAL, budget_ulp REAL, known TEXT,
@@ -198,18 +198,20 @@ class Store:
         *,
         modules: int = 0,
         peak_rss_mb: float = 0.0,
+        from_cache: int = 0,
         meta: Mapping[str, Any] | None = None,
         lost: Sequence[LostBatch] = (),
     ) -> None:
         """Store a finished task, whole: once this returns, it survives the end of this process.
 
-        `lost` are batches that failed as a whole, with cases of the task among theirs.
+        `lost` are batches that failed as a whole, with cases of the task among theirs. `from_cache`
+        counts the cases that were taken from a cache.
 
         Adding a task that is there already changes nothing.
         """
         with self._transaction() as database:
-            row = (task_id, *cell, modules, peak_rss_mb, json.dumps(astuple(timing)))
-            added = database.execute("INSERT OR IGNORE INTO tasks VALUES (?,?,?,?,?,?,?)", row)
+            row = (task_id, *cell, modules, peak_rss_mb, json.dumps(astuple(timing)), from_cache)
+            added = database.execute("INSERT OR IGNORE INTO tasks VALUES (?,?,?,?,?,?,?,?)", row)
             if not added.rowcount:
                 return
             for record in records:
@@ -308,6 +310,15 @@ class Store:
             for op, element_type, backend, timing in self._connection.execute(query):
                 found.setdefault((op, element_type, backend), []).extend(json.loads(timing))
         return {key: math.fsum(seconds) for key, seconds in found.items()}
+
+    def cached_cases(self) -> dict[CellKey, int]:
+        """Count the cases of each cell that were taken from a cache, where there are any."""
+        query = (
+            "SELECT op, element_type, backend, sum(from_cache) FROM tasks WHERE from_cache > 0 "
+            "GROUP BY op, element_type, backend"
+        )
+        with _explained(self.path):
+            return {(row[0], row[1], row[2]): row[3] for row in self._connection.execute(query)}
 
 
 def discard(path: Path) -> None:

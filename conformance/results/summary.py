@@ -71,7 +71,7 @@ class RunData:
     `identity` is all that a run must have in common with what it continues.
     `lost_batches` are those that failed as a whole and none of whose cases failed in isolation;
     what no expectation knows of them is among the incidents, too. `left_out` are cases that the
-    time of `--budget` was not enough for, `from_cache` counts those that passed in an earlier run.
+    time of `--budget` was not enough for. `cached_cases` counts, by cell, cases taken from a cache.
     `exit_code` is None for a run that has not ended.
     """
 
@@ -99,7 +99,7 @@ class RunData:
     identity: dict[str, Any] = field(default_factory=dict[str, Any])
     lost_batches: tuple[LostBatch, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
-    from_cache: int = 0
+    cached_cases: dict[CellKey, int] = field(default_factory=dict[CellKey, int])
     exit_code: int | None = None
 
     @cached_property
@@ -128,6 +128,16 @@ class RunData:
     def known_elements(self) -> KnownElements:
         """The elements that fail as known, and how many of them are predicted."""
         return known_elements(self.records)
+
+    @property
+    def from_cache(self) -> int:
+        """The number of cases that were taken from a cache."""
+        return sum(self.cached_cases.values())
+
+    @cached_property
+    def left_out_cases(self) -> dict[CellKey, int]:
+        """How many cases of each cell were left out at most, where there are any."""
+        return {one.key: one.cases for one in self.left_out}
 
     @cached_property
     def unpredictable(self) -> int:
@@ -178,6 +188,7 @@ def read(store: Store) -> RunData:
         storage=stored.get("storage_seconds", 0.0),
     )
     given |= {"timing": timing, "modules": modules, "cell_seconds": store.cell_seconds()}
+    given["cached_cases"] = store.cached_cases()
     place = {cell: number for number, cell in enumerate(given["planned"])}
     records = store.records()
     records.sort(key=lambda r: (place.get((r.op, r.element_type, r.backend), len(place)), r.index))
@@ -225,7 +236,7 @@ def _report(run: RunData) -> Report:
             dialects={name: reached_of(one) for name, one in run.coverage_by_dialect.items()},
             ops={op: reached_of(one) for op, one in run.coverage.items()},
         ),
-        cells=tuple(map(cell_of, planned)),
+        cells=tuple(_cell(run, cell) for cell in planned),
         divergences=tuple(divergence_of(one) for one in run.records if one.verdict.fails),
         expectations={
             id_: output.Expectation(**asdict(one)) for id_, one in run.expectations.items()
@@ -250,6 +261,15 @@ def _report(run: RunData) -> Report:
         comparison=None,
         history=None,
         findings=None,
+    )
+
+
+def _cell(run: RunData, cell: CellResults) -> output.Cell:
+    return cell_of(
+        cell,
+        from_cache=run.cached_cases.get(cell.key, 0),
+        left_out=run.left_out_cases.get(cell.key, 0),
+        seconds=run.cell_seconds.get(cell.key, 0.0),
     )
 
 

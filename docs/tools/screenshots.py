@@ -83,7 +83,7 @@ def _run(folder: Path) -> None:
 
 
 @contextmanager
-def _browser(width: int, height: int) -> Generator[Any]:
+def browser(width: int, height: int) -> Generator[Any]:
     """Yield a Chromium whose window has this size; a narrow one is a phone."""
     options = Options()
     for argument in ("--headless=new", "--no-sandbox", "--hide-scrollbars"):
@@ -100,7 +100,7 @@ def _browser(width: int, height: int) -> Generator[Any]:
 
 def _taken(picture: Picture, page: str) -> bytes:
     """Return the picture as PNG."""
-    with _browser(picture.width, picture.height) as driver:
+    with browser(picture.width, picture.height) as driver:
         driver.get(f"{page}#{picture.fragment}" if picture.fragment else page)
         if picture.anchor:
             driver.execute_script(

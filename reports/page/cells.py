@@ -68,16 +68,19 @@ def cell_rows(tables: Tables) -> list[list[Any]]:
 CELL_FIELDS = (
     "op", "type", "backend", "state", "status", "cases", "pairs", "values", "new", "known",
     "worst", "budget", "share", "verdicts", "histogram", "refusals", "nearest", "input",
+    "leftOut", "cached",
 )  # fmt: skip
 """The fields of a cell's row. The errors are texts; `share` is the percentage of the budget that is
 used, -1 where there is none; `verdicts` are pairs of state and cases, none where all are the
 cell's; `histogram` are pairs of bin and values; `nearest` is the index of the case with the worst
-error, -1 where there is none, and `input` what gives it."""
+error, -1 where there is none, and `input` what gives it. `leftOut` counts the cases at most that
+`--budget` left out, `cached` those from a cache."""
 
 
 def _cell_row(tables: Tables, cell: Square) -> list[Any]:
     status = status_of(cell)
-    errors = view.errors_of(tables.seen.run, cell)
+    run = tables.seen.run
+    errors = view.errors_of(run, cell)
     refused = dict.fromkeys(r.message for r in cell.records if r.verdict is Verdict.UNSUPPORTED)
     measured = cell.worst is not None or cell.budget is not None
     nearest = cell.nearest if measured else None
@@ -91,6 +94,7 @@ def _cell_row(tables: Tables, cell: Square) -> list[Any]:
         -1 if share is None else round(100 * share),
         _verdicts(cell), _sparse(errors), [tables.refusal(message) for message in [*refused][:3]],
         -1 if nearest is None else nearest.index, worst_input(cell, errors),
+        run.left_out_cases.get(cell.key, 0), run.cached_cases.get(cell.key, 0),
     ]  # fmt: skip
 
 
@@ -128,6 +132,17 @@ def worst_input(cell: Square, errors: Errors | None) -> str:
     points = errors.points if errors else ()
     at = next((x for x, error in points if abs(error) == worst), None)
     return "" if at is None else f"{at:.9g}"
+
+
+def batch_rows(tables: Tables) -> list[list[Any]]:
+    """Return a row for each batch that failed as a whole: its planned cells, and what is said."""
+    rows: list[list[Any]] = []
+    for batch in tables.seen.run.lost_batches:
+        keys = dict.fromkeys((op, of, batch.backend) for op, of, _ in batch.cases)
+        numbers = [tables.number_of[key] for key in keys if key in tables.number_of]
+        known = f" (known by {batch.known})" if batch.known else ""
+        rows.append([numbers, text.one_line(batch.line, 600) + text.one_line(known)])
+    return rows
 
 
 def op_rows(tables: Tables) -> list[dict[str, Any]]:

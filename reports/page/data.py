@@ -25,6 +25,7 @@ def data_of(
         "replay": replay_words(seen.db),
         "ops": cells.op_rows(tables),
         "cells": cells.cell_rows(tables),
+        "batches": cells.batch_rows(tables),
         "curves": curves.curves(tables),
         "invalid": near_misses.near_miss_rows(tables),
         "differences": comparison.difference_rows(tables) if len(seen.backends) > 1 else None,

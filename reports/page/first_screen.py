@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.gate.comparison import REGRESSIONS, Kind
+from conformance.results.remarks import Remarks, is_new, remarks_on
 from conformance.results.standings import NEW, UNEXPLAINED, CellStatus, Standing, cells_which
-from conformance.verdict import Verdict
-from reports import squares, text, view
+from conformance.verdict import LostBatch, Verdict
+from reports import findings, squares, text, view
 from reports.page.cells import families
 from reports.view import View
 
@@ -42,6 +43,9 @@ class BackendRow:
     alone: Count | None
     is_worst: bool
     address: str
+    remarks: Remarks
+    left_out: str
+    """The address of the cells that were not tested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,8 @@ def first_screen(seen: View) -> FirstScreen:
             _alone(seen, standing.backend) if has_alone else None,
             several and worst == [standing.backend],
             text.fragment(matrix=standing.backend),
+            remarks_on(seen.run, standing.backend),
+            text.fragment(**{"matrix": standing.backend, "is": CellStatus.UNTESTED.value}),
         )
         for standing in seen.standings
     )
@@ -122,6 +128,20 @@ def _changes(seen: View, backend: str) -> tuple[Count, ...]:
 def _alone(seen: View, backend: str) -> Count:
     count = seen.differences.alone.get(backend, 0)
     return Count("alone", "differs alone", count, text.fragment(alone=backend), False)
+
+
+def batches(seen: View) -> list[tuple[LostBatch, str]]:
+    """Return the batches that failed as a whole, with what their verdict means for the run."""
+    return [(one, _consequence(seen, one)) for one in seen.run.lost_batches]
+
+
+def _consequence(seen: View, batch: LostBatch) -> str:
+    if batch.known:
+        reason = findings.explanation(seen.run, batch.known)[0].rstrip(".")
+        return f"Known by {batch.known}{': ' if reason else ''}{reason}."
+    if is_new(batch):
+        return "No expectation matches it, so the run fails."
+    return "No failure: the backend says that it does not implement the batch."
 
 
 def facts(seen: View) -> list[tuple[str, str]]:

@@ -51,7 +51,7 @@ class CachedCases:
     """The cases of a run on one backend, as far as a cache has them.
 
     `own` is the digest of our sources, `backend` that of the backend called `name`. `keep` is
-    called with tasks all of whose cases are from the cache, `count` with how many were found.
+    called with tasks all of whose cases are from the cache, `count` with how many of a task's are.
     """
 
     entries: Entries
@@ -60,7 +60,7 @@ class CachedCases:
     backend: str
     profile: str
     keep: Keep
-    count: Callable[[int], None]
+    count: Callable[[Task, int], None]
     _partly: dict[Task, _Partly] = field(default_factory=dict["Task", "_Partly"])
     _suspected: set[Case] = field(default_factory=set["Case"])
     _held: dict[Case, _Content] = field(default_factory=dict["Case", "_Content"])
@@ -114,7 +114,7 @@ class CachedCases:
 
     def _rest_of(self, task: Task, found: dict[int, TaskResult]) -> list[Task]:
         """Return the tasks that are left of a task; where none is, the task has ended."""
-        self.count(len(found))
+        self.count(task, len(found))
         results = [found[index] for index in sorted(found)]
         if len(found) == len(task):
             self.keep(task, joined(results))

@@ -23,6 +23,8 @@
     const verdicts = cell.verdicts.length ? pairs(cell.verdicts) : cell.cases ? [[data.states.indexOf(cell.state), cell.cases]] : [];
     parts.push(facts(["Backend", backendName(cell)],
       ["Cases", `${plural(cell.cases, "case")}, ${plural(cell.pairs, "input set")}, ${plural(cell.values, "value")}`],
+      cell.cached ? ["From the cache", `${number(cell.cached)} of ${plural(cell.cases, "case")}, which did not fail in an earlier run`] : null,
+      cell.leftOut ? ["Left out", `--budget left out up to ${plural(cell.leftOut, "case")}`] : null,
       ["Verdicts", ...joined(verdicts.map(([at, count]) => make("span", {}, tag(data.states[at]), ` ${number(count)}`)))],
       ["Worst error", errorText(cell), ...(cell.input ? [" at ", make("code", {}, cell.input)] : [])],
       ["Rule", here({ op: opName(cell) }), `: ${data.ops[cell.op].rule}`],
@@ -30,6 +32,8 @@
         const other = at === cell.backend ? null : cellsOf[cell.op][at].get(cell.type);
         return other ? [make("a", { href: address(withState({ op: "", case: "", cell: keyOf(other) })) }, tag(other.state, other.status === "known"), ` ${backendName(other)}`)] : [];
       }))] : null));
+    const batches = data.batches.filter(([of]) => of.includes(cell.at));
+    if (batches.length) parts.push(make("h3", {}, "Lost batches with cases of this cell"), ...batches.map(([, said]) => make("p", {}, said)));
     if (isInvalid) parts.push(make("p", { class: "hint" }, "Programs that break one constraint each: the backend must refuse them."));
     const picture = curve(cell.op, cell.type);
     if (picture) parts.push(make("h3", {}, "Signed error against the input"), picture);

@@ -36,7 +36,7 @@ def test_no_message_ends_a_command_or_begins_another() -> None:
     for line in told:
         assert "\n" not in line
         assert "\r" not in line
-        assert re.match(r"::error title=[^,:\n]*::", line)
+        assert re.match(r"::(error|warning) title=[^,:\n]*::", line)
     assert any("%250A" in line for line in told)
 
 
@@ -51,3 +51,10 @@ def test_code_quality_is_json_with_a_lasting_fingerprint() -> None:
     assert some
     assert len(some & {issue["fingerprint"] for issue in issues}) >= len(some) // 2
     assert json.loads(annotations.gitlab(annotations.problems(synthetic.run("nasty"))))
+
+
+def test_failed_batches_and_incidents_are_problems() -> None:
+    batch, incident = annotations.problems(synthetic.run("partial"))
+    assert batch.title == "new: batch of add bf16, f32 on cpu"
+    assert "crashed in 3 of 3 runs" in batch.message
+    assert incident.message == "a defect of the harness"

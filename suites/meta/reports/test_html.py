@@ -455,3 +455,27 @@ def test_replay_command_names_the_folder_where_needed(tmp_path):
     assert "tanh-f32-cpu-0 --db " in (folder / "junit.xml").read_text(encoding="utf-8")
     command = view.build(run, findings.db_of(folder)).groups[0].findings[0].command
     assert command.endswith(f" --db '{folder}'")
+
+
+def test_first_screen_tells_lost_batches_what_a_budget_left_out_and_the_cache(runs):
+    source = html.html(runs["partial"])
+    cpu, gpu = re.findall(r'<small class="remarks">(.*?)</small>', source)
+    assert text_of(cpu) == (
+        "1 lost batch; up to 42 cases of 2 cells left out by --budget; 3 of 9 cases from the cache"
+    )
+    assert text_of(gpu) == "1 lost batch, known"
+    links = re.findall(r'href="(.*?)"', cpu + gpu)
+    assert links == ["#batches", "#matrix=cpu&amp;is=untested", "#batches"]
+    aside = source[source.index('id="batches"') :]
+    new, known, refused, incident = map(text_of, re.findall(r"<li>(.*?)</li>", aside)[:4])
+    assert new.endswith("No expectation matches it, so the run fails.")
+    assert known.endswith("Known by slow-batch: A batch may wait for a lock.")
+    assert refused.endswith("No failure: the backend says that it does not implement the batch.")
+    assert incident == "a defect of the harness"
+    for name in ("full", "passing"):
+        assert 'class="remarks"' not in synthetic.page(name)
+
+
+def text_of(markup: str) -> str:
+    """Return markup without its tags."""
+    return re.sub("<.*?>", "", markup)

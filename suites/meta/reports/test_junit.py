@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from xml.etree import ElementTree as ET
 
-from junitparser import Failure, JUnitXml, Skipped
+from junitparser import Error, Failure, JUnitXml, Skipped
 
 from conformance.catalog import CATALOG
 from reports import junit, view
@@ -51,8 +51,38 @@ def test_junit_leaves_out_what_was_filtered(tmp_path, runs):
     ]  # fmt: skip
 
 
-def test_junit_has_the_seconds_of_each_cell(runs):
+def test_junit_has_the_seconds_of_each_cell_that_was_timed(runs):
     run = replace(runs["passing"], cell_seconds={("add", "f32", "cpu"): 1.23456})
     seconds = {case.name: case.time for suite in junit.document(run) for case in suite}
-    assert seconds["add[f32]@cpu"] == 1.235
-    assert sum(seconds.values()) == 1.235
+    assert seconds.pop("add[f32]@cpu") == 1.235
+    assert set(seconds.values()) == {None}
+
+
+def test_failed_batches_and_incidents_are_errors_in_a_suite_of_their_own(runs, tmp_path):
+    junit.render(runs["partial"], tmp_path)
+    suites = {suite.name: suite for suite in JUnitXml.fromfile(str(tmp_path / "junit.xml"))}
+    crashed, known, refused, incident = [*suites.pop(junit.OUTSIDE)]
+    assert crashed.name == "add bf16, f32@cpu"
+    assert isinstance(crashed.result[0], Error)
+    assert "add bf16, f32, 2 cases: crashed in 3 of 3 runs" in crashed.result[0].message
+    assert [(r.type, r.message) for r in known.result] == [
+        ("known", "slow-batch: A batch may wait for a lock.")
+    ]
+    assert refused.result[0].type == "unsupported"
+    assert incident.result[0].message == "a defect of the harness"
+    assert not any(
+        isinstance(r, Error) for suite in suites.values() for c in suite for r in c.result
+    )
+    for name in ("full", "passing"):
+        assert junit.OUTSIDE not in [suite.name for suite in junit.document(runs[name])]
+
+
+def test_a_cell_that_the_budget_left_out_is_skipped_with_that_reason(runs):
+    cases = {case.name: case for suite in junit.document(runs["partial"]) for case in suite}
+    (skipped,) = cases["add[f32]@cpu"].result
+    assert isinstance(skipped, Skipped)
+    assert skipped.message == "untested: --budget left out up to 40 cases"
+    partly = cases["exponential[bf16]@cpu"]
+    assert not partly.result
+    assert "--budget left out up to 2 cases" in partly.system_out
+    assert "2 of 3 cases come from the cache" in cases["add[bf16]@cpu"].system_out

@@ -28,3 +28,17 @@ def test_markdown_of_hostile_text_holds_no_markup(runs):
     assert all(c >= " " or c == "\n" for c in written)
     for line in written.splitlines():
         assert not line.startswith("|") or line.endswith(" |")
+
+
+def test_failed_batches_cases_left_out_and_the_cache_are_told(runs):
+    written = markdown.markdown(runs["partial"])
+    assert "The run fails: 1 lost batch, 1 incident." in written.splitlines()[0]
+    assert (
+        "- cpu: 1 lost batch; up to 42 cases of 2 cells left out by --budget; "
+        "3 of 9 cases from the cache"
+    ) in written
+    assert "- gpu: 1 lost batch, known\n" in written
+    assert "## Batches and incidents" in written
+    assert "(known by `slow-batch`)" in written
+    assert "- a defect of the harness" in written
+    assert "## Batches" not in markdown.markdown(runs["full"])

@@ -12,8 +12,18 @@ from conformance.catalog import CATALOG
 from conformance.gate.baseline import ReadBaseline, baseline_of
 from conformance.gate.comparison import compare
 from conformance.results.inputs import pack_inputs
+from conformance.results.left_out import LeftOut
 from conformance.results.summary import Known, RunData
-from conformance.verdict import HISTOGRAM_EDGES, Detail, Element, Errors, Record, Timing, Verdict
+from conformance.verdict import (
+    HISTOGRAM_EDGES,
+    Detail,
+    Element,
+    Errors,
+    LostBatch,
+    Record,
+    Timing,
+    Verdict,
+)
 from reports import html
 
 NASTY = (
@@ -207,6 +217,32 @@ def empty_run() -> RunData:
     return run_of([], {}, all_cells())
 
 
+def partial_run() -> RunData:
+    """A run of two backends with failed batches, cases left out by a budget and others cached."""
+    made = passing_run()
+    cells = [(op, of, name) for name in NAMES[:2] for op, of, _ in made.planned]
+    never = cells[1]
+    records = [
+        passes(cell, n, CATALOG[cell[0]], random.Random(n))
+        for cell in cells for n in range(3) if cell != never
+    ]  # fmt: skip
+    cases = tuple((op, of, 0) for op, of, _ in cells[:2])
+    batches = (
+        LostBatch("cpu", cases, Verdict.CRASHED, "signal 11", "signal 11 <b>", 3, 3),
+        LostBatch(
+            "gpu", cases, Verdict.TIMED_OUT, "", "no answer in 5 s", 1, 3, known="slow-batch"
+        ),
+        LostBatch("gpu", cases[:1], Verdict.UNSUPPORTED, "", "UNIMPLEMENTED: of two ops"),
+    )
+    return replace(
+        run_of(records, {}, cells, backends=NAMES[:2]),
+        stale=(), expectations={"slow-batch": Known("A batch may wait for a lock.", flaky=True)},
+        lost_batches=batches, incidents=(batches[0].line, "a defect of the harness"),
+        left_out=(LeftOut(*never, ((0, 40),)), LeftOut(*cells[2], ((3, 5),))),
+        cached_cases={cells[0]: 2, cells[3]: 1}, cell_seconds={cells[0]: 1.5}, exit_code=1,
+    )  # fmt: skip
+
+
 def nasty_run() -> RunData:
     """Hostile text in every field that comes from outside, and numbers that are none."""
     cells, records = [], []
@@ -246,7 +282,13 @@ def worse_page() -> str:
     return html.html(now, "", compare(now, ReadBaseline("ci/baseline.txt", was_well)))
 
 
-RUNS = {"full": full_run, "passing": passing_run, "empty": empty_run, "nasty": nasty_run}
+RUNS = {
+    "full": full_run,
+    "passing": passing_run,
+    "empty": empty_run,
+    "nasty": nasty_run,
+    "partial": partial_run,
+}
 
 
 @cache

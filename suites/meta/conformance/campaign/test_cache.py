@@ -52,7 +52,7 @@ def options(tmp_path: Path, out: str, fault: str = "right", **given) -> Options:
 
 def cases_in(entries: Entries) -> CachedCases:
     return CachedCases(
-        entries, "own", "reference", "digest", "smoke", lambda *_: None, lambda _: None
+        entries, "own", "reference", "digest", "smoke", lambda *_: None, lambda *_: None
     )
 
 

@@ -1,0 +1,1 @@
+"""How long the report of a large run takes to write and to open."""

@@ -1,0 +1,109 @@
+"""What the report of a large run costs: `python -m benchmarks.large_report [--records 100000]`.
+
+Writes synthetic stores of N records over the cells of the real catalog, and the report of each by
+the command. Opens the page in a headless Chromium. Prints for each store:
+
+- the seconds that `hlo-conformance report` takes, in all and for 1,000 records, and its peak memory
+- the size of the page
+- the time from the start of the navigation to the first screen drawn and the script run, the median
+  of several loads, each in a new browser
+- the elements of the page
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+from benchmarks.large_report.stores import BACKENDS, write
+from conformance.results.store import FILE_NAME
+from docs.tools.screenshots import browser
+
+LOADS = 3
+WINDOW = 1280, 900
+_TIMES = """const [page] = performance.getEntriesByType('navigation');
+const paints = performance.getEntriesByType('paint').map((one) => one.startTime);
+return [Math.max(page.domContentLoadedEventEnd, ...paints), document.all.length, paints.length];"""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What one report cost; `opened_ms` is None where no browser was asked."""
+
+    seconds: float
+    peak_mb: float
+    store_mb: float
+    page_mb: float
+    opened_ms: float | None
+    elements: int
+
+
+def written(folder: Path) -> tuple[float, float]:
+    """Write the reports of a stored run; return the seconds and the peak memory in MB."""
+    command = [sys.executable, "-m", "conformance", "report", str(folder)]
+    begun = perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
+    return perf_counter() - begun, usage.ru_maxrss / 1024
+
+
+def opened(page: Path) -> tuple[float, int]:
+    """Open a page; return the milliseconds until it is drawn, and its elements."""
+    times: list[float] = []
+    count = 0
+    for _ in range(LOADS):
+        with browser(*WINDOW) as driver:
+            driver.get(page.as_uri())
+            paints = 0
+            while not paints:  # a paint is reported a frame later
+                took, count, paints = driver.execute_script(_TIMES)
+            times.append(took)
+    return median(times), count
+
+
+def measured(count: int, backends: int, folder: Path, *, is_opened: bool) -> Figures:
+    """Write a store, its report, and open that."""
+    write(folder, count, BACKENDS[:backends])
+    seconds, peak = written(folder)
+    page = folder / "index.html"
+    took, elements = opened(page) if is_opened else (None, 0)
+    sizes = [path.stat().st_size / 1e6 for path in (folder / FILE_NAME, page)]
+    return Figures(seconds, peak, *sizes, took, elements)
+
+
+def main() -> None:
+    """Print a line for each size and number of backends."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, action="append", metavar="N")
+    parser.add_argument("--backends", type=int, action="append", choices=(1, 2, 3))
+    parser.add_argument("--no-browser", action="store_true", help="do not open the pages")
+    parser.add_argument("--keep", type=Path, help="keep the stores and pages in this folder")
+    given = parser.parse_args()
+    print("records  backends   report   per 1,000    memory    store     page     open  elements")
+    for count in given.records or (1_000, 10_000, 100_000):
+        for backends in given.backends or (1, 3):
+            with tempfile.TemporaryDirectory() as temporary:
+                base = given.keep or Path(temporary)
+                folder = base / f"{count}-{backends}"
+                one = measured(count, backends, folder, is_opened=not given.no_browser)
+            took = "–" if one.opened_ms is None else f"{one.opened_ms:.0f} ms"
+            print(
+                f"{count:7,} {backends:9} {one.seconds:6.1f} s {1000 * one.seconds / count:9.2f} s"
+                f" {one.peak_mb:6.0f} MB {one.store_mb:5.0f} MB {one.page_mb:5.2f} MB {took:>8}"
+                f" {one.elements:9,}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

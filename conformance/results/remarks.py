@@ -1,0 +1,82 @@
+"""What a reader of a backend's results must know beside its verdicts: batches, budget, cache."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from conformance.results.summary import RunData
+from conformance.verdict import LostBatch
+
+
+@dataclass(frozen=True, slots=True)
+class Remarks:
+    """What a run says of one backend beside its verdicts.
+
+    `batches` crashed or timed out although none of their cases does so in isolation; `new` of them
+    fail the run. `left_out` counts the cases at most that `--budget` left out, in so many `cells`.
+    `from_cache` counts the cases among its `cases` that were taken from a cache.
+    """
+
+    backend: str
+    batches: int = 0
+    new: int = 0
+    left_out: int = 0
+    cells: int = 0
+    from_cache: int = 0
+    cases: int = 0
+
+    @property
+    def of_batches(self) -> str:
+        """How many batches were lost, "" for none."""
+        if not self.batches:
+            return ""
+        several = "lost batches" if self.batches > 1 else "lost batch"
+        known = "known" if not self.new else f"{self.new:,} of them new"
+        return f"{self.batches:,} {several}{'' if self.new == self.batches else f', {known}'}"
+
+    @property
+    def of_budget(self) -> str:
+        """How many cases `--budget` left out, "" for none."""
+        if not self.left_out:
+            return ""
+        cells = f"{self.cells:,} cell{'' if self.cells == 1 else 's'}"
+        return f"up to {self.left_out:,} cases of {cells} left out by --budget"
+
+    @property
+    def of_cache(self) -> str:
+        """How many cases came from the cache, "" for none."""
+        if not self.from_cache:
+            return ""
+        return f"{self.from_cache:,} of {self.cases:,} cases from the cache"
+
+    @property
+    def line(self) -> str:
+        """All of them in one line, "" for nothing."""
+        return "; ".join(filter(None, (self.of_batches, self.of_budget, self.of_cache)))
+
+
+def remarks_on(run: RunData, backend: str) -> Remarks:
+    """Return what a run says of a backend beside its verdicts."""
+    batches = [one for one in run.lost_batches if one.backend == backend and one.verdict.fails]
+    left_out = [one for one in run.left_out if one.backend == backend]
+    return Remarks(
+        backend,
+        len(batches),
+        sum(is_new(one) for one in batches),
+        sum(one.cases for one in left_out),
+        len(left_out),
+        sum(count for cell, count in run.cached_cases.items() if cell[2] == backend),
+        sum(record.backend == backend for record in run.records) if run.cached_cases else 0,
+    )
+
+
+def is_new(batch: LostBatch) -> bool:
+    """Tell whether a lost batch fails the run."""
+    return batch.verdict.fails and not batch.known
+
+
+def other_incidents(run: RunData) -> Sequence[str]:
+    """Return the incidents of a run that are no lost batches."""
+    lines = {batch.line for batch in run.lost_batches}
+    return [line for line in run.incidents if line not in lines]
