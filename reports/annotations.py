@@ -45,7 +45,8 @@ def problems(
 ) -> list[Problem]:
     """Return what fails a run: what is new or lost against a baseline, else all that is new.
 
-    Failed batches and incidents follow. `db` is the folder that `replay` is to be told, `root` that of the repository, "" for this one.
+    Lost batches and incidents follow. `db` is the folder that `replay` is to be told, `root` that
+    of the repository, "" for this one.
     """
     if comparison is None:
         new = [_of_group(one) for one in findings.groups(run, db) if one.status == findings.NEW]

@@ -64,7 +64,7 @@ def opened(page: Path) -> tuple[float, int]:
     for _ in range(LOADS):
         with browser(*WINDOW) as driver:
             driver.get(page.as_uri())
-            paints = 0
+            took, paints = 0.0, 0
             while not paints:  # a paint is reported a frame later
                 took, count, paints = driver.execute_script(_TIMES)
             times.append(took)
@@ -77,8 +77,9 @@ def measured(count: int, backends: int, folder: Path, *, is_opened: bool) -> Fig
     seconds, peak = written(folder)
     page = folder / "index.html"
     took, elements = opened(page) if is_opened else (None, 0)
-    sizes = [path.stat().st_size / 1e6 for path in (folder / FILE_NAME, page)]
-    return Figures(seconds, peak, *sizes, took, elements)
+    store = folder / FILE_NAME
+    size, page_size = store.stat().st_size / 1e6, page.stat().st_size / 1e6
+    return Figures(seconds, peak, size, page_size, took, elements)
 
 
 def main() -> None:
