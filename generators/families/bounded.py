@@ -1,7 +1,7 @@
-"""Values of sizes that are known up to a bound, looked at: backends give results of static shapes.
+"""Values with bounded sizes, reduced to static shapes, which backends require of results.
 
-What is looked at is data: some of the elements, where there are that many; all of them as the bits
-that they are, added up; or the size itself.
+A value is observed as data: some of its elements, if it has that many; the sum of all elements as
+bits; or its size.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ _NUMBERS = {bits: ELEMENT_TYPES[f"ui{bits}"] for bits in (4, 8, 16, 32, 64)}
 
 
 def bounded(sizes: Sequence[int], dynamic: Sequence[bool], element_type: ElementType) -> TensorType:
-    """A type of these sizes, which are the bounds of those dimensions that are dynamic."""
+    """Return a type of these sizes, which are the bounds of dynamic dimensions."""
     shape = tuple(None if free else n for n, free in zip(sizes, dynamic, strict=True))
     bounds = tuple(n if free else None for n, free in zip(sizes, dynamic, strict=True))
     return TensorType(shape, element_type, bounds)
 
 
 def bounds_of(tensor_type: TensorType) -> tuple[int, ...]:
-    """The sizes of a type, bounds where only these are known."""
+    """Return the sizes of a type, or their bounds if unknown."""
     pairs = zip(tensor_type.shape, tensor_type.bounds or tensor_type.shape, strict=True)
     return tuple(bound or 0 if size is None else size for size, bound in pairs)
 
 
 def ways_to_look(element_type: ElementType) -> tuple[str, ...]:
-    """How values of an element type can be looked at."""
+    """Return the possible observations of values of an element type."""
     adds = not element_type.is_complex and element_type.bits in (1, *_NUMBERS)
     return (COUNT, PART, PART, REVERSED, JOINED) + (ALL,) * adds
 
@@ -66,7 +66,7 @@ class Writer:
     parameters: dict[Value, str] = field(default_factory=dict[Value, str])
 
     def parameter(self, name: str, of: TensorType, profile: str) -> Value:
-        """A new parameter."""
+        """Return a new parameter."""
         value = Value(name, of)
         self.parameters[value] = profile
         return value
@@ -82,12 +82,12 @@ class Writer:
         return value
 
     def number(self, value: Any, of: TensorType = SIZE) -> Value:
-        """A constant."""
+        """Return a constant."""
         array = np.asarray(value, of.storage).reshape(of.static_shape)
         return self.add("constant", (), of, value=Dense.of(array, of))
 
     def case(self, result: Value, rows: Sequence[ProfileRow]) -> Case:
-        """The case whose main returns this; its first parameter is filled as the rows say."""
+        """Return the case whose main returns this; the rows give its first parameter's profiles."""
         assert isinstance(result.type, TensorType)
         self.pick.nothing = 0 in result.type.static_shape
         operations = (*self.operations, Operation("return", (result,)))
@@ -98,7 +98,7 @@ class Writer:
         return Case(Program((main,)), inputs(self.pick, placed, filled))
 
     def look(self, value: Value, sizes: Sequence[int], way: str) -> Value:
-        """What is seen of a value with so many elements along each dimension."""
+        """Return the observation of a value with these sizes."""
         if way == ALL:
             return self._added(value)
         of = value.type
@@ -113,7 +113,8 @@ class Writer:
         return self._part(value, sizes, free)
 
     def _joined(self, value: Value, sizes: Sequence[int], free: int) -> tuple[Value, list[int]]:
-        """The value, and behind it along its free dimension a constant of its bounds."""
+        """Return the value concatenated with a constant of its bounds along its dynamic
+        dimension."""
         of = value.type
         assert isinstance(of, TensorType)
         if len([size for size in of.shape if size is None]) > 1:
@@ -129,7 +130,8 @@ class Writer:
         return self.add("concatenate", (value, other), result, dimension=free), after
 
     def _part(self, value: Value, sizes: Sequence[int], free: int) -> Value:
-        """Some of the elements, from a place on that is a parameter and has as many behind it."""
+        """Return some of the elements, from a start that is a parameter and has enough elements
+        after it."""
         of = value.type
         assert isinstance(of, TensorType)
         taken = [1 + self.pick(size) if size else 0 for size in sizes]
@@ -143,7 +145,7 @@ class Writer:
         return self.add("dynamic_slice", (value, *starts), result, slice_sizes=tuple(taken))
 
     def _added(self, value: Value) -> Value:
-        """All elements added up, as numbers that have their bits: integers wrap."""
+        """Return the sum of all elements, read as integers with the same bits, which wrap."""
         of = value.type
         assert isinstance(of, TensorType)
         element = of.element

@@ -1,10 +1,10 @@
 """Cases of the ops of reference/ops/contraction.py.
 
-Sizes are drawn under a limit on the number of products, with those along which sums run across
-the thresholds of kernels more often than the others. Contents are small integers half of the
-time: every sum is then exact in any order, and a term that is lost shows. The others are made
-after TOSA's data sets for dot products: zeros, large exponents, a wide range, one number next to
-which the others are small, sums that cancel; and zeros of either sign.
+Sizes are drawn under a limit on the number of products; contracted sizes cross the thresholds of
+kernels more often than others. Half of the contents are small integers: every sum is then exact in
+any order, and a missing term shows. The others follow TOSA's data sets for dot products: zeros,
+large exponents, a wide range, one large number among small numbers, cancelling sums; and zeros of
+either sign.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LONG = (16, 17, 31, 32, 33, 63, 64, 65, 100, 0)
 
 
 class Sides(NamedTuple):
-    """How many dimensions play each part, and their sizes."""
+    """The number and the sizes of dimensions in each role."""
 
     batch: tuple[int, ...]
     rows: tuple[int, ...]
@@ -43,7 +43,7 @@ class Sides(NamedTuple):
 
 
 def shuffled(pick: Pick, count: int) -> tuple[int, ...]:
-    """A permutation of the numbers under `count`; choice 0 leaves them in order."""
+    """Return a permutation of the numbers below `count`; choice 0 keeps them in order."""
     order = list(range(count))
     for at in range(count - 1):
         other = at + pick(count - at)
@@ -68,7 +68,7 @@ def _sides(pick: Pick, depths: tuple[int, ...]) -> Sides:
 
 
 def _limited(sizes: list[list[int]]) -> list[list[int]]:
-    """The largest sizes made smaller until products and elements are few enough."""
+    """Return the sizes, the largest reduced until there are few enough products and elements."""
     while True:
         batch, rows, columns, depth = map(prod, sizes)
         if (
@@ -98,16 +98,16 @@ _LARGE = (
 
 
 def layout(element_type: ElementType, pick: Pick, contracted: tuple[int, ...] = _DEPTHS) -> Layout:
-    """Shapes and dimensions of a product: any number of each kind of dimension, in any order.
+    """Return shapes and dimensions of a product: any number of each kind, in any order.
 
-    `contracted` are the sizes of the contracting dimension, where there is just one.
+    `contracted` are the sizes of a single contracting dimension.
     """
     of = choose(pick, _LARGE) if is_large(pick, element_type) else _sides(pick, contracted)
     batches, depths = len(of.batch), len(of.depth)
     mixed = not seldom(pick, 3, "dimensions in order")
     left = of.batch + of.rows + of.depth
     right = of.batch + of.depth + of.columns
-    # order[i] says which of these dimensions becomes dimension i of the operand
+    # order[i] is the index of the dimension that becomes dimension i of the operand
     lhs_order, rhs_order = (
         shuffled(pick, len(sizes)) if mixed else tuple(range(len(sizes))) for sizes in (left, right)
     )
@@ -132,7 +132,7 @@ _PRECISIONS: tuple[tuple[str, ...], ...] = (
 
 
 def precisions(pick: Pick) -> dict[str, Attribute]:
-    """A `precision_config`, or none."""
+    """Return a `precision_config`, or none."""
     chosen = choose(pick, _PRECISIONS, "precision_config")
     return {"precision_config": chosen} if chosen else {}
 
@@ -169,10 +169,10 @@ _ALGORITHMS: dict[str, tuple[Algorithm, ...]] = {
         if of.bits == 8 and of.float_format.mantissa_bits
     },
 }  # fmt: skip
-"""Algorithms for each type of the operands: those that the specification gives as examples, and
-those of XLA's list that it refers to (xla_data.proto, `PrecisionConfig.Algorithm`). Precision types
-do not depend on the operands' types. MLIR's verifier takes bf16_3x and the like with one component
-of each side, and no other; the specification's example has three."""
+"""Algorithms for each type of the operands: the specification's examples, and those of XLA's list
+to which it refers (xla_data.proto, `PrecisionConfig.Algorithm`). Precision types do not depend on
+the operands' types. MLIR's verifier accepts bf16_3x and similar algorithms only with one component
+on each side; the specification's example has three."""
 
 _FIELDS = (
     "lhs_precision_type", "rhs_precision_type", "accumulation_type", "lhs_component_count",
@@ -200,8 +200,8 @@ _WIDER: dict[str, tuple[str, ...]] = {
     "f8E4M3": ("f32", "f8E4M3FNUZ"), "f8E4M3FNUZ": ("f32", "f8E4M3"),
     "f8E5M2": ("f32", "f8E5M2FNUZ"), "f8E5M2FNUZ": ("f32", "f8E5M2"),
 }  # fmt: skip
-"""Types that an element type can be promoted to. Those of the same width and precision are among
-them: they differ in what else their bits stand for."""
+"""Types to which an element type can be promoted. They include types of the same width and
+precision, whose other bits differ in meaning."""
 
 _NARROWER: dict[str, tuple[str, ...]] = {
     "si4": ("si2",), "si8": ("si4",), "si16": ("si8",), "si32": ("si16", "si8"),
@@ -216,9 +216,9 @@ _NARROWER: dict[str, tuple[str, ...]] = {
 
 
 def result_of(element_type: ElementType, pick: Pick, *, may_narrow: bool = False) -> ElementType:
-    """Return the element type of a result: the operands' own, a wider or a narrower one.
+    """Return the element type of a result: the operands' own, a wider or a narrower type.
 
-    StableHLO adds up in the result's type, and to that the operands' must be promotable;
+    StableHLO accumulates in the result's type, to which the operands' type must be promotable;
     XlaBuilder's `preferred_element_type` is of "higher or lower precision" (`may_narrow`).
     """
     own = element_type.name
@@ -248,7 +248,7 @@ _INTEGER_ROWS: tuple[ProfileRow, ...] = (
 
 @cache
 def value_rows(element_type: ElementType) -> tuple[ProfileRow, ...]:
-    """The contents of the operands of a sum of products."""
+    """Return the profiles of the operands of a sum of products."""
     if element_type.is_boolean:
         return (("bits", "bits"), ("values:0", "bits"), ("values:1", "bits"))
     if element_type.is_integer:
@@ -291,7 +291,7 @@ _UNARY_EINSUMS = ("i->i", "ij->ji", "ij->i", "ij->", "ijk->kji", "ijk->k")
 
 
 def _einsum_shapes(pick: Pick, config: str) -> tuple[tuple[int, ...], ...]:
-    """The shapes of the operands, then that of the result."""
+    """Return the shapes of the operands, then that of the result."""
     letters = sorted(set(config) - set(",->"))
     sizes = {letter: choose(pick, _SIZES) for letter in letters}
     parts = config.replace("->", ",").split(",")
@@ -321,4 +321,4 @@ BUILDERS: dict[str, Builder] = {
     "einsum": _einsum,
     "unary_einsum": _unary_einsum,
 }
-"""What builds the cases of each op."""
+"""The builder of each op's cases."""

@@ -1,6 +1,7 @@
 """Cases of the ops of control flow: programs of several operations, judged exactly.
 
-XLA takes neither tokens nor tuples into main or out of it; a case makes them and takes them apart.
+XLA accepts neither tokens nor tuples as parameters or results of main, so a case creates and
+unpacks them.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from reference.ir.program import (
 from reference.ir.types import ElementType
 
 _DEPTH = 2
-"""How many constructs are within a construct at most."""
+"""Maximum nesting depth of constructs."""
 
 _COUNTERS = ("si32", "si64", "ui32", "si8", "ui8", "si16")
 _INDICES = ("within:-1:4", "values:0", "values:1", "values:-2147483648", "values:2147483647")
 
 
 class _Counts(NamedTuple):
-    """How a loop counts: from where, by which op and step, and how it compares with the limit."""
+    """The counter of a loop: its start, op and step, and its comparison with the limit."""
 
     start: int
     op: str
@@ -48,7 +49,7 @@ _COUNTS = (
     _Counts(5, "add", 2, "LE"), _Counts(7, "add", 1, "LT"), _Counts(5, "subtract", 1, "GT"),
     _Counts(6, "subtract", 2, "GT"),
 )  # fmt: skip
-"""All of them end, of whatever type they count in: limits are numbers from 0 to 7."""
+"""All terminate in any counter type: limits are numbers from 0 to 7."""
 
 
 def _counting(counts: _Counts) -> str:
@@ -67,7 +68,7 @@ _COMPOSITES = ("my.op", "chlo.top", "A_1.b.c$d")
 
 
 def writer_of(element_type: ElementType, pick: Pick) -> tuple[Writer, BlockWriter]:
-    """A writer whose main has one to three parameters of the data's type."""
+    """Return a writer whose main has one to three parameters of the data's type."""
     size = choose(pick, SHAPES, "data", sizes_label)
     pick.nothing = 0 in size
     writer = Writer(pick, TensorType(size, element_type))
@@ -80,7 +81,7 @@ def _returned(block: BlockWriter, count: int) -> list[Value]:
 
 
 def _dimension(name: str, within: bool) -> str:
-    """The name of a choice; those of constructs within others have none."""
+    """Return the name of a choice; nested constructs have unnamed choices."""
     return "" if within else name
 
 
@@ -93,7 +94,7 @@ def _branch(block: BlockWriter, count: int, depth: int, *, within: bool) -> Regi
 
 
 def _construct(block: BlockWriter, depth: int) -> None:
-    """A construct within another; its results may be used after it."""
+    """Write a nested construct; its results may be used after it."""
     kind = choose(block.writer.pick, ("if", "case", "while"))
     build = _WRITE[kind]
     block.data += build(block, 1 + block.writer.pick(2), depth, within=True)
@@ -128,7 +129,7 @@ def _write_case(
 def _write_while(
     block: BlockWriter, count: int, depth: int, *, within: bool = False
 ) -> tuple[Value, ...]:
-    """A loop that counts; 0 turns and 1 are likely, what it carries changes places at each."""
+    """Write a loop with a counter; 0 and 1 iterations are likely, and carried values rotate."""
     writer, pick = block.writer, block.writer.pick
     counter = scalar(choose(pick, _COUNTERS, _dimension("counter", within)))
     counts = choose(pick, _COUNTS, _dimension("counts", within), _counting)
@@ -166,7 +167,7 @@ def _turn(
     inner.steps(2)
     if depth and seldom(block.writer.pick, 4, _dimension("a construct in a loop", within)):
         _construct(inner, depth - 1)
-    carried = arguments[2:] + arguments[1:2]  # each moves on by one place
+    carried = arguments[2:] + arguments[1:2]  # each carried value moves by one position
     changed = [inner.step() if block.writer.pick(3) == 2 else one for one in carried]
     return inner.ended([turn, *changed])
 
@@ -191,7 +192,8 @@ def _token(block: BlockWriter, depth: int = 0) -> Value:
 
 
 def _barrier(op: str, element_type: ElementType, pick: Pick) -> Case:
-    """Data through a barrier, together with tokens; `after_all` and `create_token` need one."""
+    """Write data through a barrier, together with tokens; `after_all` and `create_token` need
+    tokens."""
     writer, block = writer_of(element_type, pick)
     block.steps(2)
     operands = [block.some() for _ in range(choose(pick, (1, 2, 3), "values"))]
@@ -204,7 +206,7 @@ def _barrier(op: str, element_type: ElementType, pick: Pick) -> Case:
         operands.append(_token(block))
     if op != "optimization_barrier" and seldom(
         pick, 4, "a token for nothing"
-    ):  # a token that nothing depends on
+    ):  # a token without users
         return writer.case(block, [block.some()])
     types = [value.type for value in operands]
     results = block.add("optimization_barrier", operands, *types)
@@ -212,7 +214,7 @@ def _barrier(op: str, element_type: ElementType, pick: Pick) -> Case:
 
 
 def parts(block: BlockWriter, depth: int, *, token: bool = True) -> Value:
-    """A tuple of data, of scalars, of tokens where there may be some, and of tuples."""
+    """Return a tuple of data, scalars, tokens (if permitted) and tuples."""
     pick, values = block.writer.pick, list[Value]()
     kinds = ("data",) * 3 + ("number",) + ("token",) * token + ("tuple",) * (depth > 0)
     for _ in range(choose(pick, (1, 2, 3), "parts")):
@@ -230,7 +232,7 @@ def parts(block: BlockWriter, depth: int, *, token: bool = True) -> Value:
 
 
 def like(block: BlockWriter, whole: Value) -> Value:
-    """Another tuple of the types of one: of other data and numbers."""
+    """Return another tuple of the same types, with other data and numbers."""
     assert isinstance(whole.type, TupleType)
     values: list[Value] = []
     for index, of in enumerate(whole.type.types):
@@ -246,7 +248,7 @@ def like(block: BlockWriter, whole: Value) -> Value:
 
 
 def leaves(block: BlockWriter, whole: Value) -> list[Value]:
-    """The tensors in a tuple, taken out one by one."""
+    """Return the tensors in a tuple, extracted one by one."""
     assert isinstance(whole.type, TupleType)
     found: list[Value] = []
     for index, of in enumerate(whole.type.types):
@@ -258,7 +260,7 @@ def leaves(block: BlockWriter, whole: Value) -> list[Value]:
 
 
 def _tuples(op: str, element_type: ElementType, pick: Pick) -> Case:
-    del op  # the one makes what the other takes apart
+    del op  # `tuple` and `get_tuple_element` share their cases
     writer, block = writer_of(element_type, pick)
     block.steps(2)
     whole = block.add("tuple", [block.some()], TupleType((writer.of,)))[0]
@@ -268,7 +270,7 @@ def _tuples(op: str, element_type: ElementType, pick: Pick) -> Case:
 
 
 def _composite(op: str, element_type: ElementType, pick: Pick) -> Case:
-    """A composite and its decomposition, a function of its own."""
+    """Write a composite and its decomposition, a separate function."""
     writer, block = writer_of(element_type, pick)
     block.steps(2)
     inputs = [block.some() for _ in range(choose(pick, (1, 0, 2), "operands"))]
@@ -297,7 +299,7 @@ def _custom_call(op: str, element_type: ElementType, pick: Pick) -> Case:
     if said is not None:
         given["has_side_effect"] = said
     given |= _configured(pick)
-    names = choose(pick, _CALLED, "called_computations", paired=False)  # XLA takes one at most
+    names = choose(pick, _CALLED, "called_computations", paired=False)  # XLA accepts at most one
     called = [_identity(writer, name) for name in names]
     if called:
         given["called_computations"] = tuple(function.name for function in called)
@@ -309,13 +311,13 @@ def _custom_call(op: str, element_type: ElementType, pick: Pick) -> Case:
 
 _VERSIONS = (None, None, 1, 2, 3, 4)
 _TYPED_FFI = 4
-"""The version whose configuration is a dictionary of options; that of all others is a text."""
+"""The version whose configuration is a dictionary of options; in all others it is a string."""
 
 _OPTIONS = (("axis", 3, "i64"), ("exact", True, "i1"), ("mode", "near", "string"))
 
 
 def _configured(pick: Pick) -> dict[str, Attribute]:
-    """The version of a custom call's interface, and a configuration in the form that it has."""
+    """Return the interface version of a custom call, and a configuration in that version's form."""
     version = choose(pick, _VERSIONS, "api_version")
     given: dict[str, Attribute] = {} if version is None else {"api_version": version}
     kind = choose(pick, ("left out", "empty", "given"), "backend_config")
@@ -329,7 +331,7 @@ _CALLED = (*((),) * 7, *(("computation",),) * 3, ("computation", "other"))
 
 
 def _identity(writer: Writer, name: str) -> Function:
-    """A function that returns its argument: what it computes is of no consequence to a call."""
+    """Return a function that returns its argument: its computation does not affect a call."""
     argument = writer.fresh(writer.of)
     inner = writer.block(arguments=(argument,))
     return Function(name, inner.ended([argument]), (writer.of,))
@@ -349,7 +351,7 @@ _BUILD = {
 }
 
 BUILDERS: dict[str, Builder] = {op: partial(build, op) for op, build in _BUILD.items()}
-"""What builds the cases of each op."""
+"""The builder of each op's cases."""
 
 NOT_QUANTIZED = {
     "after_all": "takes tokens only",
@@ -360,4 +362,4 @@ NOT_QUANTIZED = {
     "tuple": "its cases are not rewritten through tuples yet",
     "while": "its cases compute with numbers that decide when it ends",
 }
-"""Ops that hand on quantized values but have no cells of them, and why."""
+"""Ops that forward quantized values but have no quantized cells, and the reason."""

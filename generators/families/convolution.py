@@ -1,10 +1,10 @@
 """Cases of the ops of reference/ops/convolution.py.
 
-Every attribute takes part: strides, padding of both signs, dilation of both operands, reversal,
-groups of features and of batches, any order of dimensions. Images and windows are small; one in
-a few has a size at which kernels change; an image may be empty. Windows of size 0, which C25 gives
-a number of, are left out: StableHLO's verifier refuses them all ("expects window to have positive
-value"), so that no backend ever sees one.
+Every attribute varies: strides, padding of both signs, dilation of both operands, reversal, groups
+of features and of batches, any order of dimensions. Images and windows are small; a few have a size
+at a threshold of kernels; an image may be empty. Windows of size 0, to which C25 gives a number,
+are excluded: StableHLO's verifier refuses them ("expects window to have positive value"), so that
+no backend ever receives one.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ _INDEX_TYPES = ("si32", "si64", "si8", "si16", "si4", "si64")
 
 
 class Form(NamedTuple):
-    """What the attributes of a convolution may be.
+    """The permitted attributes of a convolution.
 
-    `mixed`: dimensions in any order, not batch, features, spatial ones and output features, input
-    features, spatial ones. `named` makes padding of the sizes of windows, by the name that it
-    takes. `prefers`: a result of another element type than the operands'.
+    `mixed`: dimensions in any order; otherwise batch, feature, spatial, and output feature, input
+    feature, spatial. `named` returns the padding of a window size by the name of the padding.
+    `prefers`: the result has another element type than the operands.
     """
 
     mixed: bool = True
@@ -68,11 +68,11 @@ NAMES = ("SAME", "VALID")
 
 _SOME, _EMPTY, _WHOLE, _TURNED = "some", "empty", "whole image", "whole image, reversed"
 _FITS = (*(_SOME,) * 11, _WHOLE, _TURNED, _EMPTY)
-"""How windows lie in the image."""
+"""Positions of windows in the image."""
 
 _WHOLES = (_WHOLE, _TURNED)
-"""As large as the image, not padded and of one feature, they are what compilers make products and
-sums of: that is by design, as it takes several choices together."""
+"""Windows as large as the image, without padding and with one feature, which compilers turn into
+products and sums. They are listed because random choices rarely combine to them."""
 
 
 class _Shapes(NamedTuple):
@@ -86,8 +86,8 @@ class _Shapes(NamedTuple):
 
 
 class _Sizes(NamedTuple):
-    """How many there are of everything: groups of features and of batches, spatial dimensions, and
-    what is along each dimension."""
+    """The numbers of feature groups, batch groups and spatial dimensions, and the sizes along
+    each."""
 
     groups: tuple[int, int]
     spatial: int
@@ -140,7 +140,7 @@ def _signs(padding: tuple[int, int]) -> str:
 
 
 def _several(features: int) -> str:
-    """The kind of a number of features: kernels that work by eights take over at 8."""
+    """Return the kind of a number of features: vectorised kernels start at 8."""
     return "1" if features == 1 else "more" if features < 8 else "8 or more"
 
 
@@ -149,8 +149,10 @@ _count_label = capped(2)
 
 
 def _orders(pick: Pick, spatial: int, form: Form) -> list[tuple[int, ...]]:
-    """The dimensions of lhs and the result as batch, spatial, feature; of rhs as spatial, input
-    feature, output feature."""
+    """Return the dimensions of lhs, rhs and the result in their canonical order.
+
+    lhs and result: batch, spatial, feature. rhs: spatial, input feature, output feature.
+    """
     if not form.mixed:
         places = tuple(range(2, spatial + 2))
         return [(0, *places, 1), (*places, 1, 0), (0, *places, 1)]
@@ -198,7 +200,7 @@ def _reversal(pick: Pick, spatial: int) -> tuple[bool, ...]:
 
 
 def _placed(dimensions: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """Sizes put where the dimension numbers say."""
+    """Return sizes at the positions that the dimension numbers give."""
     shape = [0] * len(sizes)
     for dimension, size in zip(dimensions, sizes, strict=True):
         shape[dimension] = size
@@ -206,7 +208,7 @@ def _placed(dimensions: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, .
 
 
 def _attributes(geometry: Geometry, pick: Pick) -> dict[str, Attribute]:
-    """All attributes but padding; those that say nothing are sometimes left out."""
+    """Return all attributes but padding; neutral attributes are sometimes omitted."""
     spatial = len(geometry.strides)
     ones, plain = (1,) * spatial, (False,) * spatial
     given: dict[str, Attribute] = {
@@ -234,7 +236,7 @@ def _attributes(geometry: Geometry, pick: Pick) -> dict[str, Attribute]:
 
 
 class _Built(NamedTuple):
-    """The types and attributes of a convolution, and the name of its padding where it has one."""
+    """The types and attributes of a convolution, and the name of its padding, if any."""
 
     lhs: TensorType
     rhs: TensorType
@@ -299,8 +301,10 @@ def _modest(shapes: _Shapes, geometry: Geometry) -> bool:
 
 
 def _fitted(shapes: _Shapes, geometry: Geometry) -> _Shapes:
-    """Shapes in which every dimension has a window: longer images, or shorter windows where the
-    images would be too long."""
+    """Return shapes with a window in every dimension.
+
+    Images grow, or windows shrink if images would be too long.
+    """
     window = shapes.window
     grown = shapes._replace(image=_holding(shapes.image, window, geometry))
     if _modest(grown, geometry):
@@ -313,14 +317,14 @@ def _fitted(shapes: _Shapes, geometry: Geometry) -> _Shapes:
 
 
 def _room(length: int, geometry: Geometry, n: int) -> int:
-    """The length of an image along a dimension, with its holes and its padding."""
+    """Return the length of an image along a dimension, with its holes and its padding."""
     return (length - 1) * geometry.lhs_dilation[n] + 1 + sum(geometry.padding[n])
 
 
 def _holding(
     image: tuple[int, ...], window: tuple[int, ...], geometry: Geometry
 ) -> tuple[int, ...]:
-    """The images, those that hold no window as long as it takes to hold one; empty ones stay."""
+    """Return the images, enlarged to hold at least one window; empty images stay."""
     needed = [(size - 1) * geometry.rhs_dilation[n] + 1 for n, size in enumerate(window)]
     lacking = [need - _room(1, geometry, n) for n, need in enumerate(needed)]
     return tuple(
@@ -330,7 +334,7 @@ def _holding(
 
 
 def _smaller(shapes: _Shapes) -> _Shapes:
-    """Half of what is largest; groups keep dividing the batch and the features."""
+    """Return the shapes with the largest sizes halved; groups still divide batch and features."""
     image, window = shapes.image, shapes.window
     largest = max(*image, *window, 1) if image else 1
     if largest > 3:
@@ -349,7 +353,7 @@ def _smaller(shapes: _Shapes) -> _Shapes:
 
 
 def of_form(form: Form, element_type: ElementType, pick: Pick) -> tuple[Case, str]:
-    """A convolution whose attributes are all written, and the name of its padding or ""."""
+    """Return a convolution with all attributes written, and the name of its padding or ""."""
     built = _built(element_type, pick, _PADDINGS, form)
     spatial = len(built.padding)
     plain: dict[str, Attribute] = {
@@ -389,4 +393,4 @@ def _dynamic_conv(element_type: ElementType, pick: Pick) -> Case:
 
 
 BUILDERS: dict[str, Builder] = {"convolution": _convolution, "dynamic_conv": _dynamic_conv}
-"""What builds the cases of each op."""
+"""The builder of each op's cases."""

@@ -1,6 +1,6 @@
 """Cases of the ops of reference/ops/data_movement.py.
 
-The functions that choose attributes serve generators/families/dynamism.py too, where they become
+The functions that choose attributes also serve generators/families/dynamism.py, where they become
 operands.
 """
 
@@ -33,11 +33,11 @@ INDEX_TYPES = tuple(
         "si64", "si32", "ui8", "ui32", "si8", "ui64", "si16", "ui16", "si4", "ui4", "si2", "ui2",
     )
 )  # fmt: skip
-"""What indices and sizes may be, as operands."""
+"""Types that indices and sizes may have, as operands."""
 
 
 def index_label(element_type: ElementType) -> str:
-    """An index type as a value of a dimension: narrow ones are like each other."""
+    """Return an index type as a value of a dimension; narrow types are equivalent."""
     if element_type.bits >= 32:
         return element_type.name
     if element_type.bits < 8:
@@ -53,24 +53,24 @@ _STRIDES = ("1",) * 8 + ("2",) * 4 + ("3",) * 3 + ("4", "5", "7", "size", "beyon
 
 @cache
 def contents(element_type: ElementType) -> tuple[str, ...]:
-    """The profiles for data that is only moved: every bit counts, the values do not."""
+    """Return the profiles for data that is only moved: bits matter, values do not."""
     return tuple(name for name in profiles_of(element_type) if name in _MOVED)
 
 
 def rows(element_type: ElementType, *more: ProfileRow, times: int = 1) -> tuple[ProfileRow, ...]:
-    """`times` data operands of a type, then operands whose profiles come in combinations."""
+    """Return rows of `times` data operands of a type, then operands with combined profiles."""
     return tuple(
         (*(name,) * times, *row) for row in more or ((),) for name in contents(element_type)
     )
 
 
 def modest(sizes: Sequence[int]) -> Shape:
-    """The sizes, small ones in place of large ones where there would be too many elements."""
+    """Return the sizes, with large sizes replaced if there would be too many elements."""
     return tuple(sizes) if math.prod(sizes) <= LARGEST else tuple(min(size, 3) for size in sizes)
 
 
 def permutation(pick: Pick, count: int) -> tuple[int, ...]:
-    """An order of 0 to count - 1, the natural one being the simplest."""
+    """Return a permutation of 0 to count - 1; the identity is the simplest."""
     rest = list(range(count))
     return tuple(rest.pop(pick(len(rest))) for _ in range(count))
 
@@ -79,7 +79,7 @@ _PARTS = ("1", "all", "all", "all but 1", "all but 1", "few", "few", "any", "emp
 
 
 def part(pick: Pick, size: int, dimension: str = "part") -> int:
-    """A number from 0 to `size`: 1, all, all but one, few, any, none."""
+    """Return a number from 0 to `size`: 1, all, all but one, few, any, none."""
     if size == 0:
         return 0
     kind = choose(pick, _PARTS, dimension)
@@ -93,7 +93,8 @@ def part(pick: Pick, size: int, dimension: str = "part") -> int:
 
 
 class Broadcast(NamedTuple):
-    """A broadcast: the shape of the operand, of the result, and what dimensions become of it."""
+    """A broadcast: the shapes of operand and result, and the dimensions of the operand in the
+    result."""
 
     before: Shape
     after: Shape
@@ -101,7 +102,7 @@ class Broadcast(NamedTuple):
 
 
 def broadcast(pick: Pick) -> Broadcast:
-    """Dimensions of size 1 stretched or not, new dimensions anywhere, in any order."""
+    """Choose a broadcast: dimensions of size 1 stretched or not, new dimensions, in any order."""
     before = list(shape(pick))
     if before and seldom(pick, 2, "stretches"):
         before[pick(len(before))] = 1
@@ -183,7 +184,7 @@ class Window(NamedTuple):
 
 
 def window(pick: Pick, sizes: Shape) -> Window:
-    """What `slice` may take of a shape: anything, from everything to nothing."""
+    """Choose a window of `slice`: from all elements to none."""
     parts: list[tuple[int, int, int, int]] = []
     for size in sizes:
         start, rest = 0, size
@@ -228,7 +229,7 @@ def _indices(
     the far end, next to where it fits, anywhere."""
     of = choose(pick, INDEX_TYPES, "index type", index_label)
     if of.is_signed and max(room, default=0) > of.max_integer and pick(8) < 7:
-        of = INDEX_TYPES[0]  # XLA:CPU may then write where it should not, into other programs' data
+        of = INDEX_TYPES[0]  # XLA:CPU may otherwise write out of bounds, into other programs' data
     index = TensorType((), of)
     patterns = (
         tuple(f"within:0:{space}" for space in room),
@@ -241,8 +242,10 @@ def _indices(
 
 
 def _constants(pick: Pick, indices: dict[str, TensorType]) -> tuple[str, ...]:
-    """The start indices that are constants whatever else is: all, for a slice that is then made
-    one of known limits, or none."""
+    """Return the start indices that are always constants: all or none.
+
+    With constants, compilers turn the op into a static slice.
+    """
     return tuple(indices) if seldom(pick, 3, "start indices are all constants") else ()
 
 
@@ -281,7 +284,7 @@ class Padding(NamedTuple):
 
 
 def padding(pick: Pick, sizes: Shape, *, negative: bool = True) -> Padding:
-    """What `pad` may do to a shape: a negative amount cuts, at most everything there is."""
+    """Choose a padding; negative amounts crop, at most everything."""
     signs = ("0", "more", "more", "more", "less", "less") if negative else ("0", "more", "more")
     amounts = {"0": (0,), "more": (1, 2, 3, 5, 32 if negative else 4), "less": (-1, -1, -2, -3)}
     parts: list[tuple[int, int, int]] = []
@@ -306,7 +309,7 @@ def padding(pick: Pick, sizes: Shape, *, negative: bool = True) -> Padding:
 
 
 def _less_cut(low: int, high: int, left: int) -> tuple[int, int]:
-    """Negative padding that leaves one element where it would leave so many, none or fewer."""
+    """Return negative padding reduced to leave one element if it would leave none."""
     missing = 1 - left
     given_back = min(max(-low, 0), missing)
     return low + given_back, high + missing - given_back
@@ -331,17 +334,17 @@ def _pad(op: str, element_type: ElementType, pick: Pick) -> Case:
 
 
 def reshaped(pick: Pick, sizes: Shape) -> Shape:
-    """Another shape for as many elements: dimensions merged, split, added, all made anew."""
+    """Return another shape with the same number of elements: merged, split, extended, or new."""
     count = math.prod(sizes)
     way = choose(pick, ("flat", "ones", "merged", "in another order", "split"), "made anew")
     if way == "flat":
         return (count,)
-    if way == "ones":  # dimensions of size 1 come and go
+    if way == "ones":  # dimensions of size 1 are added and removed
         kept = [size for size in sizes if size != 1]
         for _ in range(pick(3)):
             kept.insert(pick(len(kept) + 1), 1)
         return tuple(kept)
-    if way == "merged" and len(sizes) > 1:  # two neighbours become one
+    if way == "merged" and len(sizes) > 1:  # two neighbours are merged
         at = pick(len(sizes) - 1)
         return (*sizes[:at], sizes[at] * sizes[at + 1], *sizes[at + 2 :])
     if count == 0:
@@ -408,4 +411,4 @@ _BUILD = {
 }
 
 BUILDERS: dict[str, Builder] = {op: partial(build, op) for op, build in _BUILD.items()}
-"""What builds the cases of each op."""
+"""The builder of each op's cases."""

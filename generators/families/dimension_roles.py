@@ -1,4 +1,4 @@
-"""How gathers and scatters address a tensor: the role of every dimension, chosen by `Pick`."""
+"""Addressing by gathers and scatters: the role of every dimension, chosen by `Pick`."""
 
 from __future__ import annotations
 
@@ -28,12 +28,13 @@ LARGEST = 4096
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How a gather or a scatter addresses a tensor of `shape`, chosen role by role.
+    """The addressing of a tensor of `shape` by a gather or a scatter, chosen role by role.
 
-    Every dimension of the tensor is one of slices (in `kept`), of size 1 and left out (`dropped`),
-    or paired with one of the indices (`batching`). `batch` has the sizes of the indices'
-    dimensions but for the index vector, `paired` their numbers for the batching dimensions;
-    `mapped` are the dimensions that index vectors speak of, `vector_dim` where these stand.
+    Every dimension of the tensor is a slice dimension (in `kept`), a dropped dimension of size 1
+    (`dropped`), or paired with an index dimension (`batching`). `batch` has the sizes of the
+    indices' dimensions except for the index vector, `paired` the indices of those paired with
+    batching dimensions; `mapped` are the dimensions that index vectors address, `vector_dim` is the
+    position of index vectors.
     """
 
     shape: Shape
@@ -48,26 +49,27 @@ class Access:
 
     @property
     def implicit(self) -> bool:
-        """Whether the indices are no vectors, but single ones."""
+        """Whether the indices are scalars instead of vectors."""
         return self.vector_dim == len(self.batch) and len(self.mapped) == 1
 
     def indices_shape(self, *, implicit: bool) -> Shape:
-        """The shape of the indices."""
+        """Return the shape of the indices."""
         if implicit:
             return self.batch
         return (*self.batch[: self.vector_dim], len(self.mapped), *self.batch[self.vector_dim :])
 
     def paired_dims(self, *, implicit: bool) -> Dims:
-        """The indices' own numbers of the dimensions paired with batching ones."""
+        """Return the dimensions of the indices that are paired with batching dimensions."""
         return tuple(d + (not implicit and d >= self.vector_dim) for d in self.paired)
 
     def limits(self) -> list[int]:
-        """For each component of an index vector, the last index at which a slice fits."""
+        """Return for each component of an index vector the last index at which a slice fits."""
         return [self.shape[d] - self.sizes[d] for d in self.mapped]
 
 
 def access(pick: Pick, element_type: ElementType, *, batching: bool = True) -> Access:
-    """Choose one: small sizes mostly, every role for every dimension, any place for the vector."""
+    """Choose an addressing: mostly small sizes, every role for every dimension, any vector
+    position."""
     if is_large(pick, element_type):
         return _LARGE
     rank = choose(pick, _RANKS, "rank", rank_label)
@@ -80,7 +82,7 @@ def access(pick: Pick, element_type: ElementType, *, batching: bool = True) -> A
         if choose(pick, ("some",) * 14 + ("empty",), "stretched to") == "empty":
             sizes[at] = 0
         if sizes[at] == 0 and roles[at] == "drop":
-            roles[at] = "keep"  # a slice of size 0 cannot be left out: it has no element
+            roles[at] = "keep"  # a slice of size 0 cannot be dropped: it has no element
     kept, dropped, paired = (
         tuple(d for d in range(rank) if roles[d] == role) for role in ("keep", "drop", "batch")
     )
@@ -109,7 +111,7 @@ _LARGE = Access((70, 64), (1,), (0,), (), (40, 3), (), (0,), 2, (1, 64))
 
 
 def batches(pick: Pick) -> list[int]:
-    """Sizes of up to two dimensions of indices that are no dimension's partner."""
+    """Return sizes of up to two index dimensions that are not paired."""
     count = choose(pick, (0, 1, 2), "free index dimensions")
     if count and choose(pick, ("some",) * 11 + ("empty",), "indices") == "empty":
         return [0] + [choose(pick, BATCHES) for _ in range(count - 1)]
@@ -117,7 +119,7 @@ def batches(pick: Pick) -> list[int]:
 
 
 def with_few(chosen: Access) -> Access:
-    """The same with at most two slices along each dimension, and few elements in all of them."""
+    """Return the addressing with at most two slices per dimension, and few elements in total."""
     shape = tuple(min(n, 2) if d in chosen.batching else n for d, n in enumerate(chosen.shape))
     sizes = tuple(map(min, chosen.sizes, shape))
     batch = tuple(min(size, 2) for size in chosen.batch)
@@ -125,7 +127,7 @@ def with_few(chosen: Access) -> Access:
 
 
 def _cut(chosen: Access, most: int = LARGEST) -> Access:
-    """The same with slices of size 1 where there would be too many elements."""
+    """Return the addressing with slices of size 1 if there would be too many elements."""
     window = math.prod(chosen.sizes[d] for d in chosen.kept)
     if math.prod(chosen.batch) * window <= most:
         return chosen
@@ -133,7 +135,7 @@ def _cut(chosen: Access, most: int = LARGEST) -> Access:
 
 
 def index_profiles(chosen: Access, *, far: bool = True) -> tuple[str, ...]:
-    """Contents for indices: in range, at its ends, about it and (`far`) of all sizes."""
+    """Return profiles of indices: in range, at its ends, near it and (`far`) of all sizes."""
     limits = chosen.limits() or [0]
     low, high = max(min(limits), 0), max(limits)
     inside = (f"within:0:{high}", f"within:0:{low}", f"values:{high}", "values:0")
@@ -143,7 +145,7 @@ def index_profiles(chosen: Access, *, far: bool = True) -> tuple[str, ...]:
 
 
 def index_type(pick: Pick, chosen: Access) -> ElementType:
-    """A type for indices: mostly one that has room for all sizes, now and then any."""
+    """Choose an index type: mostly one that can hold all sizes, sometimes any."""
     wide = tuple(of for of in _COMMON if of.max_integer > max(chosen.shape, default=0))
     return choose(
         pick, INDEX_TYPES if seldom(pick, 10) else wide, "index type", index_label, paired=False
@@ -151,7 +153,7 @@ def index_type(pick: Pick, chosen: Access) -> ElementType:
 
 
 def explicit(vectors: Sequence[Sequence[int]], chosen: Access, *, implicit: bool) -> str:
-    """The profile of given index vectors, one for each element of the batch, row-major."""
+    """Return the profile of given index vectors, one for each element of the batch, row-major."""
     width = len(chosen.mapped)
     if implicit:
         return "values:" + ",".join(str(vector[0]) for vector in vectors)

@@ -1,6 +1,6 @@
 """Cases of the ops of reference/ops/distribution/: process grids, groups, operands per process.
 
-A constant is the same in every process, a parameter has values of its own in each.
+A constant is the same in every process; a parameter differs between processes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ GRIDS: tuple[ProcessGrid, ...] = (
 
 
 def grid_label(grid: ProcessGrid) -> str:
-    """A process grid as a value of a dimension."""
+    """Return a process grid as a value of a dimension."""
     return f"{grid[0]} x {grid[1]}"
 
 
@@ -55,7 +55,7 @@ _CROSSING = ("cross_replica", "cross_replica_and_partition", "flattened_ids")
 
 
 def _global(pick: Pick) -> tuple[dict[str, Attribute], Strategy]:
-    """A channel and whether ids are global, for each of the strategies."""
+    """Return a channel and whether ids are global, for each of the strategies."""
     name, channel = choose(pick, _CROSSING, "strategy"), 1 + pick(3)
     if name == "cross_replica":
         return _no_channel(pick), strategy_by_global_ids(0, False)
@@ -97,20 +97,20 @@ def _case(
 def _data(
     pick: Pick, types: Sequence[TensorType]
 ) -> tuple[list[Value | Dense], tuple[ProfileRow, ...]]:
-    """Operands that are only moved, and the rows of their profiles."""
+    """Return operands that are only moved, and the rows of their profiles."""
     names = rows(types[0].element, times=len(types))
     placed = [operand(pick, f"operand{n}", of, names[0]) for n, of in enumerate(types)]
     return placed, names
 
 
 def _shapes(pick: Pick, sizes: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """One shape, or two of the same rank."""
+    """Return one shape, or two of the same rank."""
     other = tuple(1 + n % 3 for n in sizes)
     return [sizes, other] if choose(pick, (1, 1, 1, 2), "operands") > 1 else [sizes]
 
 
 def place(dimension: int) -> str:
-    """A dimension as a value: the first, which is contiguous most of all, or another."""
+    """Return a dimension as a value: the first, which is mostly contiguous, or another."""
     return "the first" if dimension == 0 else "another"
 
 
@@ -141,7 +141,7 @@ def _all_gather(op: str, element: ElementType, pick: Pick, *, may_be_empty: bool
 
 @cache
 def _kept(element: ElementType, last: bool) -> Monoid:
-    """A body that keeps its first or its last argument: associative, and not commutative."""
+    """Return a body that returns its first or its last argument: associative, not commutative."""
     block = BodyBuilder.of(element, element)
     names = tuple((name,) for name in profiles_of(element))
     region = block.returns(block.arguments[last])
@@ -158,7 +158,7 @@ OF_THE_TYPE = (ONE_OP, ONE_OP, KEPT, SWAPPED, forms.IN_FUNCTIONS)
 
 
 def computation(element: ElementType, pick: Pick) -> Monoid:
-    """A body for elements of a type: one op mostly; it has no need of an identity."""
+    """Return a body for elements of a type: mostly one op; it needs no identity."""
     wider = bodies.wider_than(element)
     kinds = (ONE_OP,) * 9 + (SWAPPED, KEPT, forms.IN_FUNCTIONS) + ((WIDER,) if wider else ())
     kind = choose(pick, kinds, "body")
@@ -174,14 +174,14 @@ def computation(element: ElementType, pick: Pick) -> Monoid:
 
 
 def _fitting(body: Monoid, sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """The sizes, cut where the reference evaluates the body element by element."""
+    """Return the sizes, reduced if the reference evaluates the body element by element."""
     return few(sizes) if body.few else modest(sizes)
 
 
 def _folds(
     pick: Pick, body: Monoid, shapes: Sequence[tuple[int, ...]]
 ) -> tuple[list[Value | Dense], tuple[ProfileRow, ...]]:
-    """Operands that are folded, and the rows of their profiles."""
+    """Return operands that are folded, and the rows of their profiles."""
     (element,) = body.inputs
     names = tuple(row * len(shapes) for row in body.rows)
     singles = tuple(name for (name,) in body.rows)
@@ -203,7 +203,7 @@ def _all_reduce(op: str, element: ElementType, pick: Pick, *, may_be_empty: bool
 
 
 def folded_among_replicas(op: str, element: ElementType, pick: Pick) -> Case:
-    """A case of an op that folds as the sum does, across replicas, and takes groups alone."""
+    """Return a case of an op that sums across replicas, and only takes groups."""
     grid = _grid(pick)
     shapes = _shapes(pick, modest(shape(pick)))
     given: dict[str, Attribute] = {"replica_groups": of_any_sizes(pick, grid[0], may_be_empty=True)}
@@ -242,7 +242,7 @@ def _reduce_scatter(
 
 
 def exchanged(sizes: tuple[int, ...], split: int, joined: int, count: int) -> tuple[int, ...]:
-    """The shape after all_to_all: a part along one dimension, so many times along another."""
+    """Return the shape after all_to_all: divided along one dimension, multiplied along another."""
     part = _resized(sizes, split, sizes[split] // count)
     return _resized(part, joined, part[joined] * count)
 
@@ -255,7 +255,7 @@ def _all_to_all(
     may_be_empty: bool = False,
     takes_several: bool = True,
 ) -> Case:
-    """Return a case of one or two operands, of one for XlaBuilder's op."""
+    """Return a case of one or two operands; one for XlaBuilder's op."""
     grid = _grid(pick)
     sizes = modest(shape(pick, min_rank=1))
     given, strategy = _channel(pick)
@@ -282,21 +282,21 @@ def _all_to_all(
 
 
 def _roots(pick: Pick, listed: list[list[int]], count: int) -> Dense:
-    """A root for each operand: a number in the smallest of the groups."""
+    """Return a root for each operand: an index in the smallest group."""
     size = min(map(len, listed))
     array = np.array([pick(size) for _ in range(count)], np.int32)
     return Dense.of(array, TensorType((count,), _SI32))
 
 
 def _has_zero(element: ElementType) -> bool:
-    """Whether there is a zero to be given to a process that takes no part."""
+    """Return whether the type has a zero, which processes outside of all groups receive."""
     return not element.is_float or element.float_format.has_zero
 
 
 def _rooted(
     pick: Pick, grid: ProcessGrid, count: int, *, has_zero: bool
 ) -> tuple[dict[str, Attribute], list[Value | Dense]]:
-    """Groups that may leave processes out, and roots as an operand now and then."""
+    """Return groups that may omit processes, and sometimes roots as an operand."""
     given, strategy = _channel(pick)
     count_of_ids = ids_of(strategy, grid)
     if has_zero:
@@ -365,7 +365,7 @@ _BUILD = {
 }
 
 IN_MAIN: dict[str, Builder] = {op: partial(build, op) for op, build in _BUILD.items()}
-"""What builds cases of each op that stand in main."""
+"""Builders of each op's cases, with the op in main."""
 
 RESTATABLE: dict[str, Builder] = IN_MAIN | {
     "all_gather": partial(_all_gather, "all_gather", may_be_empty=True),
@@ -375,10 +375,10 @@ RESTATABLE: dict[str, Builder] = IN_MAIN | {
         _reduce_scatter, "reduce_scatter", may_be_empty=True, takes_several=True
     ),
 }
-"""What builds the cases that XlaBuilder's ops restate. Some are not valid StableHLO: groups may be
-empty, and what is scattered may be a tuple."""
+"""Builders of the cases that XlaBuilder's ops restate. Some are not valid StableHLO: groups may be
+empty, and a tuple may be scattered."""
 
 BUILDERS: dict[str, Builder] = {
     op: enclosed(build, paired=_BUILD[op] is not _id) for op, build in IN_MAIN.items()
 }
-"""What builds the cases of each op."""
+"""The builder of each op's cases."""

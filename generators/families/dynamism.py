@@ -1,8 +1,8 @@
 """Cases of the ops of reference/ops/dynamism.py.
 
-Shapes and paddings come as constants or as parameters, in every integer type that can hold them;
-dimension sizes of the result are known or not. XLA translates what it can fold to static ops: that
-most cases are such, and some are not, is meant.
+Shapes and paddings are constants or parameters, of every integer type that can hold them; result
+sizes are known or not. XLA translates foldable cases to static ops: most cases are foldable by
+design, and some are not.
 """
 
 from __future__ import annotations
@@ -27,19 +27,20 @@ from reference.ops.dynamism import SIZE
 Given = dict[str, tuple[int, ...]]
 
 _SELDOM = 32
-"""One case in so many is of a kind that XLA does not translate: each costs its batch a lot."""
+"""One case in this many is of a kind that XLA does not translate, because each costs its batch a
+lot."""
 
 _BYTE = 8
 
 WHOLE = "the operand"
-"""What is looked at where a size is set to what it is."""
+"""The observation if the size is set to its current value."""
 
 
 class Numbers(NamedTuple):
     """Operands that hold numbers: their types, all of one integer type, and their profiles.
 
-    `misread`: whether StableHLO's verifier and its folding, which take every integer for signed,
-    would see other numbers in constants of that type. They look at no parameters.
+    `misread`: whether StableHLO's verifier and folding, which read every integer as signed, would
+    see other numbers in constants of that type. They do not read parameters.
     """
 
     types: dict[str, TensorType]
@@ -48,7 +49,7 @@ class Numbers(NamedTuple):
 
 
 def _numbers(pick: Pick, given: Given, *, misread: bool = True) -> Numbers:
-    """Operands for these numbers, of any type that can hold them, `misread` ones included."""
+    """Return operands for these numbers, of any type that can hold them, even if `misread`."""
     every = [number for numbers in given.values() for number in numbers]
     low, high = min(every, default=0), max(every, default=0)
     fitting = [
@@ -63,12 +64,12 @@ def _numbers(pick: Pick, given: Given, *, misread: bool = True) -> Numbers:
 
 
 def _largest_signed(element_type: ElementType) -> int:
-    """The largest number that a signed type of as many bits holds."""
+    """Return the largest number of a signed type of the same width."""
     return (1 << (element_type.bits - 1)) - 1
 
 
 def _forgotten(pick: Pick, given: Sequence[int]) -> tuple[int | None, ...]:
-    """The shape with some sizes, at least one, not known before execution."""
+    """Return the shape with some sizes, at least one, unknown before execution."""
     if not given:
         return ()
     unknown = {pick(len(given)) for _ in range(1 + pick(len(given)))}
@@ -85,13 +86,17 @@ def _folded(
     *,
     always: bool,
 ) -> Case:
-    """A case that XLA translates where the numbers are constants: they nearly always are if it
-    asks for that `always`, and not only for a result of unknown sizes."""
+    """Return a case that XLA translates if the numbers are constants, as they mostly are.
+
+    XLA requires constants `always`, or only for a result of unknown sizes.
+    """
     unknown = seldom(pick, 4, "result sizes unknown", paired=False) and not (
         numbers.misread and not always
     )
     if result.element.bits < _BYTE and pick(_SELDOM) < _SELDOM - 1:
-        unknown = False  # jax 0.12 ends when it fetches a result of unknown size in packed elements
+        unknown = (
+            False  # jax 0.12 crashes when it fetches a result of unknown size in packed elements
+        )
     if unknown:
         result = TensorType(_forgotten(pick, result.static_shape), result.element)
     rows = movement.rows(result.element, numbers.row, times=len(operands))
@@ -114,7 +119,7 @@ def _folded(
 def _dynamic_broadcast_in_dim(op: str, element_type: ElementType, pick: Pick) -> Case:
     found = movement.broadcast(pick)
     given: dict[str, tuple[int, ...]] = {"broadcast_dimensions": found.dimensions}
-    if seldom(pick, 3, "known dimensions"):  # of each nothing, or the truth
+    if seldom(pick, 3, "known dimensions"):  # for each, none or the actual dimensions
         said = [choose(pick, (True, True, False)) for _ in found.before]
         pairs = list(zip(found.before, found.dimensions, strict=True))
         grows = [size != found.after[d] for size, d in pairs]
@@ -193,9 +198,9 @@ def _real_dynamic_slice(op: str, element_type: ElementType, pick: Pick) -> Case:
 
 
 def _set_dimension_size(op: str, element_type: ElementType, pick: Pick) -> Case:
-    """All of a dimension, which leaves the operand as it is; or less, and what is left looked at.
+    """Return a case that sets the full size, or a smaller size whose result is observed.
 
-    A module's results have static shapes: what is left cannot be a result itself.
+    A module's results have static shapes, so the remaining elements cannot be a result.
     """
     sizes = shape(pick, min_rank=1)
     dimension = axis(pick, len(sizes), "dimension")
@@ -230,4 +235,4 @@ _BUILD = {
 }
 
 BUILDERS: dict[str, Builder] = {op: partial(build, op) for op, build in _BUILD.items()}
-"""What builds the cases of each op."""
+"""The builder of each op's cases."""

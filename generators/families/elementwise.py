@@ -36,7 +36,8 @@ _case = partial(case, specials=True)
 
 
 def _alike(op: str, element_type: ElementType, pick: Pick) -> Case:
-    """A case of an op whose operands, one or two, are of one type, which implies the result's."""
+    """Return a case of an op whose one or two operands have one type, which implies the
+    result's."""
     record = OPS[op]
     kind = TensorType(shape(pick), element_type)
     types = dict.fromkeys(record.operands, kind)
@@ -52,7 +53,7 @@ def _alike(op: str, element_type: ElementType, pick: Pick) -> Case:
 
 @cache
 def compare_attributes(element_type: ElementType) -> tuple[dict[str, Attribute], ...]:
-    """Every direction with every `compare_type` valid for the type (C3), and without one."""
+    """Return every direction with every `compare_type` valid for the type (C3), and without."""
     kinds: tuple[dict[str, Attribute], ...]
     kinds = (*({"compare_type": kind} for kind in compare_types_of(element_type)), {})
     return tuple({"comparison_direction": way, **kind} for way in DIRECTIONS for kind in kinds)
@@ -113,7 +114,7 @@ def _select(op: str, element_type: ElementType, pick: Pick) -> Case:
 
 @cache
 def precisions(element_type: ElementType) -> tuple[dict[str, Attribute], ...]:
-    """Numbers of exponent and mantissa bits: the least, the type's own, next to it, beyond."""
+    """Return exponent and mantissa bits: the minimum, the type's own, adjacent, larger."""
     fmt = element_type.float_format
     exponents = (fmt.exponent_bits, 1, 2, 5, 8, 11)
     mantissas = (fmt.mantissa_bits, 0, 1, 7, 10, 23, 52)
@@ -154,9 +155,9 @@ _FAR = 512
 
 
 def _beyond(element_type: ElementType) -> int | None:
-    """How many indices, some of which are beyond a floating-point type; None for the wide ones.
+    """Return a number of indices, some of them beyond a floating-point type; None for wide types.
 
-    An index that an integer type does not hold is left open.
+    An index that an integer type cannot hold is unspecified.
     """
     most = math.inf if element_type.is_integer else element_type.float_format.max_finite
     return math.floor(most) + 10 if most < _FAR else None
@@ -196,7 +197,7 @@ VALUES: dict[str, Values] = {
     "tan": Values(("trig", "moderate")),
     "tanh": Values(("moderate", "tiny", "unit")),
 }  # fmt: skip
-"""Which values suit the ops that have more to show than the general ones do."""
+"""The values of ops that need more than the general profiles."""
 
 _SPECIFIC = {
     "bitcast_convert": _bitcast_convert,
@@ -211,4 +212,4 @@ _SPECIFIC = {
 BUILDERS: dict[str, Builder] = {
     record.name: partial(_SPECIFIC.get(record.name, _alike), record.name) for record in RECORDS
 }
-"""What builds the cases of each op."""
+"""The builder of each op's cases."""

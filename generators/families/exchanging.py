@@ -1,7 +1,7 @@
-"""Cases of `mhlo.ragged_all_to_all`: who sends which rows where.
+"""Cases of `mhlo.ragged_all_to_all`: the rows that processes exchange.
 
-Offsets and sizes are those of the process: rows of a constant that all processes have, taken by
-the process's number, so that what one sends is what another waits for.
+Offsets and sizes are rows of a constant that all processes share, indexed by the process's id, so
+that senders and receivers agree.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Tables = dict[str, Array]
 
 @dataclass(frozen=True, slots=True)
 class _Exchange:
-    """How many processes there are in a group, updates for each, rows of the input."""
+    """The numbers of processes in a group, of updates for each, and of rows of the input."""
 
     count: int
     updates: int
@@ -56,7 +56,7 @@ class _Exchange:
 
 
 def _received(pick: Pick, sizes: Array, slack: int) -> Array:
-    """Where parts of these sizes come to stand: in any order, with gaps, none on another."""
+    """Return positions of parts of these sizes: in any order, with gaps, without overlap."""
     flat, at = sizes.reshape(-1).tolist(), 0
     places = np.zeros(len(flat), np.int64)
     for part in permutation(pick, len(flat)):
@@ -91,7 +91,7 @@ def _tables(
 
 
 def _own(tables: Tables, grid: ProcessGrid, of: ElementType) -> tuple[list[Operation], list[Value]]:
-    """Operations that take the process's own rows of the tables, and what they give."""
+    """Return operations that select the process's own rows of the tables, and their results."""
     scalar = TensorType((), _UI32)
     made: list[Operation] = []
 
@@ -121,7 +121,7 @@ def _own(tables: Tables, grid: ProcessGrid, of: ElementType) -> tuple[list[Opera
 
 
 def ragged_all_to_all(element: ElementType, pick: Pick) -> Case:
-    """A case of the op."""
+    """Return a case of the op."""
     grid = choose(pick, GRIDS, "grid", grid_label)
     crossing = choose(pick, ("cross_replica", "cross_partition"), "strategy")
     given: dict[str, Attribute] = {} if crossing == "cross_replica" else {"channel_id": 1 + pick(3)}

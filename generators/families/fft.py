@@ -39,7 +39,7 @@ def _lengths(pick: Pick) -> tuple[int, ...]:
 
 
 def _length_label(length: int) -> str:
-    """What decides on the algorithm: whether the length is a power of 2, even, prime, large."""
+    """Return the property that selects the algorithm: a power of 2, even, prime, large."""
     if length < 2:
         return "1" if length else "empty"
     if length > 1000:
@@ -66,15 +66,15 @@ def _fft(element_type: ElementType, pick: Pick) -> Case:
         result = TensorType(half, COMPLEX_OF[element_type.name])
     if kind == "IRFFT":
         operand, result = TensorType(half, element_type), TensorType(full, element_type.part)
-        # Of other operands no inverse exists.
+        # Other operands have no inverse.
         spectrum = "spectrum:" + ",".join(map(str, lengths))
         rows = ((spectrum,),) * 12 + rows[:4] + (("mixed",),)
     if kind in ("FFT", "IFFT") and seldom(pick, 12, "fft_length differs", paired=False):
-        # No constraint asks for the sizes of the dimensions here, only for their number.
+        # Constraints restrict the number of lengths here, not their sizes.
         lengths = tuple(max(size // 2, 1) for size in lengths)
     given: dict[str, Attribute] = {"fft_type": kind, "fft_length": lengths}
     return case(pick, "fft", {"operand": operand}, (result,), rows, given)
 
 
 BUILDERS: dict[str, Builder] = {"fft": _fft}
-"""What builds the cases of each op."""
+"""The builder of each op's cases."""

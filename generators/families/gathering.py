@@ -25,11 +25,11 @@ from reference.ir.program import Attribute, TensorType
 from reference.ir.types import ElementType
 
 MOST_ORDERED = 40
-"""Index vectors that are given one by one."""
+"""Maximum number of index vectors listed explicitly."""
 
 
 def _in_order(pick: Pick, chosen: Access, *, implicit: bool) -> str | None:
-    """Sorted index vectors, in and out of range; None where there would be too many."""
+    """Return sorted index vectors, in and out of range; None if there would be too many."""
     count = math.prod(chosen.batch)
     if count > MOST_ORDERED or not chosen.mapped:
         return None
@@ -72,7 +72,7 @@ def _gather(op: str, element_type: ElementType, pick: Pick) -> Case:
         given["start_indices_batching_dims"] = chosen.paired_dims(implicit=implicit)
         rows = tuple((name, indices) for indices in profiles for name in contents(element_type))
         return case(pick, op, types, (TensorType(result, element_type),), rows, given)
-    # half the range of unsigned types will do: StableHLO takes the other half for negative sizes
+    # half the range of unsigned types: StableHLO reads the other half as negative sizes
     room = 2 * max(chosen.sizes, default=0) + 1
     able = [row for row in INDEX_TYPES if row.max_integer - row.min_integer > room]
     types["slice_sizes"] = TensorType(
@@ -113,4 +113,4 @@ _BUILD: dict[str, Callable[[str, ElementType, Pick], Case]] = {
 }
 
 BUILDERS: dict[str, Builder] = {op: partial(build, op) for op, build in _BUILD.items()}
-"""What builds the cases of each op."""
+"""The builder of each op's cases."""

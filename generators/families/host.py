@@ -1,7 +1,7 @@
 """Cases of the ops of reference/ops/host.py.
 
-What goes out comes in again: the host is an echo, one for each process, and on a channel a process
-sends to itself or to another of the program. So a program needs no data but its inputs.
+The host is an echo, one per process; on a channel a process sends to itself or to another process
+of the program. So a program needs no data but its inputs.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _grid_label(grid: ProcessGrid | None) -> str:
 
 
 def _routes(pick: Pick, grid: ProcessGrid | None) -> Dense:
-    """Pairs of the processes that send and receive: each sends to one, and receives from one."""
+    """Return pairs of sending and receiving processes: each sends to and receives from one."""
     if grid is None:
         return SELF
     targets = permutation(pick, max(grid))
@@ -58,7 +58,7 @@ def _routes(pick: Pick, grid: ProcessGrid | None) -> Dense:
 
 
 def _begun(element: ElementType, pick: Pick) -> tuple[Writer, BlockWriter, list[Value]]:
-    """A writer with parameters of several shapes, which are what is transferred."""
+    """Return a writer with parameters of several shapes, which are transferred."""
     size = choose(pick, SHAPES, "data", sizes_label)
     pick.nothing = 0 in size
     writer = Writer(pick, TensorType(size, element))
@@ -69,7 +69,7 @@ def _begun(element: ElementType, pick: Pick) -> tuple[Writer, BlockWriter, list[
 
 
 def _feeds(op: str, element: ElementType, pick: Pick) -> Case:
-    """Out to the host and in again; twice, so that the order shows."""
+    """Write a transfer to the host and back; twice, so that the order shows."""
     del op
     writer, block, payload = _begun(element, pick)
     grid = choose(pick, _GRIDS, "grid", _grid_label)
@@ -92,12 +92,12 @@ def _feeds(op: str, element: ElementType, pick: Pick) -> Case:
 
 
 def _of(grid: ProcessGrid | None, made: Case) -> Case:
-    """The case executed by that many processes."""
+    """Return the case executed by that many processes."""
     return replace(made, program=replace(made.program, process_grid=grid))
 
 
 def _channels(op: str, element: ElementType, pick: Pick) -> Case:
-    """Sent to the host and back, to oneself, or from each process to another."""
+    """Write a transfer to the host and back, to the same process, or between processes."""
     del op
     writer, block, payload = _begun(element, pick)
     grid: ProcessGrid | None = None
@@ -117,12 +117,12 @@ def _channels(op: str, element: ElementType, pick: Pick) -> Case:
 
 
 def _asynchronous(op: str, element: ElementType, pick: Pick) -> Case:
-    """A slice of some kind, or a collective, started and waited for."""
+    """Write a slice of some kind, or a collective, started and awaited."""
     name = choose(
         pick, ("slice", "dynamic_slice", "dynamic_update_slice", *_COLLECTIVES), "operation"
     )
-    if name in _COLLECTIVES:  # what else varies of it, its own cells plan
-        of_results = OPS[op].principal.of_results  # which name the cell: they are of its type
+    if name in _COLLECTIVES:  # its own cells plan its other variations
+        of_results = OPS[op].principal.of_results  # the results name the cell and have its type
         drawn = Pick(pick, {"body": choose(pick, OF_THE_TYPE)} if of_results else {})
         return in_construct(IN_MAIN[name](element, drawn), STARTED, drawn)
     writer = Writer(pick, TensorType((2 + pick(4), 1 + pick(3)), element))
@@ -176,4 +176,4 @@ _BUILD = {
 }
 
 BUILDERS: dict[str, Builder] = {op: partial(build, op) for op, build in _BUILD.items()}
-"""What builds the cases of each op."""
+"""The builder of each op's cases."""

@@ -14,7 +14,7 @@ from reference.ops.linear_algebra import TRANSPOSITIONS
 _SIZES = (1, 2, 3, 4, 5, 6, 8, 0)
 _LARGE = (7, 9, 15, 16, 17, 31, 33, 48, 64, 65)
 _NARROW = 16
-"""Bits; matrices of fewer are kept small, or nothing would be representable."""
+"""Element types with fewer bits have small matrices only, for representable results."""
 
 _BATCHES = ((),) * 6 + ((2,), (3,), (2, 2), (1,), (2, 1, 3), (0,))
 _COLUMNS = (1, 2, 3, 4, 7, 0)
@@ -42,7 +42,7 @@ _UNIT: tuple[ProfileRow, ...] = (
 
 
 def _size(pick: Pick, element_type: ElementType) -> tuple[tuple[int, ...], int]:
-    """The batch dimensions, and n of the n x n matrices."""
+    """Return the batch dimensions, and n of the n x n matrices."""
     if not element_type.float_format.has_zero:
         return choose(pick, _BATCHES, "batch", sizes_label), 1
     if element_type.part.bits >= _NARROW and seldom(pick, 6, "large matrix"):
@@ -85,4 +85,4 @@ def _triangular_solve(element_type: ElementType, pick: Pick) -> Case:
 
 
 BUILDERS: dict[str, Builder] = {"cholesky": _cholesky, "triangular_solve": _triangular_solve}
-"""What builds the cases of each op."""
+"""The builder of each op's cases."""

@@ -32,7 +32,7 @@ _WIDTHS = (1, 2, 3, 5, 8, 9, 17, 40, 129, 1000)
 
 
 def _width(size: int) -> str:
-    """Whether a row has room for every special value, and for most of them beside each other."""
+    """Return whether a row has room for every special value, and for most pairs."""
     return "1" if size == 1 else "few" if size < 16 else "many"
 
 
@@ -58,15 +58,14 @@ _RUNNING, _BEFORE, _KEPT = "what is carried then", "what was carried", "the elem
 
 
 def _associative(element_type: ElementType) -> tuple[str, ...]:
-    """Ops whose results are the same in whatever order they are applied."""
+    """Return ops whose results do not depend on the order of application."""
     return ("maximum", "minimum") if element_type.is_float else _OPS[:-1]
 
 
 def _scan(element_type: ElementType, pick: Pick) -> Case:
-    """A running fold whose outputs are what it carries, before or after, or its inputs.
+    """Return a running fold whose outputs are its carries, before or after a step, or its inputs.
 
-    Where it is said to be associative it is: each element goes to a carry of its own, and comes out
-    of it.
+    A fold that states that it is associative is: each element has a carry of its own.
     """
     said = choose(pick, (_LEFT_OUT, _LEFT_OUT, _YES, _NO), "is_associative")
     sizes = shape(pick, min_rank=1)
@@ -107,4 +106,4 @@ BUILDERS: dict[str, Builder] = {
     "mhlo.scan": _scan,
     "mhlo.topk": _top_k,
 }
-"""What builds the cases of each op."""
+"""The builder of each op's cases."""

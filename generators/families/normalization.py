@@ -93,4 +93,4 @@ _OPS = {
 BUILDERS: dict[str, Builder] = {
     op: partial(_batch_norm, op, names, rows) for op, (names, rows) in _OPS.items()
 }
-"""What builds the cases of each op."""
+"""The builder of each op's cases."""

@@ -16,7 +16,7 @@ _STORAGE = tuple(
     element_type(name)
     for name in ("si8", "ui8", "si4", "ui4", "si16", "ui16", "si32", "ui32", "si2", "ui2")
 )
-"""Storage types, those of 32 bits at most: MLIR has no wider ones."""
+"""Storage types of at most 32 bits: MLIR has no wider types."""
 
 _NUMBERS = (("small_integers",), ("moderate",), ("ties",), ("special",), ("wide",), ("unit",))
 _CODES = (("codes",), ("small_integers",), ("unit",))
@@ -25,7 +25,9 @@ _CODES = (("codes",), ("small_integers",), ("unit",))
 def _type(
     pick: Pick, parameters: Parameters, size: tuple[int, ...], *, per_axis: bool = False
 ) -> QuantizedType:
-    fitting = [d for d, count in enumerate(size) if count]  # without a step there is no spelling
+    fitting = [
+        d for d, count in enumerate(size) if count
+    ]  # a type without scales cannot be written
     if not fitting or not (per_axis or seldom(pick, 4, "per axis")):
         return drawn(parameters, pick)
     axis = fitting[pick(len(fitting))]
@@ -33,7 +35,7 @@ def _type(
 
 
 def _quantize(op: str, element: ElementType, pick: Pick) -> Case:
-    """From numbers, per tensor and per axis, to every storage type."""
+    """Quantize numbers, per tensor and per axis, to every storage type."""
     size, storage = shape(pick), choose(pick, _STORAGE, "storage type")
     to = _type(pick, Parameters.chosen(storage, element, pick), size)
     result = TensorType(size, to)
@@ -41,7 +43,7 @@ def _quantize(op: str, element: ElementType, pick: Pick) -> Case:
 
 
 def _dequantize(op: str, element: ElementType, pick: Pick) -> Case:
-    """To numbers, per tensor and per axis, from every storage type."""
+    """Dequantize codes, per tensor and per axis, of every storage type."""
     size, storage = shape(pick), choose(pick, _STORAGE, "storage type")
     given = _type(pick, Parameters.chosen(storage, element, pick), size)
     result = TensorType(size, element)
@@ -49,7 +51,7 @@ def _dequantize(op: str, element: ElementType, pick: Pick) -> Case:
 
 
 def requantized(column: QuantizedColumn, pick: Pick) -> Case:
-    """`uniform_quantize` of quantized tensors: from the column's type to any other."""
+    """Return a `uniform_quantize` of quantized tensors: from the column's type to any other."""
     size = shape(pick, min_rank=int(column.per_axis))
     given = Parameters.chosen(column.storage, column.expressed, pick)
     operand = _type(pick, given, size, per_axis=column.per_axis)
@@ -60,7 +62,7 @@ def requantized(column: QuantizedColumn, pick: Pick) -> Case:
 
 
 def dequantized(column: QuantizedColumn, pick: Pick) -> Case:
-    """`uniform_dequantize` of the column's type."""
+    """Return a `uniform_dequantize` of the column's type."""
     size = shape(pick, min_rank=int(column.per_axis))
     given = Parameters.chosen(column.storage, column.expressed, pick)
     operand = TensorType(size, _type(pick, given, size, per_axis=column.per_axis))
@@ -72,4 +74,4 @@ BUILDERS: dict[str, Builder] = {
     "uniform_dequantize": partial(_dequantize, "uniform_dequantize"),
     "uniform_quantize": partial(_quantize, "uniform_quantize"),
 }
-"""What builds the cases of each op."""
+"""The builder of each op's cases."""

@@ -1,8 +1,8 @@
-"""Cases of the ops on ragged tensors: those of reference/ops/ragged.py are built here.
+"""Cases of the ops on ragged tensors in reference/ops/ragged.py.
 
-Group sizes add up to all indices of the ragged dimension, to fewer or to more; some groups are
-empty, or all, or one has everything. All have the same, or each index of the dimensions before the
-ragged one has its own.
+Group sizes sum to all indices of the ragged dimension, to fewer or to more; some groups or all are
+empty, or one has all indices. Group sizes are shared, or separate for each index of the preceding
+dimensions.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _mode(mode: Mode) -> str:
 
 
 def _sides(pick: Pick, mode: Mode) -> dict[str, list[int]]:
-    """Sizes of the dimensions of each part, the ragged one among those of its own."""
+    """Return sizes of the dimensions in each role, with the ragged dimension in its role."""
     least = {Mode.BATCH: "batch", Mode.ROWS: "rows", Mode.DEPTH: "depth"}[mode]
     counts = {
         "batch": choose(pick, (0, 0, 1, 1, 2), "batching dimensions") or int(least == "batch"),
@@ -57,7 +57,7 @@ def _sides(pick: Pick, mode: Mode) -> dict[str, list[int]]:
 
 
 def _split(pick: Pick, kind: str, size: int, groups: int) -> list[int]:
-    """Sizes of groups, for one index of the dimensions before."""
+    """Return sizes of groups, for one index of the preceding dimensions."""
     if kind in (ONE, NONE):
         chosen = pick(groups)
         return [size * (kind == ONE and n == chosen) for n in range(groups)]
@@ -124,4 +124,4 @@ BUILDERS: dict[str, Builder] = {
     "chlo.ragged_dot": ragged_dot,
     "mhlo.ragged_all_to_all": ragged_all_to_all,
 }
-"""What builds the cases of each op."""
+"""The builder of each op's cases."""

@@ -44,17 +44,17 @@ _UNSIGNED: tuple[ProfileRow, ...] = (
     ("values:0", "values:1"), ("values:0", "within:1:100"), ("within:0:1", "within:2:3"),
     ("lower", "upper"), ("values:1", "within:2:50"), ("special", "special"),
 )  # fmt: skip
-"""What UNIFORM and NORMAL take: mostly a < b, and deviations that are not negative."""
+"""Parameters of UNIFORM and NORMAL: mostly a < b, and deviations that are not negative."""
 
 
 def sample_sizes(pick: Pick) -> tuple[int, ...]:
-    """The shape of what is drawn: often so large that its distribution shows."""
+    """Return the shape of a sample: often so large that its distribution shows."""
     sizes = choose(pick, _SAMPLES) if seldom(pick, 3, "large sample") else shape(pick)
     return sizes[:1] if math.prod(sizes) > _MOST_ELEMENTS else sizes
 
 
 def parameter_rows(element_type: ElementType, kind: str) -> tuple[ProfileRow, ...]:
-    """The contents of the two parameters of a distribution."""
+    """Return the profiles of the two parameters of a distribution."""
     if element_type.is_float:
         return _NORMAL if kind == "NORMAL" else _UNIFORM
     if element_type.is_signed:
@@ -99,4 +99,4 @@ def _rng_bit_generator(element_type: ElementType, pick: Pick) -> Case:
 
 
 BUILDERS: dict[str, Builder] = {"rng": _rng, "rng_bit_generator": _rng_bit_generator}
-"""What builds the cases of each op."""
+"""The builder of each op's cases."""

@@ -35,7 +35,7 @@ _LARGEST_OF_FEW = 100
 
 
 def monoid(element: ElementType, pick: Pick, *, single: bool = False) -> Monoid:
-    """A body for elements of a type with its identity; `single` for one input only."""
+    """Return a body for elements of a type with its identity; `single` for one input only."""
     wider = bodies.wider_than(element)
     kinds = (
         ("an op",) * 16 + ("operands swapped",) * 4 + (forms.IN_FUNCTIONS, forms.NOT_ELEMENTWISE)
@@ -57,7 +57,7 @@ def monoid(element: ElementType, pick: Pick, *, single: bool = False) -> Monoid:
 def _placed(
     pick: Pick, body: Monoid, sizes: tuple[int, ...]
 ) -> tuple[tuple[Value | Dense, ...], tuple[InputRecipe, ...]]:
-    """The inputs and init values of a reduction, and what they are filled with."""
+    """Return the inputs and init values of a reduction, and their recipes."""
     placed: list[Value | Dense] = []
     for number, of in enumerate(body.inputs):
         profiles = tuple(row[number] for row in body.rows)
@@ -77,10 +77,10 @@ _INITS = ("identity",) * 8 + ("identity as a parameter",) * 3 + ("anything",)
 def _init(
     pick: Pick, name: str, element: ElementType, identity: Dense, *, alone: bool = False
 ) -> tuple[Value | Dense, str]:
-    """An init value: mostly the identity, as a constant or a parameter; seldom anything.
+    """Return an init value: mostly the identity, as a constant or a parameter; rarely any value.
 
-    -0 is an identity of sums as 0 is, and the only one that leaves -0 as it is; where the init
-    value is `alone`, most of those of sums are.
+    Both -0 and 0 are identities of sums, but only -0 leaves -0 unchanged; if the init value is
+    `alone`, most init values of sums are -0.
     """
     number = identity.array
     shown = choose(pick, _INITS, "init value")
@@ -108,13 +108,13 @@ def _program(
     given: dict[str, Attribute],
     body: Monoid,
 ) -> Program:
-    """The program of one reduction, with the constants and functions that its body names."""
+    """Return the program of one reduction, with the constants and functions that its body uses."""
     program = single_op(op, placed, results, given, (body.region,))
     return around(program, body.outside, body.functions)
 
 
 def _dimensions(pick: Pick, rank: int) -> tuple[int, ...]:
-    """Which dimensions go: the last, the first, all, none, or any of them in any order."""
+    """Choose the reduced dimensions: the last, the first, all, none, or any in any order."""
     if not rank:
         return ()
     kinds = ("last", "last", "first", "first", "all", "some", "some", "some, backwards", "none")
@@ -137,7 +137,7 @@ _LARGE = ((5000,), (70, 80), (3, 4100), (4100, 3), (17, 16, 17))
 
 
 def _reduce(op: str, element: ElementType, pick: Pick) -> Case:
-    sizes = shape(pick, empty="a 0")  # what is left of nothing are the init values
+    sizes = shape(pick, empty="a 0")  # an empty reduction returns its init values
     body = monoid(element, pick)
     if len(body.inputs) == 1 and is_large(pick, element):
         sizes = choose(pick, _LARGE)
@@ -145,7 +145,9 @@ def _reduce(op: str, element: ElementType, pick: Pick) -> Case:
         sizes = few(sizes)
     dimensions = _dimensions(pick, len(sizes))
     if 0 in sizes and dimensions and not any(sizes[d] == 0 for d in dimensions):
-        sizes = _swapped(sizes, sizes.index(0), dimensions[0])  # or there would be no results
+        sizes = _swapped(
+            sizes, sizes.index(0), dimensions[0]
+        )  # otherwise there would be no results
     pick.nothing = any(n == 0 for d, n in enumerate(sizes) if d not in dimensions)
     kept = tuple(n for d, n in enumerate(sizes) if d not in dimensions)
     placed, recipes = _placed(pick, body, sizes)
@@ -172,7 +174,7 @@ def _sizes(pick: Pick, ranks: tuple[int, ...] = _WINDOW_RANKS) -> tuple[int, ...
 
 
 def padding_of(pairs: Sequence[tuple[int, int]]) -> Dense:
-    """Low and high padding of each dimension as the attribute has them."""
+    """Return low and high padding of each dimension as the attribute."""
     return matrix(pairs, 2)
 
 
@@ -184,10 +186,10 @@ _LARGE_IN_WINDOWS = ((4200,), (64, 66), (3, 1400), (17, 16, 17))
 
 
 def _window(pick: Pick, size: int, *, large: bool) -> Along:
-    """Window, stride, dilations and padding along a dimension; sometimes a running fold.
+    """Choose window, stride, dilations and padding along a dimension; sometimes a running fold.
 
-    `large` operands, that would have too many elements to fold, have windows side by side instead,
-    for which compilers have kernels.
+    `large` operands, which would have too many elements to fold, have adjacent windows instead, for
+    which compilers have kernels.
     """
     kinds = ("plain",) * 4 + ("dilated or cut",) * 3 + ("running fold",) * (size > 0)
     if large:
@@ -214,7 +216,7 @@ def _window(pick: Pick, size: int, *, large: bool) -> Along:
 
 
 def _fitting(size: int, along: Along) -> Along:
-    """The same with as much more padding as one window at least needs."""
+    """Return the dimension with enough padding for at least one window."""
     window, stride, base, dilation, (low, high) = along
     room = low + high + ((size - 1) * base + 1 if size else 0)
     missing = max((window - 1) * dilation + 1 - room, 0)
@@ -262,26 +264,25 @@ def _reduce_window(op: str, element: ElementType, pick: Pick) -> Case:
 
 
 _SCATTERS = ("add", "add", "add", "maximum", "minimum", "multiply", "or", "and", "xor")
-_POOLING_RANKS = (1,) * 12 + (2,) * 8 + (3, 4, 0)  # XLA takes its time to compile high ranks
+_POOLING_RANKS = (1,) * 12 + (2,) * 8 + (3, 4, 0)  # XLA compiles high ranks slowly
 _SELECTORS = ("GE", "GE", "GT", "LE", "LT")
 
 
 def _pooling(pick: Pick, size: int) -> tuple[int, int, tuple[int, int]]:
-    """Window, stride and padding along a dimension; nearly always every window has elements."""
+    """Choose window, stride and padding along a dimension; mostly every window has elements."""
     window = choose(pick, _WINDOWS[:8], "window", more_than_one)
     stride = choose(pick, _STEPS, "stride", more_than_one)
     low, high = (min(choose(pick, _PADS, name, _sign), window - 1) for name in ("low", "high"))
     if pick(6) < 5:
         low, high = max(low, 0), max(high, 0)
     if size + low + high < window and pick(4) < 3:
-        low = high = window // 2  # some window at least, and it has elements
+        low = high = window // 2  # at least one window, and it has elements
     low = max(low, -size)
     return window, stride, (low, max(high, -size - min(low, 0)))
 
 
 def _selector(element: ElementType, pick: Pick) -> tuple[Region, tuple[Function, ...], bool]:
-    """A predicate of select_and_scatter, the functions that it calls, and whether it is made of
-    elementwise ops."""
+    """Return a predicate of select_and_scatter, its callees, and whether it is elementwise."""
     region = bodies.selector(element, choose(pick, _SELECTORS, "select"))
     kinds = ("one op",) * 22 + (forms.IN_FUNCTIONS, forms.NOT_ELEMENTWISE)
     kind = choose(pick, kinds, "select is", paired=False)
@@ -298,8 +299,8 @@ def select_and_scatter(
     pick: Pick,
     padded: Callable[[int], tuple[int, int]] | None = None,
 ) -> Case:
-    """A case of select_and_scatter, of any padding or of that which is made of a window's size."""
-    # rank 0 ends XLA, and with it a batch of cases: one type will do
+    """Return a case of select_and_scatter, with any padding or with `padded` of a window's size."""
+    # rank 0 crashes XLA, and with it a batch of cases: one type suffices
     sizes = _sizes(pick, _POOLING_RANKS if element.name == "f32" else _POOLING_RANKS[:-1])
     wider = bodies.wider_than(element)
     kinds = ("an op",) * 21 + (forms.IN_FUNCTIONS, forms.NOT_ELEMENTWISE)
@@ -352,7 +353,7 @@ Mapping = tuple[tuple[ElementType, ...], Region]
 
 
 def _applied(element: ElementType, pick: Pick) -> Mapping:
-    """One op of two operands."""
+    """Return a mapping by one op of two operands."""
     known = bodies.ops_of(element)
     tried = ("add", "multiply", "maximum", "minimum", "and", "xor")
     names = tuple(n for n in tried if n in known or (element.is_complex and n == "add"))
@@ -362,7 +363,7 @@ def _applied(element: ElementType, pick: Pick) -> Mapping:
 
 
 def _chosen(element: ElementType, pick: Pick) -> Mapping:
-    """One of two elements by a third one."""
+    """Return a mapping that selects one of two elements by a third element."""
     block = BodyBuilder.of(_I1, element, element)
     predicate, *values = block.arguments
     if seldom(pick, 2, "predicate negated"):
@@ -371,7 +372,7 @@ def _chosen(element: ElementType, pick: Pick) -> Mapping:
 
 
 def _compared(element: ElementType, pick: Pick) -> Mapping:
-    """A comparison with a constant: the result is of another type."""
+    """Return a comparison with a constant, whose result has another type."""
     block = BodyBuilder.of(element)
     directions = ("EQ", "NE") if element.is_complex else ("GT", "LE", "EQ", "NE")
     direction = choose(pick, directions, "direction")
@@ -380,14 +381,14 @@ def _compared(element: ElementType, pick: Pick) -> Mapping:
 
 
 def _promoted(element: ElementType, pick: Pick) -> Mapping:
-    """A conversion to a wider type, where there is one."""
+    """Return a conversion to a wider type, if there is one."""
     block = BodyBuilder.of(element)
     to = choose(pick, bodies.wider_than(element) or (element,))
     return (element,), block.returns(block.op("convert", block.arguments[0], to=to))
 
 
 def _clamped(element: ElementType, pick: Pick) -> Mapping:
-    """Bounds from constants, and a result of no operation but these."""
+    """Return bounds by constants."""
     block = BodyBuilder.of(element)
     low, high = block.constant(pick(2), element), block.constant(2, element)
     if element.is_complex:
@@ -396,7 +397,7 @@ def _clamped(element: ElementType, pick: Pick) -> Mapping:
 
 
 def _kept(element: ElementType, pick: Pick) -> Mapping:
-    """One of the arguments as it is, or a constant."""
+    """Return one of the arguments unchanged, or a constant."""
     block = BodyBuilder.of(element, element)
     if pick(3) == 2:
         return (element, element), block.returns(block.constant(1, element))
@@ -404,12 +405,12 @@ def _kept(element: ElementType, pick: Pick) -> Mapping:
 
 
 def _in_functions(element: ElementType, pick: Pick) -> Mapping:
-    """One op of two operands, of which `_map` makes functions."""
+    """Return one op of two operands, from which `_map` makes functions."""
     return _applied(element, pick)
 
 
 def _not_elementwise(element: ElementType, pick: Pick) -> Mapping:
-    """Something that rounds nothing, on tensors or in a branch or a loop."""
+    """Return an exact operation, on tensors or in a branch or a loop."""
     exact = element.is_integer or element.is_boolean
     types, region = (_applied if exact else _chosen)(element, pick)
     return types, forms.region_of_form(region, pick, "form of the body")
@@ -420,7 +421,7 @@ _MAPPINGS: tuple[Callable[[ElementType, Pick], Mapping], ...] = (
 )  # fmt: skip
 
 _CALLED = ("f32", "si32")
-"""Element types in which the computation of `map` calls functions: XLA refuses all alike."""
+"""Element types for which the computation of `map` calls functions: XLA refuses all types."""
 
 
 def _map(op: str, element: ElementType, pick: Pick) -> Case:
@@ -454,4 +455,4 @@ BUILDERS: dict[str, Builder] = {
     "reduce_window": partial(_reduce_window, "reduce_window"),
     "select_and_scatter": partial(select_and_scatter, "select_and_scatter"),
 }
-"""What builds the cases of each op."""
+"""The builder of each op's cases."""

@@ -33,7 +33,7 @@ class _Plan:
 
     @property
     def total(self) -> int:
-        """How many ids are in groups."""
+        """The number of ids in groups."""
         return self.number * self.size
 
 
@@ -43,9 +43,10 @@ def groups(pick: Pick, count: int) -> list[list[int]]:
 
 
 def grouped(pick: Pick, count: int, *, may_be_empty: bool) -> tuple[list[list[int]], Dense]:
-    """Return groups of all ids below `count`, of one size, and `replica_groups` that state them.
+    """Return groups of all ids below `count`, of one size, and the `replica_groups` that state
+    them.
 
-    XlaBuilder's may be empty: that states a group of all ids in their order. It has no meshes.
+    XlaBuilder's groups may be empty, which means one group of all ids in order. It has no meshes.
     """
     kind = _kind(pick, count, may_be_empty=may_be_empty)
     if kind == NONE:
@@ -103,11 +104,11 @@ def _ordered(pick: Pick, plan: _Plan) -> tuple[int, ...]:
 
 
 def _stated(pick: Pick, plan: _Plan) -> Dense:
-    """Return groups in one of the ways to state them.
+    """Return groups in one of their representations.
 
-    A part of an axis is less than all of it, so there are parts where there are two factors. Of
-    groups that leave ids out this may depend on their size, which has no name: they have none. So
-    it is with several axes, which are named where a group is along all of them.
+    A part of an axis is smaller than the axis, so parts require two factors. For groups that omit
+    ids this may depend on their size, which is unnamed: they have no parts. The same holds for
+    several axes, which are named if a group spans all of them.
     """
     factors = _factors(pick, plan)
     has_parts = len(factors) > 1 and plan.total == plan.ids

@@ -1,8 +1,8 @@
-"""Cases of scatter: every way to address a tensor, and bodies of every kind.
+"""Cases of scatter: every addressing of a tensor, and bodies of every kind.
 
-Which of several updates of one element comes last is the implementation's choice. Most bodies
-here give the same in every order on the data that comes with them; those that do not (returning
-the update, affine maps) are drawn too, with and without elements that are updated twice.
+The order of several updates of one element is implementation-defined. Most bodies here give the
+same result in every order on their data. Others (returning the update, affine maps) are drawn too,
+with and without elements that are updated twice.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from reference.ir.program import Attribute, Function, Operation, Region, TensorT
 from reference.ir.types import ELEMENT_TYPES, ElementType
 
 MOST_VECTORS = 64
-"""Index vectors that are given one by one."""
+"""Maximum number of index vectors listed explicitly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _several(element_type: ElementType, pick: Pick) -> Update:
 
 
 def _subtract(element_type: ElementType, _: Pick) -> Update:
-    """Not commutative; but on small integers every order of the updates gives the same."""
+    """Subtract: not commutative, but on small integers every order gives the same result."""
     block = BodyBuilder.of(element_type, element_type)
     rows: tuple[ProfileRow, ...] = (("within:0:1",), ("small_integers",))
     return Update(
@@ -114,7 +114,7 @@ def _subtract(element_type: ElementType, _: Pick) -> Update:
 
 
 def _two_overwritten(element_type: ElementType, _: Pick) -> Update:
-    """Both updates are taken, or none: halves of two updates must not be mixed."""
+    """Overwrite both inputs or none: halves of two updates must not be mixed."""
     other = ELEMENT_TYPES["si32"]
     block = BodyBuilder.of(element_type, other, element_type, other)
     region = block.returns(*block.arguments[2:])
@@ -123,7 +123,7 @@ def _two_overwritten(element_type: ElementType, _: Pick) -> Update:
 
 
 def updates_of(element_type: ElementType, pick: Pick) -> Update:
-    """An update computation on an element type."""
+    """Return an update computation on an element type."""
     makers: list[Callable[[ElementType, Pick], Update]] = [
         _overwrite,
         _fold,
@@ -141,9 +141,9 @@ def updates_of(element_type: ElementType, pick: Pick) -> Update:
 
 
 def _distinct(pick: Pick, chosen: Access, *, implicit: bool, twice: bool) -> str | None:
-    """Index vectors of which no two write to the same element; None where there are none.
+    """Return index vectors that all write different elements, or None.
 
-    `twice`: but for the first two, which are the same.
+    `twice`: the first two vectors are equal.
     """
     count = math.prod(chosen.batch)
     room = [chosen.shape[d] // max(chosen.sizes[d], 1) for d in chosen.mapped]
@@ -164,20 +164,23 @@ def _distinct(pick: Pick, chosen: Access, *, implicit: bool, twice: bool) -> str
     if twice and count > 1:
         vectors[1] = vectors[0]
     if pick(4) == 3 and not _is_small(chosen):
-        vectors[pick(count)] = [-1000] * len(room)  # out of bounds, however large the window
+        vectors[pick(count)] = [-1000] * len(room)  # out of bounds for any window size
     return explicit(vectors, chosen, implicit=implicit)
 
 
 def _is_small(chosen: Access) -> bool:
-    """Whether a negative index of a narrow type could wrap around to a valid one."""
+    """Return whether a negative index of a narrow type could wrap around to a valid index."""
     return max(chosen.shape, default=0) > 100
 
 
 def _targets(pick: Pick, chosen: Access, index: ElementType) -> tuple[str, ...]:
-    """Contents for indices: in range, many equal, far out; windows out of bounds in part in one of
-    eight cases, because known backends drop these as a whole."""
+    """Return profiles of indices: in range, many equal, far out.
+
+    In one of eight cases windows are partially out of bounds, because known backends drop these
+    entirely.
+    """
     inside = index_profiles(chosen, far=False)
-    fits = inside[1]  # whichever component it is
+    fits = inside[1]  # for any component
     limit = max(chosen.shape, default=0)
     outside = seldom(pick, 8, "windows out of bounds in part", paired=False)
     if outside or all(chosen.sizes[d] <= 1 for d in chosen.mapped):
@@ -188,7 +191,7 @@ def _targets(pick: Pick, chosen: Access, index: ElementType) -> tuple[str, ...]:
 
 
 def scatters(op: str, element_type: ElementType, pick: Pick) -> Case:
-    """A case of scatter."""
+    """Return a case of scatter."""
     chosen, update = access(pick, element_type), updates_of(element_type, pick)
     if update.few:
         chosen = with_few(chosen)

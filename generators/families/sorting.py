@@ -46,7 +46,7 @@ def _sort(element_type: ElementType, pick: Pick) -> Case:
 def _with_one_operand(
     pick: Pick, chosen: Comparator, kinds: tuple[TensorType, ...], given: dict[str, Attribute]
 ) -> Case:
-    """The case in which the first operands are one value."""
+    """Return the case in which the first operands are one value."""
     names = tuple(zip(*chosen.rows, strict=True))
     first = operand(pick, "input0", kinds[0], names[0])
     others = (
@@ -59,4 +59,4 @@ def _with_one_operand(
 
 
 BUILDERS: dict[str, Builder] = {"sort": _sort}
-"""What builds the cases of each op."""
+"""The builder of each op's cases."""

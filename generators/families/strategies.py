@@ -1,6 +1,6 @@
-"""Cases as Hypothesis strategies, for property tests: the one file that loads Hypothesis.
+"""Cases as Hypothesis strategies, for property tests: the only file that loads Hypothesis.
 
-A run draws its cases by their numbers (generators/cells/plan.py), and need not wait for it.
+A run draws its cases by index (generators/cells/plan.py) without Hypothesis.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def _drawn(draw: DrawFn, build: Builder, element_type: ElementType) -> Case:
 
 
 def strategy(op: str, element_type: ElementType) -> SearchStrategy[Case]:
-    """Cases of an op in one cell, as a Hypothesis strategy that shrinks to the simplest.
+    """Return cases of an op in one cell, as a Hypothesis strategy that shrinks to the simplest.
 
     Raises:
-        ValueError: when the op does not take the element type.
+        ValueError: if the op does not take the element type.
     """
     if element_type not in OPS[op].element_types:
         raise ValueError(f"{op} takes no tensor of {element_type}")

@@ -1,1 +1,1 @@
-"""What builds the cases of XlaBuilder's ops, a file for each family of reference/ops/xla/."""
+"""Builders of the cases of XlaBuilder's ops, a file for each family of reference/ops/xla/."""

@@ -24,7 +24,7 @@ from reference.ops.xla.windows import padding_along
 
 
 def _kept(operation: Operation) -> dict[str, Any]:
-    """The attributes that products and convolutions share."""
+    """Return the attributes that products and convolutions share."""
     given: dict[str, Any] = {}
     if operation.attribute("precision_config"):
         given["precision_config"] = operation.attribute("precision_config")
@@ -98,7 +98,7 @@ _PREFERRING: dict[str, Builder] = {
     "dot_general": hiding(partial(contraction.dot_general, may_narrow=True), "algorithm"),
     "chlo.ragged_dot": partial(ragged.ragged_dot, may_narrow=True),
 }
-"""What builds the twins' cases with any `preferred_element_type`."""
+"""Builders of the twins' cases with any `preferred_element_type`."""
 
 _PLAIN = [record for record in RECORDS if record.name not in _FORMS]
 
@@ -107,4 +107,4 @@ BUILDERS: dict[str, Builder] = twins(
     _PLAIN,
     {"Dot": _kept, "DotGeneral": _dot_general, "RaggedDot": _ragged_dot},
 ) | {name: hiding(partial(_conv, name), "defaults left out") for name in _FORMS}
-"""What builds the cases of each op."""
+"""The builder of each op's cases."""

@@ -21,7 +21,7 @@ _SAME, _REVERSED, _TWICE = "its argument", "reversed", "reversed twice"
 
 
 def branch(of: TensorType, kind: str) -> Region:
-    """A computation that gives its argument, in one order or the other."""
+    """Return a computation that returns its argument, in one order or the other."""
     block = BodyBuilder((Value("x", of),), prefix="y")
     (value,) = block.arguments
     for _ in range((_SAME, _REVERSED, _TWICE).index(kind)):
@@ -72,4 +72,4 @@ BUILDERS: dict[str, Builder] = (
     | _OWN
 )
 BUILDERS["Call"] = hiding(BUILDERS["Call"], "name", "version given", "composite_attributes given")
-"""What builds the cases of each op."""
+"""The builder of each op's cases."""

@@ -65,12 +65,12 @@ def _leaving_out(build: Builder) -> Builder:
 
 
 def _cross_replica_sum(element_type: ElementType, pick: Pick) -> Case:
-    """A sum among replicas, of each partition's own where there are several."""
+    """Return a sum among replicas, separate for each partition."""
     return distribution.folded_among_replicas("CrossReplicaSum", element_type, pick)
 
 
 _PAGE_ORDER = (0, 2, 3, 1, 4, 5)
-"""Which operands of the custom call the page names one after the other."""
+"""The page's order of the custom call's operands."""
 
 
 def _ragged_all_to_all(element_type: ElementType, pick: Pick) -> Case:
@@ -88,7 +88,7 @@ _OWN: dict[str, Builder] = {
 }  # fmt: skip
 
 _STANDING = ("RaggedAllToAll",)
-"""What only stands in main, as its twin does."""
+"""Ops that only occur in main, as their twins do."""
 
 RESTATED: dict[str, Restate] = {"AllGather": _all_gather, "ReduceScatter": _reduce_scatter}
 
@@ -105,4 +105,4 @@ BUILDERS: dict[str, Builder] = {
     name: build if name in _STANDING else enclosed(_leaving_out(build), paired=False)
     for name, build in _IN_MAIN.items()
 }
-"""What builds the cases of each op; what starts and waits for one is no op of the builder."""
+"""The builder of each op's cases; the builder has no op that starts or awaits another."""

@@ -1,4 +1,4 @@
-"""Cases of XlaBuilder's elementwise ops: operands of two shapes, broadcast in every way."""
+"""Cases of XlaBuilder's elementwise ops: operands of two shapes with every kind of broadcast."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Sizes = tuple[int, ...]
 
 
 def _shapes(pick: Pick) -> tuple[Sizes, Sizes, dict[str, Any]]:
-    """Two shapes that can be broadcast to one, and `broadcast_dimensions` where it takes them."""
+    """Return two shapes that can be broadcast to one, and `broadcast_dimensions` if needed."""
     kind = choose(pick, (ALIKE, SCALAR, ONES, MAPPED, ONES, MAPPED), "shapes")
     if kind == ALIKE:
         sizes = shape(pick)
@@ -35,7 +35,7 @@ def _shapes(pick: Pick) -> tuple[Sizes, Sizes, dict[str, Any]]:
     given: dict[str, Any] = {}
     if kind == SCALAR:
         other: Sizes = ()
-        if choose(pick, (True, False)):  # stated or not, the program is the same
+        if choose(pick, (True, False)):  # the program is the same with or without
             given = {"broadcast_dimensions": ()}
     elif kind == ONES:
         other = tuple(1 if pick(2) else size for size in sizes)
@@ -72,7 +72,7 @@ def _asked(accuracy: ResultAccuracy | None) -> str:
 
 
 def accurate(build: Builder, record: Op, element_type: ElementType, pick: Pick) -> Case:
-    """A case of the twin that states how accurate its result is to be, or does not."""
+    """Return a case of the twin that may state a required accuracy."""
     accuracy = choose(pick, _ASKED, "result_accuracy", _asked)
     made = build(element_type, pick)
     given = {} if accuracy is None else {"result_accuracy": accuracy}
@@ -92,4 +92,4 @@ BUILDERS: dict[str, Builder] = (
         if record.operands == ("lhs", "rhs")
     }
 )
-"""What builds the cases of each op."""
+"""The builder of each op's cases."""

@@ -27,4 +27,4 @@ BUILDERS: dict[str, Builder] = twins(mhlo.BUILDERS, RECORDS, {"Scan": _scan}) | 
     for record in RECORDS
     if "result_accuracy" in record.attributes
 }
-"""What builds the cases of each op."""
+"""The builder of each op's cases."""

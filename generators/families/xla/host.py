@@ -21,7 +21,7 @@ ARRAYS, EMPTY = "of arrays", "an empty tuple"
 def _with_an_empty_infeed(build: Builder) -> Builder:
     """Return a builder of the same cases, some with an Infeed of an empty tuple before the last.
 
-    It reads nothing: what it left is what the last one reads.
+    It reads nothing, so the last Infeed reads the next item.
     """
 
     def built(element_type: ElementType, pick: Pick) -> Case:
@@ -45,4 +45,4 @@ def _with_an_empty_infeed(build: Builder) -> Builder:
 _TWINS = twins(host.BUILDERS, RECORDS)
 
 BUILDERS: dict[str, Builder] = _TWINS | {_INFEED: _with_an_empty_infeed(_TWINS[_INFEED])}
-"""What builds the cases of each op."""
+"""The builder of each op's cases."""

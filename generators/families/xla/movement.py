@@ -1,4 +1,4 @@
-"""Cases of XlaBuilder's ops that make, convert and move data: those of their twins, restated."""
+"""Cases of XlaBuilder's ops that create, convert and move data: those of their twins, restated."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _reshape_ordered(element_type: ElementType, pick: Pick) -> Case:
 
 
 def _shown_order(kind: str) -> str:
-    """Return the label of an order of dimensions: the program of one left out states it."""
+    """Return the label of an order of dimensions; an omitted order equals the natural order."""
     return _IN_ORDER if kind == _LEFT_OUT else kind
 
 
@@ -118,15 +118,15 @@ _NEW_SHAPES = ("another order", "in one", "as it is", "with ones")
 
 
 def _new_sizes(sizes: tuple[int, ...], kind: str) -> tuple[int, ...]:
-    """A shape with as many elements."""
+    """Return a shape with the same number of elements."""
     whole = {"another order": sizes[::-1], "in one": (math.prod(sizes),), "as it is": sizes}
     return whole.get(kind, (1, *sizes, 1))
 
 
 def _dynamic_reshape(element_type: ElementType, pick: Pick) -> Case:
-    """The sizes of another shape of as many elements, each as an operand.
+    """Write the sizes of another shape with as many elements, each as an operand.
 
-    Sizes that are dynamic stay below their bounds where those of the operand do.
+    Dynamic sizes stay below their bounds if those of the operand do.
     """
     sizes = shape(pick)
     kind = choose(pick, _NEW_SHAPES, "new shape")
@@ -163,7 +163,7 @@ def _dynamic_reshape(element_type: ElementType, pick: Pick) -> Case:
 
 
 def _how_many(dimensions: tuple[int, ...]) -> str:
-    if len(dimensions) < 2:  # the shape stays
+    if len(dimensions) < 2:  # the shape is unchanged
         return "0 or 1"
     where = "" if not dimensions else " from the first" if dimensions[0] == 0 else " later"
     return f"{_most(len(dimensions))}{where}"
@@ -183,4 +183,4 @@ _OWN: dict[str, Builder] = {
 BUILDERS: dict[str, Builder] = (
     twins(_BUILDERS, (record for record in RECORDS if record.name not in _OWN), RESTATED) | _OWN
 )
-"""What builds the cases of each op."""
+"""The builder of each op's cases."""

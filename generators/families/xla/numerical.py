@@ -25,7 +25,7 @@ _MEANS: dict[str, tuple[ProfileRow, ...]] = {
     "near an end": (("tiny",), ("near_one",)),
     "any": (("special",), ("unit",), ("moderate",)),
 }
-"""Of one in two of the last two, and more, nothing is said: they are no mean of zeros and ones."""
+"""Profiles of means. Half of the last two, and more, are unspecified: no mean of zeros and ones."""
 
 
 def _rng(op: str, element_type: ElementType, pick: Pick) -> Case:
@@ -64,4 +64,4 @@ BUILDERS: dict[str, Builder] = (
     | {name: partial(_rng, name) for name in _RANDOM}
     | {"RngBernoulli": _bernoulli}
 )
-"""What builds the cases of each op."""
+"""The builder of each op's cases."""

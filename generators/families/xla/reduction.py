@@ -1,4 +1,4 @@
-"""Cases of XlaBuilder's reductions, windows and mappings: padding has a name where it is taken."""
+"""Cases of XlaBuilder's reductions, windows and mappings, with named padding if accepted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAMED = ("ReduceWindow", "SelectAndScatter")
 
 
 _LONGER = "SAME, longer at the end"
-"""The padding SAME of which an odd number of elements is to be added: one more at the end."""
+"""The padding SAME with an odd number of added elements: one more at the end."""
 
 
 def _uneven(given: dict[str, Any]) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def _restated(name: str, operation: Operation) -> dict[str, Any]:
 
 
 def _reduce_window(element_type: ElementType, pick: Pick) -> Case:
-    """A case of the twin whose padding is what a name stands for; the windows are as many then."""
+    """Return a case of the twin with the padding of a name, and as many windows."""
     name = choose(pick, (SAME, VALID, _LONGER), "padding")
     made = reduction.BUILDERS["reduce_window"](element_type, pick)
     restate = partial(_windowed, name)
@@ -71,4 +71,4 @@ BUILDERS: dict[str, Builder] = twins(
     "ReduceWindow": hiding(_reduce_window, "low", "high", "running from", "defaults written"),
     "SelectAndScatter": hiding(_select_and_scatter, "low", "high", "defaults written"),
 }
-"""What builds the cases of each op."""
+"""The builder of each op's cases."""

@@ -1,8 +1,8 @@
 """Cases of XlaBuilder's product of operands with scales.
 
-The sizes that are contracted have divisors, for blocks. A scale has an element for each block along
-the contracted dimensions, for each row, for each element, for blocks along all dimensions, or a
-single one: with a 1 in it, the page's way to have no scale.
+The contracted sizes have divisors, for blocks. A scale has an element for each block along the
+contracted dimensions, for each row, for each element, for blocks along all dimensions, or a single
+element: with the value 1 it is the page's form of a missing scale.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ _ROWS: tuple[ProfileRow, ...] = (
 
 
 def _part(pick: Pick, size: int) -> int:
-    """A divisor of a size, between 1 and it where there is one."""
+    """Return a proper divisor of a size greater than 1, if there is one."""
     every = [n for n in range(1, size + 1) if size % n == 0] or [size]
     return choose(pick, every[1:-1] or every)
 
 
 def _scale(pick: Pick, name: str, sizes: Sizes, contracting: Sizes) -> Sizes:
-    """The sizes of the scale of an operand of these sizes."""
+    """Return the sizes of the scale of an operand of these sizes."""
     form = choose(pick, _FORMS, name)
     if form in (EACH, ONE):
         return sizes if form == EACH else (1,) * len(sizes)
@@ -99,4 +99,4 @@ def _scaled_dot(element_type: ElementType, pick: Pick) -> Case:
 
 
 BUILDERS: dict[str, Builder] = {"ScaledDot": _scaled_dot}
-"""What builds the cases of each op."""
+"""The builder of each op's cases."""

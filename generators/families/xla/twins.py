@@ -1,4 +1,4 @@
-"""Cases of XlaBuilder's ops that are their twin under another name: the twin's cases, renamed."""
+"""Cases of XlaBuilder's ops that equal their twin under another name: the twin's cases, renamed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Restate = Callable[[Operation], dict[str, Any]]
 def of_twin(
     build: Builder, record: Op, restate: Restate | None, element_type: ElementType, pick: Pick
 ) -> Case:
-    """A case of the twin as one of the op."""
+    """Return a case of the twin as a case of the op."""
     made = build(element_type, pick)
     return Case(renamed(made.program, record, restate), made.inputs)
 
@@ -29,14 +29,14 @@ def of_twin(
 def renamed(
     program: Program, record: Op, restate: Restate | None = None, *, inferred: bool = False
 ) -> Program:
-    """The program whose last operation, the twin of an op, is that op.
+    """Return the program with its last twin replaced by the op.
 
-    Where they are `inferred` its results are of the types that its attributes imply.
+    If `inferred`, its results have the types that its attributes imply.
     """
     main = program.main
     operations = [*main.body.operations]
     at = max((n for n, one in enumerate(operations) if one.name == record.twin), default=None)
-    if at is None:  # it makes what the twin would take, and there is nothing to take
+    if at is None:  # the program has no twin to replace
         return program
     operations[at] = _renamed(operations[at], record, restate)
     if inferred:
@@ -70,7 +70,7 @@ def twins(
     records: Iterable[Op],
     restated: Mapping[str, Restate] | None = None,
 ) -> dict[str, Builder]:
-    """What builds the cases of such ops, given what builds those of their twins."""
+    """Return builders for such ops, given the builders for their twins."""
     ways = restated or {}
     return {
         record.name: partial(of_twin, builders[record.twin], record, ways.get(record.name))
