@@ -1,1 +1,2 @@
-"""Programs of several operations: cases of the families linked, and what compilers rewrite."""
+"""Programs of several operations: linked cases of the families, and patterns that compilers
+rewrite."""

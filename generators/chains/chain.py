@@ -1,6 +1,6 @@
-"""A program being written, operation by operation: types are solved forward, from what there is.
+"""A program under construction, operation by operation: types are derived from operands.
 
-Everything that is added is valid by construction: the result's type is asked of the op's record.
+Every addition is valid by construction: the op's record infers the result's type.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from reference.ops.structure import is_constant
 from reference.ops.table import OPS
 
 LARGEST = 1 << 12
-"""Elements of a value that more is made of; patterns that make larger ones pass larger ones by."""
+"""Maximum number of elements of values that are extended; patterns skip larger values."""
 
 LARGEST_CONSTANT = 64
 """Elements; a constant of any contents beyond is a splat, as programs here have many."""
@@ -50,34 +50,33 @@ BOOLEAN = ELEMENT_TYPES["i1"]
 
 
 def size_of(tensor_type: TensorType) -> int:
-    """How many elements a static tensor has."""
+    """Return the number of elements of a static tensor."""
     return math.prod(tensor_type.static_shape)
 
 
 def tensor(value: Value) -> TensorType:
-    """The type of a value of a chain: all are static tensors."""
+    """Return the type of a value of a chain: all are static tensors."""
     assert isinstance(value.type, TensorType)
     return value.type
 
 
 def element(value: Value) -> ElementType:
-    """The element type of a value of a chain."""
+    """Return the element type of a value of a chain."""
     return tensor(value).element
 
 
 def shape_of(value: Value) -> tuple[int, ...]:
-    """The shape of a value of a chain."""
+    """Return the shape of a value of a chain."""
     return tensor(value).static_shape
 
 
 @dataclass(slots=True)
 class Chain:
-    """A block being written: what is picked, its operations, and the values at hand.
+    """A block under construction: choices, operations and available values.
 
-    Values at hand are tensors of numbers; `codes` are those of main that are quantized.
-    `exact` wants data with which little is rounded, `guide` has steps seldom met drawn more often.
-    `parameters` are those of main, with the
-    profiles that their contents may have; blocks within share them, and the names.
+    Available values are tensors of numbers; `codes` are main's quantized values. `exact` requests
+    data with little rounding; `guide` draws rarely covered steps more often. `parameters` are those
+    of main, with candidate profiles of their contents; nested blocks share them, and the names.
     """
 
     pick: Pick
@@ -93,17 +92,18 @@ class Chain:
 
     @property
     def length(self) -> int:
-        """How many operations there are, constants not counted."""
+        """Return the number of operations, without constants."""
         return sum(not is_constant(operation) for operation in self.operations)
 
     def fresh(self, value_type: ValueType) -> Value:
-        """A new value, which nothing makes yet."""
+        """Return a new value, which no operation produces yet."""
         return Value(f"v{next(self.names)}", value_type)
 
     # --- Values ----------------------------------------------------------------------------------
 
     def parameter(self, tensor_type: TensorType, *profiles: str) -> Value:
-        """A new parameter of main, its contents by one of these profiles, or any that suit."""
+        """Return a new parameter of main with one of these profiles, or with any suitable
+        profile."""
         value = self.fresh(tensor_type)
         self.parameters[value] = self._suiting(tensor_type.element, profiles)
         return value
@@ -123,38 +123,38 @@ class Chain:
         general = all(name in PROFILES and PROFILES[name].general for name in profiles)
         found = tuple(profiles) or profiles_of(of)
         if self.exact and general and not of.is_boolean:
-            whole = of.is_integer  # which wraps around, and rounds nothing
+            whole = of.is_integer  # integers wrap, and do not round
             return (*(PLAIN,) * len(found), *found) if whole else (PLAIN,)
         return found
 
     def constant(self, array: Array, tensor_type: TensorType) -> Value:
-        """A constant with these elements."""
+        """Return a constant with these elements."""
         return self.op("constant", to=tensor_type, value=Dense.of(array, tensor_type))
 
     def number(self, number: float, tensor_type: TensorType) -> Value:
-        """A constant with this number, as the type has it, in every element."""
+        """Return a constant with this number, rounded to the type, in every element."""
         one = number_of(number, tensor_type.element)
         return self.constant(np.broadcast_to(one, tensor_type.static_shape), tensor_type)
 
     def drawn(self, tensor_type: TensorType) -> Value:
-        """A constant of some contents."""
+        """Return a constant with drawn contents."""
         splat = size_of(tensor_type) > LARGEST_CONSTANT or self.pick(3) == 2
         profile = choose(self.pick, self._suiting(tensor_type.element, ()))
         value = constant(tensor_type, profile, self.pick(1 << 32), splat=splat)
         return self.op("constant", to=tensor_type, value=value)
 
     def some(self) -> Value:
-        """One of the values at hand, mostly one of the last."""
+        """Return an available value, mostly a recent one."""
         last = len(self.data) - 1
         return self.data[last - min(self.pick(len(self.data)), self.pick(len(self.data)))]
 
     def maker(self, value: Value) -> str:
-        """The op that makes a value; "" where that is a parameter."""
+        """Return the op that produces a value; "" for a parameter."""
         makers = (one.name for one in reversed(self.operations) if value in one.results)
         return next(makers, "")
 
     def like(self, tensor_type: TensorType) -> Value:
-        """A value of this type: one at hand, a constant, or a new parameter."""
+        """Return a value of this type: an available value, a constant, or a new parameter."""
         there = [value for value in self.data if value.type == tensor_type]
         kind = self.pick(6)
         if there and kind < 3:
@@ -176,7 +176,7 @@ class Chain:
         regions: tuple[Region, ...] = (),
         **given: Any,
     ) -> Value:
-        """The result of one more operation; `to` is its type, where operands do not imply it."""
+        """Add an operation and return its result; `to` is its type if operands do not imply it."""
         record = OPS[name]
         if to is None:
             types = (operand.type for operand in operands)
@@ -193,33 +193,33 @@ class Chain:
         regions: tuple[Region, ...] = (),
         **given: Any,
     ) -> tuple[Value, ...]:
-        """The results, of these types, of one more operation."""
+        """Add an operation and return its results, of these types."""
         results = tuple(map(self.fresh, types))
         stated = attributes(**given)
         self.operations.append(Operation(name, tuple(operands), results, stated, regions))
         return results
 
     def compare(self, lhs: Value, rhs: Value, direction: str) -> Value:
-        """A comparison, by the default order of the type."""
+        """Add a comparison, by the default order of the type."""
         return self.op("compare", lhs, rhs, comparison_direction=direction)
 
     def convert(self, value: Value, to: ElementType) -> Value:
-        """A conversion to another element type."""
+        """Add a conversion to another element type."""
         return self.op("convert", value, to=TensorType(shape_of(value), to))
 
     def reshape(self, value: Value, shape: Sequence[int]) -> Value:
-        """The elements in another shape."""
+        """Add a reshape to another shape."""
         return self.op("reshape", value, to=TensorType(tuple(shape), element(value)))
 
     def broadcast(self, value: Value, shape: Sequence[int], *dimensions: int) -> Value:
-        """The value repeated along the dimensions that are not given."""
+        """Add a broadcast along the dimensions that are not given."""
         to = TensorType(tuple(shape), element(value))
         return self.op("broadcast_in_dim", value, to=to, broadcast_dimensions=dimensions)
 
     # --- Blocks ----------------------------------------------------------------------------------
 
     def within(self, *types: TensorType) -> Chain:
-        """A block within this one, which sees all its values, with arguments of these types."""
+        """Return a nested block, which sees all values, with arguments of these types."""
         arguments = tuple(map(self.fresh, types))
         data = [*self.data, *arguments]
         return Chain(
@@ -228,24 +228,24 @@ class Chain:
         )  # fmt: skip
 
     def apart(self, *types: TensorType) -> Chain:
-        """A block that sees nothing around it, with arguments of these types."""
+        """Return a block that sees no outer values, with arguments of these types."""
         inner = self.within(*types)
         inner.data = list(inner.arguments)
         return inner
 
     def ended(self, *results: Value) -> Region:
-        """The region of what was written into this block, with these results."""
+        """Return the region with the operations of this block, and these results."""
         return Region(self.arguments, (*self.operations, Operation("return", results)))
 
     def function(self, body: Chain, *results: Value) -> str:
-        """The name of a new function with the body that was written."""
+        """Add a function with this body and return its name."""
         name = f"f{next(self.names)}"
         types = tuple(value.type for value in results)
         self.functions.append(Function(name, body.ended(*results), types))
         return name
 
     def case(self, results: Sequence[Value]) -> Case:
-        """The program that returns these values, with recipes for its inputs."""
+        """Return the case of the program that returns these values, with recipes for its inputs."""
         types = tuple(value.type for value in results)
         used = self.used() | {value.name for value in results}
         parameters = [value for value in self.parameters if value.name in used]
@@ -261,6 +261,6 @@ class Chain:
         return Case(program, tuple(recipes))
 
     def used(self) -> set[str]:
-        """The names of the values that operations take, those in regions included."""
+        """Return the names of the values that operations use, including those in regions."""
         whole = Program((Function("", Region((), tuple(self.operations)), ()),))
         return {value.name for operation in whole.walk() for value in operation.operands}

@@ -1,4 +1,4 @@
-"""Bringing a value at hand into the shape that an operation wants: by what moves data."""
+"""Conversion of an available value to the shape that an operation requires, by data movement."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from reference.ir.program import TensorType, Value
 
 
 def fitted(chain: Chain, value: Value, wanted: TensorType) -> Value:
-    """The elements of a value in a shape; too many are cut, too few filled up or repeated.
+    """Return the elements of a value in a shape, cropped, padded or repeated to fit.
 
     The element types must be the same.
     """

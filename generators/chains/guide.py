@@ -1,7 +1,7 @@
-"""What guides a campaign's choices: what it has met seldom is drawn more often.
+"""Guidance of a campaign's choices: rarely covered choices are drawn more often.
 
-Three things are counted: pairs of ops of which one takes what the other makes, steps (cases of an
-op, and patterns) by element type, and values of the named choices that make a case of an op.
+Three kinds of coverage are counted: pairs of ops, the second of which uses the result of the first;
+steps (cases of an op, and patterns) by element type; values of the named choices of an op's cases.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from reference.ir.types import ALL, ElementType
 from reference.ops.table import OPS
 
 ENOUGH = 255
-"""What is met more often counts as met so often: a count takes one byte."""
+"""The maximum count, which fits in one byte."""
 
 _WEIGHTS = (64, 8, 3, 2) + (1,) * (ENOUGH - 3)
-"""What is drawn weighs so much, by how often it was met: whole numbers, as draws are exact."""
+"""The weight of a choice by its count: integers, because draws are exact."""
 
 COLUMN = {name: number for number, name in enumerate(OPS)}
 """The number of an op in a row of pairs."""
@@ -30,16 +30,16 @@ TYPE = {of: number for number, of in enumerate(ALL)}
 _NONE = bytes(max(len(COLUMN), len(TYPE)))
 
 Wanted = Mapping[str, tuple[tuple[str, str], ...]]
-"""By op the values, (dimension, label), that cases of it were offered and have seldom taken."""
+"""By op the values, (dimension, label), that its cases were offered and rarely took."""
 
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """How often a campaign has met what: rows of counts, one byte each.
+    """The coverage of a campaign: rows of counts, one byte each.
 
-    `pairs` has by an op the counts of the ops that take what it makes (`COLUMN`), `steps` by the
-    name of a step those of element types (`TYPE`). `types` has by element type how many steps that
-    there are for it were not taken yet.
+    `pairs` maps an op to the counts of the ops that use its results (`COLUMN`), `steps` the name of
+    a step to the counts of element types (`TYPE`). `types` has for each element type the number of
+    steps not covered yet.
     """
 
     pairs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
@@ -48,7 +48,7 @@ class Met:
     types: tuple[int, ...] = ()
 
     def seldom(self, names: Sequence[str], of: ElementType, maker: str = "") -> list[int]:
-        """The weights of some steps on a value of an element type, which `maker` makes."""
+        """Return the weights of steps on a value of an element type, which `maker` produces."""
         column = TYPE[of]
         by_type = [_WEIGHTS[self.steps.get(name, _NONE)[column]] for name in names]
         if not maker:
@@ -62,11 +62,11 @@ class Met:
 
 @dataclass(slots=True)
 class Guide:
-    """The choices of one program: guided by what was `met`, if anything is known of that.
+    """The choices of one program, guided by the coverage `met`, if known.
 
-    `steps` and `asked` grow with what the program has: steps by name with the element type of the
-    value that they begin with, and named choices with the op whose case asked for them. Values may
-    be quantized where the backend takes that.
+    `steps` and `asked` record the program's contents: steps by name with the element type of their
+    first value, and named choices with the op of their case. Values may be quantized if the backend
+    supports that.
     """
 
     met: Met | None = None
@@ -76,29 +76,29 @@ class Guide:
 
     @property
     def links(self) -> int:
-        """How many steps of ten are cases of ops: they alone can be told what to meet."""
+        """The number of steps in ten that are cases of ops, which alone can be given an aim."""
         return 4 if self.met is None else 5
 
     def op(self, pick: Pick, names: Sequence[str], maker: str, of: ElementType) -> str:
-        """One of some ops, which is to take a value that `maker` makes."""
+        """Return one of some ops, which is to use a value that `maker` produces."""
         if self.met is None:
             return names[pick(len(names))]
         return names[weighed(pick, self.met.seldom(names, of, maker))]
 
     def pattern(self, pick: Pick, names: Sequence[str], of: ElementType) -> int:
-        """The number of one of some patterns, by their names."""
+        """Return the index of one of some patterns, by their names."""
         if self.met is None:
             return pick(len(names))
         return weighed(pick, self.met.seldom(names, of))
 
     def element_type(self, pick: Pick) -> ElementType:
-        """One of all element types: those more often for which more steps were not taken."""
+        """Return an element type, more often with more uncovered steps."""
         if self.met is None or not any(self.met.types):
             return ALL[pick(len(ALL))]
         return ALL[weighed(pick, self.met.types)]
 
     def aim(self, pick: Pick, op: str) -> None:
-        """One time in two plan a value of a named choice that cases of an op have seldom taken."""
+        """Plan, every other time, a value of a named choice that cases of an op rarely took."""
         wanted = () if self.met is None else self.met.wanted.get(op, ())
         if wanted and pick(2):
             dimension, label = wanted[pick(len(wanted))]
@@ -106,6 +106,6 @@ class Guide:
 
 
 def weighed(pick: Pick, weights: Sequence[int]) -> int:
-    """A number below how many weights there are, each as often as its weight says."""
+    """Return an index into the weights, with probabilities proportional to them."""
     sums = list(accumulate(weights))
     return bisect_right(sums, pick(sums[-1]))

@@ -1,8 +1,8 @@
-"""Links of a chain: a case of an op's family whose operands are values at hand.
+"""Links of a chain: a case of an op's family with available values as operands.
 
-The families' own builders choose attributes, regions and types, asked for the shape of a value at
-hand; what they make is written into the chain, its operands taken from there where they are of the
-same type, or can be brought into their shape.
+The families' own builders choose attributes, regions and types for the shape of an available value.
+The resulting case is added to the chain, with available values as operands if they have the same
+type or can be reshaped.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from reference.ops.structure import redirect_calls
 from reference.ops.table import OPS
 
 LARGEST_LINK = 1 << 13
-"""Elements of one value of a link; cases with larger ones are left to the single operations."""
+"""Maximum number of elements of a value in a link; single-operation cases cover larger values."""
 
 _STRUCTURES = (
     Structure.COMPUTES,
@@ -48,18 +48,18 @@ _STRUCTURES = (
 
 
 def linkable(record: Op) -> bool:
-    """Whether an op can stand in a chain: what it makes is the same at every run and place.
+    """Return whether an op may be in a chain: its results do not depend on the run or the process.
 
-    They include XlaBuilder's ops, which `lower_program` lowers.
+    This includes XlaBuilder's ops, which `lower_program` lowers.
     """
     return record.structure in _STRUCTURES and not record.draws and record.name in BUILDERS
 
 
 def linked(record: Op) -> bool:
-    """Whether cases of an op are links: all that can stand in a chain, and custom calls.
+    """Return whether cases of an op are links: all ops that may be in a chain, and custom calls.
 
-    Cases of those name targets that are known. What XlaBuilder's ops alone are lowered to is left
-    out: these stand for it.
+    Custom calls have known targets. Ops to which only XlaBuilder's ops are lowered are excluded,
+    because the latter represent them.
     """
     known = linkable(record) or record.structure is Structure.CALLS_TARGET
     return known and record.dialect is not Dialect.MHLO
@@ -75,7 +75,7 @@ _APART = {
 
 
 def apart() -> dict[str, str]:
-    """The ops that are no links, each with the reason."""
+    """Return the ops that multi-operation programs never contain, with the reason for each."""
     return {r.name: _reason(r) for r in OPS.values() if not linked(r)}
 
 
@@ -87,10 +87,10 @@ def _reason(record: Op) -> str:
 
 @cache
 def linked_ops(of: ElementType, ops: frozenset[str] = frozenset()) -> tuple[str, ...]:
-    """The ops, of those given if any, that have cases of an element type.
+    """Return the ops, of those given if any, that have cases of an element type.
 
-    Ops that take long to compile come once, those that are made of others, which come by
-    themselves too, twice, the others four times.
+    Ops that compile slowly occur once, those lowered to others (which also occur themselves) twice,
+    other ops four times.
     """
     found = [r for r in OPS.values() if linked(r) and of in r.element_types]
     names = [r.name for r in found for _ in range(1 if r.expensive else 2 if r.lower else 4)]
@@ -98,9 +98,9 @@ def linked_ops(of: ElementType, ops: frozenset[str] = frozenset()) -> tuple[str,
 
 
 def link(chain: Chain, value: Value, ops: frozenset[str] = frozenset()) -> bool:
-    """Add a case of some op that takes a value at hand; whether there was one.
+    """Add a case of some op that uses an available value; return whether there was one.
 
-    The results join the values at hand.
+    The results become available values.
     """
     of = element(value)
     names = linked_ops(of, ops)
@@ -117,7 +117,7 @@ def link(chain: Chain, value: Value, ops: frozenset[str] = frozenset()) -> bool:
 
 
 def _built(chain: Chain, op: str, value: Value) -> tuple[Case, list[Asked]]:
-    """A case of an op, asked for the shape of a value, and the named choices that made it."""
+    """Return a case of an op built for the shape of a value, and its named choices."""
     pick = chain.pick
     before = len(pick.asked)
     pick.shape = shape_of(value)
@@ -129,9 +129,10 @@ def _built(chain: Chain, op: str, value: Value) -> tuple[Case, list[Asked]]:
 
 
 def is_plain(program: Program, *, quantized: bool = False) -> bool:
-    """Whether main takes and gives static tensors, and no value is large.
+    """Return whether main's parameters and results are static tensors and all values small.
 
-    They may be `quantized` or not. Tokens, tuples and sizes that are bounded may come between.
+    Quantized tensors are permitted if `quantized`. Tokens, tuples and bounded sizes may occur in
+    between.
     """
     main = program.main
     *inside, end = main.body.operations
@@ -156,7 +157,7 @@ def _is_modest(of: ValueType, quantized: bool) -> bool:
 
 
 def written(chain: Chain, case: Case, taken: Mapping[str, Value]) -> list[Value]:
-    """The results of a case that is written into the chain; `taken` stand for values of it."""
+    """Return the results of a case after adding it to the chain; `taken` replaces its values."""
     main = case.program.main
     functions = {f.name: f"f{next(chain.names)}" for f in case.program.functions if f is not main}
     prefix = f"s{next(chain.names)}_"
@@ -173,7 +174,7 @@ def written(chain: Chain, case: Case, taken: Mapping[str, Value]) -> list[Value]
 
 
 def _taken(chain: Chain, value: Value, case: Case, record: Op) -> dict[str, Value]:
-    """For values of the case by name, what stands for them: values at hand or new parameters."""
+    """Return replacements for values of the case by name: available values or new parameters."""
     parameters = {
         parameter: tuple(recipe.profiles[number] for recipe in case.inputs)
         for number, parameter in enumerate(case.program.main.arguments)
@@ -195,15 +196,17 @@ def _taken(chain: Chain, value: Value, case: Case, record: Op) -> dict[str, Valu
 
 
 def _first(value: Value, parameters: Sequence[Value], case: Case, record: Op) -> Value | None:
-    """What the value at hand is to stand for: a parameter of its type, of its element type, or
-    the first operand, a constant."""
+    """Return the value of the case that the available value replaces, or None.
+
+    This is a parameter of its type, of its element type, or the first operand, a constant.
+    """
     of = element(value)
     fitting = [one for one in parameters if _tensor(one).element == of]
     alike = [one for one in fitting if one.type == value.type]
     if alike or fitting:
         return (alike or fitting)[0]
     if record.structure is not Structure.COMPUTES or record.principal.of_results:
-        return None  # an iota's operand has its sizes
+        return None  # an iota's operand holds its sizes
     operands = case.program.subject.operands
     taken = case.program.main.arguments
     constants = (one for one in operands[:1] if one not in taken)
@@ -211,12 +214,12 @@ def _first(value: Value, parameters: Sequence[Value], case: Case, record: Op) ->
 
 
 def _are_stated(profiles: Collection[str]) -> bool:
-    """Whether an operand must hold certain numbers: the sizes of a result, say."""
+    """Return whether an operand must hold given numbers, for example sizes of a result."""
     return all(map(is_stated, profiles))
 
 
 def _is_any(profiles: Collection[str]) -> bool:
-    """Whether an operand may hold anything: indices and divisors have profiles of their own."""
+    """Return whether an operand may hold any number: indices and divisors have special profiles."""
     return all(name in PROFILES and PROFILES[name].general for name in profiles)
 
 
@@ -226,7 +229,7 @@ def _tensor(value: Value) -> TensorType:
 
 
 class _Renaming:
-    """Operations under names of their own: `taken` stand in the place of some values."""
+    """A copy of operations under new names, with some values replaced by `taken`."""
 
     def __init__(
         self, prefix: str, taken: Mapping[str, Value], functions: Mapping[str, str]
@@ -234,7 +237,7 @@ class _Renaming:
         self._prefix, self._taken, self._functions = prefix, taken, functions
 
     def value(self, value: Value) -> Value:
-        """What stands in the place of a value."""
+        """Return the replacement of a value."""
         return self._taken.get(value.name) or Value(self._prefix + value.name, value.type)
 
     def operation(self, operation: Operation) -> Operation:
@@ -247,7 +250,7 @@ class _Renaming:
         )
 
     def region(self, region: Region) -> Region:
-        """A region with all its names."""
+        """Return a region with all names replaced."""
         return Region(
             tuple(map(self.value, region.arguments)),
             tuple(map(self.operation, region.operations)),

@@ -1,7 +1,7 @@
-"""Quantized links: cases of ops on quantized tensors, which take values at hand, quantized.
+"""Quantized links: cases of ops on quantized tensors, with quantized available values as operands.
 
-What they give joins the values at hand as numbers. The codes themselves are taken by links that
-follow: as they are where scales agree, quantized anew where they do not.
+Their results become available as numbers. Later links use the codes directly if scales agree, or
+requantize them.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ _F32 = ELEMENT_TYPES["f32"]
 
 @cache
 def quantized_ops(ops: frozenset[str] = frozenset()) -> tuple[str, ...]:
-    """The ops, of those given if any, that have cases of quantized tensors."""
+    """Return the ops, of those given if any, that have cases of quantized tensors."""
     names = [record.name for record in OPS.values() if linked(record)]
     return tuple(name for name in names if quantized_columns(name) and (not ops or name in ops))
 
 
 def quantized_link(chain: Chain, value: Value, ops: frozenset[str] = frozenset()) -> bool:
-    """Add a case of some op on quantized tensors that takes a value at hand; whether it was."""
+    """Add a case of some op on quantized tensors that uses an available value; return whether it
+    did."""
     names = quantized_ops(ops)
     if not names or element(value) is not _F32:
         return False
@@ -48,7 +49,7 @@ def quantized_link(chain: Chain, value: Value, ops: frozenset[str] = frozenset()
 
 
 def _taken(chain: Chain, value: Value, case: Case) -> dict[str, Value]:
-    """What stands for the parameters of a case: values at hand quantized, or new parameters."""
+    """Return replacements of a case's parameters: quantized available values, or new parameters."""
     taken: dict[str, Value] = {}
     left: list[Value] = [value]
     for number, parameter in enumerate(case.program.main.arguments):
@@ -64,7 +65,7 @@ def _taken(chain: Chain, value: Value, case: Case) -> dict[str, Value]:
 
 
 def _coded(chain: Chain, value: Value, wanted: TensorType) -> Value:
-    """A value of a quantized type: codes at hand of that shape, or a value at hand."""
+    """Return a value of a quantized type: available codes of that shape, or a quantized value."""
     there = [one for one in chain.codes if shape_of(one) == wanted.shape]
     if there and chain.pick(3):
         value = there[chain.pick(len(there))]
@@ -76,7 +77,7 @@ def _coded(chain: Chain, value: Value, wanted: TensorType) -> Value:
 
 
 def _number(chain: Chain, result: Value) -> Value:
-    """A result as numbers; its codes are at hand, too."""
+    """Return a result as numbers, and make its codes available."""
     of = result.type
     assert isinstance(of, TensorType)
     if not isinstance(of.element_type, QuantizedType):

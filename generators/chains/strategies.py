@@ -1,6 +1,6 @@
 """Programs of several operations as a Hypothesis strategy, for property tests.
 
-A campaign draws its programs by their numbers (strategy.py), and need not wait for Hypothesis.
+A campaign draws its programs by index (strategy.py) without Hypothesis.
 """
 
 from __future__ import annotations
@@ -22,5 +22,5 @@ def _drawn(draw: DrawFn, ops: Ops) -> Case:
 
 
 def programs(ops: Ops = frozenset()) -> SearchStrategy[Case]:
-    """Valid programs of 1 to some 12 operations, which shrink to the simplest."""
+    """Return valid programs of 1 to about 12 operations, which shrink to the simplest."""
     return _drawn(ops)

@@ -1,4 +1,5 @@
-"""Programs of several operations: so many steps, each a pattern or a case of an op, and results."""
+"""Programs of several operations: a number of steps, each a pattern or a case of an op, and
+results."""
 
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ Ops = frozenset[str]
 
 
 def program(pick: Pick, ops: Ops = frozenset(), guide: Guide | None = None) -> Case:
-    """A valid program of 1 to some 12 operations, with several sets of inputs."""
+    """Return a valid program of 1 to about 12 operations, with several sets of inputs."""
     steps = 1 + min(pick(MOST), pick(MOST))
     chain = Chain(pick, exact=bool(pick(2)), guide=guide or Guide())
     of = _element_type(pick, ops, chain.guide)
@@ -61,7 +62,7 @@ def program(pick: Pick, ops: Ops = frozenset(), guide: Guide | None = None) -> C
 
 
 def _element_type(pick: Pick, ops: Ops, guide: Guide) -> ElementType:
-    """Mostly a common type; one that some of the ops have cases of."""
+    """Return an element type, mostly a common type; some of the ops have cases of it."""
     of = choose(pick, _COMMON) if pick(12) < 10 else guide.element_type(pick)
     if ops and not linked_ops(of, ops):
         fitting = [one for one in ALL if linked_ops(one, ops)] or list(ALL)
@@ -71,7 +72,7 @@ def _element_type(pick: Pick, ops: Ops, guide: Guide) -> ElementType:
 
 
 def _begin(chain: Chain, of: ElementType) -> None:
-    """One more value to begin with: most are parameters, some constants, some of these iotas."""
+    """Add an initial value: most are parameters, some constants, some of these iotas."""
     shapes = [tensor(value).static_shape for value in chain.data]
     same = shapes and chain.pick(2) == 0
     size = shapes[0] if same else shape(chain.pick)
@@ -86,10 +87,10 @@ def _begin(chain: Chain, of: ElementType) -> None:
 
 
 def step(chain: Chain, ops: Ops) -> None:
-    """One more pattern, or a case of an op; with ops asked for, of these two times in three."""
+    """Add a pattern, or a case of an op; with `ops`, these two times in three."""
     value = chain.some()
     if chain.guide.met is not None and not chain.maker(value):
-        value = chain.some()  # once more: what no op makes meets no new pair
+        value = chain.some()  # try again: a parameter covers no new pair
     value = _small_enough(chain, value)
     if chain.guide.quantized and chain.pick(4) == 3 and quantized_link(chain, value, ops):
         return
@@ -107,7 +108,7 @@ def step(chain: Chain, ops: Ops) -> None:
 
 
 def _retyped(chain: Chain, value: Value, ops: Ops) -> None:
-    """A value of a type that the ops take: one compared or converted, or a new parameter."""
+    """Add a value of a type that the ops take: compared or converted, or a new parameter."""
     fitting = [one for one in _COMMON if linked_ops(one, ops)]
     if not fitting:
         fitting = [one for one in ALL if linked_ops(one, ops)]
@@ -128,7 +129,7 @@ def _small_enough(chain: Chain, value: Value) -> Value:
 
 
 def results(chain: Chain) -> list[Value]:
-    """The last value, and of those that nothing uses all, or but some: the rest are dead ends."""
+    """Return the last value, and all or some of the unused values; the rest is dead code."""
     made = [value for value in chain.data if value not in chain.parameters] or chain.data
     used = chain.used()
     last = made[-1]
@@ -138,10 +139,10 @@ def results(chain: Chain) -> list[Value]:
 
 
 def key(seed: int, ops: Ops = frozenset()) -> int:
-    """The key of the streams of a campaign."""
+    """Return the key of the streams of a campaign."""
     return key_of(f"chains {seed} {' '.join(sorted(ops))}")
 
 
 def numbered(seed: int, index: int, ops: Ops = frozenset(), guide: Guide | None = None) -> Case:
-    """The program number `index` of a seed: where guided alike the same one everywhere."""
+    """Return the program number `index` of a seed, the same everywhere with equal guidance."""
     return program(stream(key(seed, ops), index), ops, guide)

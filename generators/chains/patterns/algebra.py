@@ -26,7 +26,7 @@ _EXPONENTS = (2, 0, 1, 3, -1, 0.5, -0.5, 4, 8, 5)
 
 
 def _number(chain: Chain, value: Value, *numbers: float) -> Value:
-    """One of some numbers, in every element of a constant of the value's type."""
+    """Return a constant of the value's type with one of some numbers."""
     of = element(value)
     low = of.min_integer if of.is_integer else min(numbers)
     high = of.max_integer if of.is_integer else max(numbers)
@@ -59,7 +59,8 @@ def _function_and_inverse(chain: Chain, value: Value) -> Value:
 
 
 def _root_of_square(chain: Chain, value: Value) -> Value:
-    """The size of a number, or the number over its size: squares overflow, and underflow."""
+    """Write the absolute value or the sign, by the root of a square, which may over- or
+    underflow."""
     chain.widen(value)
     root = chain.op("sqrt", chain.op("multiply", value, value))
     return root if chain.pick(3) < 2 else chain.op("divide", value, root)
@@ -71,7 +72,7 @@ def _square_of_root(chain: Chain, value: Value) -> Value:
 
 
 def _exponential_and_its_reciprocal(chain: Chain, value: Value) -> Value:
-    """What is 1 only where the exponential is neither 0 nor infinite."""
+    """Write an expression that is 1 only if the exponential is neither 0 nor infinite."""
     chain.widen(value)
     raised = chain.op("exponential", value)
     if chain.pick(2):
@@ -136,7 +137,7 @@ def _with_itself(chain: Chain, value: Value) -> Value:
 
 
 def _of_its_square(chain: Chain, value: Value) -> Value:
-    """The size or the sign of a square: of integers that wrap around it may be negative."""
+    """Write the absolute value or the sign of a square, which is negative for wrapping integers."""
     chain.widen(value)
     square = chain.op("multiply", value, value)
     op = choose(chain.pick, ("compare", "abs", "sign", "maximum", "sqrt of abs"))
@@ -152,7 +153,7 @@ def _of_its_square(chain: Chain, value: Value) -> Value:
 
 
 def _zeros_found_late(chain: Chain, value: Value) -> Value:
-    """Zeros that are no constants, as arguments of what is singular there."""
+    """Write computed zeros as arguments of functions that are singular at zero."""
     other = chain.like(tensor(value))
     ways = [chain.compare(value, other, "GT") for _ in range(2)]
     of = choose(chain.pick, ("f32", "f64", "f16"))
@@ -185,7 +186,7 @@ _COMMUTE = frozenset({"add", "multiply"})
 
 
 def _taken_from_a_number(chain: Chain, value: Value) -> Value:
-    """0 - x is not -x where x is zero, -1 - x is not ~x where there are no bits."""
+    """Write 0 - x, which is not -x for zeros, or -1 - x, which is not ~x without bits."""
     return chain.op("subtract", _number(chain, value, 0, -1, 1), value)
 
 
@@ -243,7 +244,7 @@ def _clamped_twice(chain: Chain, value: Value) -> Value:
 
 
 def _by_a_number(chain: Chain, value: Value) -> Value:
-    """Products, quotients and remainders by what shifts and masks may do."""
+    """Write products, quotients and remainders that shifts and masks may replace."""
     number = _number(chain, value, *_POWERS)
     return chain.op(choose(chain.pick, ("multiply", "divide", "remainder")), value, number)
 
@@ -292,7 +293,7 @@ def _common_factor(chain: Chain, value: Value) -> Value:
 
 
 def _three_in_a_row(chain: Chain, value: Value) -> Value:
-    """Sums and products of three, which another order lets overflow, or keeps from it."""
+    """Write sums and products of three, which overflow in some orders only."""
     chain.widen(value)
     ops = (("add", "add"), ("multiply", "multiply"), ("add", "subtract"), ("multiply", "divide"))
     first, second = choose(chain.pick, ops)
@@ -320,7 +321,7 @@ def _difference_negated(chain: Chain, value: Value) -> Value:
 
 
 def _of_its_size(chain: Chain, value: Value) -> Value:
-    """Functions that are even or odd, of what has lost its sign."""
+    """Write even or odd functions of values without sign."""
     op = choose(chain.pick, ("cosine", "sine", "tanh", "abs", "logistic", "sign"))
     changed = chain.op(choose(chain.pick, ("abs", "negate")), value)
     return chain.op(op, changed)
@@ -389,7 +390,7 @@ def _convertible(of: TensorType) -> bool:
 
 
 def _constant_of_anything(chain: Chain, value: Value) -> Value:
-    """What is computed with constants alone, then used with the value."""
+    """Write an operation on constants only, and use its result with the value."""
     of = tensor(value)
     first, second = chain.drawn(of), chain.drawn(of)
     op = "xor" if of.element.is_boolean else choose(chain.pick, ("add", "multiply", "subtract"))
@@ -398,14 +399,14 @@ def _constant_of_anything(chain: Chain, value: Value) -> Value:
 
 
 def _position_added(chain: Chain, value: Value) -> Value:
-    """An iota, which compilers fold or compute element by element."""
+    """Write an iota, which compilers fold or compute element by element."""
     of = tensor(value)
     along = chain.op("iota", to=of, iota_dimension=chain.pick(of.rank))
     return chain.op(choose(chain.pick, ("add", "multiply", "subtract")), value, along)
 
 
 def _of_positions(chain: Chain, value: Value) -> Value:
-    """What is computed of positions, of more than their type holds too: they wrap around then."""
+    """Write arithmetic on positions, also on more than their type holds, so that they wrap."""
     of, rank = element(value), tensor(value).rank
     if not of.is_integer or chain.pick(2):
         of = ELEMENT_TYPES[choose(chain.pick, ("si8", "ui8", "si4", "si16"))]
@@ -425,7 +426,7 @@ def _of_positions(chain: Chain, value: Value) -> Value:
 
 
 def _counted(of: TensorType) -> bool:
-    """Whether an iota of the type holds all its indices."""
+    """Return whether an iota of the type holds all its indices."""
     element = of.element
     most = max(of.static_shape, default=0)
     fits = not element.is_integer or most <= element.max_integer
@@ -486,4 +487,4 @@ PATTERNS = (
     Pattern(_position_added, _counted),
     Pattern(_of_positions, shaped),
 )
-"""What compilers know of arithmetic."""
+"""Patterns of arithmetic identities that compilers rewrite."""

@@ -1,4 +1,4 @@
-"""Loops with known numbers of turns, branches on constants, calls: the program around data."""
+"""Loops with known trip counts, branches on constants, calls: control flow around data."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _I1, _SI32 = TensorType((), ELEMENT_TYPES["i1"]), TensorType((), ELEMENT_TYPES["
 
 
 def _counts(chain: Chain, of: TensorType) -> tuple[int, int, int, str]:
-    """Where a counter begins, what it grows by, its limit, and how they are compared.
+    """Return the start, step, limit and comparison of a loop's counter.
 
-    It may end at the largest or the smallest number of its type, but never passes it. The last
-    turn may go beyond the limit, where the comparison holds that.
+    The counter may reach the bounds of its type but never wraps. The last iteration may step beyond
+    the limit if the comparison handles that.
     """
     low, high = of.element.min_integer, of.element.max_integer
     turns = choose(chain.pick, _TURNS)
@@ -45,14 +45,14 @@ def _counts(chain: Chain, of: TensorType) -> tuple[int, int, int, str]:
     end = start + turns * step
     beyond = chain.pick(abs(step)) if turns and way != "NE" else 0
     limit = end - beyond if step > 0 else end + beyond
-    if way == "or equal" and turns:  # the last number that is counted from
+    if way == "or equal" and turns:  # the last number before a step
         limit = limit - 1 if step > 0 else limit + 1
         return start, step, limit, "LE" if step > 0 else "GE"
     return start, step, limit, "NE" if way == "NE" else "LT" if step > 0 else "GT"
 
 
 def _counted_loop(chain: Chain, value: Value) -> Value:
-    """A loop whose turns a compiler can count; what it carries changes, or changes places."""
+    """Write a loop with a known trip count; carried values change or swap."""
     counter = TensorType((), ELEMENT_TYPES[choose(chain.pick, _COUNTERS)])
     start, step, limit, way = _counts(chain, counter)
     types = (counter, tensor(value), tensor(value))
@@ -89,7 +89,7 @@ def _changed(turn: Chain, count: Value, one: Value, other: Value) -> Value:
 
 
 def _row_changed(turn: Chain, count: Value, one: Value, other: Value) -> Value:
-    """One row taken at the counter, and put into what is carried, there or at the beginning."""
+    """Write one row sliced at the counter and updated in a carried value, there or at the start."""
     zero = turn.number(0, tensor(count))
     rank = tensor(one).rank
     at = [count, *[zero] * (rank - 1)]
@@ -100,7 +100,7 @@ def _row_changed(turn: Chain, count: Value, one: Value, other: Value) -> Value:
 
 
 def _loop_without_turns(chain: Chain, value: Value) -> Value:
-    """A loop that a constant ends at once, or that a value of the program does."""
+    """Write a loop with zero or few iterations, by a constant or by a value of the program."""
     holds = chain.apart(tensor(value), _I1)
     turn = chain.within(tensor(value), _I1)
     stop = turn.number(0, _I1)
@@ -112,7 +112,7 @@ def _loop_without_turns(chain: Chain, value: Value) -> Value:
 
 
 def _branches(chain: Chain, value: Value) -> Value:
-    """An if or a case on a constant, in range or out of it, or on a parameter."""
+    """Write an if or a case on a constant, in range or out of range, or on a parameter."""
     if chain.pick(2):
         predicate = chain.parameter(_I1) if chain.pick(2) else chain.number(chain.pick(2), _I1)
         return _branching(chain, "if", predicate, value, 2)
@@ -142,7 +142,7 @@ def _branching(chain: Chain, op: str, on: Value, value: Value, count: int) -> Va
 
 
 def _called_function(chain: Chain, value: Value) -> Value:
-    """A function that is called once or twice, with the value and with another."""
+    """Write a function that is called once or twice, with the value and with another value."""
     of = tensor(value)
     body = chain.apart(of, of)
     one, other = body.arguments
@@ -167,8 +167,10 @@ def _carried(of: TensorType) -> bool:
 
 
 def _gathered_rows(chain: Chain, value: Value) -> Value:
-    """Rows by an iota, which is all of them; by constants or parameters, in range and beyond; or
-    one row by an index vector that has no place among others."""
+    """Write a gather of rows, or of one row by a single index vector.
+
+    Indices are an iota (all rows), constants or parameters, in and out of range.
+    """
     of = _index_type(chain)
     value = _as_table(chain, value, of)
     shape = shape_of(value)
@@ -189,7 +191,8 @@ def _index_type(chain: Chain) -> ElementType:
 
 
 def _as_table(chain: Chain, value: Value, of: ElementType) -> Value:
-    """The value, or its elements in so many rows that an index type hardly holds their number."""
+    """Return the value, or its elements in so many rows that an index type can hardly count
+    them."""
     if of.bits > 8 or chain.pick(2) == 0:
         return value
     rows = of.max_integer + choose(chain.pick, (2, 0, 1, 3, 45))
@@ -197,7 +200,7 @@ def _as_table(chain: Chain, value: Value, of: ElementType) -> Value:
 
 
 def _rows(chain: Chain, size: int, of: ElementType) -> Value:
-    """A vector of indices of rows, of an index type."""
+    """Return a vector of row indices, of an index type."""
     count = min(size, of.max_integer)
     kind = chain.pick(8)
     if kind < 2:
@@ -207,12 +210,12 @@ def _rows(chain: Chain, size: int, of: ElementType) -> Value:
 
 
 def _one_row(chain: Chain, size: int, of: ElementType) -> Value:
-    """The index of one row, as an index vector."""
+    """Return the index of one row, as an index vector."""
     return _some_rows(chain, size, TensorType((1,), of))
 
 
 def _some_rows(chain: Chain, size: int, line: TensorType) -> Value:
-    """Indices in range, at the edges of their type, any, or given to the program."""
+    """Return indices in range, at the edges of their type, any, or from a parameter."""
     of, kind = line.element, chain.pick(6)
     count = min(size, of.max_integer)
     if kind == 0:
@@ -225,8 +228,10 @@ def _some_rows(chain: Chain, size: int, line: TensorType) -> Value:
 
 
 def _scattered_rows(chain: Chain, value: Value) -> Value:
-    """Rows added or put at indices, among them the same ones again: sums alone are in any order.
-    Or one row, by an index vector that has no place among others."""
+    """Write a scatter of rows, or of one row by a single index vector.
+
+    Rows are added or overwritten; only sums have repeated indices, because of the order.
+    """
     index = _index_type(chain)
     value = _as_table(chain, value, index)
     shape = shape_of(value)
@@ -249,7 +254,7 @@ def _scattered_rows(chain: Chain, value: Value) -> Value:
 
 
 def _scattered_back(chain: Chain, value: Value) -> Value:
-    """What was gathered, put where it came from."""
+    """Write a gather and a scatter back to the same rows."""
     shape = shape_of(value)
     of = TensorType((shape[0],), ELEMENT_TYPES["si32"])
     places = chain.op("iota", to=of, iota_dimension=0)
@@ -290,4 +295,4 @@ PATTERNS = (
     Pattern(_scattered_rows, _summed),
     Pattern(_scattered_back, _rowed),
 )
-"""What compilers know of loops, _branches, calls, gathers and scatters."""
+"""Patterns of loops, branches, calls, gathers and scatters that compilers rewrite."""

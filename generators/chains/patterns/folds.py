@@ -21,7 +21,7 @@ _TRUTHS = (("and", 1), ("or", 0), ("xor", 0))
 
 
 def fold(chain: Chain, of: ElementType) -> tuple[Region, Value]:
-    """A body that is one operation, and the value that it begins with, neutral to it."""
+    """Return a body of one operation, and its neutral init value."""
     folds = _TRUTHS if of.is_boolean else _FOLDS
     if of.is_integer and chain.pick(4) == 3:
         folds = (("and", -1 if of.is_signed else of.max_integer), ("or", 0), ("xor", 0))
@@ -54,7 +54,7 @@ def _reduced(chain: Chain, value: Value, dimensions: tuple[int, ...]) -> Value:
 
 
 def _reduced_over_one(chain: Chain, value: Value) -> Value:
-    """Over a dimension of size 1, or over none."""
+    """Write a reduction over a dimension of size 1, or over none."""
     shape = shape_of(value)
     at = chain.pick(len(shape) + 1)
     wide = chain.reshape(value, (*shape[:at], 1, *shape[at:]))
@@ -69,7 +69,7 @@ def _reduced_twice(chain: Chain, value: Value) -> Value:
 
 
 def _sum_of_repeated(chain: Chain, value: Value) -> Value:
-    """n times a number, or its power, as a reduction of a broadcast."""
+    """Write n times a number, or its power, as a reduction of a broadcast."""
     shape = shape_of(value)
     wide = chain.broadcast(value, (choose(chain.pick, (2, 3, 1, 5)), *shape),
                            *range(1, len(shape) + 1))  # fmt: skip
@@ -102,7 +102,7 @@ _MANY_DIMENSIONS = ((3, 1, 2, 2, 8, 8, 8), (2, 2, 3, 4, 4, 1, 4, 8), (1, 2, 1, 3
 
 
 def _sum_of_products_of_many_dimensions(chain: Chain, value: Value) -> Value:
-    """A sum along one of many dimensions, of products with what is repeated along some."""
+    """Write a sum along one of many dimensions, of products with a partially broadcast operand."""
     shape = choose(chain.pick, _MANY_DIMENSIONS)
     of = TensorType(shape, element(value))
     few = TensorType(shape[:3], element(value))
@@ -119,7 +119,7 @@ def _sum_of_products_of_many_dimensions(chain: Chain, value: Value) -> Value:
 
 
 def _product_of_two(chain: Chain, value: Value) -> Value:
-    """A matrix product with what has dimensions of size 1, none contracted, or of a transpose."""
+    """Write a matrix product with sizes of 1, without contraction, or of a transpose."""
     of = element(value)
     n, k, m = (choose(chain.pick, (1, 2, 3, 4)) for _ in range(3))
     lhs = fitted(chain, value, TensorType((n, k), of))
@@ -145,7 +145,7 @@ def _product(
 
 
 def _product_with_ones(chain: Chain, value: Value) -> Value:
-    """A sum, written as a product with ones; or the product of all with all."""
+    """Write a sum as a product with ones, or an outer product."""
     shape = shape_of(value)
     if chain.pick(3) == 2:
         return _product(chain, value, chain.like(TensorType((2,), element(value))), (), ())
@@ -169,7 +169,7 @@ def _product_of_joined(chain: Chain, value: Value) -> Value:
 
 
 def _order(chain: Chain, *types: TensorType, by: int = 0) -> Region:
-    """The comparator that looks at operand `by`, upwards or downwards."""
+    """Return the comparator of operand `by`, ascending or descending."""
     inner = chain.apart(*(t for of in types for t in (of, of)))
     way = choose(chain.pick, ("LT", "GT"))
     lhs, rhs = inner.arguments[2 * by : 2 * by + 2]
@@ -185,7 +185,7 @@ def _sorted_twice(chain: Chain, value: Value) -> Value:
 
 
 def _sorted_positions(chain: Chain, value: Value) -> Value:
-    """Where the sorted elements came from: a sort of two operands, one of them an iota."""
+    """Write the positions of sorted elements: a sort of two operands, one of them an iota."""
     along = chain.pick(tensor(value).rank)
     of = TensorType(shape_of(value), ELEMENT_TYPES["si32"])
     places = chain.op("iota", to=of, iota_dimension=along)
@@ -218,7 +218,7 @@ def _reducible_dimensions(of: TensorType) -> bool:
 
 
 def multiplied(of: TensorType) -> bool:
-    """Numbers that products and convolutions take, and not many of them."""
+    """Return whether products and convolutions accept these numbers, and there are few."""
     return numbers(of) and small(of) and (of.element.bits >= 8)
 
 
@@ -246,4 +246,4 @@ PATTERNS = (
     Pattern(_sorted_positions, _sortable),
     Pattern(_first_of_sorted, _sortable),
 )
-"""What compilers know of folds, products and sorts."""
+"""Patterns of folds, products and sorts that compilers rewrite."""

@@ -1,8 +1,8 @@
-"""Derivatives of functions of functions, as automatic differentiation writes them.
+"""Derivatives of composed functions, as automatic differentiation writes them.
 
-Compilers see these in every training program: factors that cancel out on paper, where one of them
-overflows, or is 0 divided by 0. The formulas are those of calculus; where a result of the function
-itself serves, as in exp' = exp, it is used again.
+Compilers see these in every training program: factors that cancel in exact arithmetic, but overflow
+or give 0 / 0. The formulas are those of calculus; a result of the function itself is reused where
+it occurs in the derivative, as in exp' = exp.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _of_size(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
 
 def _of_square(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
     del y
-    if chain.pick(2):  # of a product, both of whose factors are x
+    if chain.pick(2):  # for a product with x as both factors
         part = chain.op("multiply", factor, x)
         return chain.op("add", part, part)
     return chain.op("multiply", factor, chain.op("multiply", _number(chain, x, 2), x))
@@ -103,11 +103,11 @@ _FUNCTIONS: tuple[tuple[Callable[[Chain, Value], Value], Derivative], ...] = (
     (_function("tanh"), _of_tanh),
     (_function("logistic"), _of_logistic),
 )
-"""What can be differentiated, with its derivative."""
+"""Differentiable functions, with their derivatives."""
 
 
 def _gradient(chain: Chain, value: Value) -> Value:
-    """The derivative of up to three functions one within the other; their value may be shown."""
+    """Write the derivative of up to three composed functions; their value may be a result."""
     chain.widen(value)
     x, steps = value, list[tuple[Derivative, Value, Value]]()
     for _ in range(choose(chain.pick, (2, 3, 1))):

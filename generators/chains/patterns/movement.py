@@ -1,4 +1,4 @@
-"""Pairs of what moves data: reversals, transpositions, reshapes, slices of pads and of joins."""
+"""Pairs of data movements: reversals, transposes, reshapes, slices of pads and concatenations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _axis(chain: Chain, value: Value) -> int:
 
 
 def _each(rank: int, axis: int, number: int, others: int = 0) -> tuple[int, ...]:
-    """A number for one dimension, another for the others."""
+    """Return a number for one dimension, another for the others."""
     return tuple(number if d == axis else others for d in range(rank))
 
 
@@ -49,8 +49,11 @@ def _reversed_twice(chain: Chain, value: Value) -> Value:
 
 
 def _transposed_twice(chain: Chain, value: Value) -> Value:
-    """Back to where it was, once more the same way, or another: to join ways the wrong way round
-    shows in the last alone, of three dimensions or more, and where sizes do not tell."""
+    """Write a transpose and its inverse, a repetition, or another transpose.
+
+    Composing permutations in the wrong order only shows in the last case, with three or more
+    dimensions of equal sizes.
+    """
     if chain.pick(3) == 2:
         value = fitted(chain, value, TensorType((2, 2, 2), element(value)))
     order = permutation(chain.pick, tensor(value).rank)
@@ -94,14 +97,14 @@ def _pad_of_pad(chain: Chain, value: Value) -> Value:
 
 
 def _paddings(chain: Chain, size: int) -> tuple[int, int]:
-    """Low and high padding: either may be negative, and cut off what there is."""
+    """Return low and high padding; either may be negative and crop elements."""
     low = choose(chain.pick, (0, 1, 2, -min(1, size), -min(2, size)))
     left = max(size + min(low, 0), 0)
     return low, choose(chain.pick, (0, 1, 3, -min(1, left), -left))
 
 
 def _pad_then_use(chain: Chain, value: Value) -> Value:
-    """A pad whose filling is neutral to what comes after it, or is not."""
+    """Write a pad whose padding value may be neutral to the next operation."""
     axis = _axis(chain, value)
     filling = chain.number(choose(chain.pick, (0, 1)), TensorType((), element(value)))
     rank = tensor(value).rank
@@ -160,7 +163,7 @@ def _repeated_and_cut(chain: Chain, value: Value) -> Value:
 
 
 def _broadcast_into(chain: Chain, value: Value) -> Value:
-    """A broadcast of the value, of one dimension or a scalar, met with another of that shape."""
+    """Write a broadcast of a vector or a scalar, combined with another operand of that shape."""
     shape = shape_of(value)
     first = chain.pick(2)
     wide = (2 + chain.pick(2), *shape) if first else (*shape, 2 + chain.pick(2))
@@ -184,7 +187,7 @@ def _indices(chain: Chain, value: Value, count: int) -> list[Value]:
     """Start indices: constants in range, at the edges and over them, or parameters."""
     of = ELEMENT_TYPES[choose(chain.pick, _INDICES)]
     if of.is_signed and max(shape_of(value), default=0) >= of.max_integer:
-        of = ELEMENT_TYPES["si32"]  # XLA:CPU may then write where it should not
+        of = ELEMENT_TYPES["si32"]  # XLA:CPU may otherwise write out of bounds
     scalar = TensorType((), of)
     found: list[Value] = []
     for size in shape_of(value)[:count]:
@@ -215,7 +218,7 @@ def _put_where_it_was(chain: Chain, value: Value) -> Value:
 
 
 def _moved_within(chain: Chain, value: Value) -> Value:
-    """A part of an array written over another part of it; the whole in another shape, or not."""
+    """Write a part of an array over another part, in the same or another shape."""
     if numbers(tensor(value)) and chain.pick(2):
         value = chain.op("add", value, chain.number(1, tensor(value)))
     rank, shape = tensor(value).rank, shape_of(value)
@@ -235,7 +238,7 @@ def _moved_within(chain: Chain, value: Value) -> Value:
 
 
 def _put_twice(chain: Chain, value: Value) -> Value:
-    """One update over another, at places that overlap or are the same."""
+    """Write two updates at positions that overlap or are the same."""
     sizes = _parts(chain, value)
     for _ in range(2):
         indices = _indices(chain, value, tensor(value).rank)
@@ -264,7 +267,7 @@ def _read_narrower_and_back(chain: Chain, value: Value) -> Value:
 
 
 def _cut_to_a_part_of_a_sum(chain: Chain, value: Value) -> Value:
-    """A slice of what is computed element by element: only that much needs to be computed."""
+    """Write a slice of an elementwise result, of which only that part is needed."""
     other = chain.like(tensor(value))
     op = "add" if numbers(tensor(value)) else "select"
     if op == "select":
@@ -278,7 +281,7 @@ def _cut_to_a_part_of_a_sum(chain: Chain, value: Value) -> Value:
 
 
 def _square(chain: Chain, value: Value) -> Value:
-    """The value as a _square, transposed and met with itself."""
+    """Write the value as a square matrix, combined with its transpose."""
     matrix = fitted(chain, value, TensorType((3, 3), element(value)))
     turned = chain.op("transpose", matrix, permutation=(1, 0))
     if not numbers(tensor(value)):
@@ -319,4 +322,4 @@ PATTERNS = (
     Pattern(_cut_to_a_part_of_a_sum, shaped),
     Pattern(_square, small),
 )
-"""What compilers know of moving data."""
+"""Patterns of data movement that compilers rewrite."""

@@ -1,4 +1,4 @@
-"""What a pattern is: a function that writes a few operations on a value at hand."""
+"""Patterns: functions that write a few operations on an available value."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Write = Callable[[Chain, Value], Value]
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A pattern, and the types of the values that it can be written on.
+    """A pattern, and the types of the values that it accepts.
 
-    One that stands for many rewritings has a `weight`: so many times as often is it drawn.
+    A pattern with many variants has a `weight`: it is drawn that many times as often.
     """
 
     write: Write
@@ -35,20 +35,20 @@ class Pattern:
 
 
 def anything(of: TensorType) -> bool:
-    """Any value."""
+    """Accept any value."""
     del of
     return True
 
 
 def numbers(of: TensorType) -> bool:
-    """Numbers of any kind, of which there are zeros."""
+    """Accept numbers of types with zeros."""
     element = of.element
     has_zero = not element.is_float or element.float_format.has_zero
     return not element.is_boolean and has_zero
 
 
 def signed(of: TensorType) -> bool:
-    """Numbers that have negatives."""
+    """Accept numbers of types with negatives."""
     element = of.element
     return numbers(of) and (
         element.is_complex
@@ -58,55 +58,55 @@ def signed(of: TensorType) -> bool:
 
 
 def integers(of: TensorType) -> bool:
-    """Integers."""
+    """Accept integers."""
     return of.element.is_integer
 
 
 def floats(of: TensorType) -> bool:
-    """Floating-point numbers with zeros and negatives."""
+    """Accept floating-point numbers of types with zeros and negatives."""
     return of.element.is_float and numbers(of) and of.element.float_format.signed
 
 
 def continuous(of: TensorType) -> bool:
-    """Numbers that elementary functions take."""
+    """Accept numbers that elementary functions take."""
     return of.element.is_complex or (of.element.is_float and of.element.bits >= 16)
 
 
 def real(of: TensorType) -> bool:
-    """Real numbers that elementary functions take."""
+    """Accept real numbers that elementary functions take."""
     return continuous(of) and not of.element.is_complex
 
 
 def ordered(of: TensorType) -> bool:
-    """What can be compared by size."""
+    """Accept ordered values."""
     return not of.element.is_complex and not of.element.is_boolean and numbers(of)
 
 
 def bits(of: TensorType) -> bool:
-    """What is made of bits: integers and truth values."""
+    """Accept integers and booleans."""
     return of.element.is_integer or of.element.is_boolean
 
 
 def complexes(of: TensorType) -> bool:
-    """Complex numbers."""
+    """Accept complex numbers."""
     return of.element.is_complex
 
 
 def small(of: TensorType) -> bool:
-    """Values that may become several times as large."""
+    """Accept values that may grow several times."""
     return size_of(of) <= LARGEST // 8
 
 
 def shaped(of: TensorType) -> bool:
-    """Values of at least one dimension."""
+    """Accept small values of at least one dimension."""
     return of.rank > 0 and small(of)
 
 
 def edges_of(of: ElementType) -> tuple[int, ...]:
-    """Numbers at the edges of an integer type: its ends, and where a first bit is set."""
+    """Return numbers at the edges of an integer type: its bounds, and a first bit set."""
     return (of.max_integer, of.max_integer // 2 + 1, of.max_integer // 2, of.min_integer)
 
 
 def both(first: Takes, second: Takes) -> Takes:
-    """What both take."""
+    """Accept values that both predicates accept."""
     return lambda of: first(of) and second(of)

@@ -1,6 +1,6 @@
 """Windows of reductions and convolutions: small and whole, cropped, dilated, over large arrays.
 
-A pad, with holes or with edges that cut off, may come before them.
+A pad, with interior padding or with cropped edges, may precede them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from reference.ir.program import Region, TensorType, Value
 _KINDS = ("ones", "all", "growing", "dilated", "strided", "cropped", "mixed")
 
 _LARGE_KINDS = ("side by side", "dilated", "side by side", "strided", "cropped", "ones", "mixed")
-"""Kinds with windows of few elements; for such as do not overlap compilers have kernels."""
+"""Kinds with windows of few elements; compilers have kernels for non-overlapping windows."""
 
 _LARGE = ((64, 64), (8192,), (32, 129), (8, 17, 32), (4096, 2))
 """Sizes of arrays that compilers have other code for."""
@@ -36,8 +36,10 @@ class _Along(NamedTuple):
 
 
 def _edges(chain: Chain, size: int, *, cut: bool = False) -> tuple[int, int]:
-    """Padding on either side of a dimension, which may take elements away, but for one; only that
-    where it is to be `cut`. What is taken at one side may be added at the other."""
+    """Return padding of both sides of a dimension, which may crop all but one element.
+
+    With `cut`, padding only crops. Elements cropped at one side may be added at the other.
+    """
     if not cut and size > 1 and chain.pick(4) == 3:
         by = choose(chain.pick, (1, min(2, size - 1)))
         return choose(chain.pick, ((-by, by), (by, -by)))
@@ -46,12 +48,12 @@ def _edges(chain: Chain, size: int, *, cut: bool = False) -> tuple[int, int]:
 
 
 def _leaving(size: int, edges: Sequence[int], *, cut: bool) -> list[int]:
-    """The paddings that leave something of a dimension, or all where there is nothing."""
+    """Return the paddings that leave at least one element, or all for an empty dimension."""
     return [one for one in edges if size + one >= min(size, 1) and not (cut and one > 0)]
 
 
 def _along(chain: Chain, kind: str, size: int, *, ones: bool, cut: bool) -> _Along:
-    """Windows of a kind along a dimension of so many elements: of `ones` they have one element."""
+    """Return windows of a kind along a dimension of this size; with `ones`, of one element."""
     pick = chain.pick
     whole = max(size, 1)
     if kind == "growing":
@@ -73,7 +75,7 @@ def _along(chain: Chain, kind: str, size: int, *, ones: bool, cut: bool) -> _Alo
 
 
 def _windows(chain: Chain, value: Value) -> Value:
-    """Windows of one element, of all, growing ones; padded, cropped, dilated, strided."""
+    """Write windows of one element, of all, or growing; padded, cropped, dilated, strided."""
     large = chain.pick(4) == 3
     if large:
         value = fitted(chain, value, TensorType(choose(chain.pick, _LARGE), element(value)))
@@ -103,15 +105,17 @@ class _Padded(NamedTuple):
     edges: tuple[tuple[int, int], ...]
 
     def again(self, chain: Chain) -> list[tuple[int, int]]:
-        """Padding of windows over it: as wide as what was cut off, or of any width."""
+        """Return padding of following windows: as wide as what was cropped, or any."""
         if chain.pick(2):
             return [(max(-low, 0), max(-high, 0)) for low, high in self.edges]
         return [_edges(chain, size) for size in shape_of(self.value)]
 
 
 def _padded(chain: Chain, value: Value, filling: Value) -> _Padded:
-    """A pad that adds to dimensions or cuts them, with holes along some or without; or with such
-    as make none, along dimensions of size 1."""
+    """Write a pad that extends or crops dimensions, with or without interior padding.
+
+    Interior padding along dimensions of size 1 has no effect.
+    """
     cut, shape = chain.pick(3) < 2, shape_of(value)
     edges = tuple(_edges(chain, size, cut=cut) for size in shape)
     holes = choose(chain.pick, ("none", "any", "of one"))
@@ -130,7 +134,7 @@ def _holes(chain: Chain, kind: str, size: int) -> int:
 
 
 def _windows_of_padded(chain: Chain, value: Value) -> Value:
-    """Windows with padding over what a pad has put or cut off there, of the same value or not."""
+    """Write windows with padding over a pad, with the same padding value or another."""
     if chain.pick(2):
         value = chain.reshape(value, (1, *shape_of(value)))
     body, init = fold(chain, element(value))
@@ -148,7 +152,7 @@ def _windows_of_padded(chain: Chain, value: Value) -> Value:
 
 
 def _convolved(chain: Chain, value: Value) -> Value:
-    """A convolution over one or two dimensions, any of them of size 1, or as long as the kernel."""
+    """Write a convolution over one or two dimensions, of size 1 or of the kernel's size."""
     of, pick = element(value), chain.pick
     batch, features = choose(pick, (1, 2)), choose(pick, (1, 2, 3, 4, 8))
     sizes = [choose(pick, (1, 2, 3, 5, 8)) for _ in range(1 + pick(2))]
@@ -157,7 +161,7 @@ def _convolved(chain: Chain, value: Value) -> Value:
 
 
 def _convolved_padded(chain: Chain, value: Value) -> Value:
-    """A convolution of what was padded with zeros or ones, or cut, before."""
+    """Write a convolution after a pad with zeros or ones, or after cropping."""
     of, pick = element(value), chain.pick
     features = choose(pick, (1, 2, 4))
     sizes = [choose(pick, (2, 1, 3, 5)) for _ in range(1 + pick(2))]
@@ -168,7 +172,7 @@ def _convolved_padded(chain: Chain, value: Value) -> Value:
 
 
 def _convolution(chain: Chain, image: Value, padding: Sequence[tuple[int, int]]) -> Value:
-    """A convolution of an image whose dimensions are batch, space and features, in this order."""
+    """Write a convolution of an image with dimensions batch, space, feature."""
     pick, of = chain.pick, element(image)
     batch, *sizes, features = shape_of(image)
     along = [_kernel(chain, *one) for one in zip(sizes, padding, strict=True)]
@@ -197,9 +201,9 @@ def _convolution(chain: Chain, image: Value, padding: Sequence[tuple[int, int]])
 
 
 def _kernel(chain: Chain, size: int, padding: tuple[int, int]) -> _Along:
-    """A kernel along a dimension: of one element, of a few, or of as many as the image has."""
+    """Return a kernel along a dimension: of one element, of a few, or of the image's size."""
     pick = chain.pick
-    base = choose(pick, (1, 1, 1, 2)) if size > 1 else 1  # of one element links have it
+    base = choose(pick, (1, 1, 1, 2)) if size > 1 else 1  # links cover it for a single element
     return _Along(
         choose(pick, (1, 2, 3, max(size, 1))), choose(pick, (1, 1, 2)), base,
         choose(pick, (1, 1, 1, 2)), padding,
@@ -207,7 +211,7 @@ def _kernel(chain: Chain, size: int, padding: tuple[int, int]) -> _Along:
 
 
 def _count(size: int, along: _Along) -> int:
-    """How many windows there are along a dimension of a size."""
+    """Return the number of windows along a dimension of a size."""
     image = (size - 1) * along.base + 1 + sum(along.padding) if size else sum(along.padding)
     window = (along.window - 1) * along.dilation + 1
     return max(image - window, -along.stride) // along.stride + 1
@@ -228,4 +232,4 @@ PATTERNS = (
     Pattern(_convolved, multiplied),
     Pattern(_convolved_padded, multiplied),
 )
-"""What compilers know of windows."""
+"""Patterns of windows that compilers rewrite."""

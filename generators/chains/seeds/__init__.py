@@ -1,1 +1,1 @@
-"""Pieces of programs as material: two to eight operations, varied, written into a chain."""
+"""Fragments of programs as seeds: two to eight operations, varied, and added to a chain."""

@@ -1,4 +1,4 @@
-"""Fragments: pieces of programs, and how types follow when something in one is changed."""
+"""Fragments: pieces of programs, and type inference after a change."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from reference.ops.table import OPS
 from reference.ops.xla.lowering import lower_program
 
 Fragment = Program
-"""A program of one function: its parameters are what its operations take from elsewhere."""
+"""A program of one function, whose parameters are the outer values of its operations."""
 
 MOST_ELEMENTS = 2 * LARGEST
 """Elements that a value of a fragment may have."""
@@ -36,12 +36,12 @@ MOST_WORK = 1 << 22
 
 
 def plain(of: ValueType) -> bool:
-    """Whether a value of a type can stand in a chain: a tensor of known sizes, not quantized."""
+    """Return whether a type may occur in a chain: a tensor of known sizes, not quantized."""
     return isinstance(of, TensorType) and of.is_static and isinstance(of.element_type, ElementType)
 
 
 def fits(fragment: Fragment) -> bool:
-    """Whether a fragment is valid, of ops that can stand in a chain, and of small values."""
+    """Return whether a fragment is valid, with ops that may be in a chain, and small values."""
     values = [*fragment.main.arguments]
     for operation in fragment.main.body.operations[:-1]:
         record = OPS.get(operation.name)
@@ -51,7 +51,7 @@ def fits(fragment: Fragment) -> bool:
     if not all(plain(value.type) and _size(value.type) <= MOST_ELEMENTS for value in values):
         return False
     if len(fragment.functions) != 1 or any(map(named_functions, fragment.walk())):
-        return False  # functions are lost where a fragment is joined to a program
+        return False  # joining a fragment to a program drops functions
     if not _is_written_well(fragment) or check(fragment):
         return False
     inside = tuple(lower_program(fragment).walk())
@@ -59,7 +59,8 @@ def fits(fragment: Fragment) -> bool:
 
 
 def _sizes_are_stated(operations: Sequence[Operation]) -> bool:
-    """Whether what sizes of results depend on is constant: parameters may hold anything."""
+    """Return whether operands that determine result sizes are constants: parameters may be
+    anything."""
     constants = {one.results[0].name for one in operations if is_constant(one)}
     for one in operations:
         record = OPS.get(one.name)
@@ -72,9 +73,9 @@ def _sizes_are_stated(operations: Sequence[Operation]) -> bool:
 
 
 def _is_laborious(operation: Operation) -> bool:
-    """Whether results, or what is folded into their elements, take long, or all memory.
+    """Return whether results, or their folds, take very long or all memory.
 
-    The sizes of windows are bounded by nothing else, as there may be padding.
+    Sizes of windows have no other bound, as there may be padding.
     """
     windows = [
         math.prod(value)
@@ -86,7 +87,7 @@ def _is_laborious(operation: Operation) -> bool:
 
 
 def _is_written_well(fragment: Fragment) -> bool:
-    """Whether every value of main is made once, and before it is taken."""
+    """Return whether every value of main is defined once, and before its uses."""
     known = {argument.name for argument in fragment.main.arguments}
     for operation in fragment.main.body.operations:
         made = {value.name for value in operation.results}
@@ -98,7 +99,7 @@ def _is_written_well(fragment: Fragment) -> bool:
 
 
 def _taken_by(operation: Operation) -> Iterator[Value]:
-    """The values that an operation takes from around it, its regions included."""
+    """Yield the outer values that an operation uses, including those in its regions."""
     yield from operation.operands
     for region in operation.regions:
         own = {value.name for value in region.arguments}
@@ -113,7 +114,7 @@ def _size(of: ValueType) -> int:
 
 
 def written(fragment: Fragment, operations: tuple[Operation, ...]) -> Fragment:
-    """The fragment with other operations; it returns what it returned, and has what they take."""
+    """Return the fragment with other operations, the same results, and the parameters they need."""
     *inside, end = operations
     made = {value.name for one in inside for value in one.results}
     arguments = tuple(one for one in fragment.main.arguments if one.name not in made)
@@ -123,9 +124,9 @@ def written(fragment: Fragment, operations: tuple[Operation, ...]) -> Fragment:
 
 
 def solved(fragment: Fragment) -> Fragment | None:
-    """The fragment with the result types that follow from its operands; None where none do.
+    """Return the fragment with inferred result types; None if inference fails.
 
-    Where an op leaves its result type to the program, that is what was stated.
+    If an op leaves its result type to the program, the stated type is kept.
     """
     known: dict[str, Value] = {}
     operations: list[Operation] = []
@@ -153,7 +154,7 @@ def solved(fragment: Fragment) -> Fragment | None:
 
 
 def renamed(fragment: Fragment, prefix: str) -> Fragment:
-    """The fragment with names of its own for all values, regions' included."""
+    """Return the fragment with new names for all values, including those of regions."""
     names: dict[str, str] = {}
 
     def value(of: Value) -> Value:
@@ -175,5 +176,5 @@ def renamed(fragment: Fragment, prefix: str) -> Fragment:
 
 
 def with_values(fragment: Fragment, others: Mapping[str, Value]) -> tuple[Operation, ...]:
-    """The operations of a fragment but for the last, its parameters replaced by these values."""
+    """Return the operations of a fragment without its return, with parameters replaced."""
     return tuple(replace_operands(one, others) for one in fragment.main.body.operations[:-1])

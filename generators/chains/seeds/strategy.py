@@ -1,4 +1,4 @@
-"""Programs of a campaign that are made of fragments: varied, with steps before and after."""
+"""Programs of a campaign made of fragments: varied, with steps before and after."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_VARIATIONS = 4
 def program(
     pick: Pick, fragments: Sequence[Fragment], ops: Ops = frozenset(), guide: Guide | None = None
 ) -> Case:
-    """A valid program around a fragment, or two."""
+    """Return a valid program that contains one or two fragments."""
     chain = Chain(pick, exact=bool(pick(2)), guide=guide or Guide())
     for _ in range(choose(pick, (1, 1, 1, 2))):
         _write(chain, varied(pick, choose(pick, fragments), pick(MOST_VARIATIONS)))
@@ -32,7 +32,7 @@ def program(
 
 
 def _write(chain: Chain, fragment: Fragment) -> None:
-    """Write a fragment into a chain: its parameters are values there, or made of new ones."""
+    """Add a fragment to a chain; its parameters are available values, or built from new values."""
     own = renamed(fragment, f"s{next(chain.names)}_")
     given = {one.name: _given(chain, one) for one in own.main.arguments}
     for operation in with_values(own, given):
@@ -41,8 +41,11 @@ def _write(chain: Chain, fragment: Fragment) -> None:
 
 
 def _given(chain: Chain, argument: Value) -> Value:
-    """A value for a parameter: mostly a new parameter, else one at hand, a constant, or a pattern
-    written on a parameter."""
+    """Return a value for a parameter.
+
+    This is mostly a new parameter, else an available value, a constant, or a pattern on a
+    parameter.
+    """
     of = argument.type
     assert isinstance(of, TensorType)
     kind = chain.pick(8)
@@ -59,7 +62,7 @@ def _given(chain: Chain, argument: Value) -> Value:
 
 
 def _rewritten(chain: Chain, value: Value) -> Value:
-    """What a pattern makes of a value, where that is of the same type; the value where not."""
+    """Return the result of a pattern on a value, or the value if the type differs."""
     of = value.type
     assert isinstance(of, TensorType)
     patterns: list[Pattern] = [one for one in PATTERNS if one.takes(of)]
@@ -75,10 +78,9 @@ def numbered(
     ops: Ops = frozenset(),
     guide: Guide | None = None,
 ) -> Case:
-    """The program number `index` of a seed: the same one everywhere, of the same fragments and
-    where guided alike."""
+    """Return the program number `index` of a seed, a function of fragments and guidance."""
     return program(stream(key(seed, ops) ^ _SEEDS, index), fragments, ops, guide)
 
 
 _SEEDS = 0x5EED
-"""What sets streams of these programs apart from those of chains."""
+"""A constant that separates the streams of these programs from those of chains."""

@@ -1,6 +1,6 @@
-"""Variations of a fragment: another size, type, op, attribute or operand, one more op, one less.
+"""Variations of a fragment: another size, type, op, attribute or operand, an added or removed op.
 
-Each gives a fragment that may be invalid, which is then not taken; the next one is tried.
+Each returns a fragment that may be invalid; then the next variation is tried.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ Variation = Callable[[Pick, Fragment], Fragment | None]
 """variation(pick, fragment): another fragment, which may be invalid; None where there is none."""
 
 _SIZES = (1, 2, 3, 4, 7, 8, 9, 16, 17, 31, 32, 33, 128, 129, 256)
-"""Sizes around those at which compilers do something else."""
+"""Sizes around thresholds of compilers."""
 
 _WORDS = {"comparison_direction": ("LT", "LE", "GT", "GE", "EQ", "NE")}
 """Attributes that are one of some words."""
 
 
 def other_size(pick: Pick, fragment: Fragment) -> Fragment | None:
-    """Another size wherever one occurs, alone or with one of its multiples."""
+    """Replace a size wherever it occurs, by itself or with one of its multiples."""
     found = sorted(sizes_of(fragment))
     if not found:
         return None
@@ -61,7 +61,7 @@ def other_size(pick: Pick, fragment: Fragment) -> Fragment | None:
 
 
 def _is_modest(fragment: Fragment, sizes: Sizes) -> bool:
-    """Whether no value has too many elements once it has other sizes: constants are written out."""
+    """Return whether no value has too many elements with other sizes: constants are written out."""
     values = [*fragment.main.arguments, *(v for one in fragment.walk() for v in one.results)]
     types = [v.type for v in values if isinstance(v.type, TensorType)]
     shapes = [of.static_shape for of in types if of.is_static]
@@ -71,7 +71,7 @@ def _is_modest(fragment: Fragment, sizes: Sizes) -> bool:
 
 
 def other_type(pick: Pick, fragment: Fragment) -> Fragment | None:
-    """Another element type of the same kind wherever one occurs."""
+    """Replace an element type wherever it occurs by another of the same kind."""
     values = [*fragment.main.arguments]
     values += [value for one in fragment.main.body.operations for value in one.results]
     found = list(dict.fromkeys(_element(value.type) for value in values))
@@ -118,7 +118,7 @@ def _with_types(fragment: Fragment, of: Callable[[ValueType], ValueType]) -> Fra
 
     def operation(one: Operation) -> Operation:
         given = one.attributes
-        if is_constant(one):  # arrays of others, such as padding, have types of their own
+        if is_constant(one):  # arrays of other types, such as padding, keep their types
             given = tuple((name, attribute(of_it)) for name, of_it in given)
         return Operation(
             one.name,
@@ -134,7 +134,7 @@ def _with_types(fragment: Fragment, of: Callable[[ValueType], ValueType]) -> Fra
 
 
 def other_op(pick: Pick, fragment: Fragment) -> Fragment | None:
-    """Another op that works element by element, in the place of one."""
+    """Replace an elementwise op by another."""
     operations = fragment.main.body.operations
     places = [
         number for number, one in enumerate(operations[:-1]) if one.name in _plain_by_operands(0)
@@ -148,7 +148,7 @@ def other_op(pick: Pick, fragment: Fragment) -> Fragment | None:
 
 @cache
 def _plain_by_operands(count: int) -> tuple[str, ...]:
-    """The ops without attributes that work element by element: of so many operands, 0 for any."""
+    """Return the elementwise ops without attributes and with `count` operands, 0 for any."""
     found = [record for record in OPS.values() if _is_plain(record)]
     return tuple(one.name for one in found if not count or len(one.operands) == count)
 
@@ -160,7 +160,7 @@ def _is_plain(record: Op) -> bool:
 
 
 def other_attribute(pick: Pick, fragment: Fragment) -> Fragment | None:
-    """Another value of an attribute: a truth value turned, a number one off, another word."""
+    """Change an attribute: a negated truth value, a number off by one, another enum value."""
     operations = fragment.main.body.operations
     places = [
         (number, name)
@@ -198,7 +198,7 @@ def _varied(pick: Pick, name: str, value: Attribute) -> Attribute:
 
 
 def other_operand(pick: Pick, fragment: Fragment) -> Fragment | None:
-    """Another value of the same type, made before, as an operand."""
+    """Replace an operand by another value of the same type, defined before."""
     operations = fragment.main.body.operations
     at = pick(len(operations) - 1)
     one = operations[at]
@@ -217,7 +217,7 @@ def other_operand(pick: Pick, fragment: Fragment) -> Fragment | None:
 
 
 def one_less(pick: Pick, fragment: Fragment) -> Fragment | None:
-    """An operation left out: what takes its result takes one of its operands."""
+    """Remove an operation and replace its result by one of its operands."""
     operations = fragment.main.body.operations
     places = [
         (number, operand)
@@ -234,7 +234,7 @@ def one_less(pick: Pick, fragment: Fragment) -> Fragment | None:
 
 
 def one_more(pick: Pick, fragment: Fragment) -> Fragment | None:
-    """One more operation of one operand, or of one operand twice, behind a value."""
+    """Add an operation on a value, with one operand or the same operand twice."""
     operations = fragment.main.body.operations
     at = pick(len(operations) - 1)
     results = operations[at].results
@@ -262,11 +262,11 @@ VARIATIONS: tuple[Variation, ...] = (
 """Every variation."""
 
 _TRIES = 4
-"""Variations that are drawn for one to be valid."""
+"""Number of variations that are drawn until one is valid."""
 
 
 def varied(pick: Pick, fragment: Fragment, times: int) -> Fragment:
-    """The fragment varied so many times; fewer where what is drawn is invalid."""
+    """Return the fragment varied `times` times; fewer if drawn variations are invalid."""
     for _ in range(times):
         fragment = next(_valid(pick, fragment), fragment)
     return fragment
