@@ -1,1 +1,1 @@
-"""Near misses: programs that break exactly one constraint, a file for each family."""
+"""Near misses: programs that violate exactly one constraint, a file for each family."""

@@ -16,7 +16,7 @@ _IDS = Ids("C14", "C17", "C18", "C19", "C20")
 _AXES = Axes((1, 3), (2, 5), (2, 5))
 
 NOT_ALONE: dict[str, tuple[str, ...]] = {}
-"""Ids that no program breaks alone, by op: there are none."""
+"""Ids that no program violates in isolation, by op: none."""
 
 
 def _types(lhs: Element, rhs: Element, result: Element) -> tuple[TensorType, ...]:
@@ -27,7 +27,7 @@ _VALID = _types(_F32, _F32, _F32)
 
 
 def _dot(types: tuple[TensorType, ...] = _VALID, **changed: Attribute) -> Program:
-    """A batched product of matrices, with some attributes changed."""
+    """Return a batched product of matrices, with some attributes changed."""
     given: dict[str, Attribute] = {
         "lhs_batching_dimensions": (0,),
         "rhs_batching_dimensions": (0,),
@@ -41,7 +41,7 @@ def _dot(types: tuple[TensorType, ...] = _VALID, **changed: Attribute) -> Progra
 
 
 def _numbers() -> Iterator[Miss]:
-    """C1 to C8: how many dimensions, which, each once."""
+    """Yield near misses of C1 to C8: numbers, range and uniqueness of dimensions."""
     yield "C1", _dot(lhs_batching_dimensions=())
     yield "C1", _dot(rhs_batching_dimensions=())
     yield "C1", _dot(lhs_batching_dimensions=(0, 1))
@@ -61,7 +61,7 @@ def _numbers() -> Iterator[Miss]:
 
 
 def _sizes() -> Iterator[Miss]:
-    """C9, C10, C12: sizes that go together, and the result's."""
+    """Yield near misses of C9, C10, C12: paired sizes, and the result's."""
     lhs, rhs, result = _VALID
     for batch in (3, 1, 0):
         yield "C9", _dot((lhs, tensor(_F32, batch, 4, 5), result))
@@ -82,7 +82,7 @@ def _sizes() -> Iterator[Miss]:
 
 
 def _element_types() -> Iterator[Miss]:
-    """C13 of plain tensors."""
+    """Yield near misses of C13 for plain tensors."""
     pairs = (
         ("f32", "f64"), ("f32", "bf16"), ("bf16", "f16"), ("si32", "ui32"), ("si32", "f32"),
         ("f32", "complex<f32>"), ("f8E5M2", "f8E4M3FN"), ("si8", "si4"), ("i1", "si8"),
@@ -94,7 +94,7 @@ def _element_types() -> Iterator[Miss]:
 
 
 def _quantized() -> Iterator[Miss]:
-    """I1, C14 to C20: quantized tensors."""
+    """Yield near misses of I1, C14 to C20: quantized tensors."""
     for id_, *elements in mistyped(_IDS, _AXES):
         yield id_, _dot(_types(*elements))
     of = quantized()
@@ -106,7 +106,7 @@ def _quantized() -> Iterator[Miss]:
 
 
 def _precision() -> Iterator[Miss]:
-    """I7 to I10, C11, C21 to C24: precisions and algorithms."""
+    """Yield near misses of I7 to I10, C11, C21 to C24: precisions and algorithms."""
     for size in (1, 3):
         yield "C11", _dot(precision_config=("DEFAULT",) * size)
     yield "I7", _dot(precision_config=("LOWEST", "DEFAULT"))
@@ -124,8 +124,8 @@ def _precision() -> Iterator[Miss]:
 
 
 def _dot_general(op: str) -> Iterator[Miss]:
-    """Every constraint of `dot_general`."""
-    del op  # the only one
+    """Yield near misses of every constraint of `dot_general`."""
+    del op  # the family's only op with constraints
     yield from _numbers()
     yield from _sizes()
     yield from _element_types()
@@ -134,4 +134,4 @@ def _dot_general(op: str) -> Iterator[Miss]:
 
 
 NEAR_MISSES: dict[str, Misses] = {"dot_general": _dot_general}
-"""What makes the near misses of each op; the old ops have no constraints to break."""
+"""The generator of each op's near misses; former ops have no constraints."""

@@ -1,7 +1,7 @@
 """Near misses of the ops of reference/ops/control_flow.py and of `composite`.
 
-Tokens and tuples are made within main, which takes and returns tensors alone: so what is refused
-is the operation, and not what goes in and out.
+Tokens and tuples are created within main, whose parameters and results are tensors: so a backend
+refuses the operation, and not main's signature.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ TOKEN = TokenType()
 
 
 def begun(tensor_type: TensorType) -> tuple[BlockWriter, Value]:
-    """A block of main with one parameter of this type, and that parameter."""
+    """Return a block of main with one parameter of this type, and that parameter."""
     writer = Writer(Pick(lambda _: 0), tensor_type)
     value = writer.parameter(tensor_type)
     return writer.block(value), value
 
 
 def ended(block: BlockWriter, results: Sequence[Value], *others: Function) -> Program:
-    """The program that returns these results."""
+    """Return the program that returns these results."""
     return block.writer.case(block, results, *others).program
 
 
 def others(tensor_type: TensorType) -> tuple[TensorType, ...]:
-    """Types easily taken for this one: another element type, size, rank."""
+    """Return types that are easily confused with this type: another element type, size, rank."""
     name = "f32" if tensor_type.element.name != "f32" else "f64"
     return (
         TensorType(tensor_type.shape, ELEMENT_TYPES[name]),
@@ -55,7 +55,7 @@ def _types() -> Iterator[TensorType]:
 
 
 def _given(block: BlockWriter, value_type: ValueType) -> Value:
-    """A value of a type, as a parameter if it is a tensor."""
+    """Return a value of a type, as a parameter if it is a tensor."""
     if isinstance(value_type, TensorType):
         return block.writer.parameter(value_type)
     return block.add("after_all", (), value_type)[0]
@@ -68,7 +68,8 @@ def _region(
 
 
 def _branches(op: str, ids: tuple[str, str, str], index: TensorType) -> Iterator[Miss]:
-    """What `case` and `if` have in common: arguments, agreement of branches, types of results."""
+    """Yield near misses that `case` and `if` share: arguments, agreement of branches, result
+    types."""
     taking, agreeing, giving = ids
     for of in _types():
         for turn in range(2):
@@ -98,7 +99,7 @@ def _branches(op: str, ids: tuple[str, str, str], index: TensorType) -> Iterator
 
 
 def _choosers(op: str, *wrong: TensorType) -> Iterator[Miss]:
-    """I1: what chooses is no scalar of its type."""
+    """Yield near misses of I1: the index or predicate is no scalar of its type."""
     for index in wrong:
         block, value = begun(TensorType((2, 3), _TYPES[0]))
         regions = tuple(_region(block, (value,)) for _ in range(2))
@@ -107,7 +108,7 @@ def _choosers(op: str, *wrong: TensorType) -> Iterator[Miss]:
 
 
 def _case(op: str) -> Iterator[Miss]:
-    """I1, C1 (no branch), C2, C3, C4."""
+    """Yield near misses of I1, C1 (no branch), C2, C3, C4."""
     one = TensorType((1,), ELEMENT_TYPES["si32"])
     yield from _choosers(op, scalar("si64"), scalar("ui32"), scalar("i1"), scalar("f32"), one)
     for of in _types():
@@ -122,7 +123,7 @@ def _case(op: str) -> Iterator[Miss]:
 
 
 def _if(op: str) -> Iterator[Miss]:
-    """I1, C1, C2, C3."""
+    """Yield near misses of I1, C1, C2, C3."""
     one = TensorType((1,), ELEMENT_TYPES["i1"])
     yield from _choosers(op, scalar("si8"), scalar("si32"), scalar("f32"), one)
     yield from _branches(op, ("C1", "C2", "C3"), scalar("i1"))
@@ -138,7 +139,7 @@ def _holding(block: BlockWriter, arguments: tuple[Value, ...], tensor_type: Tens
 
 
 def _while(op: str) -> Iterator[Miss]:
-    """C1 (condition), C2 (body), C3 (results)."""
+    """Yield near misses of C1 (condition), C2 (body), C3 (results)."""
     for of in _types():
         for id_, turn in _loops(of):
             block, value = begun(of)
@@ -181,7 +182,7 @@ def _loops(tensor_type: TensorType) -> Iterator[tuple[str, Turn]]:
 
 
 def _barrier(op: str) -> Iterator[Miss]:
-    """C1: results of other types, too few, too many."""
+    """Yield near misses of C1: results of other types, too few, too many."""
     for of in _types():
         for results in (*((other,) for other in others(of)), (of, of)):
             block, value = begun(of)
@@ -191,7 +192,7 @@ def _barrier(op: str) -> Iterator[Miss]:
 
 
 def _tuple(op: str) -> Iterator[Miss]:
-    """C1: a tuple of other types, of fewer and of more."""
+    """Yield near misses of C1: a tuple of other types, of fewer and of more."""
     for of in _types():
         for types in (*((of, other) for other in others(of)), (of,), (of, of, of), (of, TOKEN)):
             block, value = begun(of)
@@ -200,7 +201,7 @@ def _tuple(op: str) -> Iterator[Miss]:
 
 
 def _element(op: str) -> Iterator[Miss]:
-    """I1 (no tuple), C1 (no such element), C2 (another type)."""
+    """Yield near misses of I1 (no tuple), C1 (no such element), C2 (another type)."""
     for of in _types():
         block, value = begun(of)
         yield "I1", ended(block, block.add(op, (value,), of, given={"index": 0}))
@@ -215,7 +216,7 @@ def _element(op: str) -> Iterator[Miss]:
 
 
 def _tokens(op: str) -> Iterator[Miss]:
-    """I1: an input that is no token."""
+    """Yield near misses of I1: an input that is no token."""
     for of in _types():
         for tensors, count in ((1, 0), (1, 1), (2, 0)):
             block, value = begun(of)
@@ -225,7 +226,7 @@ def _tokens(op: str) -> Iterator[Miss]:
 
 
 def _composite(op: str) -> Iterator[Miss]:
-    """C1 (the name), C2 (no such function), C3 and C4 (its types)."""
+    """Yield near misses of C1 (the name), C2 (no such function), C3 and C4 (its types)."""
     for of in _types():
 
         def program(
@@ -267,7 +268,7 @@ NEAR_MISSES: dict[str, Misses] = {
     "tuple": _tuple,
     "while": _while,
 }
-"""What makes the near misses of each op."""
+"""The generator of each op's near misses."""
 
 NOT_ALONE: dict[str, tuple[str, ...]] = {}
-"""Ids that no program breaks alone, by op: there are none here."""
+"""Ids that no program violates in isolation, by op: none."""

@@ -17,7 +17,7 @@ _IDS = Ids("C28", "C31", "C32", "C33", "C34")
 _AXES = Axes((1, 6), (3, 6), (3, 6))
 
 NOT_ALONE: dict[str, tuple[str, ...]] = {}
-"""Ids that no program breaks alone, by op: there are none."""
+"""Ids that no program violates in isolation, by op: none."""
 
 Make = Callable[..., Program]
 
@@ -59,7 +59,7 @@ _VALID = _types(_F32, _F32, _F32)
 
 
 def _convolution(types: tuple[TensorType, ...] = _VALID, **changed: Attribute) -> Program:
-    """A two-dimensional convolution, with some attributes changed."""
+    """Return a two-dimensional convolution, with some attributes changed."""
     lhs, rhs, result = types
     given = _ATTRIBUTES | {"padding": _padding((0, 0), (0, 0))} | changed
     return program("convolution", {"lhs": lhs, "rhs": rhs}, (result,), (), **given)
@@ -72,14 +72,14 @@ def _dynamic(types: tuple[TensorType, ...] = _VALID, **changed: Attribute) -> Pr
 def _dynamic_with(
     padding: TensorType, types: tuple[TensorType, ...] = _VALID, **changed: Attribute
 ) -> Program:
-    """A two-dimensional convolution whose padding is an operand of this type."""
+    """Return a two-dimensional convolution whose padding is an operand of this type."""
     lhs, rhs, result = types
     operands = {"lhs": lhs, "rhs": rhs, "padding": padding}
     return program("dynamic_conv", operands, (result,), (), **(_ATTRIBUTES | changed))
 
 
 def _windows(make: Make) -> Iterator[Miss]:
-    """C2, C3, C5 to C9, C24, I19: attributes that describe windows, and precisions."""
+    """Yield near misses of C2, C3, C5 to C9, C24, I19: window attributes, and precisions."""
     for id_, name in (("C2", "window_strides"), ("C5", "lhs_dilation"), ("C7", "rhs_dilation")):
         for sizes in ((1,), (1, 1, 1), ()):
             yield id_, make(**{name: sizes})
@@ -94,7 +94,7 @@ def _windows(make: Make) -> Iterator[Miss]:
 
 
 def _numbers(make: Make) -> Iterator[Miss]:
-    """C1, C12, C13, C17 to C20, C26: ranks and dimension numbers."""
+    """Yield near misses of C1, C12, C13, C17 to C20, C26: ranks and dimension numbers."""
     lhs, rhs, result = _VALID
     yield "C1", make((lhs, tensor(_F32, 3, 2, 4), result))
     yield "C1", make((tensor(_F32, 2, 6, 4), rhs, result))
@@ -118,7 +118,7 @@ def _numbers(make: Make) -> Iterator[Miss]:
 
 
 def _groups(make: Make) -> Iterator[Miss]:
-    """C10, C11, C14 to C16, C21 to C23: groups."""
+    """Yield near misses of C10, C11, C14 to C16, C21 to C23: groups."""
     yield "C10", make(_shapes((3, 6, 5, 4), _RHS, (1, 4, 4, 6)), batch_group_count=2)
     yield "C11", make(_shapes((2, 6, 5, 5), (3, 2, 2, 6), _RESULT), feature_group_count=2)
     for taken in (5, 2, 1):
@@ -134,7 +134,7 @@ def _groups(make: Make) -> Iterator[Miss]:
 
 
 def _element_types(make: Make) -> Iterator[Miss]:
-    """C27 of plain tensors, I1 and C28 to C34 of quantized ones."""
+    """Yield near misses of C27 for plain tensors, of I1 and C28 to C34 for quantized tensors."""
     pairs = (("f32", "f64"), ("bf16", "f32"), ("si32", "ui32"), ("si8", "si32"), ("i1", "ui8"))
     for left, right in pairs:
         of, other = ELEMENT_TYPES[left], ELEMENT_TYPES[right]
@@ -152,8 +152,8 @@ def _element_types(make: Make) -> Iterator[Miss]:
 
 
 def _convolution_misses(op: str) -> Iterator[Miss]:
-    """Every constraint of `convolution`."""
-    del op  # the only one
+    """Yield near misses of every constraint of `convolution`."""
+    del op  # called for this op only
     yield from _windows(_convolution)
     yield from _numbers(_convolution)
     yield from _groups(_convolution)
@@ -170,8 +170,8 @@ def _convolution_misses(op: str) -> Iterator[Miss]:
 
 
 def _dynamic_conv_misses(op: str) -> Iterator[Miss]:
-    """Every constraint of `dynamic_conv`; the sizes of its windows are not known in advance."""
-    del op  # the only one
+    """Yield near misses of every constraint of `dynamic_conv`, whose window counts are unknown."""
+    del op  # called for this op only
     yield from _windows(_dynamic)
     yield from _numbers(_dynamic)
     yield from _groups(_dynamic)
@@ -190,4 +190,4 @@ NEAR_MISSES: dict[str, Misses] = {
     "convolution": _convolution_misses,
     "dynamic_conv": _dynamic_conv_misses,
 }
-"""What makes the near misses of each op."""
+"""The generator of each op's near misses."""

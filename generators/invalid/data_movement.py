@@ -16,7 +16,7 @@ _TYPES = tuple(ELEMENT_TYPES[name] for name in ("f32", "si64", "i1", "bf16", "co
 
 
 def quantized(*shape: int, axis: int | None = None, storage: ElementType = _SI8) -> TensorType:
-    """A quantized tensor type, with scales 0.5, 1.0, 1.5, ... along `axis` where there is one."""
+    """Return a quantized tensor type, with scales 0.5, 1.0, 1.5, ... along `axis`, if given."""
     count = 1 if axis is None else shape[axis]
     return TensorType(shape, steps(count, axis=axis, storage=storage))
 
@@ -24,7 +24,7 @@ def quantized(*shape: int, axis: int | None = None, storage: ElementType = _SI8)
 def steps(
     count: int, axis: int | None = None, first: float = 0.5, storage: ElementType = _SI8
 ) -> QuantizedType:
-    """A quantized element type with so many scales, `first` times 1, 2, 3, ..."""
+    """Return a quantized element type with `count` scales, `first` times 1, 2, 3, ..."""
     scales = tuple(first * (number + 1) for number in range(count))
     low, high = storage.min_integer, storage.max_integer
     return QuantizedType(storage, low, high, _F32, scales, (0,) * count, axis)
@@ -35,7 +35,7 @@ Make = Callable[..., Program]
 
 
 def broadcasts(make: Make) -> Iterator[Miss]:
-    """C1 to C6 of both broadcasts."""
+    """Yield near misses of C1 to C6 of both broadcasts."""
     for of in _TYPES:
         good, result = {"operand": tensor(of, 2, 1)}, tensor(of, 3, 2, 4)
         other = _SI32 if of is not _SI32 else _F32
@@ -67,7 +67,7 @@ def _quantized_broadcasts(make: Make) -> Iterator[Miss]:
         result = TensorType((4, 2, 3), steps((4, 2)[axis], axis=axis))
         yield "C6", make(per_axis, (result,), broadcast_dimensions=(1, 2))
     one = {"operand": quantized(2, 1, axis=1)}
-    result = TensorType((2, 3), steps(3, axis=1))  # the scales are not all that of the operand
+    result = TensorType((2, 3), steps(3, axis=1))  # some scales differ from the operand's
     yield "C6", make(one, (result,), broadcast_dimensions=(0, 1))
 
 
@@ -76,7 +76,8 @@ def _broadcast_in_dim(op: str) -> Iterator[Miss]:
 
 
 def _concatenate(op: str) -> Iterator[Miss]:
-    """C1, C2 (types of the inputs), C3 (none), C4 (dimension), C5, C6 (type of the result)."""
+    """Yield near misses of C1, C2 (input types), C3 (no inputs), C4 (dimension), C5, C6
+    (result)."""
     make = partial(program, op)
     axis = quantized(2, 3, axis=1)
     result = TensorType((4, 3), axis.element_type)
@@ -110,7 +111,7 @@ def _starts(tensor_type: TensorType, count: int) -> dict[str, TensorType]:
 
 
 def _dynamic_slice(op: str) -> Iterator[Miss]:
-    """I2, C2, C3 (indices), C4 (sizes), C1, C5 (type of the result)."""
+    """Yield near misses of I2, C2, C3 (indices), C4 (sizes), C1, C5 (type of the result)."""
     make, index = partial(program, op), tensor(_SI64)
     axis = quantized(4, 3, axis=1)
     result = TensorType((2, 3), axis.element_type)
@@ -135,7 +136,7 @@ def _dynamic_slice(op: str) -> Iterator[Miss]:
 
 
 def _dynamic_update_slice(op: str) -> Iterator[Miss]:
-    """I3, C4, C5 (indices), C2, C3, C6 (type of the update), C1 (type of the result)."""
+    """Yield near misses of I3, C4, C5 (indices), C2, C3, C6 (update), C1 (result)."""
     make, index = partial(program, op), tensor(_SI64)
     for of in _TYPES:
         full, update = tensor(of, 4, 3), tensor(of, 2, 3)
@@ -180,7 +181,7 @@ def _padded(
 
 
 def _pad(op: str) -> Iterator[Miss]:
-    """I2, C1 (types), C2, C3 (amounts), C4 (shape of the result)."""
+    """Yield near misses of I2, C1 (types), C2, C3 (amounts), C4 (shape of the result)."""
     good = ((0, 1), (2, 1), (1, 2))
     for of in _TYPES:
         make = partial(_padded, op, tensor(of, 2, 3))
@@ -206,7 +207,7 @@ def _pad(op: str) -> Iterator[Miss]:
 
 
 def reshapes(make: Make) -> Iterator[Miss]:
-    """C1 to C3 of both reshapes; the results have three dimensions."""
+    """Yield near misses of C1 to C3 of both reshapes; the results have three dimensions."""
     for of in _TYPES:
         good, other = {"operand": tensor(of, 2, 3, 4)}, _SI32 if of is not _SI32 else _F32
         yield "C1", make(good, (tensor(other, 4, 3, 2),))
@@ -231,7 +232,7 @@ def _reshape(op: str) -> Iterator[Miss]:
 
 
 def _reverse(op: str) -> Iterator[Miss]:
-    """C1 (type of the result), C2 (a dimension twice), C3 (no such dimension)."""
+    """Yield near misses of C1 (result), C2 (a dimension twice), C3 (no such dimension)."""
     make = partial(program, op)
     axis = quantized(2, 3, axis=1)
     yield "I1", make({"operand": axis}, (axis,), dimensions=(0,))
@@ -262,7 +263,7 @@ def _sliced(op: str, operand: TensorType, result: TensorType, *indices: tuple[in
 
 
 def _slice(op: str) -> Iterator[Miss]:
-    """C2, C3, C4 (indices), C1, C5 (type of the result)."""
+    """Yield near misses of C2, C3, C4 (indices), C1, C5 (type of the result)."""
     axis = quantized(4, 5, axis=1)
     yield "I1", _sliced(op, axis, axis, (0, 0), (4, 5), (1, 1))
     for of in _TYPES:
@@ -290,7 +291,8 @@ def _slice(op: str) -> Iterator[Miss]:
 
 
 def _transpose(op: str) -> Iterator[Miss]:
-    """C1 (element type), C2 (no permutation), C3 (shape of the result), C4 (quantized axis)."""
+    """Yield near misses of C1 (element type), C2 (no permutation), C3 (shape), C4 (quantized
+    axis)."""
     make = partial(program, op)
     for of in _TYPES:
         good, result = {"operand": tensor(of, 2, 3, 4)}, tensor(of, 4, 2, 3)
@@ -303,7 +305,7 @@ def _transpose(op: str) -> Iterator[Miss]:
     before = {"operand": quantized(2, 3, 4, axis=1)}
     for element in (steps(1), steps(3, axis=2, first=0.25), steps(3, axis=2, storage=_SI32)):
         yield "C1", make(before, (TensorType((4, 2, 3), element),), permutation=(2, 0, 1))
-    result = TensorType((4, 3, 3), steps(3, axis=1))  # of two dimensions of one size the wrong one
+    result = TensorType((4, 3, 3), steps(3, axis=1))  # the wrong one of two dimensions of one size
     yield "C4", make({"operand": quantized(3, 3, 4, axis=1)}, (result,), permutation=(2, 0, 1))
     same = quantized(3, 3, axis=0)
     yield "C4", make({"operand": same}, (same,), permutation=(1, 0))
@@ -320,12 +322,12 @@ NEAR_MISSES: dict[str, Misses] = {
     "slice": _slice,
     "transpose": _transpose,
 }
-"""What makes the near misses of each op."""
+"""The generator of each op's near misses."""
 
 NOT_ALONE: dict[str, tuple[str, ...]] = {
-    # element types must be the same (C2), so that both operands are quantized per axis or none is
+    # element types must be equal (C2), so that both or no operands are quantized per axis
     "dynamic_update_slice": ("I1", "I2"),
-    # the padding value has the operand's element type (C1): per axis too, which breaks I2
+    # the padding value has the operand's element type (C1): also per axis, which violates I2
     "pad": ("I1",),
 }
-"""Ids that no program breaks alone, by op: see the comment at each."""
+"""Ids that no program violates in isolation, by op: see each comment."""

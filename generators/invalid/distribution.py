@@ -45,7 +45,7 @@ def _op(
     regions: tuple[Region, ...] = (),
     replicas: int = 2,
 ) -> Program:
-    """The program of one op in two replicas, which all must be in its groups."""
+    """Return the program of one op in two replicas, which all must be in its groups."""
     values = tuple(
         one if isinstance(one, Dense) else Value(f"operand{n}", one)
         for n, one in enumerate(operands)
@@ -55,7 +55,7 @@ def _op(
 
 
 def _not_a_matrix(name: str) -> Iterator[dict[str, Attribute]]:
-    """Groups or pairs that are no matrix of si64."""
+    """Yield groups or pairs that are no matrix of si64."""
     row = matrix([[0, 1]])
     yield {name: Dense.of(row.array.astype(np.int32), TensorType((1, 2), _SI32))}
     yield {name: Dense.of(row.array[0], TensorType((2,), row.type.element_type))}
@@ -64,7 +64,7 @@ def _not_a_matrix(name: str) -> Iterator[dict[str, Attribute]]:
 
 
 def _covering(unique: str, size: str, bounds: str) -> Wrong:
-    """Groups that do not have every id of two replicas once, wrong in one way."""
+    """Yield groups of two replicas that violate one condition: unique, complete, in range."""
     for rows in ([[0, 0]], [[1, 1]]):
         yield unique, {"replica_groups": matrix(rows)}
     for rows in ([[0, 1, 2, 3]], [[2, 0, 1, 3]]):
@@ -78,7 +78,7 @@ def _covering(unique: str, size: str, bounds: str) -> Wrong:
 
 
 def _all_gather(op: str) -> Iterator[Miss]:
-    """I1 (per-axis quantized), I3, C1 to C6."""
+    """Yield near misses of I1 (per-axis quantized), I3, C1 to C6."""
     right: dict[str, Attribute] = {"all_gather_dim": 1, "replica_groups": matrix([[0, 1]])}
     wide = tensor(_F32, 2, 8)
     quantized = TensorType((2, 4), _PER_AXIS)
@@ -101,7 +101,7 @@ def _all_gather(op: str) -> Iterator[Miss]:
 
 
 def _folding(op: str, right: dict[str, Attribute], result: TensorType, id_: str) -> Iterator[Miss]:
-    """A computation that does not fold the operand."""
+    """Yield near misses with a computation that does not fold the operand."""
     narrow = replace(result, element_type=_F16)
     yield id_, _op(op, right, results=(narrow,), regions=(adder(_F16),))
     for body in bad_bodies(_F32, _F16, _SI32):
@@ -109,7 +109,7 @@ def _folding(op: str, right: dict[str, Attribute], result: TensorType, id_: str)
 
 
 def _all_reduce(op: str) -> Iterator[Miss]:
-    """I2, C1 to C7."""
+    """Yield near misses of I2, C1 to C7."""
     right: dict[str, Attribute] = {"replica_groups": matrix([[0, 1]])}
     body = (adder(_F32),)
     for given in _not_a_matrix("replica_groups"):
@@ -129,7 +129,7 @@ def _all_reduce(op: str) -> Iterator[Miss]:
 
 
 def _reduce_scatter(op: str) -> Iterator[Miss]:
-    """I3, C1 to C9."""
+    """Yield near misses of I3, C1 to C9."""
     right: dict[str, Attribute] = {"scatter_dimension": 1, "replica_groups": matrix([[0, 1]])}
     half, body = tensor(_F32, 2, 2), (adder(_F32),)
     for given in _not_a_matrix("replica_groups"):
@@ -156,7 +156,7 @@ def _reduce_scatter(op: str) -> Iterator[Miss]:
 
 
 def _all_to_all(op: str) -> Iterator[Miss]:
-    """I1 (per-axis quantized), I5, C1 to C9."""
+    """Yield near misses of I1 (per-axis quantized), I5, C1 to C9."""
     right: dict[str, Attribute] = {
         "split_dimension": 1, "concat_dimension": 0, "split_count": 2,
         "replica_groups": matrix([[0, 1]]),
@@ -194,7 +194,7 @@ def _roots(*numbers: int, name: str = "si32") -> Dense:
 
 
 def _leaving_out(unique: str, bounds: str) -> Wrong:
-    """Groups of two replicas with an id twice, or one that there is not."""
+    """Yield groups of two replicas with a repeated id, or an id out of range."""
     for rows in ([[0, 0]], [[1, 0, 1]], [[0], [0]]):
         yield unique, {"replica_groups": matrix(rows)}
     for rows in ([[0, 2]], [[-3, 1]], [[5]]):
@@ -204,7 +204,7 @@ def _leaving_out(unique: str, bounds: str) -> Wrong:
 
 
 def _collective_broadcast(op: str) -> Iterator[Miss]:
-    """I1 (per-axis quantized), I2, C1 to C6."""
+    """Yield near misses of I1 (per-axis quantized), I2, C1 to C6."""
     right: dict[str, Attribute] = {"replica_groups": matrix([[0, 1]])}
     dynamic = right | {"has_dynamic_root": True}
     quantized = TensorType((2, 4), _PER_AXIS)
@@ -227,7 +227,7 @@ def _collective_broadcast(op: str) -> Iterator[Miss]:
 
 
 def _collective_reduce(op: str) -> Iterator[Miss]:
-    """I2, C1 to C4."""
+    """Yield near misses of I2, C1 to C4."""
     right: dict[str, Attribute] = {"replica_groups": matrix([[0, 1]])}
     dynamic, body = right | {"has_dynamic_root": True}, (adder(_F32),)
     for given in _not_a_matrix("replica_groups"):
@@ -242,7 +242,7 @@ def _collective_reduce(op: str) -> Iterator[Miss]:
 
 
 def _collective_permute(op: str) -> Iterator[Miss]:
-    """I1 (per-axis quantized), I2, C1 to C5."""
+    """Yield near misses of I1 (per-axis quantized), I2, C1 to C5."""
     right: dict[str, Attribute] = {"source_target_pairs": matrix([[0, 1]])}
     quantized = TensorType((2, 4), _PER_AXIS)
     yield "I1", _op(op, right, (quantized,), (quantized,))
@@ -267,10 +267,10 @@ NEAR_MISSES: dict[str, Misses] = {
     "collective_reduce": _collective_reduce,
     "reduce_scatter": _reduce_scatter,
 }
-"""What makes the near misses of each op."""
+"""The generator of each op's near misses."""
 
 NOT_ALONE: dict[str, tuple[str, ...]] = dict.fromkeys(
     ("all_reduce", "collective_reduce", "reduce_scatter"), ("I1",)
 )
-"""Ids that no program breaks alone, by op: an operand that is quantized per axis has an element
+"""Ids that no program violates in isolation, by op: a per-axis quantized operand has an element
 type that no computation of scalars can have."""

@@ -18,7 +18,7 @@ _SIZE = tensor(_SI32)
 
 
 def _no_numbers(count: int) -> tuple[TensorType, ...]:
-    """What is no tensor of integers with one dimension, though it has so many elements."""
+    """Return types of `count` elements that are no integer tensors with one dimension."""
     return (tensor(_F32, count), tensor(_I1, count), tensor(_SI64, 1, count), tensor(_SI64))
 
 
@@ -29,14 +29,16 @@ def _to_shape(
     results: tuple[TensorType, ...],
     **given: Attribute,
 ) -> Program:
-    """The program of an op that takes the shape of its result as its last operand, `name`."""
+    """Return the program of an op that takes the shape of its result as its last operand,
+    `name`."""
     types = {**operands, name: tensor(_SI64, results[0].rank)}
     values = tuple(Value(name, of) for name, of in types.items())
     return single_op(op, values, results, given)
 
 
 def _dynamic_broadcast_in_dim(op: str) -> Iterator[Miss]:
-    """C7 (number of sizes), C8, C9, C10 (what is known), and what broadcast_in_dim has."""
+    """Yield near misses of C7 (number of sizes), C8 to C10 (known dimensions), and the
+    broadcasts'."""
     name = "output_dimensions"
     make = partial(_to_shape, op, name)
     yield from broadcasts(make)
@@ -60,7 +62,7 @@ def _dynamic_broadcast_in_dim(op: str) -> Iterator[Miss]:
 
 
 def _dynamic_iota(op: str) -> Iterator[Miss]:
-    """C1 (no such dimension), C2 (number of sizes)."""
+    """Yield near misses of C1 (no such dimension), C2 (number of sizes)."""
     for of in _TYPES:
         good, result = {"output_shape": tensor(_SI64, 2)}, tensor(of, 4, 5)
         for bad in _no_numbers(2):
@@ -80,7 +82,7 @@ def _amounts(tensor_type: TensorType) -> dict[str, TensorType]:
 
 
 def _dynamic_pad(op: str) -> Iterator[Miss]:
-    """I2 to I5, C1 (types), C2, C3 (number and sign of amounts), C4 (rank of the result)."""
+    """Yield near misses of I2 to I5, C1 (types), C2, C3 (number and sign of amounts), C4 (rank)."""
     make, good = partial(program, op), _amounts(tensor(_SI64, 2))
     for of in _TYPES:
         operand, result = tensor(of, 2, 3), tensor(of, 5, 9)
@@ -106,7 +108,7 @@ def _dynamic_pad(op: str) -> Iterator[Miss]:
 
 
 def _negative(op: str, operand: TensorType, result: TensorType, interior: Sequence[int]) -> Program:
-    """A dynamic_pad with constant amounts: none but these between the elements."""
+    """Return a dynamic_pad with constant amounts, all interior."""
     counts = tensor(_SI64, 2)
     none = Dense.of(np.zeros(2, np.int64), counts)
     between = Dense.of(np.array(interior, np.int64), counts)
@@ -115,7 +117,7 @@ def _negative(op: str, operand: TensorType, result: TensorType, interior: Sequen
 
 
 def _dynamic_reshape(op: str) -> Iterator[Miss]:
-    """C4 (number of sizes), and what reshape has."""
+    """Yield near misses of C4 (number of sizes), and those of reshape."""
     yield from reshapes(partial(_to_shape, op, "output_shape"))
     for of in _TYPES:
         operand, result = {"operand": tensor(of, 2, 3)}, tensor(of, 3, 2)
@@ -126,7 +128,7 @@ def _dynamic_reshape(op: str) -> Iterator[Miss]:
 
 
 def _get_dimension_size(op: str) -> Iterator[Miss]:
-    """C1: there is such a dimension."""
+    """Yield near misses of C1: no such dimension."""
     types: tuple[ElementType, ...] = (*_TYPES, _I1)
     for of in types:
         for shape, dimension in (((2, 3), 2), ((2, 3), -1), ((), 0), ((0,), 1)):
@@ -141,10 +143,10 @@ NEAR_MISSES: dict[str, Misses] = {
     "dynamic_reshape": _dynamic_reshape,
     "get_dimension_size": _get_dimension_size,
 }
-"""What makes the near misses of each op."""
+"""The generator of each op's near misses."""
 
 NOT_ALONE: dict[str, tuple[str, ...]] = {
-    # the padding value has the operand's element type (C1): per axis too, which breaks I2
+    # the padding value has the operand's element type (C1): also per axis, which violates I2
     "dynamic_pad": ("I1",),
 }
-"""Ids that no program breaks alone, by op: see the comment at each."""
+"""Ids that no program violates in isolation, by op: see each comment."""

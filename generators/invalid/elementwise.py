@@ -1,7 +1,7 @@
-"""Near misses: programs that break exactly one constraint, for every constraint of every op.
+"""Near misses of elementwise ops, for every constraint of every op.
 
-They are structural: no value matters. What an implementation does with them is refuse them; one
-that compiles such a program has accepted an invalid one.
+They are structural: values do not matter. An implementation must refuse such a program; if it
+compiles the program, it has accepted an invalid program.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from reference.ops.table import OPS
 
 _SHAPE = (2, 3)
 _OTHER_SHAPES = ((2, 4), (3, 2), (2,), (2, 3, 1), (1, 3), (), (0, 3))
-"""One size differs, sizes swapped, a dimension fewer, one more, what broadcasting would take."""
+"""Shapes that differ in one size, with sizes swapped, with one dimension less or more, or that
+broadcasting would accept."""
 
 _I1, _F32, _F64 = (ELEMENT_TYPES[name] for name in ("i1", "f32", "f64"))
 
@@ -34,9 +35,9 @@ NOT_ALONE: dict[str, tuple[str, ...]] = {
     "select": ("I2", "I3"),
     **dict.fromkeys(sorted(BINARY - {"add", "complex"}), ("I1", "I2")),
 }
-"""Ids that no program breaks alone: another constraint asks for operands of one (baseline) type,
-so that one inadmissible operand, such as one quantized per axis, makes the others inadmissible, or
-breaks that constraint too."""
+"""Ids that no program violates in isolation: another constraint requires operands of one (baseline)
+type. So an inadmissible operand, for example quantized per axis, makes the others inadmissible, or
+violates that constraint too."""
 
 
 def _tensor(element_type: ElementType, shape: tuple[int, ...] = _SHAPE) -> TensorType:
@@ -51,7 +52,7 @@ def _program(
 
 
 def _one_per_kind(types: tuple[ElementType, ...]) -> tuple[ElementType, ...]:
-    """The widest type of each kind."""
+    """Return the widest type of each kind."""
     found: dict[Kind, ElementType] = {row.kind: row for row in types}
     return tuple(found.values())
 
@@ -65,7 +66,8 @@ def _refused(op: str) -> tuple[ElementType, ...]:
 
 
 def _others(element_type: ElementType) -> tuple[ElementType, ...]:
-    """Types easily taken for that: same kind and other width, same width and other kind."""
+    """Return types easily confused with it: same kind and other width, same width and other
+    kind."""
     alike = [row for row in ALL if row is not element_type and row.kind is element_type.kind]
     wide = [
         row for row in ALL if row.bits == element_type.bits and row.kind is not element_type.kind
@@ -90,7 +92,7 @@ _RESULT_OF = {"abs": _part_of, "real": _part_of, "imag": _part_of, "is_finite": 
 
 
 def _unary(op: str, **given: Attribute) -> Iterator[Miss]:
-    """I1 (element type), C1 (type of the result)."""
+    """Yield near misses of I1 (element type), C1 (type of the result)."""
     (operand,), result_of = OPS[op].operands, _RESULT_OF.get(op, _itself)
     for of in _refused(op):
         yield "I1", _program(op, {operand: _tensor(of)}, _tensor(result_of(of)), **given)
@@ -104,7 +106,8 @@ def _unary(op: str, **given: Attribute) -> Iterator[Miss]:
 
 
 def _part(op: str) -> Iterator[Miss]:
-    """`abs`, `real`, `imag`: C2 (element type of the result), and what every unary op has."""
+    """Yield near misses of `abs`, `real`, `imag`: C2 (element type of the result), and the unary
+    ops'."""
     yield from _unary(op)
     for of in _admitted(op):
         wrong = {of, *_others(of.part)} - {of.part}
@@ -113,7 +116,7 @@ def _part(op: str) -> Iterator[Miss]:
 
 
 def _reduce_precision(op: str) -> Iterator[Miss]:
-    """C2, C3 (numbers of bits), and what every unary op has."""
+    """Yield near misses of C2, C3 (numbers of bits), and the unary ops'."""
     yield from _unary(op, exponent_bits=4, mantissa_bits=3)
     operand = {"operand": _tensor(_F32)}
     for bits in (0, -1):
@@ -122,11 +125,11 @@ def _reduce_precision(op: str) -> Iterator[Miss]:
 
 
 def _binary(op: str) -> Iterator[Miss]:
-    """C1: both operands and the result have one type."""
+    """Yield near misses of C1: both operands and the result have one type."""
     for of in _admitted(op):
         good = _tensor(of)
         wrong = [_tensor(of, shape) for shape in _OTHER_SHAPES]
-        # an operand that the op does not admit would break I1 or I2 as well
+        # an operand that the op does not admit would also violate I1 or I2
         wrong += [_tensor(other) for other in _others(of) if other in OPS[op].element_types]
         for bad in wrong:
             yield "C1", _program(op, {"lhs": good, "rhs": bad}, good)
@@ -135,7 +138,8 @@ def _binary(op: str) -> Iterator[Miss]:
 
 
 def _complex(op: str) -> Iterator[Miss]:
-    """C1 (types of the parts), C2 (shape of the result), C3 (its element type)."""
+    """Yield near misses of C1 (types of the parts), C2 (shape of the result), C3 (its element
+    type)."""
     part, result = _tensor(_F32), _tensor(ELEMENT_TYPES["complex<f32>"])
     yield "C1", _program(op, {"lhs": part, "rhs": _tensor(_F64)}, result)
     for shape in _OTHER_SHAPES:
@@ -148,13 +152,14 @@ def _complex(op: str) -> Iterator[Miss]:
 
 
 def _compare(op: str) -> Iterator[Miss]:
-    """C1 (element types), C2 (shapes), C3 (compare_type), I3, I4 (unknown enum values)."""
+    """Yield near misses of C1 (element types), C2 (shapes), C3 (compare_type), I3, I4 (enum
+    values)."""
     result = _tensor(_I1)
     for of in _admitted(op):
         good, kind = _tensor(of), compare_types_of(of)[0]
         program = partial(_program, op, compare_type=kind, comparison_direction="LT")
         for other in _others(of):
-            # C3 asks for a compare_type of lhs, so that rhs alone is wrong
+            # C3 requires a compare_type for lhs, so that only rhs is wrong
             yield "C1", program({"lhs": good, "rhs": _tensor(other)}, result)
         for shape in _OTHER_SHAPES:
             yield "C2", program({"lhs": good, "rhs": _tensor(of, shape)}, result)
@@ -169,7 +174,7 @@ def _compare(op: str) -> Iterator[Miss]:
 
 
 def _select(op: str) -> Iterator[Miss]:
-    """I1 (pred not i1), C1 (shape of pred), C2 (types of the alternatives)."""
+    """Yield near misses of I1 (pred not i1), C1 (shape of pred), C2 (types of the alternatives)."""
     for of in _admitted(op):
         good, predicate = _tensor(of), _tensor(_I1)
 
@@ -192,7 +197,7 @@ def _select(op: str) -> Iterator[Miss]:
 
 
 def _clamp(op: str) -> Iterator[Miss]:
-    """C1, C2 (shapes of the bounds), C3 (element types), C4 (type of the result)."""
+    """Yield near misses of C1, C2 (shapes of bounds), C3 (element types), C4 (result)."""
     for of in _admitted(op):
         good = _tensor(of)
 
@@ -215,7 +220,7 @@ def _clamp(op: str) -> Iterator[Miss]:
 
 
 def _bitcast_convert(op: str) -> Iterator[Miss]:
-    """C1 (numbers of bits), C2 (complex types only with one another)."""
+    """Yield near misses of C1 (numbers of bits), C2 (only one type is complex)."""
     names = (
         (("f32", 2, 3), ("f64", 2, 3)),  # twice the bits
         (("f32", 2, 3), ("si16", 2, 3)),
@@ -227,7 +232,7 @@ def _bitcast_convert(op: str) -> Iterator[Miss]:
         (("f32", 2, 3), ("f64", 2)),
         (("f32", 3, 2), ("f64", 3, 1)),
         (("si8",), ("si16",)),
-        (("f6E2M3FN", 4), ("ui8", 3)),  # 24 bits both, but 8 is no multiple of 6
+        (("f6E2M3FN", 4), ("ui8", 3)),  # both have 24 bits, but 8 is no multiple of 6
         (("complex<f64>", 2), ("complex<f32>", 2)),
     )
     for before, after in names:
@@ -252,7 +257,7 @@ def _bitcast(op: str, before: tuple[str | int, ...], after: tuple[str | int, ...
 
 
 def _convert(op: str) -> Iterator[Miss]:
-    """C1: the shapes are the same."""
+    """Yield near misses of C1: the shapes differ."""
     for of in _admitted(op):
         for to in _admitted(op):
             for shape in _OTHER_SHAPES:
@@ -260,7 +265,7 @@ def _convert(op: str) -> Iterator[Miss]:
 
 
 def _constant(op: str) -> Iterator[Miss]:
-    """C1: the output has the type of the value."""
+    """Yield near misses of C1: the output does not have the type of the value."""
     for of in _admitted(op):
         value = Dense.of(np.zeros(_SHAPE, of.storage), _tensor(of))
         for shape in _OTHER_SHAPES:
@@ -270,7 +275,7 @@ def _constant(op: str) -> Iterator[Miss]:
 
 
 def _iota(op: str) -> Iterator[Miss]:
-    """C1: the dimension is one of the output's."""
+    """Yield near misses of C1: the output has no such dimension."""
     for of in _admitted(op):
         for shape, dimension in (((2, 3), 2), ((2, 3), -1), ((2, 3), 7), ((), 0), ((0,), 1)):
             yield "C1", single_op(op, (), (_tensor(of, shape),), {"iota_dimension": dimension})
@@ -298,4 +303,4 @@ def _misses_of(op: str) -> Misses:
 
 
 NEAR_MISSES: dict[str, Misses] = {record.name: _misses_of(record.name) for record in RECORDS}
-"""What makes the near misses of each op."""
+"""The generator of each op's near misses."""

@@ -11,7 +11,7 @@ from reference.ir.types import ELEMENT_TYPES as TYPES
 _F32, _F64, _C64, _C128 = (TYPES[name] for name in ("f32", "f64", "complex<f32>", "complex<f64>"))
 
 NOT_ALONE: dict[str, tuple[str, ...]] = {}
-"""Ids that no program breaks alone, by op: there are none."""
+"""Ids that no program violates in isolation, by op: none."""
 
 
 def _fft(
@@ -21,7 +21,7 @@ def _fft(
 
 
 def _element_types(op: str) -> Iterator[Miss]:
-    """C2: what each transform takes and gives."""
+    """Yield near misses of C2: element types of each transform."""
     whole, half = (2, 4), (2, 3)
     for kind in ("FFT", "IFFT"):
         for before, after in ((_C64, _C128), (_C64, _F32), (_F32, _C64), (_F32, _F32)):
@@ -33,8 +33,8 @@ def _element_types(op: str) -> Iterator[Miss]:
 
 
 def _shapes(op: str) -> Iterator[Miss]:
-    """C4 (sizes of the real tensor), C5 (the other shape)."""
-    # 5 // 2 + 1 = 4 // 2 + 1: the shapes fit one another, but not the length
+    """Yield near misses of C4 (sizes of the real tensor), C5 (the other shape)."""
+    # 5 // 2 + 1 = 4 // 2 + 1: the shapes agree, but not the length
     yield "C4", _fft(op, tensor(_F32, 2, 5), "RFFT", (4,), tensor(_C64, 2, 3))
     yield "C4", _fft(op, tensor(_F32, 2, 4), "RFFT", (5,), tensor(_C64, 2, 3))
     yield "C4", _fft(op, tensor(_F32, 3, 4), "RFFT", (2, 4), tensor(_C64, 3, 3))
@@ -70,4 +70,4 @@ def _misses(op: str) -> Iterator[Miss]:
 
 
 NEAR_MISSES: dict[str, Misses] = {"fft": _misses}
-"""What makes the near misses of each op."""
+"""The generator of each op's near misses."""

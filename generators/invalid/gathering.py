@@ -59,7 +59,7 @@ _PAIRED: dict[str, Attribute] = {
     "start_indices_batching_dims": (1,), "start_index_map": (2, 1), "index_vector_dim": 3,
     "slice_sizes": (1, 1, 2, 2), "indices_are_sorted": False,
 }  # fmt: skip
-"""One batching dimension, one collapsed: of a 2x3x4x2 operand and 3x2x5x2 indices."""
+"""One batching and one collapsed dimension, of a 2x3x4x2 operand and 3x2x5x2 indices."""
 
 _TWICE = _changed(
     _PAIRED, collapsed_slice_dims=(), operand_batching_dims=(0, 1),
@@ -69,7 +69,7 @@ _TWICE = _changed(
 
 
 def _gather(op: str) -> Iterator[Miss]:
-    """I1, I2 and every constraint."""
+    """Yield near misses of I1, I2 and every constraint."""
     for of in _TYPES:
         operand, indices = tensor(of, 2, 3, 4, 2), tensor(_SI64, 3, 2, 5, 2)
         result = tensor(of, 3, 2, 5, 2, 2)
@@ -85,12 +85,12 @@ def _gather(op: str) -> Iterator[Miss]:
 
 
 def quantized_like(tensor_type: TensorType, shape: tuple[int, ...]) -> TensorType:
-    """A type of the same quantized elements."""
+    """Return a type of the same quantized elements."""
     return TensorType(shape, tensor_type.element_type)
 
 
 def _gather_dimensions(make: Build) -> Iterator[Miss]:
-    """C1 to C8 and C18, C19: numbers of dimensions that no sizes depend on."""
+    """Yield near misses of C1 to C8, C18, C19: dimension numbers that no sizes depend on."""
     for dims in ((3,), (2, 3, 4), ()):
         yield "C1", make(offset_dims=dims)
     for dim in (-1, 5, 9):
@@ -112,7 +112,7 @@ def _gather_dimensions(make: Build) -> Iterator[Miss]:
 
 
 def _gather_batching(make: Build, twice: Build) -> Iterator[Miss]:
-    """C10, C11 and C13 to C16: batching dimensions; `twice` has two of them."""
+    """Yield near misses of C10, C11, C13 to C16; `twice` has two batching dimensions."""
     yield "C10", twice(operand_batching_dims=(1, 0), start_indices_batching_dims=(0, 1))
     for dims in ((4,), (-1,)):
         yield "C11", make(operand_batching_dims=dims)
@@ -125,7 +125,7 @@ def _gather_batching(make: Build, twice: Build) -> Iterator[Miss]:
 def _gather_sizes(
     op: str, operand: TensorType, indices: TensorType, result: TensorType
 ) -> Iterator[Miss]:
-    """C7, C9, C12, C13, C17 and C20 to C23: sizes and types."""
+    """Yield near misses of C7, C9, C12, C13, C17 and C20 to C23: sizes and types."""
     of = operand.element
     make = partial(_sliced, op, operand, indices, result, _PAIRED)
     both: dict[str, Attribute] = {
@@ -171,7 +171,7 @@ def _sized(
 
 
 def _dynamic_gather(op: str) -> Iterator[Miss]:
-    """I1 to I3 and every constraint; C8 by the value of a constant."""
+    """Yield near misses of I1 to I3 and every constraint; of C8 by the value of a constant."""
     sizes = tensor(_SI64, 3)
     for of in _TYPES:
         operand, indices = tensor(of, 3, 4, 2), tensor(_SI32, 2, 3, 2)
@@ -199,7 +199,7 @@ def _dynamic_gather(op: str) -> Iterator[Miss]:
 
 
 def _dynamic_dimensions(make: Build) -> Iterator[Miss]:
-    """C1 to C7, C9 and C10."""
+    """Yield near misses of C1 to C7, C9 and C10."""
     for dims in ((2,), (1, 2, 3), ()):
         yield "C1", make(offset_dims=dims)
     for dim in (-1, 4):
@@ -235,7 +235,7 @@ _WINDOWS_TWICE = _changed(
 
 
 def _added(*of: ElementType) -> Region:
-    """A computation that adds the updates of every input."""
+    """Return a computation that adds the updates of every input."""
     block = BodyBuilder.of(*of, *of)
     pairs = zip(block.arguments[: len(of)], block.arguments[len(of) :], strict=True)
     return block.returns(*(block.op("add", one, other) for one, other in pairs))
@@ -257,7 +257,7 @@ def _scattered(
 
 
 def _scatter(op: str) -> Iterator[Miss]:
-    """I2 and every constraint."""
+    """Yield near misses of I2 and every constraint."""
     indices = tensor(_SI64, 3, 2, 5, 2)
     for of in _TYPES:
         operand, update = tensor(of, 2, 3, 4, 2), tensor(of, 3, 2, 5, 2, 2)
@@ -274,7 +274,7 @@ def _scatter(op: str) -> Iterator[Miss]:
 
 
 def _scatter_dimensions(make: Build) -> Iterator[Miss]:
-    """C2, C7 to C9, C11 and C19 to C22."""
+    """Yield near misses of C2, C7 to C9, C11 and C19 to C22."""
     for dims in ((3,), (2, 3, 4), ()):
         yield "C2", make(update_window_dims=dims)
     for dims in ((4, 3), (3, 3)):
@@ -296,7 +296,7 @@ def _scatter_dimensions(make: Build) -> Iterator[Miss]:
 
 
 def _scatter_batching(make: Build, twice: Build) -> Iterator[Miss]:
-    """C12, C13 and C15 to C17; `twice` has two batching dimensions."""
+    """Yield near misses of C12, C13 and C15 to C17; `twice` has two batching dimensions."""
     yield "C12", twice(input_batching_dims=(1, 0), scatter_indices_batching_dims=(0, 1))
     for dims in ((4,), (-1,)):
         yield "C13", make(input_batching_dims=dims)
@@ -309,7 +309,7 @@ def _scatter_batching(make: Build, twice: Build) -> Iterator[Miss]:
 def _scatter_shapes(
     op: str, operand: TensorType, indices: TensorType, update: TensorType
 ) -> Iterator[Miss]:
-    """C4, C10, C14, C18 and C24: shapes."""
+    """Yield near misses of C4, C10, C14, C18 and C24: shapes."""
     of = operand.element
     body = _added(of)
     for shape in ((3, 2, 5, 2, 3), (3, 2, 5, 5, 2), (2, 3, 5, 2, 2), (3, 2, 5, 2, 2, 1)):
@@ -332,7 +332,7 @@ def _scatter_shapes(
 def _scatter_types(
     op: str, operand: TensorType, indices: TensorType, update: TensorType
 ) -> Iterator[Miss]:
-    """C1, C3, C6, C23 and C25: several inputs, and element types."""
+    """Yield near misses of C1, C3, C6, C23 and C25: several inputs, and element types."""
     of = operand.element
     other = _F64 if of is not _F64 else _F32
     wide = TensorType((2, 3, 4, 3), of)
@@ -351,7 +351,7 @@ def _scatter_types(
 
 
 def _no_computations(element_type: ElementType, other: ElementType) -> Iterator[Region]:
-    """Regions that are no update computations on a type, and give a result of it or nothing."""
+    """Yield regions that are no update computations on a type."""
     block = BodyBuilder.of(element_type, element_type)
     yield block.returns()
     yield block.returns(*block.arguments)
@@ -374,10 +374,10 @@ NEAR_MISSES: dict[str, Misses] = {
     "gather": _gather,
     "scatter": _scatter,
 }
-"""What makes the near misses of each op."""
+"""The generator of each op's near misses."""
 
 NOT_ALONE: dict[str, tuple[str, ...]] = {
-    # Inputs and updates have one element type (C6): per-axis quantized ones break both.
+    # Inputs and updates have one element type (C6): if it is per-axis quantized, both are violated.
     "scatter": ("I1", "I3"),
 }
-"""Ids that no program breaks alone, by op: see the comment at each."""
+"""Ids that no program violates in isolation, by op: see each comment."""

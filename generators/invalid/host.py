@@ -35,12 +35,12 @@ def _token(block: BlockWriter) -> Value:
 
 
 def _returned(block: BlockWriter, given: Sequence[Value], value: Value) -> Program:
-    """The program that returns what main can return, or else its parameter."""
+    """Return the program that returns the tensors among these values, or else its parameter."""
     return ended(block, [one for one in given if isinstance(one.type, TensorType)] or [value])
 
 
 def _infeed(op: str) -> Iterator[Miss]:
-    """I1 (no token), C1 (no result), C2 (payload), C3 (no token at the end)."""
+    """Yield near misses of I1 (no token), C1 (no result), C2 (payload), C3 (no final token)."""
     for of in _types():
         block, value = begun(of)
         yield "I1", _returned(block, block.add(op, (value,), of, TOKEN), value)
@@ -58,7 +58,7 @@ def _infeed(op: str) -> Iterator[Miss]:
 
 
 def _outgoing(op: str, given: dict[str, Attribute]) -> Iterator[Miss]:
-    """I1 (an input is no tensor), I2 (no token)."""
+    """Yield near misses of I1 (an input is no tensor), I2 (no token)."""
     for of in _types():
         for inputs in ((TOKEN, of), (of, TOKEN), (TOKEN,)):
             block, value = begun(of)
@@ -72,7 +72,7 @@ def _outgoing(op: str, given: dict[str, Attribute]) -> Iterator[Miss]:
 
 
 def _outfeed(op: str) -> Iterator[Miss]:
-    """I1, I2."""
+    """Yield near misses of I1, I2."""
     yield from _outgoing(op, {})
 
 
@@ -82,7 +82,7 @@ def _pairs(pairs: Array, name: str = "si64") -> Dense:
 
 
 def _channels(input_id: str, pairs_id: str) -> Iterator[tuple[str, dict[str, Attribute]]]:
-    """Attributes that break one constraint on channels: `channel_type`, pairs, C1 to C5."""
+    """Yield attributes that violate one constraint on channels: `channel_type`, pairs, C1 to C5."""
     device: dict[str, Attribute] = {"channel_id": 1, "channel_type": DEVICE_TO_DEVICE}
     alone = device | {"source_target_pairs": SELF}
     for number in (0, 4, 7):
@@ -104,7 +104,7 @@ def _channels(input_id: str, pairs_id: str) -> Iterator[tuple[str, dict[str, Att
 
 
 def _send(op: str) -> Iterator[Miss]:
-    """I1, I2, I4, I6, C1 to C5."""
+    """Yield near misses of I1, I2, I4, I6, C1 to C5."""
     host: dict[str, Attribute] = {
         "channel_id": 1, "channel_type": DEVICE_TO_HOST, "is_host_transfer": True,
     }  # fmt: skip
@@ -120,7 +120,7 @@ def _send(op: str) -> Iterator[Miss]:
 
 
 def _recv(op: str) -> Iterator[Miss]:
-    """I1, I3, I5, C1 to C5."""
+    """Yield near misses of I1, I3, I5, C1 to C5."""
     host: dict[str, Attribute] = {
         "channel_id": 1, "channel_type": HOST_TO_DEVICE, "is_host_transfer": True,
     }  # fmt: skip
@@ -156,7 +156,7 @@ def _started(
     taken: TensorType | None = None,
     count: int = 1,
 ) -> tuple[BlockWriter, Value, Value]:
-    """A body started on a parameter given `count` times; the block, the parameter, the future."""
+    """Return the block, the parameter and the future of an async_start on `count` parameters."""
     block, value = begun(tensor_type)
     argument = block.writer.fresh(taken or tensor_type)
     inner = block.writer.block(arguments=(argument,))
@@ -182,7 +182,7 @@ def _kept(block: BlockWriter, argument: Value) -> Sequence[Value]:
 
 
 def _async_start(op: str) -> Iterator[Miss]:
-    """C1 (not one operation), C2 (of another op), C3 (other operands), C4 (another future)."""
+    """Yield near misses of C1 (not one operation), C2 (op), C3 (operands), C4 (future)."""
     for of in _types():
         half, longer = (TensorType((size,), of.element_type) for size in (2, 5))
         programs = [
@@ -201,7 +201,7 @@ def _async_start(op: str) -> Iterator[Miss]:
 
 
 def _async_done(op: str) -> Iterator[Miss]:
-    """I1 (no future), C1 (other results)."""
+    """Yield near misses of I1 (no future), C1 (other results)."""
     for of in _types():
         block, value = begun(of)
         yield "I1", ended(block, block.add(op, (value,), of))
@@ -219,8 +219,8 @@ NEAR_MISSES: dict[str, Misses] = {
     "recv": _recv,
     "send": _send,
 }
-"""What makes the near misses of each op."""
+"""The generator of each op's near misses."""
 
 NOT_ALONE: dict[str, tuple[str, ...]] = {"async_start": ("I1",)}
-"""Ids that no program breaks alone, by op. By C3 the operands of async_start are of the types that
-the operation in its body takes, and none that may be there takes tokens or per-axis tensors."""
+"""Ids that no program violates in isolation, by op. By C3 the operands of async_start have the
+types of its body's operation, and no permitted op takes tokens or per-axis tensors."""

@@ -12,8 +12,8 @@ _F32, _F64, _C64 = (TYPES[name] for name in ("f32", "f64", "complex<f32>"))
 _PER_AXIS = QuantizedType(TYPES["si8"], -128, 127, _F32, (0.5, 0.25, 1.0), (0, 0, 0), 1)
 
 NOT_ALONE: dict[str, tuple[str, ...]] = {"triangular_solve": ("I1", "I2")}
-"""C1 of `triangular_solve` asks for operands of one type, so that one that is not admitted breaks
-I1, I2 or both together with C1, or else both of them."""
+"""C1 of `triangular_solve` requires operands of one type, so that an inadmissible operand violates
+I1, I2 or both, and C1 or both."""
 
 
 def _cholesky(op: str) -> Iterator[Miss]:
@@ -71,4 +71,4 @@ def _triangular_solve(op: str) -> Iterator[Miss]:
 
 
 NEAR_MISSES: dict[str, Misses] = {"cholesky": _cholesky, "triangular_solve": _triangular_solve}
-"""What makes the near misses of each op."""
+"""The generator of each op's near misses."""

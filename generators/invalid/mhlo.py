@@ -1,11 +1,11 @@
-"""Near misses of XLA's other instructions: none of their own, but those of XlaBuilder's ops."""
+"""Near misses of XLA's other instructions: none, because XlaBuilder's ops cover them."""
 
 from __future__ import annotations
 
 from generators.invalid.misses import Misses
 
 NEAR_MISSES: dict[str, Misses] = {}
-"""What makes the near misses of each op."""
+"""The generator of each op's near misses."""
 
 NOT_ALONE: dict[str, tuple[str, ...]] = {}
-"""Ids that no program breaks alone."""
+"""Ids that no program violates in isolation: none."""

@@ -1,4 +1,4 @@
-"""Near misses: programs that break exactly one constraint, and helpers to make them."""
+"""Near misses: programs that violate exactly one constraint, and helpers to build them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Misses = Callable[[str], Iterator[Miss]]
 
 
 def tensor(element_type: ElementType, *shape: int | None) -> TensorType:
-    """A tensor type; without sizes a scalar's."""
+    """Return a tensor type; without sizes the type of a scalar."""
     return TensorType(shape, element_type)
 
 
@@ -26,6 +26,6 @@ def program(
     regions: tuple[Region, ...] = (),
     **given: Attribute,
 ) -> Program:
-    """The program of one op whose operands are all parameters, under these names."""
+    """Return the program of one op whose operands are all parameters, with these names."""
     values = tuple(Value(name, of) for name, of in operands.items())
     return single_op(op, values, results, given, regions)

@@ -17,9 +17,9 @@ NOT_ALONE: dict[str, tuple[str, ...]] = {
     "batch_norm_inference": ("I1",),
     "batch_norm_training": ("I1",),
 }
-"""C2 asks for one element type, so that one which is not admitted breaks it too, or else all of the
-inputs are not; and C4 of `batch_norm_grad` asks for one shape of all that should be of rank 1.
-Where only sizes are compared, a rank of 2 breaks nothing else."""
+"""C2 requires one element type, so that an inadmissible type also violates C2, or all inputs are
+inadmissible; C4 of `batch_norm_grad` requires one shape of all inputs of rank 1. If only sizes are
+compared, a rank of 2 violates nothing else."""
 
 _RESULTS = {
     "batch_norm_grad": ("grad_operand", "grad_scale", "grad_offset"),
@@ -31,7 +31,7 @@ _OTHER_SHAPES = ((2, 3, 5), (2, 4, 3), (3, 2, 4), (2, 3, 4, 1), (2, 12), (1, 3, 
 
 
 def _made(op: str, changed: dict[str, TensorType], index: int = 1) -> Program:
-    """A valid program but for the types that are changed."""
+    """Return a valid program except for the types that are changed."""
 
     def of(name: str) -> TensorType:
         usual = tensor(_F32, *_SHAPE) if name in _LARGE else tensor(_F32, _FEATURES)
@@ -43,7 +43,7 @@ def _made(op: str, changed: dict[str, TensorType], index: int = 1) -> Program:
 
 
 def _common(op: str) -> Iterator[Miss]:
-    """C1 (no such dimension), C2 (element types)."""
+    """Yield near misses of C1 (no such dimension), C2 (element types)."""
     for index in (3, -1, 7):
         yield "C1", _made(op, {}, index)
     for name in (*OPS[op].operands, *_RESULTS[op]):
@@ -53,7 +53,7 @@ def _common(op: str) -> Iterator[Miss]:
 
 
 def _sized(op: str) -> Iterator[Miss]:
-    """`batch_norm_inference` and `batch_norm_training`: I2 to I5, C3 to C7."""
+    """Yield near misses of `batch_norm_inference` and `batch_norm_training`: I2 to I5, C3 to C7."""
     yield from _common(op)
     vectors = OPS[op].operands[1:]
     for number, name in enumerate(vectors, 2):
@@ -68,7 +68,7 @@ def _sized(op: str) -> Iterator[Miss]:
 
 
 def _grad(op: str) -> Iterator[Miss]:
-    """C3, C4 (shapes), C5 (number of features)."""
+    """Yield near misses of C3, C4 (shapes), C5 (number of features)."""
     yield from _common(op)
     for shape in _OTHER_SHAPES:
         yield "C3", _made(op, {"grad_output": tensor(_F32, *shape)})
@@ -86,4 +86,4 @@ NEAR_MISSES: dict[str, Misses] = {
     "batch_norm_inference": _sized,
     "batch_norm_training": _sized,
 }
-"""What makes the near misses of each op."""
+"""The generator of each op's near misses."""

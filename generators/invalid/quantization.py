@@ -18,7 +18,7 @@ _PLAIN = tensor(_F32, *_SHAPE)
 
 
 def _dequantize(op: str) -> Iterator[Miss]:
-    """I1 (not quantized), C1 (shapes), C2 (not the expressed type)."""
+    """Yield near misses of I1 (not quantized), C1 (shapes), C2 (not the expressed type)."""
     for name in ("f32", "si8", "i1"):
         yield "I1", program(op, {"operand": tensor(ELEMENT_TYPES[name], *_SHAPE)}, (_PLAIN,))
     for shape in _OTHER_SHAPES:
@@ -31,7 +31,7 @@ def _dequantize(op: str) -> Iterator[Miss]:
 
 
 def _quantize(op: str) -> Iterator[Miss]:
-    """I1 (neither floating-point nor quantized), C1 (shapes), C2 (expressed types)."""
+    """Yield near misses of I1 (neither float nor quantized), C1 (shapes), C2 (expressed types)."""
     for name in ("si8", "i1", "complex<f32>"):
         yield "I1", program(op, {"operand": tensor(ELEMENT_TYPES[name], *_SHAPE)}, (_CODES,))
     for shape in _OTHER_SHAPES:
@@ -45,12 +45,12 @@ def _quantize(op: str) -> Iterator[Miss]:
     yield "C2", program(op, {"operand": _CODES}, (TensorType(_SHAPE, HALF),))
     rows = replace(BY_ROW, expressed_type=_F16)
     yield "C2", program(op, {"operand": _CODES}, (TensorType(_SHAPE, rows),))
-    for name in ("f32", "si8"):  # the result is not quantized, so that it expresses nothing
+    for name in ("f32", "si8"):  # the result is not quantized, so it has no expressed type
         yield "C2", program(op, {"operand": _PLAIN}, (tensor(ELEMENT_TYPES[name], *_SHAPE),))
 
 
 NEAR_MISSES: dict[str, Misses] = {"uniform_dequantize": _dequantize, "uniform_quantize": _quantize}
-"""What makes the near misses of each op."""
+"""The generator of each op's near misses."""
 
 NOT_ALONE: dict[str, tuple[str, ...]] = {}
-"""Ids that no program breaks alone, by op: there are none."""
+"""Ids that no program violates in isolation, by op: none."""

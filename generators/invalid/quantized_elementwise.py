@@ -27,11 +27,11 @@ BY_COLUMN = replace(
     CODES, scales=(0.5, 0.25, 2.0), zero_points=(3, 0, -1), quantization_dimension=1
 )
 OTHERS = (WIDER, UNSIGNED, NARROWER, HALF)
-"""Types that differ from CODES in one member that is no parameter."""
+"""Types that differ from CODES in one member other than the parameters."""
 
 
 def tensor(quantized_type: QuantizedType, shape: tuple[int, ...] = _SHAPE) -> TensorType:
-    """A tensor of quantized elements."""
+    """Return a tensor of quantized elements."""
     return TensorType(shape, quantized_type)
 
 
@@ -39,7 +39,7 @@ _GOOD, _PLAIN = tensor(CODES), TensorType(_SHAPE, _F32)
 
 
 def misses(op: str) -> Iterator[Miss]:
-    """What the op's constraints have to say of quantized tensors."""
+    """Yield near misses of the op's constraints on quantized tensors."""
     if op in _OWN:
         yield from _OWN[op](op)
     elif OPS[op].quantized is QuantizedUse.COMPUTES:
@@ -49,7 +49,7 @@ def misses(op: str) -> Iterator[Miss]:
 
 
 def _unary(op: str, **given: int) -> Iterator[Miss]:
-    """I1 (per axis), C1 (C2 of abs): the baseline types of operand and result are the same."""
+    """Yield near misses of I1 (per axis), C1 (C2 of abs): the baseline types differ."""
     id_ = "C2" if op == "abs" else "C1"
 
     def stated(operand: TensorType, result: TensorType) -> Program:
@@ -64,7 +64,7 @@ def _unary(op: str, **given: int) -> Iterator[Miss]:
 
 
 def _binary(op: str) -> Iterator[Miss]:
-    """C1: the baseline types of both operands and the result are the same."""
+    """Yield near misses of C1: the baseline types of operands and result differ."""
     for other in map(tensor, OTHERS):
         yield "C1", program(op, {"lhs": _GOOD, "rhs": other}, (_GOOD,))
         yield "C1", program(op, {"lhs": other, "rhs": _GOOD}, (_GOOD,))
@@ -74,7 +74,8 @@ def _binary(op: str) -> Iterator[Miss]:
 
 
 def _add(op: str) -> Iterator[Miss]:
-    """C2 (all quantized), C3 (storage), C4 (expressed type), C5 to C7 (dimensions)."""
+    """Yield near misses of C2 (all quantized), C3 (storage), C4 (expressed), C5 to C7
+    (dimensions)."""
     rows, columns = tensor(BY_ROW), tensor(BY_COLUMN)
     yield "C2", program(op, {"lhs": _GOOD, "rhs": _PLAIN}, (_GOOD,))
     yield "C2", program(op, {"lhs": _PLAIN, "rhs": _GOOD}, (_GOOD,))
@@ -92,13 +93,13 @@ def _add(op: str) -> Iterator[Miss]:
 
 
 def _convert(op: str) -> Iterator[Miss]:
-    """I1: conversions from quantized tensors are `uniform_dequantize`."""
+    """Yield near misses of I1: a quantized operand requires `uniform_dequantize`."""
     for of in (CODES, BY_ROW):
         yield "I1", program(op, {"operand": tensor(of)}, (_PLAIN,))
 
 
 def _clamp(op: str) -> Iterator[Miss]:
-    """C3 (element types of the bounds), C4 (type of the result)."""
+    """Yield near misses of C3 (element types of the bounds), C4 (type of the result)."""
     for other in map(tensor, OTHERS):
         yield "C3", program(op, {"min": other, "operand": _GOOD, "max": _GOOD}, (_GOOD,))
         yield "C3", program(op, {"min": _GOOD, "operand": _GOOD, "max": other}, (_GOOD,))
@@ -107,7 +108,7 @@ def _clamp(op: str) -> Iterator[Miss]:
 
 
 def _compare(op: str) -> Iterator[Miss]:
-    """C1: the element types are the same but for their parameters."""
+    """Yield near misses of C1: element types that differ beyond their parameters."""
     result = (TensorType(_SHAPE, _I1),)
     for other in (*map(tensor, OTHERS), _PLAIN):
         operands = {"lhs": _GOOD, "rhs": other}
@@ -115,7 +116,7 @@ def _compare(op: str) -> Iterator[Miss]:
 
 
 def _select(op: str) -> Iterator[Miss]:
-    """C2: the types of the alternatives and the result are the same but for their parameters."""
+    """Yield near misses of C2: types of alternatives and result that differ beyond parameters."""
     pred = TensorType(_SHAPE, _I1)
     for other in (*map(tensor, OTHERS), _PLAIN):
         yield "C2", program(op, {"pred": pred, "on_true": _GOOD, "on_false": other}, (_GOOD,))
@@ -123,7 +124,7 @@ def _select(op: str) -> Iterator[Miss]:
 
 
 def _is_finite(op: str) -> Iterator[Miss]:
-    """I1 (per axis)."""
+    """Yield near misses of I1 (per axis)."""
     yield "I1", program(op, {"x": tensor(BY_ROW)}, (TensorType(_SHAPE, _I1),))
 
 
@@ -132,7 +133,7 @@ def _reduce_precision(op: str) -> Iterator[Miss]:
 
 
 def _bitcast_convert(op: str) -> Iterator[Miss]:
-    """C1: codes have the bits of their storage type."""
+    """Yield near misses of C1: codes have the bits of their storage type."""
     for before, after in (
         (_GOOD, _PLAIN), (_GOOD, tensor(WIDER)), (tensor(CODES, (4,)), tensor(WIDER, (4, 2))),
         (_PLAIN, tensor(CODES, (2, 3, 2))),

@@ -41,7 +41,7 @@ def quantized(
     axis: tuple[int, int] | None = None,
     point: int = 0,
 ) -> QuantizedType:
-    """A quantized type; per axis where a dimension and its size are given."""
+    """Return a quantized type; per axis if a dimension and its size are given."""
     of = ELEMENT_TYPES[storage]
     count = 1 if axis is None else axis[1]
     return QuantizedType(
@@ -51,10 +51,10 @@ def quantized(
 
 
 def mistyped(ids: Ids, axes: Axes) -> Iterator[Typed]:
-    """Types of which one does not go with the others."""
+    """Yield types of lhs, rhs and result, one of which violates a constraint."""
     of, other = quantized(), quantized(point=3)
     yield "I1", quantized(axis=axes.lhs), of, of
-    # hybrid: lhs and result are plain, rhs alone is quantized
+    # hybrid: only rhs is quantized
     yield ids.roles, of, F32, of
     yield ids.roles, other, of, F32
     yield ids.roles, F32, of, of

@@ -14,7 +14,7 @@ _F32, _F64, _SI32, _SI64, _UI64 = (TYPES[name] for name in ("f32", "f64", "si32"
 _SCALAR, _SIZES, _RESULT = tensor(_F32), tensor(_SI64, 2), tensor(_F32, 2, 3)
 
 NOT_ALONE: dict[str, tuple[str, ...]] = {}
-"""Ids that no program breaks alone, by op: there are none."""
+"""Ids that no program violates in isolation, by op: none."""
 
 
 def _made(
@@ -81,4 +81,4 @@ def _rng_bit_generator(op: str) -> Iterator[Miss]:
 
 
 NEAR_MISSES: dict[str, Misses] = {"rng": _rng, "rng_bit_generator": _rng_bit_generator}
-"""What makes the near misses of each op."""
+"""The generator of each op's near misses."""

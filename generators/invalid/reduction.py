@@ -16,7 +16,7 @@ _F32, _F64, _F16, _SI32, _I1 = (element_type(name) for name in ("f32", "f64", "f
 
 
 def adder(*types: ElementType, returned: tuple[ElementType, ...] | None = None) -> Region:
-    """A body that adds its inputs, each to its own; or returns constants of other types."""
+    """Return a body that adds its inputs pairwise, or returns constants of other types."""
     block = BodyBuilder.of(*types, *types)
     pairs = zip(block.arguments[: len(types)], block.arguments[len(types) :], strict=True)
     if returned is not None:
@@ -25,7 +25,7 @@ def adder(*types: ElementType, returned: tuple[ElementType, ...] | None = None) 
 
 
 def bad_bodies(element: ElementType, narrow: ElementType, other: ElementType) -> Iterator[Region]:
-    """Bodies that do not fold elements of a type: too narrow, of another kind, mismatched."""
+    """Yield bodies that do not fold elements of a type: too narrow, of another kind, mismatched."""
     yield adder(narrow)
     yield adder(other)
     yield adder(element, element)
@@ -56,7 +56,7 @@ def _reduce_program(
 
 
 def _reduce(_: str) -> Iterator[Miss]:
-    """I2 (init value of rank 1) and C1 to C8."""
+    """Yield near misses of I2 (init value of rank 1) and C1 to C8."""
     pair, two = (_SCALAR,) * 2, adder(_F32, _F32)
     yield "I2", _reduce_program(inits=(tensor(_F32, 1),))
     yield "I2", _reduce_program(inits=(tensor(_F32, 2),))
@@ -116,14 +116,14 @@ _PER_DIMENSION = (
 
 
 def _bad_paddings() -> Iterator[Dense]:
-    """Paddings of a wrong shape for rank 2."""
+    """Yield paddings of a wrong shape for rank 2."""
     si64 = element_type("si64")
     for shape in ((3, 2), (1, 2), (2, 1), (4,), (2, 3), (2, 2, 1)):
         yield Dense.of(np.zeros(shape, np.int64), TensorType(shape, si64))
 
 
 def _reduce_window(_: str) -> Iterator[Miss]:
-    """I2 (init value of rank 1) and C1 to C16."""
+    """Yield near misses of I2 (init value of rank 1) and C1 to C16."""
     pair, body = (tensor(_F32),) * 2, adder(_F32, _F32)
     good = tensor(_F32, 2, 3)
     yield "I2", _window_program(inits=(tensor(_F32, 1),))
@@ -178,7 +178,7 @@ def _pooling_program(
 
 
 def _bad_selectors() -> Iterator[Region]:
-    """Predicates on other types, or that are none."""
+    """Yield regions that are no predicates, or predicates on other types."""
     yield selector(_F64, "GE")
     yield selector(_SI32, "GE")
     yield adder(_F32)
@@ -191,7 +191,7 @@ def _bad_selectors() -> Iterator[Region]:
 
 
 def _select_and_scatter(_: str) -> Iterator[Miss]:
-    """I3 (init value of rank 1) and C1 to C12."""
+    """Yield near misses of I3 (init value of rank 1) and C1 to C12."""
     yield "I3", _pooling_program(init_value=tensor(_F32, 1))
     for of in (_F64, _F16, _SI32):
         yield "C1", _pooling_program(source=tensor(of, 2, 2))
@@ -235,7 +235,7 @@ def _per_axis() -> TensorType:
 
 
 def _map(_: str) -> Iterator[Miss]:
-    """I1 (quantized per axis) and C1 to C4."""
+    """Yield near misses of I1 (quantized per axis) and C1 to C4."""
     given = _per_axis()
     block = BodyBuilder((Value("a0", TensorType((), given.element_type)),))
     one = block.returns(block.op("constant", to=_F32, value=literal(1, _F32)))
@@ -256,7 +256,7 @@ def _map(_: str) -> Iterator[Miss]:
 
 
 def _bad_computations() -> Iterator[Region]:
-    """Computations that do not take two f32 and give one."""
+    """Yield computations that do not map two f32 to one."""
     yield adder(_F64)
     yield adder(_SI32)
     yield adder(_F32, _F32)
@@ -276,13 +276,13 @@ NEAR_MISSES: dict[str, Misses] = {
     "reduce_window": _reduce_window,
     "select_and_scatter": _select_and_scatter,
 }
-"""What makes the near misses of each op."""
+"""The generator of each op's near misses."""
 
 NOT_ALONE: dict[str, tuple[str, ...]] = {
-    # An init value of the type of an input that is quantized per axis is so itself (C2, C3).
+    # An init value has the type of its input (C2, C3), also if that is quantized per axis.
     "reduce": ("I1",),
     "reduce_window": ("I1",),
-    # The element types of operand and source are the same (C1), of the init value too (C3).
+    # The element types of operand, source (C1) and init value (C3) are the same.
     "select_and_scatter": ("I1", "I2"),
 }
-"""Ids that no program breaks alone, by op: see the comment at each."""
+"""Ids that no program violates in isolation, by op: see each comment."""

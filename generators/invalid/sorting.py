@@ -15,7 +15,7 @@ _TYPES = tuple(ELEMENT_TYPES[name] for name in ("f32", "si64", "bf16", "ui8"))
 
 
 def _ascending(*of: ElementType) -> Region:
-    """A comparator of the first operand, of these element types."""
+    """Return a comparator of the first operand, for these element types."""
     block = BodyBuilder.of(*(one for one in of for _ in range(2)))
     return block.returns(block.compare(block.arguments[0], block.arguments[1], "LT"))
 
@@ -32,7 +32,7 @@ def _sorted(
 
 
 def _sort(_: str) -> Iterator[Miss]:
-    """I1 and every constraint."""
+    """Yield near misses of I1 and every constraint."""
     for of in _TYPES:
         good, index = tensor(of, 4, 3), tensor(_SI32, 4, 3)
         both = (good, index)
@@ -61,7 +61,7 @@ def _sort(_: str) -> Iterator[Miss]:
 
 
 def _no_comparators(element_type: ElementType, other: ElementType) -> Iterator[Region]:
-    """Regions that do not compare elements of `element_type` and si32."""
+    """Yield regions that do not compare elements of `element_type` and si32."""
     yield _ascending(element_type)
     yield _ascending(_SI32, element_type)
     yield _ascending(element_type, other)
@@ -79,7 +79,7 @@ def _no_comparators(element_type: ElementType, other: ElementType) -> Iterator[R
 
 
 NEAR_MISSES: dict[str, Misses] = {"sort": _sort}
-"""What makes the near misses of each op."""
+"""The generator of each op's near misses."""
 
 NOT_ALONE: dict[str, tuple[str, ...]] = {}
-"""Ids that no program breaks alone, by op: see the comment at each."""
+"""Ids that no program violates in isolation, by op: see each comment."""

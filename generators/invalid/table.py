@@ -1,4 +1,4 @@
-"""Near misses of every op: programs that break exactly one constraint."""
+"""Near misses of every op: programs that violate exactly one constraint."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ __all__ = ["NEAR_MISSES", "NOT_ALONE", "Miss", "near_misses"]
 NEAR_MISSES: dict[str, Misses] = assemble(
     "generators.invalid", "NEAR_MISSES", needed=lambda record: bool(record.constraints)
 )
-"""What makes the near misses of each op."""
+"""The generator of each op's near misses."""
 
 NOT_ALONE: dict[str, tuple[str, ...]] = assemble(
     "generators.invalid", "NOT_ALONE", needed=is_not_needed
 )
-"""Ids that no program breaks alone, by op; each family says why."""
+"""Ids that no program violates in isolation, by op; each family gives the reason."""
 
 
 def near_misses(op: str) -> list[Miss]:
-    """(id, program) pairs: each program breaks the constraint of that id and no other.
+    """Return (id, program) pairs: each program violates the constraint of that id and no other.
 
     Raises:
-        KeyError: when the op has no cases.
+        KeyError: if the op has no cases.
     """
     if op not in NEAR_MISSES:
         raise KeyError(f"no near misses for op {op!r}; known: {', '.join(NEAR_MISSES)}")

@@ -114,7 +114,7 @@ NEAR_MISSES: dict[str, Misses] = {
     "DotGeneral": _dot_general,
     "RaggedDot": _ragged_dot,
 }
-"""What makes the near misses of each op."""
+"""The generator of each op's near misses."""
 
 NOT_ALONE: dict[str, tuple[str, ...]] = {}
-"""Ids that no program breaks alone."""
+"""Ids that no program violates in isolation: none."""

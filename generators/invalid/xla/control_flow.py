@@ -43,7 +43,7 @@ def _select(op: str) -> Iterator[Miss]:
 
 
 def _of_two(op: str, pred: TensorType, on_true: TupleType, on_false: TupleType) -> Program:
-    """One of two tuples, which are main's parameters; it returns the first part."""
+    """Return the program of a selection between two tuples; it returns the first element."""
     values = Value("pred", pred), Value("on_true", on_true), Value("on_false", on_false)
     chosen, first = Value("chosen", on_true), Value("first", on_true.types[0])
     operations = (
@@ -55,7 +55,7 @@ def _of_two(op: str, pred: TensorType, on_true: TupleType, on_false: TupleType) 
 
 
 NEAR_MISSES: dict[str, Misses] = {"Conditional": _conditional, "Select (tuples)": _select}
-"""What makes the near misses of each op."""
+"""The generator of each op's near misses."""
 
 NOT_ALONE: dict[str, tuple[str, ...]] = {}
-"""Ids that no program breaks alone."""
+"""Ids that no program violates in isolation: none."""

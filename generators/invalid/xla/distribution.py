@@ -30,14 +30,14 @@ def _all_gather(op: str) -> Iterator[Miss]:
 
 
 def _of_nothing(op: str) -> Iterator[Miss]:
-    """P1: a tuple of arrays must not be empty."""
+    """Yield near misses of P1: an empty tuple of arrays."""
     body = (fold_of("add", _F32).region,) if OPS[op].regions else ()
     made = program(op, {}, (), body, replica_groups=matrix([[0, 1]]))
     yield "P1", replace(made, process_grid=(2, 1))
 
 
 def _all_to_all(op: str) -> Iterator[Miss]:
-    """P1 to P5; P2: the operand must not be a tuple."""
+    """Yield near misses of P1 to P5; P2: the operand is a tuple."""
     yield from restated(TWINS["all_to_all"])(op)
     given: dict[str, Any] = {
         "split_dimension": 0, "concat_dimension": 0, "split_count": 2,
@@ -99,7 +99,7 @@ NEAR_MISSES: dict[str, Misses] = {
     "RaggedAllToAll": _ragged_all_to_all,
     "ReduceScatter": _reduce_scatter,
 }
-"""What makes the near misses of each op."""
+"""The generator of each op's near misses."""
 
 NOT_ALONE: dict[str, tuple[str, ...]] = {}
-"""Ids that no program breaks alone."""
+"""Ids that no program violates in isolation: none."""

@@ -36,7 +36,7 @@ def _two(op: str) -> Iterator[Miss]:
 NEAR_MISSES: dict[str, Misses] = {
     record.name: _two for record in RECORDS if record.operands == ("lhs", "rhs")
 }
-"""What makes the near misses of each op."""
+"""The generator of each op's near misses."""
 
 NOT_ALONE: dict[str, tuple[str, ...]] = {}
-"""Ids that no program breaks alone."""
+"""Ids that no program violates in isolation: none."""

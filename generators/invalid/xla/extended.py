@@ -39,7 +39,7 @@ def _scan(op: str) -> Iterator[Miss]:
 
 
 NEAR_MISSES: dict[str, Misses] = {"Scan": _scan, "TopK": _top_k}
-"""What makes the near misses of each op."""
+"""The generator of each op's near misses."""
 
 NOT_ALONE: dict[str, tuple[str, ...]] = {}
-"""Ids that no program breaks alone."""
+"""Ids that no program violates in isolation: none."""

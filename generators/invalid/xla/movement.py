@@ -1,4 +1,4 @@
-"""Near misses of XlaBuilder's ops that make, convert and move data."""
+"""Near misses of XlaBuilder's ops that create, convert and move data."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ NEAR_MISSES: dict[str, Misses] = {
     "Reshape (ordered)": _ordered,
     "Scatter": restated(GATHERING["scatter"]),
 }
-"""What makes the near misses of each op."""
+"""The generator of each op's near misses."""
 
 NOT_ALONE: dict[str, tuple[str, ...]] = {}
-"""Ids that no program breaks alone."""
+"""Ids that no program violates in isolation: none."""

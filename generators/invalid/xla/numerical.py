@@ -36,7 +36,7 @@ def _bernoulli(op: str) -> Iterator[Miss]:
 NEAR_MISSES: dict[str, Misses] = {
     "RngBernoulli": _bernoulli, "RngNormal": _rng, "RngUniform": _rng,
 }  # fmt: skip
-"""What makes the near misses of each op."""
+"""The generator of each op's near misses."""
 
 NOT_ALONE: dict[str, tuple[str, ...]] = {}
-"""Ids that no program breaks alone."""
+"""Ids that no program violates in isolation: none."""

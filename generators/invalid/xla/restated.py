@@ -1,4 +1,4 @@
-"""Near misses of XlaBuilder's ops that are those of their twins, under the page's ids."""
+"""Near misses of XlaBuilder's ops: those of their twins, under the page's ids."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ Sizes = tuple[int, ...]
 
 
 def _product(op: str, numbers: DotDimensionNumbers, *shapes: Sizes, **given: Any) -> Program:
-    """Of lhs, its scale, rhs, its scale; the result is last."""
+    """Return the product of lhs, its scale, rhs, its scale; the result's shape is last."""
     names = ("lhs", "lhs_scale", "rhs", "rhs_scale")
     of = (_OF, _SCALES) * 2
     *operands, result = shapes
@@ -46,7 +46,7 @@ def _scaled_dot(op: str) -> Iterator[Miss]:
 
 
 NEAR_MISSES: dict[str, Misses] = {"ScaledDot": _scaled_dot}
-"""What makes the near misses of each op."""
+"""The generator of each op's near misses."""
 
 NOT_ALONE: dict[str, tuple[str, ...]] = {}
-"""Ids that no program breaks alone."""
+"""Ids that no program violates in isolation: none."""
