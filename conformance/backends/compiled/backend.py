@@ -28,7 +28,7 @@ from conformance.backends.xla_messages import classify, one_line, refused_by_ver
 from conformance.hlo.read import read_module
 from conformance.hlo.unreadable import Unreadable
 from reference.interpreter import quantized
-from reference.interpreter.evaluate import EvaluationError, evaluate, shared_out
+from reference.interpreter.evaluate import EvaluationError, evaluate, split_by_process
 from reference.ir.program import Program, TensorType
 from reference.ir.types import Array
 from reference.ops.structure import HOST
@@ -65,7 +65,7 @@ class CompiledBackend:
         waiting = {operation.name for operation in operations} & HOST
         if waiting:
             return Unsupported(f"{min(waiting)}: nothing plays the host here")
-        if any(map(quantized.mentioned, operations)):
+        if any(map(quantized.has_quantized_values, operations)):
             return Unsupported("quantized types can't be translated to XLA HLO")
         if any(isinstance(of, TensorType) and of.bounds for of in program.main.result_types):
             return Unsupported("results of bounded sizes come without their sizes")
@@ -135,7 +135,7 @@ class CompiledExecutable:
         """
         arguments = [array for share in inputs for array in share]
         results = evaluated(self.rewritten, arguments)
-        return [list(share) for share in shared_out(self.rewritten, results)]
+        return [list(share) for share in split_by_process(self.rewritten, results)]
 
 
 def read_back(module: bytes, program: Program) -> Program:

@@ -29,7 +29,7 @@ from conformance.transforms.inline import inlined
 from reference.interpreter.evaluate import EvaluationError
 from reference.ir.program import Program
 from reference.ir.types import Array
-from reference.numerics.alike import alike
+from reference.numerics.alike import equal_elements
 
 AS_OPTIMISED = "as the optimised module, evaluated by the reference"
 BEFORE_PASSES = "as HLO before all passes, evaluated by the reference"
@@ -106,7 +106,7 @@ class _Judge:
 
 def _same(one: Sequence[Array], other: Sequence[Array]) -> bool:
     return len(one) == len(other) and all(
-        a.shape == b.shape and a.dtype == b.dtype and bool(alike(a, b).all())
+        a.shape == b.shape and a.dtype == b.dtype and bool(equal_elements(a, b).all())
         for a, b in zip(one, other, strict=True)
     )
 
