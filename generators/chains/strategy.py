@@ -62,7 +62,7 @@ def program(pick: Pick, ops: Ops = frozenset(), guide: Guide | None = None) -> C
 
 
 def _element_type(pick: Pick, ops: Ops, guide: Guide) -> ElementType:
-    """Return an element type, mostly a common type; some of the ops have cases of it."""
+    """Return an element type, mostly a common type; some of the ops have cases for this type."""
     of = choose(pick, _COMMON) if pick(12) < 10 else guide.element_type(pick)
     if ops and not linked_ops(of, ops):
         fitting = [one for one in ALL if linked_ops(one, ops)] or list(ALL)

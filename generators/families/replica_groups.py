@@ -83,7 +83,7 @@ def _kind(pick: Pick, count: int, *, may_be_empty: bool) -> str:
 
 
 def _sizes(count: int) -> list[int]:
-    """Return the sizes of which several groups have all ids below `count`."""
+    """Return the sizes for which several groups contain all ids below `count`."""
     return [size for size in range(2, count) if count % size == 0]
 
 

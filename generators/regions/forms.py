@@ -181,7 +181,7 @@ _LARGEST_SUM = 256
 """Upper bound of the sum of `few` small integers."""
 
 _EXACT = {"add": ("small_integers", "within:-1:1"), "multiply": ("within:-1:1", "within:1:2")}
-"""Profiles of numbers of which `few` have exact sums and products: every order gives the same."""
+"""Profiles of numbers that have exact sums and products for `few` elements, in every order."""
 
 
 def region_of_form(region: Region, pick: Pick, dimension: str = "") -> Region:

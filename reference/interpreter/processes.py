@@ -106,7 +106,7 @@ class Member:
 
 
 def _single_process(process: ProcessId) -> Process:
-    """Return a process that exists alone and only communicates with itself."""
+    """Return the process of a single-process program, which only communicates with itself."""
     posted: dict[ProcessId, Any] = {}
     _last_process.set(_replay_process(process, (1, 1), posted))
 

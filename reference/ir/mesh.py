@@ -31,7 +31,7 @@ class MeshAxis(NamedTuple):
 
 
 class AxisRef(NamedTuple):
-    """An axis of a mesh, or a part of it.
+    """An axis of a mesh, or a part.
 
     A part of `size` is one factor of the axis: `pre_size` is the product of the factors before it.
     """

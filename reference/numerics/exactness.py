@@ -119,5 +119,5 @@ def is_always_exact(_: tuple[Array, ...], result: Array) -> Array:
 
 
 def is_exact_if_real(operands: tuple[Array, ...], result: Array) -> Array:
-    """Return true for real operands and false for complex ones, whose results are rounded."""
+    """Return true for real operands and false for complex operands, whose results are rounded."""
     return np.full(result.shape, not element_type_of(operands[0]).is_complex)

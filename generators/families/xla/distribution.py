@@ -46,7 +46,7 @@ def _reduce_scatter(operation: Operation) -> dict[str, Any]:
 
 
 def _leaving_out(build: Builder) -> Builder:
-    """Return a builder of the same cases, some of which leave out groups that are empty."""
+    """Return a builder of the same cases, some without their empty groups."""
 
     def built(element_type: ElementType, pick: Pick) -> Case:
         made = build(element_type, pick)

@@ -260,7 +260,7 @@ def _collective_reduce_contributions(
 def collective_reduce(
     operands: Arrays, *, computation: Body, process: Process, **given: Any
 ) -> Arrays:
-    """Evaluate `collective_reduce`: return the all_reduce in the group's root, zeros elsewhere."""
+    """Evaluate `collective_reduce`: return the all_reduce in the root, zeros in other processes."""
     (element,) = folding.argument_elements(computation.region)[:1]
     to_fold = _collective_reduce_contributions(operands, process=process, **given)
     return tuple(
