@@ -5,7 +5,7 @@ Where the backend refuses the whole, it is asked for parts, until each case has 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -33,7 +33,10 @@ Results = list[list[Array]]
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A case ready to run: its input sets, and what the reference makes of each."""
+    """A case ready to run: its input sets, and what the reference makes of each.
+
+    `expected` is empty of a case that is not judged, or not yet.
+    """
 
     index: int
     program: Program
@@ -160,20 +163,24 @@ def _deal(
     outputs: list[Array], group: Sequence[Prepared], turn: int, results: list[Results]
 ) -> None:
     """Share a batch's outputs out to its cases."""
-    wanted = sum(len(p.expected[0]) for p in group)
+    wanted = sum(_result_count(p) * p.program.process_count for p in group)
     if len(group) > 1 and len(outputs) != wanted:
         raise Failed(f"{wanted} results expected of the batch, got {len(outputs)}")
     dealt: list[list[Array]] = [[] for _ in group]
     for share in split_by_process(group[0].program, outputs):
         at = 0
         for prepared, mine in zip(group, dealt, strict=True):
-            processes = prepared.program.process_count
-            count = len(share) if len(group) == 1 else len(prepared.expected[0]) // processes
+            count = len(share) if len(group) == 1 else _result_count(prepared)
             mine += share[at : at + count]
             at += count
     for prepared, mine, kept in zip(group, dealt, results, strict=True):
         if turn < len(prepared.inputs):
             kept.append(mine)
+
+
+def _result_count(prepared: Prepared) -> int:
+    """Return how many results main has in each process."""
+    return len(prepared.program.main.result_types)
 
 
 def bench_of(cell: Cell) -> Bench:
@@ -209,8 +216,7 @@ def run_all(
     Returns:
         How the cases of each group went, and what the backend refused as a whole alone.
     """
-    lost: list[LostModule] = []
-    ran: dict[int, Ran] = {}  # by identity: cases of different cells have the same index
+    answers = _Answers(bench)
     modules: dict[_Devices, list[list[Prepared]]] = {}
     for group in groups:
         taken: dict[_Devices, list[Prepared]] = {}
@@ -219,15 +225,15 @@ def run_all(
             if error is None:
                 taken.setdefault(_devices(one.program), []).append(one)
             else:
-                ran[id(one)] = Ran(error, [one])
+                answers.ran[id(one)] = Ran(error, [one])
         for devices, part in taken.items():
             modules.setdefault(devices, []).append(part)
     for parts in modules.values():
-        results, without = _run_groups(bench, parts)
-        lost += without
-        for part, how in zip(parts, results, strict=True):
-            ran |= {id(one): each for one, each in zip(part, how, strict=True)}
-    return [[ran[id(one)] for one in group] for group in groups], lost
+        if len(parts) == 1:
+            answers.run(parts[0])
+        else:
+            answers.run([one for part in parts for one in part], parts)
+    return [[answers.ran[id(one)] for one in group] for group in groups], answers.lost
 
 
 _Devices = tuple[ProcessGrid | None, frozenset[tuple[object, ...]]]
@@ -240,68 +246,62 @@ def _devices(program: Program) -> _Devices:
     return program.process_grid, frozenset(meshes)
 
 
-def _run_groups(
-    bench: Bench, groups: Sequence[Sequence[Prepared]]
-) -> tuple[list[list[Ran]], list[LostModule]]:
-    """Run groups of one process grid and mesh."""
-    error: BackendError | None = None
-    together = [one for group in groups for one in group]
-    if len(groups) > 1:
-        try:
-            results = iter(bench.run(together))
-        except BackendError as answer:  # there is another answer for each of them
-            error = answer
-        else:
-            return [[Ran(next(results), together) for _ in group] for group in groups], []
-    parts = [_run_together(bench, group) for group in groups]
-    ran = [how for how, _ in parts]
-    lost = [one for _, losses in parts for one in losses]
-    if error is not None:
-        lost = _lost_as_whole(bench, together, error, [one for how in ran for one in how], lost)
-    return ran, lost
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """How cases went, by the identity of each: cases of different cells have the same index.
 
-
-def _run_together(bench: Bench, group: Sequence[Prepared]) -> tuple[list[Ran], list[LostModule]]:
-    """Run a group as one module; where the backend refuses it, find out which cases it refuses."""
-    try:
-        return [Ran(results, group) for results in bench.run(group)], []
-    except BackendError as error:
-        if len(group) == 1:
-            return [Ran(error, group)], []
-        answer = error
-    ran: list[Ran] = []
-    for one in group:  # alone until one is taken: most likely the backend refuses the whole cell
-        ran += _run_together(bench, [one])[0]
-        if not isinstance(ran[-1].outcome, BackendError):
-            break
-    rest = group[len(ran) :]
-    middle = (len(rest) + 1) // 2
-    lost: list[LostModule] = []
-    for part in (rest[:middle], rest[middle:]):
-        if part:
-            how, without = _run_together(bench, part)
-            ran += how
-            lost += without
-    return ran, _lost_as_whole(bench, group, answer, ran, lost)
-
-
-def _lost_as_whole(
-    bench: Bench,
-    group: Sequence[Prepared],
-    error: BackendError,
-    ran: Sequence[Ran],
-    parts: list[LostModule],
-) -> list[LostModule]:
-    """Return the modules that were refused though all of their cases were taken in isolation.
-
-    `parts` are those among the parts of a group. Where there are some, they say more than the
-    group.
+    `lost` are the modules that the backend refused as a whole alone.
     """
-    refused = any(isinstance(one.outcome, BackendError) for one in ran)
-    if refused or parts:
-        return parts
+
+    bench: Bench
+    ran: dict[int, Ran] = field(default_factory=dict[int, Ran])
+    lost: list[LostModule] = field(default_factory=list[LostModule])
+
+    def run(
+        self, cases: Sequence[Prepared], parts: Iterable[Sequence[Prepared]] | None = None
+    ) -> None:
+        """Run cases as one module; where the backend refuses it, run its parts.
+
+        Without `parts`, they are chosen so that the cases that the backend refuses are soon found.
+        """
+        try:
+            results = self.bench.run(cases)
+        except BackendError as error:
+            answer = error
+        else:
+            pairs = zip(cases, results, strict=True)
+            self.ran.update({id(one): Ran(given, cases) for one, given in pairs})
+            return
+        if len(cases) == 1:
+            self.ran[id(cases[0])] = Ran(answer, cases)
+            return
+        before = len(self.lost)
+        for part in parts or self._parts(cases):
+            self.run(part)
+        # what a part was refused as a whole says more than that the whole was
+        if len(self.lost) == before and not any(map(self._is_refused, cases)):
+            self.lost.append(_lost_module(self.bench, cases, answer))
+
+    def _parts(self, cases: Sequence[Prepared]) -> Generator[Sequence[Prepared]]:
+        """Yield single cases until one is taken, as backends mostly refuse whole cells; then the
+        halves of the rest."""
+        rest = cases
+        while rest:
+            first, rest = rest[0], rest[1:]
+            yield [first]
+            if not self._is_refused(first):
+                break
+        middle = (len(rest) + 1) // 2
+        yield from filter(None, (rest[:middle], rest[middle:]))
+
+    def _is_refused(self, case: Prepared) -> bool:
+        return isinstance(self.ran[id(case)].outcome, BackendError)
+
+
+def _lost_module(bench: Bench, cases: Sequence[Prepared], error: BackendError) -> LostModule:
+    """Return a module that was refused though each of its cases was taken, with how often."""
     if isinstance(error, Unsupported):  # it has failed in nothing: that is told, and not tried
-        return [LostModule(group, error, 1, 1)]
-    again = [_attempt_whole(bench, group) for _ in range(bench.repeats)]
+        return LostModule(cases, error, 1, 1)
+    again = [_attempt_whole(bench, cases) for _ in range(bench.repeats)]
     failed = 1 + sum(isinstance(one, BackendError) for one in again)
-    return [LostModule(group, error, failed, 1 + len(again))]
+    return LostModule(cases, error, failed, 1 + len(again))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from conformance.backends.base import BackendError, Unsupported, failure_of
 from conformance.campaign.batch import Bench, Prepared, Ran, Results
+from conformance.campaign.outcomes import Conclusion, Outcome, digest_of, digest_of_answer
 from conformance.campaign.records import (
     judge_all,
     judged,
@@ -30,49 +31,50 @@ from reference.ops.structure import is_constant
 Finding = tuple[Verdict, str]
 """A verdict and its class."""
 
-Outcome = Results | BackendError
-"""What a run of a case gave: the results of each input set, or the backend's error."""
 
-
-def conclude(cell: Cell, prepared: Prepared, ran: Ran, bench: Bench) -> tuple[Record, Errors]:
-    """The verdict on a case; a failure within a batch counts only once it is confirmed alone.
+def conclude(cell: Cell, prepared: Prepared, ran: Ran, bench: Bench) -> Conclusion:
+    """Return the record of a case; a failure within a batch counts once it is confirmed alone.
 
     Flushed elements need no confirming: the hypothesis has been evaluated on each.
     """
-    if isinstance(ran.outcome, BackendError):
-        return _concluded_of_error(cell, prepared, ran.outcome, bench)
-    judgements = judge_all(prepared, ran.outcome, bench)
+    first = ran.outcome
+    if isinstance(first, BackendError):
+        return _concluded_of_error(cell, prepared, first, bench)
+    judgements = judge_all(prepared, first, bench)
     verdict = worst_of(judgements).verdict
-    if not verdict.fails or verdict is Verdict.FLUSHED or bench.rule.varies:
-        return judged(cell, prepared, judgements)  # what varies need not show again
-    told = _Told(prepared, bench, [(ran.outcome, judgements)])
+    if not verdict.fails:
+        return Conclusion(*judged(cell, prepared, judgements))
+    if verdict is Verdict.FLUSHED or bench.rule.varies:  # what varies need not show again
+        return Conclusion(*judged(cell, prepared, judgements), (digest_of(first),))
+    told = _Told(prepared, bench, [(first, judgements)])
     try:
         rounds = _rounds(told, verdict)
     except BackendError:
-        return _concluded_of_errors(cell, told, ran.outcome)
+        return _concluded_of_errors(cell, told, first)
     turn = _changing(rounds)
     if turn is not None and not _explained(told, rounds):
-        return _varying(cell, told, [ran.outcome, *rounds], turn)
+        return _varying(cell, told, [first, *rounds], turn)
     failing = told.failing(rounds)
     if failing:  # max has the first of the severest
         worst = max(failing, key=lambda one: worst_of(one).verdict.severity)
-        return judged(cell, prepared, worst)
-    if _explained(told, [ran.outcome]):
-        return judged(cell, prepared, judgements)
-    return _concluded_of_batch(cell, told, ran, rounds)
+        seen = {digest_of(one) for one in (first, rounds[0])} if turn is None else ()
+        return Conclusion(*judged(cell, prepared, worst), tuple(sorted(seen)))
+    if _explained(told, [first]):
+        return Conclusion(*judged(cell, prepared, judgements))
+    return _concluded_of_batch(cell, told, first, ran.together, rounds)
 
 
 def _concluded_of_error(
     cell: Cell, prepared: Prepared, error: BackendError, bench: Bench
-) -> tuple[Record, Errors]:
-    """The verdict on a case in isolation that the backend answered with an error."""
+) -> Conclusion:
+    """Return the record of a case in isolation that the backend answered with an error."""
     if isinstance(error, Unsupported):
-        return refused(cell, prepared, error)
+        return Conclusion(*refused(cell, prepared, error))
     return _concluded_of_errors(cell, _Told(prepared, bench, []), error)
 
 
-def _concluded_of_errors(cell: Cell, told: _Told, first: Outcome) -> tuple[Record, Errors]:
-    """The verdict on a case that the backend answers with an error now or later.
+def _concluded_of_errors(cell: Cell, told: _Told, first: Outcome) -> Conclusion:
+    """Return the record of a case that the backend answers with an error now or later.
 
     Of a case that fails every time, an error of the backend is shown.
     """
@@ -84,56 +86,74 @@ def _concluded_of_errors(cell: Cell, told: _Told, first: Outcome) -> tuple[Recor
     if shown is None:  # wrong in a batch, right or unsupported in isolation
         results = [one for one in outcomes if not isinstance(one, BackendError)]
         if _explained(told, results):  # whether it is unsupported depends on the same memory
-            return judged(cell, told.prepared, told.of(results[0]))
-        return not_deterministic(cell, told.prepared, Verdict.DIVERGENT, repeats), Errors()
+            return Conclusion(*judged(cell, told.prepared, told.of(results[0])))
+        record = not_deterministic(cell, told.prepared, Verdict.DIVERGENT, repeats)
+        return Conclusion(record, Errors())
     if repeats.failed == repeats.runs:
-        return refused(cell, told.prepared, shown)
+        seen = {digest_of(one) for one in outcomes}
+        return Conclusion(*refused(cell, told.prepared, shown), _if_one(seen))
     verdict, _ = failure_of(shown)
-    return not_deterministic(cell, told.prepared, verdict, repeats, str(shown)), Errors()
+    record = not_deterministic(cell, told.prepared, verdict, repeats, str(shown))
+    return Conclusion(record, Errors())
 
 
-def _varying(
-    cell: Cell, told: _Told, outcomes: Sequence[Results], turn: int
-) -> tuple[Record, Errors]:
-    """The verdict on a case whose results on input set `turn` change from run to run.
+def _if_one(outcomes: set[bytes]) -> tuple[bytes, ...]:
+    """Return the digest of what came out every time; nothing where that was not the same."""
+    return (*outcomes,) if len(outcomes) == 1 else ()
+
+
+def _varying(cell: Cell, told: _Told, outcomes: Sequence[Results], turn: int) -> Conclusion:
+    """Return the record of a case whose results on input set `turn` change from run to run.
 
     Counted are the runs in which that set failed: of several sets, one or another may fail always.
     """
     of_turn = repeats_of([told.finding(one, turn) for one in outcomes])
     repeats = of_turn if of_turn.failed else repeats_of([told.finding(one) for one in outcomes])
     record = not_deterministic(cell, told.prepared, Verdict.DIVERGENT, repeats, turn=turn)
-    return record, Errors()
+    return Conclusion(record, Errors())
 
 
 def _concluded_of_batch(
-    cell: Cell, told: _Told, ran: Ran, rounds: Sequence[Results]
-) -> tuple[Record, Errors]:
-    """The verdict on a case that is wrong in a batch and right in isolation, every time."""
-    judgements = told.of(ran.outcome) if not isinstance(ran.outcome, BackendError) else []
-    if len(ran.together) == 1:  # there was no batch
-        outcomes: list[Outcome] = [ran.outcome, *rounds]
+    cell: Cell,
+    told: _Told,
+    first: Results,
+    batch: Sequence[Prepared],
+    rounds: Sequence[Results],
+) -> Conclusion:
+    """Return the record of a case that is wrong in a batch and right in isolation, every time."""
+    if len(batch) == 1:  # there was no batch
+        outcomes: list[Outcome] = [first, *rounds]
     else:
-        outcomes = [ran.outcome, *told.bench.batch_again(ran.together, told.prepared)]
+        outcomes = [first, *told.bench.batch_again(batch, told.prepared)]
     repeats = repeats_of([told.finding(one) for one in outcomes])
     if repeats.failed == repeats.runs:
-        return judged(cell, told.prepared, judgements, ran.together)
-    return not_deterministic(cell, told.prepared, Verdict.DIVERGENT, repeats), Errors()
+        return Conclusion(*judged(cell, told.prepared, told.of(first), batch))
+    record = not_deterministic(cell, told.prepared, Verdict.DIVERGENT, repeats)
+    return Conclusion(record, Errors())
 
 
-def conclude_miss(attempt: Callable[[], Record], repeats: int) -> Record:
+def conclude_miss(
+    attempt: Callable[[], Record], repeats: int, earlier: Conclusion | None = None
+) -> Conclusion:
     """Return the record of a near miss, which is compiled again where that went wrong.
 
-    `attempt` compiles it, and returns the record of how that ended.
+    `attempt` compiles it, and returns the record of how that ended. What ends as `earlier` did is
+    not tried again.
     """
     first = attempt()
     if not first.verdict.fails:
-        return first
+        return Conclusion(first, Errors())
+    answer = digest_of_answer(first.verdict, first.kind, first.message)
+    if earlier is not None and answer in earlier.outcomes:
+        return earlier
     records = [first, *(attempt() for _ in range(repeats))]
     found = repeats_of([(one.verdict, one.kind) for one in records])
     if found.failed == found.runs:
-        return first
+        seen = {digest_of_answer(one.verdict, one.kind, one.message) for one in records}
+        return Conclusion(first, Errors(), _if_one(seen))
     message = f"in {found.failed} of {found.runs} runs: {first.message}"
-    return replace(first, kind=NOT_DETERMINISTIC, message=message, repeats=found)
+    record = replace(first, kind=NOT_DETERMINISTIC, message=message, repeats=found)
+    return Conclusion(record, Errors())
 
 
 def repeats_of(findings: Sequence[Finding]) -> Repeats:

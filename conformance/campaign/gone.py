@@ -13,7 +13,10 @@ from dataclasses import dataclass
 import msgspec
 
 from conformance.backends.registry import Choice
-from conformance.check.counterexamples import replayed
+from conformance.campaign.cache.digests import BackendDigests, whole_digest
+from conformance.campaign.cache.entries import Entries, key_of
+from conformance.campaign.tasks import LOSING
+from conformance.check.counterexamples import is_unsteady, replayed
 from conformance.check.replayed import Replayed
 from conformance.errors import UsageError
 from conformance.executors.local import LocalExecutor
@@ -45,12 +48,13 @@ def gone(
     records: Sequence[Record],
     workers: Mapping[Choice, LocalExecutor],
     say: Callable[[str], None],
+    digests: BackendDigests | None = None,
 ) -> Gone:
     """Return which entries knew none of the records, and show on none of these backends any more.
 
     What was only not met in the run is not gone: its counterexample reproduces. Nor is what does
-    not fail every time, as `flaky` entries say. `say` is called
-    with a line where that takes a while.
+    not fail every time, as `flaky` entries say. `say` is called with a line where that takes a
+    while. What a counterexample showed before is in the cache that `digests` are for.
     """
     met = {id_ for record in records for id_ in record.known_by}
     unmet = [
@@ -58,18 +62,23 @@ def gone(
         for one in expectations
         if one.id not in met and one.counterexample is not None and not one.flaky
     ]
+    by_id = {one.id: one for one in unmet}
     kept: dict[str, str] = store.meta().get(_KEPT, {})
     seen: dict[str, list[str]] = {one.id: [] for one in unmet}
     problem = ""
     for choice, executor in workers.items():
         keys = {one.id: _key(one, choice) for one in unmet if one.speaks_of(choice.name)}
         asked = [one for one in unmet if one.id in keys and keys[one.id] not in kept]
+        cache = _Cache.of(choice, executor, digests if asked else None)
+        kept |= {keys[one.id]: state for one in asked if (state := cache.state_of(one))}
+        asked = [one for one in asked if keys[one.id] not in kept]
         if len(asked) >= MANY:
             say(f"replaying the counterexamples of {len(asked)} entries that nothing matched")
         try:
             for one in replayed(executor, asked, choice.spelling):
                 if one is not None:
                     kept[keys[one.id]] = one.state
+                    cache.keep(by_id[one.id], one)
         except UsageError as error:
             problem = str(error)
         for id_, key in keys.items():
@@ -80,8 +89,48 @@ def gone(
     return Gone(tuple(stale), tuple(fixed), problem)
 
 
+@dataclass(frozen=True, slots=True)
+class _Cache:
+    """What counterexamples showed on a backend in earlier runs, where there is a cache.
+
+    It depends on all our sources, on the entry and on the backend. That one does not reproduce is
+    kept only where nothing else can be the reason: neither memory or a race, by what the entry
+    says, nor a process that ended or a machine that was too busy.
+    """
+
+    entries: Entries | None
+    backend: str
+
+    @classmethod
+    def of(cls, choice: Choice, executor: LocalExecutor, digests: BackendDigests | None) -> _Cache:
+        digest = None if digests is None else digests.of(choice, executor)
+        return cls(None if digests is None or digest is None else digests.entries, digest or "")
+
+    def state_of(self, expectation: Expectation) -> str:
+        """Return what became of a counterexample, "" where nobody knows."""
+        if self.entries is None:
+            return ""
+        key = self._key(expectation)
+        return self.entries.get([key]).get(key, b"").decode()
+
+    def keep(self, expectation: Expectation, seen: Replayed) -> None:
+        """Keep what became of a counterexample."""
+        is_certain = not is_unsteady(expectation) and seen.verdict not in LOSING
+        if self.entries is not None and (seen.reproduces or is_certain):
+            self.entries.put(self._key(expectation), seen.state.encode())
+
+    def _key(self, expectation: Expectation) -> bytes:
+        return key_of(
+            "counterexample", whole_digest(), self.backend, _content(expectation).decode()
+        )
+
+
 def _key(expectation: Expectation, choice: Choice) -> str:
     """Return what tells an entry on a backend from what it was before it was edited."""
-    plain = msgspec.structs.replace(expectation, reason="", link="")
-    digest = hashlib.sha256(msgspec.json.encode(plain) + choice.spelling.encode()).hexdigest()
+    digest = hashlib.sha256(_content(expectation) + choice.spelling.encode()).hexdigest()
     return f"{expectation.id}: {digest[:16]}"
+
+
+def _content(expectation: Expectation) -> bytes:
+    """Return all of an entry that decides what its counterexample shows."""
+    return msgspec.json.encode(msgspec.structs.replace(expectation, reason="", link=""))

@@ -8,13 +8,22 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from conformance.campaign.confirming import repeats_of
-from conformance.campaign.tasks import Manner, Task, TaskResult, joined, lost_record, run_tasks
+from conformance.campaign.outcomes import Conclusion, digest_of_answer
+from conformance.campaign.tasks import (
+    LOSING,
+    Manner,
+    Task,
+    TaskResult,
+    joined,
+    lost_record,
+    run_tasks,
+)
 from conformance.catalog import Cell
 from conformance.errors import NotAvailable
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
 from conformance.executors.lost import why
 from conformance.gate.classes import NOT_DETERMINISTIC
-from conformance.verdict import Errors, LostBatch, Timing, Verdict
+from conformance.verdict import Errors, LostBatch, Timing
 
 Notice = Callable[[str], None]
 
@@ -45,10 +54,7 @@ class _Lost:
         records = [record for result in self.results for record in result.records]
         if len(records) < sum(map(len, self.bundle)):
             return False  # over a case without a record, the harness raised an error: it was told
-        return not any(record.verdict in _LOSING for record in records)
-
-
-_LOSING = (Verdict.CRASHED, Verdict.TIMED_OUT)
+        return not any(record.verdict in LOSING for record in records)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +95,8 @@ def run_isolated(
     def calls() -> Generator[Call]:
         for bundle in bundles:
             begins_apart = any(len(task) > 1 and task.cell in apart for task in bundle)
-            yield from parts.of(bundle) if begins_apart else [parts.call(bundle, timeout)]
+            seconds = timeout / 3 if any(task.gave_no_results for task in bundle) else timeout
+            yield from parts.of(bundle) if begins_apart else [parts.call(bundle, seconds)]
 
     for ended in executor.results(calls()):
         if ended is None:
@@ -101,6 +108,7 @@ def run_isolated(
         bundle: Bundle = ended.call.name
         results = _results_of(ended, notice)
         has_lost = isinstance(ended.value, (Died, TimedOut)) and bool(results)
+        has_lost = has_lost and not _is_as_before(bundle[0], results[0])
         if bundle in parts.tries or (has_lost and bundle[0].cell not in apart):
             tries = parts.tries.setdefault(bundle, [])
             tries += results
@@ -220,6 +228,20 @@ def _results_of(ended: Ended, notice: Notice) -> list[TaskResult]:
     return [TaskResult((lost_record(bundle[0], *why(value)),), Errors(), timing, 0, 0.0)]
 
 
+def _is_as_before(task: Task, result: TaskResult) -> bool:
+    """Whether a single case lost its worker as it did, every time, in an earlier run."""
+    earlier = task.earlier_of(task.start)
+    return earlier is not None and _answers([result]) <= {*earlier.outcomes}
+
+
+def _answers(results: Sequence[TaskResult]) -> set[bytes]:
+    return {
+        digest_of_answer(one.verdict, one.kind, one.message)
+        for result in results
+        for one in result.records
+    }
+
+
 def _summed_up(tries: Sequence[TaskResult]) -> TaskResult:
     """Return the result of a case that lost its worker in the first of these tries.
 
@@ -228,9 +250,11 @@ def _summed_up(tries: Sequence[TaskResult]) -> TaskResult:
     first = tries[0]
     records = [record for one in tries for record in one.records]
     repeats = repeats_of([(record.verdict, record.kind) for record in records])
-    if repeats.failed == len(tries):
-        return first
     (record,) = first.records
+    if repeats.failed == len(tries):
+        answers = _answers(tries)
+        outcomes = (*answers,) if len(answers) == 1 and record.verdict in LOSING else ()
+        return replace(first, by_case=(Conclusion(record, Errors(), outcomes),))
     head, colon, words = record.message.partition(": ")
     message = f"{head} in {repeats.failed} of {repeats.runs} runs{colon}{words}"
     changed = replace(record, kind=NOT_DETERMINISTIC, message=message, repeats=repeats)

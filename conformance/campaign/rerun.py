@@ -110,7 +110,7 @@ def _again(task: Task, record: Record, generic: bool) -> Replay:
     except BackendError as error:
         new, _ = refused(task.cell, one, error)
         return _shown(one, new, 0, None, generic)
-    new, _ = conclude(task.cell, one, Ran(results, [one]), bench)
+    new = conclude(task.cell, one, Ran(results, [one]), bench).record
     judgements = judge_all(one, results, bench)
     return _shown(one, new, judgements.index(worst_of(judgements)), results, generic)
 

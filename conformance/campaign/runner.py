@@ -17,6 +17,7 @@ from conformance.backends import isa
 from conformance.backends.base import Description
 from conformance.backends.registry import Choice, parse_all
 from conformance.campaign.budget import helpings
+from conformance.campaign.cache.digests import BackendDigests
 from conformance.campaign.cache.entries import Entries
 from conformance.campaign.coverage import coverage_of
 from conformance.campaign.gone import gone
@@ -95,6 +96,7 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
             _same_backends(store, described, options)
         by_name = {one.name: one for one in described or ()}
         entries = _cache(options, watcher, stack)
+        digests = None if entries is None else BackendDigests(by_name, entries)
         store.set_meta(
             {
                 "spellings": {choice.name: choice.spelling for choice in chosen},
@@ -105,11 +107,11 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
         if unfinished:
             store.set_meta({"coverage": {}})  # of what is tried now: worked out at the end
             session = RunSession(
-                Setting(options, tasks, expectations, store, watcher, by_name, entries, begun)
+                Setting(options, tasks, expectations, store, watcher, digests, begun)
             )
             session.work(opened, finished)
             store.set_meta({"left_out": [asdict(one) for one in session.left_out()]})
-        return _close(store, options, expectations, opened, watcher, entries)
+        return _close(store, options, expectations, opened, watcher, digests)
 
 
 def _absolute(given: Given) -> list[str] | None:
@@ -249,18 +251,20 @@ def _close(
     expectations: Sequence[Expectation],
     workers: dict[Choice, LocalExecutor],
     watcher: Watcher,
-    entries: Entries | None,
+    digests: BackendDigests | None,
 ) -> RunData:
     _assign_batches(store, expectations)
     run = read(store)
     tested = {(r.op, r.element_type, r.backend) for r in run.records}
     applying = [e for e in expectations if any(map(e.applies, tested))]
-    found = gone(store, applying, run.records, workers, watcher.say)
+    found = gone(store, applying, run.records, workers, watcher.say, digests)
     if found.problem:
         watcher.say(found.problem)
         if options.strict:
             raise UsageError(found.problem)
-    reached = run.coverage or coverage_of(run.records, run.seed, entries)
+    reached = run.coverage or coverage_of(
+        run.records, run.seed, None if digests is None else digests.entries
+    )
     parent = max(peak_rss_mb(), run.peak_rss_mb["parent"])
     store.set_meta(
         {

@@ -6,18 +6,15 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic, perf_counter
 
-from conformance.backends.base import Description
 from conformance.backends.registry import Choice
 from conformance.campaign.budget import Deadline, left_out, rounds
-from conformance.campaign.cache.cases import CachedCases
-from conformance.campaign.cache.digests import backend_digest, own_digest
-from conformance.campaign.cache.entries import Entries
+from conformance.campaign.cache.cases import CachedCases, Dependencies
+from conformance.campaign.cache.digests import BackendDigests, own_digest, whole_digest
 from conformance.campaign.isolation import Bundle, run_isolated
 from conformance.campaign.planning import PROFILES, Options, bundles, key, shortened
 from conformance.campaign.progress import Tally, Watcher
 from conformance.campaign.tasks import Manner, Task, TaskResult, joined
 from conformance.catalog import Cell
-from conformance.executors.backend_workers import libraries
 from conformance.executors.interrupt import raise_if_seen
 from conformance.executors.local import LocalExecutor
 from conformance.gate.expectations import Expectation, crashes, hypotheses_of, settled
@@ -31,8 +28,8 @@ from conformance.verdict import LostBatch
 class Setting:
     """What a session works with: its options, the tasks of the whole run, and where things go.
 
-    `described` has the backends by name; `entries` is the cache, where there is one. `begun` is
-    when the command began, by the monotonic clock.
+    `digests` are those of the backends, where there is a cache. `begun` is when the command began,
+    by the monotonic clock.
     """
 
     options: Options
@@ -40,8 +37,7 @@ class Setting:
     expectations: Sequence[Expectation]
     store: Store
     watcher: Watcher
-    described: Mapping[str, Description]
-    entries: Entries | None
+    digests: BackendDigests | None
     begun: float
 
 
@@ -60,6 +56,7 @@ class RunSession:
         self._planning: float = before.get("planning_seconds", 0.0)
         self._incidents: list[str] = before.get("incidents", [])
         self._from_cache: dict[str, int] = {}
+        self._failed_as_before: int = before.get("failed_as_before", 0)
         self._begun = setting.begun
         self._cached: dict[str, CachedCases] = {}
         self._planned: set[str] = set()
@@ -104,8 +101,7 @@ class RunSession:
         todo: Iterable[Bundle] = bundles(self._todo(tasks, cached), crashing)
         if cached is not None:
             todo = cached.left_of(todo, crashing)
-        known = hypotheses_of(expectations, choice.name)
-        manner = Manner(known, self._options.repeats, errors_by_case=cached is not None)
+        manner = self._manner(choice)
         arguments = (self._options.timeout, self._incident, crashing, manner, self._lose)
         for done in run_isolated(executor, todo, *arguments):
             if done is not None:
@@ -135,23 +131,23 @@ class RunSession:
             else:
                 self._keep(planned, joined([]))
 
+    def _manner(self, choice: Choice) -> Manner:
+        known = hypotheses_of(self._setting.expectations, choice.name)
+        has_cache = self._setting.digests is not None
+        return Manner(known, self._options.repeats, by_case=has_cache)
+
     def _cases(self, choice: Choice, executor: LocalExecutor) -> CachedCases | None:
         """Return the cached cases of a backend, where there is a cache."""
-        entries = self._setting.entries
-        if entries is None:
+        digests = self._setting.digests
+        digest = None if digests is None else digests.of(choice, executor)
+        if digests is None or digest is None:
             return None
         if choice.name not in self._cached:
-            described = self._setting.described[choice.name]
-            digest = backend_digest(choice, described, libraries(executor, choice), entries)
-            cached = CachedCases(
-                entries,
-                own_digest(),
-                choice.name,
-                digest,
-                self._options.profile,
-                self._keep_cached,
-                self._count_cached,
-            )
+            options = self._options
+            manner = repr((self._manner(choice), options.timeout, options.memory_limit))
+            on = Dependencies(own_digest(), whole_digest(), digest, options.profile, manner)
+            told = (self._keep_cached, self._count_cached, self._count_failed)
+            cached = CachedCases(digests.entries, choice.name, on, *told)
             cached.suspect(self._store.lost_batches())
             self._cached[choice.name] = cached
         return self._cached[choice.name]
@@ -163,6 +159,9 @@ class RunSession:
 
     def _count_cached(self, task: Task, cases: int) -> None:
         self._from_cache[task.id] = cases
+
+    def _count_failed(self, cases: int) -> None:
+        self._failed_as_before += cases
 
     def _release(self) -> None:
         """Put in the cache what was held back, and the cases of lost batches apart."""
@@ -197,6 +196,7 @@ class RunSession:
                 "seconds": self._seconds + monotonic() - self._begun,
                 "storage_seconds": self._storage,
                 "planning_seconds": self._planning,
+                "failed_as_before": self._failed_as_before,
             },
             from_cache=self._from_cache.pop(task.id, 0),
             lost=result.lost,

@@ -21,10 +21,12 @@ from conformance.campaign.batch import (
     Inputs,
     LostModule,
     Prepared,
+    Ran,
     StopWatch,
     run_all,
 )
 from conformance.campaign.confirming import conclude, conclude_miss
+from conformance.campaign.outcomes import Conclusion, digest_of
 from conformance.campaign.records import ONLY_IN_BATCH, printable, refused, without_results
 from conformance.catalog import Cell
 from conformance.judging.compare import merge_errors
@@ -42,13 +44,17 @@ from reference.ir.constraints import ConstraintViolation
 from reference.ir.program import Program
 from reference.ops.xla.lowering import lower_program
 
+LOSING = (Verdict.CRASHED, Verdict.TIMED_OUT)
+"""The verdicts on cases that a worker may have been lost over."""
+
 
 @dataclass(frozen=True, slots=True)
 class Task:
     """The cases of a cell from index `start` to before `stop`.
 
     `plans` is what they take of their op's dimensions of variation, as the plan of all its cells
-    has it: whoever has made that plan can spare others to make it again.
+    has it: whoever has made that plan can spare others to make it again. `earlier` is how each
+    failed in a run before, None of a case of which nothing is known.
     """
 
     cell: Cell
@@ -56,6 +62,7 @@ class Task:
     start: int
     stop: int
     plans: tuple[Mapping[str, str], ...] | None = field(default=None, compare=False, repr=False)
+    earlier: tuple[Conclusion | None, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def id(self) -> str:
@@ -75,7 +82,17 @@ class Task:
     def _single(self, index: int) -> Task:
         at = index - self.start
         plans = None if self.plans is None else self.plans[at : at + 1]
-        return Task(self.cell, self.seed, index, index + 1, plans)
+        return Task(self.cell, self.seed, index, index + 1, plans, self.earlier[at : at + 1])
+
+    def earlier_of(self, index: int) -> Conclusion | None:
+        """Return how the case of that index failed in a run before, None where nobody knows."""
+        return self.earlier[index - self.start] if self.earlier else None
+
+    @property
+    def gave_no_results(self) -> bool:
+        """Whether it is a single case that was refused, crashed or timed out in a run before."""
+        earlier = self.earlier_of(self.start) if len(self) == 1 else None
+        return earlier is not None and not earlier.record.verdict.has_results
 
     def planned(self) -> Task:
         """The same task with its plans, which takes the plan of its op to be made so far."""
@@ -91,20 +108,19 @@ class Manner:
     """How tasks are done: what else is asked of a worker than their records.
 
     `hypotheses` are what expectations say that the backend computes in place of ops, `repeats` is
-    how often a failing case is run again. With `errors_by_case`, results have the error picture of
-    each case.
+    how often a failing case is run again. With `by_case`, results have the conclusion on each case.
     """
 
     hypotheses: tuple[Stated, ...] = ()
     repeats: int = REPEATS
-    errors_by_case: bool = False
+    by_case: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
     """A task's records by index, their error picture, and what they cost.
 
-    `by_case` are the error pictures of the single cases, by index, where they were asked for.
+    `by_case` are the conclusions on the single cases, where they were asked for.
     `lost` are batches, with cases of this task among them, that failed as a whole alone. It
     `is_of_lost_batch` where such a batch, or what is wrong in a batch alone, was among its own.
     """
@@ -114,7 +130,7 @@ class TaskResult:
     timing: Timing
     modules: int
     peak_rss_mb: float
-    by_case: tuple[tuple[int, Errors], ...] = ()
+    by_case: tuple[Conclusion, ...] = ()
     lost: tuple[LostBatch, ...] = ()
     is_of_lost_batch: bool = False
 
@@ -154,24 +170,40 @@ def _run_tasks(tasks: Sequence[Task], manner: Manner) -> list[TaskResult]:
         ran, modules = run_all(benches[0], prepared)
         lost = [_lost_batch(tasks, prepared, one) for one in modules]
         concluded = [
-            [conclude(task.cell, one, how, bench) for one, how in zip(group, went, strict=True)]
+            [_concluded(task, one, how, bench) for one, how in zip(group, went, strict=True)]
             for task, bench, group, went in zip(tasks, benches, prepared, ran, strict=True)
         ]
     whole = sum(map(len, tasks))
-    kinds = {record.kind for own in concluded for record, _ in own}
+    kinds = {one.record.kind for own in concluded for one in own}
     return [
         TaskResult(
-            tuple(record for record, _ in own),
-            reduce(merge_errors, (errors for _, errors in own), Errors()),
+            tuple(one.record for one in own),
+            reduce(merge_errors, (one.errors for one in own), Errors()),
             Timing(**{part: s * len(task) / whole for part, s in watch.seconds.items()}),
             0 if number else session.compilations,
             peak_rss_mb(),
-            tuple((r.index, errors) for r, errors in own) if manner.errors_by_case else (),
+            tuple(own) if manner.by_case else (),
             () if number else tuple(lost),
             bool(lost) or ONLY_IN_BATCH in kinds,
         )
         for number, (task, own) in enumerate(zip(tasks, concluded, strict=True))
     ]
+
+
+def _concluded(task: Task, prepared: Prepared, ran: Ran, bench: Bench) -> Conclusion:
+    """Return the conclusion on a case: that of before where what it gives is what it gave then.
+
+    Nothing else is evaluated, judged or run again then.
+    """
+    earlier = task.earlier_of(prepared.index)
+    if earlier is None:
+        return conclude(task.cell, prepared, ran, bench)
+    if digest_of(ran.outcome) in earlier.outcomes:
+        return earlier
+    if not prepared.expected:
+        with bench.watch.timed("reference"):
+            prepared.expected.extend(_expected(prepared.program, prepared.inputs, bench.session))
+    return conclude(task.cell, prepared, ran, bench)
 
 
 def _lost_batch(
@@ -206,7 +238,7 @@ def cases_of(task: Task) -> list[Case]:
     return [replace(one, program=lower_program(one.program)) for one in made]
 
 
-def _run_misses(task: Task, bench: Bench) -> list[tuple[Record, Errors]]:
+def _run_misses(task: Task, bench: Bench) -> list[Conclusion]:
     """Compile each near miss on its own: a backend that does accepts an invalid program."""
     misses = ordered_misses(task.cell.op)[task.start : task.stop]
     prepared = [
@@ -214,8 +246,12 @@ def _run_misses(task: Task, bench: Bench) -> list[tuple[Record, Errors]]:
         for number, (id_, program) in enumerate(misses, task.start)
     ]
     return [
-        (conclude_miss(partial(_miss_record, task.cell, *one, bench), bench.repeats), Errors())
-        for one in prepared
+        conclude_miss(
+            partial(_miss_record, task.cell, one, id_, bench),
+            bench.repeats,
+            task.earlier_of(one.index),
+        )
+        for one, id_ in prepared
     ]
 
 
@@ -259,11 +295,15 @@ def _prepare(task: Task, bench: Bench) -> list[Prepared]:
         inputs = [[materialise(one.program, recipe) for recipe in one.inputs] for one in chosen]
     with bench.watch.timed("reference"):
         return [
-            Prepared(index, case.program, sets, _expected(case.program, sets, bench.session))
-            for index, case, sets in zip(
-                range(task.start, task.stop), chosen, inputs, strict=True
+            Prepared(
+                index,
+                case.program,
+                sets,
+                # of a case that failed before, only where it gives something else now
+                [] if task.earlier_of(index) else _expected(case.program, sets, bench.session),
             )
-        ]  # fmt: skip
+            for index, case, sets in zip(range(task.start, task.stop), chosen, inputs, strict=True)
+        ]
 
 
 def _expected(program: Program, sets: list[Inputs], session: Session) -> list[Inputs]:

@@ -40,7 +40,7 @@ def replayed(
         NotAvailable: when the backend cannot be had, or no worker can be started.
     """
     having = [e for e in expectations if e.counterexample is not None]
-    unsteady = {e.id: e for e in having if e.where or e.unpredictable or e.flaky}
+    unsteady = {e.id: e for e in having if is_unsteady(e)}
     for number in reversed(range(ROUNDS)):
         again: list[Expectation] = []
         for one in _replayed_once(executor, having, backend, jobs):
@@ -52,6 +52,11 @@ def replayed(
             return
         having = again
         executor.rest()  # what memory holds may stay as it is as long as a process lives
+
+
+def is_unsteady(expectation: Expectation) -> bool:
+    """Whether what the counterexample shows may depend on memory or on a race."""
+    return bool(expectation.where) or expectation.unpredictable or expectation.flaky
 
 
 def _replayed_once(

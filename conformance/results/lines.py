@@ -46,10 +46,11 @@ _MOST_CELLS = 4
 def _not_run(run: RunData) -> list[str]:
     """Return what is told of cases that came from a cache, and of those left out by a budget."""
     lines: list[str] = []
-    if run.from_cache:
+    if run.from_cache or run.failed_as_before:
+        again = f"; {run.failed_as_before} failed as before" if run.failed_as_before else ""
         lines.append(
             f"from the cache: {run.from_cache} of {len(run.records)} programs, "
-            "which did not fail before"
+            f"which did not fail before{again}"
         )
     if run.left_out:
         none = [one for one in run.left_out if not run.cells[one.key].records]

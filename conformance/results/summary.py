@@ -72,6 +72,7 @@ class RunData:
     `lost_batches` are those that failed as a whole and none of whose cases failed in isolation;
     what no expectation knows of them is among the incidents, too. `left_out` are cases that the
     time of `--budget` was not enough for. `cached_cases` counts, by cell, cases taken from a cache.
+    `failed_as_before` counts cases that failed as they did in the run that filled the cache.
     `exit_code` is None for a run that has not ended.
     """
 
@@ -100,6 +101,7 @@ class RunData:
     lost_batches: tuple[LostBatch, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     cached_cases: dict[CellKey, int] = field(default_factory=dict[CellKey, int])
+    failed_as_before: int = 0
     exit_code: int | None = None
 
     @cached_property

@@ -1,9 +1,15 @@
-"""Cases that did not fail before are taken from a cache; those that do not fail now are put there.
+"""Cases of earlier runs: what did not fail is taken from a cache, what failed is run once.
 
-Such a case is known by all that its outcome depends on: our sources and libraries, the backend on
-this machine, seed, profile, cell, index and plan. Expectations are none of that: they speak of what
-fails. What fails is run again, and so are the cases of a batch that failed as a whole alone: they
-would be in other batches, which might not fail.
+A case that did not fail is known by all that its outcome depends on: our sources and libraries, the
+backend on this machine, seed, profile, cell, index and plan. Expectations are none of that: they
+are about what fails.
+
+A case that failed, every time in the same way, is run again. Where it gives the same bits, or the
+same error, its record is that of before: it is not judged again, nor confirmed in isolation, nor
+repeated. Such a record depends on more: on all our sources, on hypotheses of expectations and on
+the options that say how cases are run. A case that ever came out differently is always run in full.
+So are the cases of a batch that failed as a whole alone: they would be in other batches, which
+might not fail.
 """
 
 from __future__ import annotations
@@ -15,6 +21,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from conformance.campaign.cache.entries import Entries, key_of
+from conformance.campaign.outcomes import Conclusion
 from conformance.campaign.planning import CASES_PER_MODULE, bundles, shortened
 from conformance.campaign.tasks import Task, TaskResult, joined
 from conformance.catalog import Cell
@@ -34,7 +41,7 @@ Keep = Callable[[Task, TaskResult], None]
 """What is done with a task that has ended."""
 
 _UNSTEADY = b"-"
-"""What stands in the place of a case that did not end in the same way every time: it is run."""
+"""What is kept of a case that did not end in the same way every time: it is run in full."""
 
 
 @dataclass(slots=True)
@@ -46,21 +53,44 @@ class _Partly:
     left: int
 
 
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """What cases on one backend depend on.
+
+    `own` is the digest of the sources that decide what passes, `whole` of all our sources,
+    `backend` of the backend. `manner` is how cases are run and judged, beside that.
+    """
+
+    own: str
+    whole: str
+    backend: str
+    profile: str
+    manner: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The cases of a task that a cache has, by index: results of what did not fail, how others
+    failed."""
+
+    passed: dict[int, TaskResult]
+    failed: dict[int, Conclusion]
+
+
 @dataclass(frozen=True)
 class CachedCases:
     """The cases of a run on one backend, as far as a cache has them.
 
-    `own` is the digest of our sources, `backend` that of the backend called `name`. `keep` is
-    called with tasks all of whose cases are from the cache, `count` with how many of a task's are.
+    `name` is what records call the backend. `keep` is called with tasks all of whose cases are from
+    the cache, `count` with how many of a task's are, `count_failed` with how many fail as before.
     """
 
     entries: Entries
-    own: str
     name: str
-    backend: str
-    profile: str
+    on: Dependencies
     keep: Keep
     count: Callable[[Task, int], None]
+    count_failed: Callable[[int], None]
     _partly: dict[Task, _Partly] = field(default_factory=dict["Task", "_Partly"])
     _suspected: set[Case] = field(default_factory=set["Case"])
     _held: dict[Case, _Content] = field(default_factory=dict["Case", "_Content"])
@@ -73,17 +103,17 @@ class CachedCases:
         if isinstance(task.cell.element_type, Invalid):
             return task
         cell = (task.cell.op, task.cell.element_type.name)
-        key = key_of("plan", self.own, *cell, task.seed, self.profile, task.start, task.stop)
+        key = key_of("plan", self.on.own, *cell, task.seed, self.on.profile, task.start, task.stop)
         stored = self.entries.get([key]).get(key)
         if stored is not None:
             plans = tuple(json.loads(stored))
             return replace(task, stop=task.start + len(plans), plans=plans)
-        made = shortened(task, self.profile).planned()
+        made = shortened(task, self.on.profile).planned()
         self.entries.put(key, json.dumps(made.plans or ()).encode())
         return made
 
     def left_of(self, given: Iterable[Bundle], apart: Container[Cell] = ()) -> Generator[Bundle]:
-        """Yield the bundles that must be run, without the cases that the cache has.
+        """Yield the bundles that must be run, without the cases that did not fail before.
 
         A bundle of which the cache has nothing stays as it is. What is left of others is bundled
         anew, as a module takes as long to begin as a case to compile.
@@ -91,42 +121,52 @@ class CachedCases:
         rest: list[Task] = []
         for bundle in given:
             found = [self._found(task) for task in bundle]
-            if not any(found):
+            if not any(one.passed or one.failed for one in found):
                 yield bundle
                 continue
             if rest and (rest[0].cell.op, rest[0].cell.backend) != _op_of(bundle):
                 yield from bundles(rest, apart)
                 rest = []
-            for task, results in zip(bundle, found, strict=True):
-                rest += self._rest_of(task, results)
+            for task, one in zip(bundle, found, strict=True):
+                rest += self._rest_of(task, one)
             if sum(map(len, rest)) >= CASES_PER_MODULE:
                 yield from bundles(rest, apart)
                 rest = []
         yield from bundles(rest, apart)
 
-    def _found(self, task: Task) -> dict[int, TaskResult]:
-        """Return what the cache has of a task's cases, by index."""
-        keys = {self._key(task, index): index for index in range(task.start, task.stop)}
+    def _found(self, task: Task) -> _Found:
+        """Return what the cache has of a task's cases."""
+        indices = range(task.start, task.stop)
+        keys = {self._key(task, index): index for index in indices}
         stored = self.entries.get([*keys])
-        return {
+        passed = {
             keys[key]: _read(content) for key, content in stored.items() if content != _UNSTEADY
         }
+        unknown = [index for key, index in keys.items() if key not in stored]
+        failures = {self._failure_key(task, index): index for index in unknown}
+        failed = {
+            failures[key]: _read_failure(content)
+            for key, content in self.entries.get([*failures]).items()
+        }
+        return _Found(passed, failed)
 
-    def _rest_of(self, task: Task, found: dict[int, TaskResult]) -> list[Task]:
+    def _rest_of(self, task: Task, found: _Found) -> list[Task]:
         """Return the tasks that are left of a task; where none is, the task has ended."""
-        self.count(task, len(found))
-        results = [found[index] for index in sorted(found)]
-        if len(found) == len(task):
+        self.count(task, len(found.passed))
+        results = [found.passed[index] for index in sorted(found.passed)]
+        if len(results) == len(task):
             self.keep(task, joined(results))
             return []
         parts = _runs(task, found)
-        if found:
+        if results or len(parts) > 1:
             self._partly.update(dict.fromkeys(parts, _Partly(task, results, len(parts))))
         return parts
 
     def ended(self, task: Task, result: TaskResult) -> list[tuple[Task, TaskResult]]:
-        """Put what passed in the cache; return the planned tasks that have ended with this."""
-        self._remember(task, result)
+        """Put a task's cases in the cache; return the planned tasks that have ended with this."""
+        concluded = {one.record.index: one for one in result.by_case}
+        for record in result.records:
+            self._remember(task, record, concluded.get(record.index), result)
         partly = self._partly.pop(task, None)
         if partly is None:
             return [(task, result)]
@@ -134,19 +174,32 @@ class CachedCases:
         partly.left -= 1
         return [] if partly.left else [(partly.task, joined(partly.results))]
 
-    def _remember(self, task: Task, result: TaskResult) -> None:
-        pictures = dict(result.by_case)
-        for record in result.records:
-            key = self._key(task, record.index)
-            if record.repeats is not None:
-                self.entries.put(key, _UNSTEADY)
-            elif not record.verdict.fails and record.index in pictures:
-                content = _written(record, pictures[record.index])
-                case = (record.op, record.element_type, record.index)
-                if case in self._suspected:
-                    self._held[case] = key, content
-                elif not result.is_of_lost_batch:
-                    self.entries.put(key, content)
+    def _remember(
+        self, task: Task, record: Record, concluded: Conclusion | None, result: TaskResult
+    ) -> None:
+        """Put a case in the cache; of a lost worker's there may be a record alone."""
+        key = self._key(task, record.index)
+        before = task.earlier_of(record.index)
+        is_same = before is not None and _written(before.record) == _written(record)
+        self.count_failed(int(is_same))
+        if record.repeats is not None or (before is not None and not is_same):
+            self.entries.put(key, _UNSTEADY)
+        elif concluded is not None and not record.verdict.fails:
+            self._put(record, key, _written((record, concluded.errors)), result)
+        elif concluded is not None and concluded.outcomes:
+            key = self._failure_key(task, record.index)
+            seen = {*concluded.outcomes, *(before.outcomes if before else ())}
+            if before is not None and seen != {*before.outcomes}:  # in a batch, it gave other bits
+                self.entries.forget([key])
+            content = _written((record, concluded.errors, sorted(seen)))
+            self._put(record, key, content, result)
+
+    def _put(self, record: Record, key: bytes, content: bytes, result: TaskResult) -> None:
+        case = (record.op, record.element_type, record.index)
+        if case in self._suspected:
+            self._held[case] = key, content
+        elif not result.is_of_lost_batch:
+            self.entries.put(key, content)
 
     def suspect(self, batches: Iterable[LostBatch]) -> None:
         """Keep cases of these batches out of the cache, until it is known who is to blame."""
@@ -163,9 +216,16 @@ class CachedCases:
         self._held.clear()
 
     def _key(self, task: Task, index: int) -> bytes:
+        return key_of("case", self.on.own, *self._parts_of_key(task, index))
+
+    def _failure_key(self, task: Task, index: int) -> bytes:
+        parts = self._parts_of_key(task, index)
+        return key_of("failure", self.on.whole, self.on.manner, *parts)
+
+    def _parts_of_key(self, task: Task, index: int) -> tuple[object, ...]:
         cell = (task.cell.op, task.cell.element_type.name, task.cell.backend)
         plan = None if task.plans is None else dict(task.plans[index - task.start])
-        return key_of("case", self.own, self.backend, *cell, task.seed, self.profile, index, plan)
+        return self.on.backend, *cell, task.seed, self.on.profile, index, plan
 
 
 def cached_coverage(
@@ -189,27 +249,41 @@ def _op_of(bundle: Bundle) -> tuple[str, str]:
     return bundle[0].cell.op, bundle[0].cell.backend
 
 
-def _runs(task: Task, found: Container[int]) -> list[Task]:
-    """Return the cases that are not found as tasks, each of consecutive cases."""
+def _runs(task: Task, found: _Found) -> list[Task]:
+    """Return the cases that must be run as tasks, each of consecutive cases.
+
+    What gave no results before is by itself: it would cost its batch, too.
+    """
     parts: list[Task] = []
     for one in task.singles():
-        if one.start in found:
+        if one.start in found.passed:
             continue
-        if parts and parts[-1].stop == one.start:
-            before = parts[-1]
-            plans = None if one.plans is None else (*(before.plans or ()), *one.plans)
-            parts[-1] = replace(before, stop=one.stop, plans=plans)
-        else:
+        one = replace(one, earlier=(found.failed.get(one.start),))
+        before = parts[-1] if parts else None
+        if before is None or before.stop != one.start or _is_apart(before, one):
             parts.append(one)
+            continue
+        plans = None if one.plans is None else (*(before.plans or ()), *one.plans)
+        earlier = (*before.earlier, *one.earlier)
+        parts[-1] = replace(before, stop=one.stop, plans=plans, earlier=earlier)
     return parts
 
 
-def _written(record: Record, errors: Errors) -> bytes:
-    """Return what the cache keeps of a case that did not fail."""
-    return msgspec.msgpack.encode((record, errors), enc_hook=float)  # of numpy's floats
+def _is_apart(*parts: Task) -> bool:
+    return any(one.gave_no_results for one in parts)
+
+
+def _written(content: object) -> bytes:
+    """Return what the cache keeps of a record, with what else is kept of its case."""
+    return msgspec.msgpack.encode(content, enc_hook=float)  # of numpy's floats
 
 
 def _read(content: bytes) -> TaskResult:
     """Return the result of a case that did not fail, as a task of its own."""
     record, errors = msgspec.msgpack.decode(content, type=tuple[Record, Errors])
     return TaskResult((record,), errors, Timing(), 0, 0.0)
+
+
+def _read_failure(content: bytes) -> Conclusion:
+    """Return how a case failed."""
+    return msgspec.msgpack.decode(content, type=Conclusion)

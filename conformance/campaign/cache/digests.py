@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +16,8 @@ from conformance.backends.base import Description
 from conformance.backends.registry import Choice
 from conformance.backends.versions import of_distributions
 from conformance.campaign.cache.entries import Entries, key_of
+from conformance.executors.backend_workers import libraries
+from conformance.executors.local import LocalExecutor
 from conformance.results.versions import versions
 
 SOURCES = (
@@ -23,6 +25,7 @@ SOURCES = (
     "generators",
     "conformance/backends",
     "conformance/executors",
+    "conformance/hlo",
     "conformance/judging",
     "conformance/known",
     "conformance/stablehlo",
@@ -30,6 +33,7 @@ SOURCES = (
     "conformance/transforms",
     "conformance/campaign/batch.py",
     "conformance/campaign/confirming.py",
+    "conformance/campaign/outcomes.py",
     "conformance/campaign/planning.py",
     "conformance/campaign/records.py",
     "conformance/campaign/tasks.py",
@@ -57,11 +61,25 @@ _WITHOUT_EFFECT = ("TF_CPP_", "TPU_SKIP_MDS_QUERY")
 """How the names of those begin that jax sets by itself, and that change nothing but logs."""
 
 
+_PACKAGES = ("reference", "generators", "conformance")
+"""All that decides what is recorded of what fails, and what counterexamples show."""
+
+
 @cache
 def own_digest() -> str:
-    """Return the digest of all that is ours, and of the libraries that it computes with."""
+    """Return the digest of what decides which cases pass, and of the libraries it computes with."""
+    return _digest(SOURCES)
+
+
+@cache
+def whole_digest() -> str:
+    """Return the digest of all our sources, and of the libraries that they compute with."""
+    return _digest(_PACKAGES)
+
+
+def _digest(sources: Sequence[str]) -> str:
     digest = hashlib.sha256()
-    for path, name in sorted(_sources(), key=lambda pair: pair[1]):
+    for path, name in sorted(_sources(sources), key=lambda pair: pair[1]):
         digest.update(name.encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     installed = {**versions(), **dict(of_distributions(*DISTRIBUTIONS))}
@@ -70,15 +88,37 @@ def own_digest() -> str:
     return digest.hexdigest()
 
 
-def _sources() -> Iterator[tuple[Path, str]]:
-    """Yield the files of `SOURCES` with their names."""
-    for source in SOURCES:
+def _sources(sources: Sequence[str]) -> Iterator[tuple[Path, str]]:
+    """Yield files and the files in folders, with their names."""
+    for source in sources:
         package, _, rest = source.partition("/")
         spec = find_spec(package)
         for place in (spec.submodule_search_locations or ()) if spec else ():
             path = Path(place) / rest
             for found in [path] if path.is_file() else path.rglob("*.py"):
                 yield found, f"{package}/{found.relative_to(place).as_posix()}"
+
+
+@dataclass(frozen=True)
+class BackendDigests:
+    """The digests of the backends of a run, each worked out when it is first asked for.
+
+    `described` has the backends by name, `entries` is the cache that the digests are for.
+    """
+
+    described: Mapping[str, Description]
+    entries: Entries
+    _found: dict[Choice, str] = field(default_factory=dict[Choice, str])
+
+    def of(self, choice: Choice, executor: LocalExecutor) -> str | None:
+        """Return the digest of a backend; None of one that is not described."""
+        described = self.described.get(choice.name)
+        if described is None:
+            return None
+        if choice not in self._found:
+            loaded = libraries(executor, choice)
+            self._found[choice] = backend_digest(choice, described, loaded, self.entries)
+        return self._found[choice]
 
 
 def backend_digest(

@@ -150,7 +150,7 @@ def test_what_memory_decides_is_that_where_it_is_refused_in_isolation(
     prepared = Prepared(0, program, [inputs], [evaluate(program, inputs)])
     bench = bench_of(Cell("sort", F32, "reference:unsupported"))
     wrong = [[np.array(given_back, np.float32).reshape(3, 1)]]
-    record, _ = conclude(
+    record, *_ = conclude(
         Cell("sort", F32, "cpu"), prepared, Ran(wrong, [prepared, prepared]), bench
     )
     assert (record.verdict, record.kind) == (Verdict.DIVERGENT, kind)
@@ -170,10 +170,10 @@ def test_what_memory_decides_has_its_class_where_only_the_batch_shows_it(
     ran = Ran([[got]], [prepared, prepared])
     with monkeypatch.context() as patch:
         patch.setattr(Bench, "batch_again", lambda *_: [[[got]]] * 3)
-        record, _ = conclude(cell, prepared, ran, bench)
+        record, *_ = conclude(cell, prepared, ran, bench)
     assert (record.verdict, record.kind) == (Verdict.DIVERGENT, kind)
     if kind == ONLY_IN_BATCH:  # and not even there, the next times
-        record, _ = conclude(cell, prepared, ran, bench)
+        record, *_ = conclude(cell, prepared, ran, bench)
         assert (record.kind, record.repeats) == (NOT_DETERMINISTIC, Repeats(1, 4, ("wrong value",)))
 
 

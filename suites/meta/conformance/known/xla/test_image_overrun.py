@@ -109,7 +109,7 @@ def test_memory_that_happens_to_be_right_now_and_then(
     cell = Cell("convolution", F32, "reference")
     bench = Bench(open_session("reference"), RULES["convolution"], StopWatch())
     prepared = Prepared(0, subject, [(IMAGE, KERNEL)], [(expected,)])
-    record, _ = conclude(cell, prepared, Ran(rounds[-1], [prepared]), bench)
+    record, *_ = conclude(cell, prepared, Ran(rounds[-1], [prepared]), bench)
     assert record.kind == kind
 
 
@@ -121,7 +121,7 @@ def test_what_no_class_explains_is_not_deterministic(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(Bench, "run_alone", lambda *_: [[[expected]], [[other]]])
     bench = Bench(open_session("reference"), RULES["convolution"], StopWatch())
     prepared = Prepared(0, subject, [(IMAGE, KERNEL)], [(expected,)])
-    record, _ = conclude(
+    record, *_ = conclude(
         Cell("convolution", F32, "reference"), prepared, Ran([[other]], [prepared]), bench
     )
     assert record.kind == NOT_DETERMINISTIC

@@ -1,0 +1,213 @@
+"""What failed before is run once, and judged again only where it gives something else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from conformance.backends import session as backend_sessions
+from conformance.backends.fake.faults import FAULTS
+from conformance.campaign import confirming, gone, isolation, session
+from conformance.campaign.batch import Bench, Prepared
+from conformance.campaign.isolation import Bundle
+from conformance.campaign.planning import Options
+from conformance.campaign.runner import run
+from conformance.campaign.tasks import Manner, Task, TaskResult, run_tasks
+from conformance.executors.local import Call
+from conformance.results.lines import lines_of
+from conformance.verdict import Verdict
+
+FAULT = "off_by_100_ulp"
+ENTRY = """
+[[known]]
+id = "up"
+op = "add"
+element_types = ["f32"]
+reason = "r"
+"""
+
+
+def options(tmp_path: Path, out: str, fault: str = FAULT, **given) -> Options:
+    made = Options(
+        tmp_path / out, (f"reference:{fault}",), ("add", "tanh"), ("f32",), "standard", jobs=1,
+        cache=tmp_path / "cache",
+    )  # fmt: skip
+    return replace(made, **given)
+
+
+@dataclass(slots=True)
+class Work:
+    """What is done over cases in this process, in place of workers."""
+
+    judged: int = 0
+    compiled: list[int] = field(default_factory=list)
+
+    def clear(self) -> None:
+        self.judged = 0
+        self.compiled.clear()
+
+
+@pytest.fixture
+def work(monkeypatch: pytest.MonkeyPatch) -> Work:
+    """Do tasks in this process, in which faults can be exchanged, and count what is done."""
+    seen = Work()
+    judge_all, compiled = confirming.judge_all, Bench.compile
+
+    def isolated(
+        _: object, bundles: Iterable[Bundle], *given: object
+    ) -> Iterator[tuple[Task, TaskResult]]:
+        (manner,) = (one for one in given if isinstance(one, Manner))
+        backend_sessions._opened.clear()
+        for bundle in bundles:
+            yield from zip(bundle, run_tasks(bundle, manner), strict=True)
+
+    def judging(*given):
+        seen.judged += 1
+        return judge_all(*given)
+
+    def compiling(self: Bench, group: list[Prepared]):
+        seen.compiled.append(len(group))
+        return compiled(self, group)
+
+    monkeypatch.setattr(session, "run_isolated", isolated)
+    monkeypatch.setattr(confirming, "judge_all", judging)
+    monkeypatch.setattr(Bench, "compile", compiling)
+    return seen
+
+
+def test_what_fails_as_before_is_run_once_and_not_judged(tmp_path: Path, work: Work) -> None:
+    first = run(options(tmp_path, "first"))
+    failed = sum(record.verdict.fails for record in first.records)
+    assert 4 < failed < len(first.records)
+    assert work.compiled.count(1) >= failed  # each in isolation
+    assert work.judged >= len(first.records)
+    work.clear()
+    second = run(options(tmp_path, "second"))
+    assert second.records == first.records
+    assert second.errors == first.errors
+    assert second.exit_code == first.exit_code == 1
+    assert (work.judged, sum(work.compiled)) == (0, failed)
+    assert len(work.compiled) == 2  # a module for each op
+    assert (second.from_cache, second.failed_as_before) == (len(first.records) - failed, failed)
+    assert f"which did not fail before; {failed} failed as before" in " ".join(
+        lines_of(second, "{}")
+    )
+
+
+@pytest.mark.parametrize("other", ["off_by_three_ulp", "sign_lost", "internal_error", "right"])
+def test_another_result_is_judged_and_told_and_never_run_once_again(
+    tmp_path: Path, work: Work, monkeypatch: pytest.MonkeyPatch, other: str
+) -> None:
+    """The backend changes, and nothing of what the cache knows it by."""
+    first = run(options(tmp_path, "first"))
+    failed = {record.id for record in first.records if record.verdict.fails}
+    with monkeypatch.context() as patch:
+        patch.setitem(FAULTS, FAULT, FAULTS[other])
+        changed = run(options(tmp_path, "changed"))
+        bare = run(options(tmp_path, "bare", cache=None))
+    now = {record.id: record for record in bare.records if record.id in failed}
+    assert {r.id: r for r in changed.records if r.id in failed} == now
+    differing = {id_ for r in first.records if (id_ := r.id) in failed and now[id_] != r}
+    assert differing
+    assert changed.failed_as_before == len(failed) - len(differing)
+    work.clear()
+    again = run(options(tmp_path, "again"))
+    assert again.records == first.records
+    assert again.failed_as_before == len(failed) - len(differing)
+    assert work.judged >= len(differing)
+
+
+def test_a_kept_failure_depends_on_how_it_is_judged(
+    tmp_path: Path, work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del work
+    first = run(options(tmp_path, "first"))
+    file = tmp_path / "known.toml"
+    for text in (ENTRY, ENTRY + "max_ulp = 50.0\n"):  # what is known is asked anew in each run
+        file.write_text(text)
+        given = {"expectations": str(file)}
+        known = run(options(tmp_path, f"known{len(text)}", **given))
+        bare = run(options(tmp_path, f"bare{len(text)}", cache=None, **given))
+        assert known.failed_as_before > 0
+        assert known.records == bare.records
+    file.write_text(ENTRY + 'computes = """\n%z = stablehlo.add %rhs, %lhs : $T\n"""\n')
+    hypotheses = run(options(tmp_path, "computes", expectations=str(file)))
+    assert hypotheses.failed_as_before == 0
+    assert hypotheses.from_cache == sum(not record.verdict.fails for record in first.records)
+    for name, more in {"repeats": {"repeats": 2}, "timeout": {"timeout": 50.0}}.items():
+        assert run(options(tmp_path, name, **more)).failed_as_before == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(session, "whole_digest", lambda: "other")
+        assert run(options(tmp_path, "sources")).failed_as_before == 0
+    assert run(options(tmp_path, "last")).failed_as_before > 0
+
+
+def test_a_near_miss_that_is_compiled_is_compiled_once(tmp_path: Path, work: Work) -> None:
+    given = {"ops": ("add",), "element_types": ("invalid",)}
+    first = run(options(tmp_path, "first", "accepts_invalid", **given))
+    failed = sum(record.verdict is Verdict.ACCEPTED for record in first.records)
+    assert failed
+    assert len(work.compiled) > len(first.records)
+    work.clear()
+    second = run(options(tmp_path, "second", "accepts_invalid", **given))
+    assert second.records == first.records
+    assert len(work.compiled) == failed == second.failed_as_before
+
+
+def test_a_case_that_ended_its_process_ends_it_once_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[Call] = []
+    monkeypatch.setattr(isolation, "Call", lambda *given: calls.append(Call(*given)) or calls[-1])
+    given = {"ops": ("tanh",)}
+    first = run(options(tmp_path, "first", "abort_on_nan", **given))
+    failed = sum(record.verdict is Verdict.CRASHED for record in first.records)
+    assert failed
+    assert len(calls) > 4 * failed
+    calls.clear()
+    second = run(options(tmp_path, "second", "abort_on_nan", **given))
+    assert second.records == first.records
+    assert second.incidents == first.incidents == ()
+    assert len(calls) == failed == second.failed_as_before
+
+
+def test_counterexamples_are_not_replayed_where_nothing_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    replayed = gone.replayed
+
+    def counting(executor, entries, backend):
+        asked.extend(one.id for one in entries)
+        return replayed(executor, entries, backend)
+
+    monkeypatch.setattr(gone, "replayed", counting)
+    program = """
+[known.counterexample]
+program = '''
+func.func @main(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.subtract %x, %y : tensor<f32>
+  return %0 : tensor<f32>
+}
+'''
+inputs = ["1.0", "2.0"]
+"""
+    entry = ENTRY.replace('"add"', '"subtract"').replace('["f32"]', '["f32", "si8"]')
+    file = tmp_path / "known.toml"
+    given = {"ops": ("subtract",), "element_types": ("si8",), "expectations": str(file)}
+    bounded = entry + "max_ulp = 1000.0\n"
+    texts = [(entry, ["up"]), (entry, []), (bounded, ["up"]), (bounded.replace('"r"', '"s"'), [])]
+    for number, (text, wanted) in enumerate(texts):
+        file.write_text(text + program)
+        asked.clear()
+        done = run(options(tmp_path, str(number), "off_by_100_ulp", **given))
+        assert (asked, done.stale) == (wanted, ())
+    file.write_text(entry + 'kinds = ["not deterministic"]\nunpredictable = true\n' + program)
+    for number in range(2):  # whether it does not reproduce is never kept
+        asked.clear()
+        done = run(options(tmp_path, f"right{number}", "right", **given))
+        assert "up" in asked
+        assert done.stale == ("up",)
