@@ -33,7 +33,7 @@ class Verdict(StrEnum):
     @property
     def fails(self) -> bool:
         """Whether this verdict fails a run, unless an expectation knows it."""
-        return self not in (Verdict.PASS, Verdict.UNSPECIFIED, Verdict.UNSUPPORTED)
+        return self not in _HARMLESS
 
     @property
     def has_results(self) -> bool:
@@ -45,8 +45,12 @@ class Verdict(StrEnum):
     @property
     def severity(self) -> int:
         """The rank in the order above; the worst of a cell's verdicts colours it."""
-        return list(Verdict).index(self)
+        return _SEVERITIES[self]
 
+
+# reports ask millions of times
+_HARMLESS = frozenset((Verdict.PASS, Verdict.UNSPECIFIED, Verdict.UNSUPPORTED))
+_SEVERITIES = {verdict: rank for rank, verdict in enumerate(Verdict)}
 
 _GRAVITY = {"signed zero": -1, "NaN": 1, "infinity": 1}
 

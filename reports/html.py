@@ -45,7 +45,15 @@ def render(
     Raises:
         OSError: when the folder cannot be written.
     """
-    seen = view.build(run, findings.db_of(at or out), comparison)
+    write(view.build(run, findings.db_of(at or out), comparison), out, context)
+
+
+def write(seen: View, out: Path, context: Context = NOTHING) -> None:
+    """Write `out`/index.html from what the reports show of a run.
+
+    Raises:
+        OSError: when the folder cannot be written.
+    """
     groups = divergences.listed(seen.groups)
     with ThreadPoolExecutor(1) as beside:  # a worker prints programs while we gather the rest
         pretty = beside.submit(pretty_forms, divergences.programs_of(groups))

@@ -35,12 +35,25 @@ def render(
     Raises:
         OSError: when the folder cannot be written.
     """
-    (out / "summary.md").write_text(markdown(run, comparison, more), encoding="utf-8")
+    write(view.build(run, comparison=comparison), out, more)
+
+
+def write(seen: View, out: Path, more: Sequence[str] = ()) -> None:
+    """Write `out`/summary.md from what the reports show of a run, `more` sections included.
+
+    Raises:
+        OSError: when the folder cannot be written.
+    """
+    (out / "summary.md").write_text(_markdown(seen, more), encoding="utf-8")
 
 
 def markdown(run: RunData, comparison: Comparison | None = None, more: Sequence[str] = ()) -> str:
     """The summary as Markdown (GitHub's, with tables)."""
-    seen = view.build(run, comparison=comparison)
+    return _markdown(view.build(run, comparison=comparison), more)
+
+
+def _markdown(seen: View, more: Sequence[str]) -> str:
+    comparison = seen.comparison
     parts = [
         f"# {inert(seen.headline)}", _standings(seen), _remarks(seen), _alone(seen),
         "" if comparison is None else _changes(comparison), *more, _batches(seen), _totals(seen),

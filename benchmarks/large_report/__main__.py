@@ -3,7 +3,8 @@
 Writes synthetic stores of N records over the cells of the real catalog, and the report of each by
 the command. Opens the page in a headless Chromium. Prints for each store:
 
-- the seconds that `hlo-conformance report` takes, in all and for 1,000 records, and its peak memory
+- the seconds that `hlo-conformance report` takes, in all and for 1,000 records, those of CPU among
+  them (which a busy machine does not change much), and its peak memory
 - the size of the page
 - the time from the start of the navigation to the first screen drawn and the script run, the median
   of several loads, each in a new browser
@@ -38,6 +39,7 @@ class Figures:
     """What one report cost; `opened_ms` is None where no browser was asked."""
 
     seconds: float
+    cpu_seconds: float
     peak_mb: float
     store_mb: float
     page_mb: float
@@ -45,8 +47,8 @@ class Figures:
     elements: int
 
 
-def written(folder: Path) -> tuple[float, float]:
-    """Write the reports of a stored run; return the seconds and the peak memory in MB."""
+def written(folder: Path) -> tuple[float, float, float]:
+    """Write the reports of a stored run; return seconds, seconds of CPU, and peak memory in MB."""
     command = [sys.executable, "-m", "conformance", "report", str(folder)]
     begun = perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
@@ -54,7 +56,8 @@ def written(folder: Path) -> tuple[float, float]:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
-    return perf_counter() - begun, usage.ru_maxrss / 1024
+    spent = usage.ru_utime + usage.ru_stime
+    return perf_counter() - begun, spent, usage.ru_maxrss / 1024
 
 
 def opened(page: Path) -> tuple[float, int]:
@@ -74,12 +77,12 @@ def opened(page: Path) -> tuple[float, int]:
 def measured(count: int, backends: int, folder: Path, *, is_opened: bool) -> Figures:
     """Write a store, its report, and open that."""
     write(folder, count, BACKENDS[:backends])
-    seconds, peak = written(folder)
+    seconds, cpu, peak = written(folder)
     page = folder / "index.html"
     took, elements = opened(page) if is_opened else (None, 0)
     store = folder / FILE_NAME
     size, page_size = store.stat().st_size / 1e6, page.stat().st_size / 1e6
-    return Figures(seconds, peak, size, page_size, took, elements)
+    return Figures(seconds, cpu, peak, size, page_size, took, elements)
 
 
 def main() -> None:
@@ -90,7 +93,10 @@ def main() -> None:
     parser.add_argument("--no-browser", action="store_true", help="do not open the pages")
     parser.add_argument("--keep", type=Path, help="keep the stores and pages in this folder")
     given = parser.parse_args()
-    print("records  backends   report   per 1,000    memory    store     page     open  elements")
+    print(
+        "records  backends   report   per 1,000      CPU    memory    store     page"
+        "     open  elements"
+    )
     for count in given.records or (1_000, 10_000, 100_000):
         for backends in given.backends or (1, 3):
             with tempfile.TemporaryDirectory() as temporary:
@@ -100,8 +106,8 @@ def main() -> None:
             took = "–" if one.opened_ms is None else f"{one.opened_ms:.0f} ms"
             print(
                 f"{count:7,} {backends:9} {one.seconds:6.1f} s {1000 * one.seconds / count:9.2f} s"
-                f" {one.peak_mb:6.0f} MB {one.store_mb:5.0f} MB {one.page_mb:5.2f} MB {took:>8}"
-                f" {one.elements:9,}",
+                f" {one.cpu_seconds:6.1f} s {one.peak_mb:6.0f} MB {one.store_mb:5.0f} MB"
+                f" {one.page_mb:5.2f} MB {took:>8} {one.elements:9,}",
                 flush=True,
             )
 

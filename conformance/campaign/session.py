@@ -173,7 +173,7 @@ class RunSession:
 
     def _count(self, finished: set[str]) -> None:
         tally = self._tally
-        tally.cases = tally.cases_planned = len(self._store.ids())
+        tally.cases = tally.cases_planned = self._store.count_records()
         for task in self._setting.tasks:
             left = task.id not in finished
             tally.cases_planned += len(task) if left else 0

@@ -296,7 +296,7 @@ def write_reports(
         UsageError: when the folder cannot be written.
     """
     from conformance.results.summary import write_json
-    from reports import annotations, html, junit, markdown
+    from reports import annotations, findings, html, junit, markdown, view
     from reports.context import NOTHING
     from reports.context_markdown import sections
 
@@ -304,9 +304,10 @@ def write_reports(
     try:
         with Console(stderr=True).status("writing the reports"):  # the pictures take seconds
             write_json(with_more(data, comparison, context), out / "summary.json")
-            html.render(data, out, comparison, at or out, context)
-            junit.render(data, out, comparison, at or out)
-            markdown.render(data, out, comparison, sections(context))
+            seen = view.build(data, findings.db_of(at or out), comparison)
+            html.write(seen, out, context)
+            junit.write(seen, out)
+            markdown.write(seen, out, sections(context))
             system = ci.detected()
             return annotations.write_for(
                 system,

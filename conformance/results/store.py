@@ -68,10 +68,13 @@ SELECT r.op, r.element_type, r.backend, r.number, r.digest, r.verdict, r.kind, r
        d.wrong, d.total, d.elements
 FROM records r LEFT JOIN details d USING (op, element_type, backend, number)
 """
-_IN_ORDER = "ORDER BY r.backend, r.op, r.element_type, r.number"
-_ID = """r.op || '-' || replace(replace(r.element_type, '<', '_'), '>', '') || '-' || r.backend
-      || '-' || r.number"""
-"""A record's id (`Record.id`) in SQL."""
+_OF_KEY = "WHERE r.op = ? AND r.element_type = ? AND r.backend = ? AND r.number = ?"
+_START = (
+    """op || '-' || replace(replace(element_type, '<', '_'), '>', '') || '-' || backend || '-'"""
+)
+"""All but the number of a record's id (`Record.id`) in SQL."""
+_CELLS = "(SELECT DISTINCT op, element_type, backend FROM tasks)"
+_CELL_STARTS = f"SELECT op, element_type, backend, {_START} FROM {_CELLS}"  # noqa: S608
 
 
 _T = TypeVar("_T")
@@ -254,18 +257,31 @@ class Store:
     def records(self) -> list[Record]:
         """Every record, sorted by backend, op, element type and index."""
         with _explained(self.path):
-            return [_read_record(row) for row in self._connection.execute(_RECORDS + _IN_ORDER)]
+            found = [_read_record(row) for row in self._connection.execute(_RECORDS)]
+        # sorting in SQLite would copy programs and inputs, too
+        return sorted(found, key=lambda r: (r.backend, r.op, r.element_type, r.index))
 
     def record(self, id: str) -> Record | None:  # noqa: A002 - what it is called everywhere
         """The record of that id, None when there is none: without reading the others."""
         with _explained(self.path):
-            row = self._connection.execute(f"{_RECORDS} WHERE {_ID} = ?", (id,)).fetchone()
-        return None if row is None else _read_record(row)
+            # tasks are few; a look at every record takes a second where there are a million
+            for *cell, start in self._connection.execute(_CELL_STARTS).fetchall():
+                number = id.removeprefix(start)
+                if number != id and number.isascii() and number.isdecimal():
+                    row = self._connection.execute(_RECORDS + _OF_KEY, (*cell, number)).fetchone()
+                    if row is not None and str(row[3]) == number:
+                        return _read_record(row)
+        return None
+
+    def count_records(self) -> int:
+        """Count the records."""
+        with _explained(self.path):
+            return self._connection.execute("SELECT count(*) FROM records").fetchone()[0]
 
     def ids(self) -> list[str]:
         """The ids of all records."""
         with _explained(self.path):
-            rows = self._connection.execute(f"SELECT {_ID} FROM records r").fetchall()  # noqa: S608
+            rows = self._connection.execute(f"SELECT {_START} || number FROM records").fetchall()  # noqa: S608
         return [row[0] for row in rows]
 
     def settle(self, records: Sequence[Record]) -> None:
