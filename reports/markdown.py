@@ -11,6 +11,7 @@ from conformance.gate.comparison import REGRESSIONS, Comparison, Kind
 from conformance.gate.conclusion import Group as ChangedGroup
 from conformance.gate.conclusion import grouped, scope
 from conformance.results.agreement import open_cases
+from conformance.results.read_back import read_back_of
 from conformance.results.remarks import is_new, other_incidents, remarks_on
 from conformance.results.standings import NEW, UNEXPLAINED, cells_which
 from conformance.results.summary import RunData
@@ -146,6 +147,7 @@ def _about(seen: View) -> str:
         + "".join(f", {inert(n)} {inert(v)}" for n, v in b.versions)
         for b in run.backends
     ]
+    lines += [f"- {inert(one.line, 400)}" for one in read_back_of(run)]
     shared = ", ".join(f"{inert(n)} {inert(v)}" for n, v in sorted(run.versions.items()))
     lines.append(f"- {shared or 'versions not recorded'}")
     lines.append(

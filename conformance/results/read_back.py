@@ -32,10 +32,15 @@ class ReadBack:
     constructs: Counter[str]
 
     @property
+    def share(self) -> str:
+        """The cells that have values, of those that compile."""
+        cells = f"{self.with_values:,} of {self.compiled:,} cells that compile have values"
+        return f"{cells} ({percent(self.with_values, self.compiled)})"
+
+    @property
     def line(self) -> str:
         """The share, and the most frequent constructs that cannot be read or evaluated."""
-        cells = f"{self.with_values:,} of {self.compiled:,} cells that compile have values"
-        line = f"{self.backend}: {cells} ({percent(self.with_values, self.compiled)})"
+        line = f"{self.backend}: {self.share}"
         if not self.constructs:
             return line
         named = [f"{name} ({count})" for name, count in self.constructs.most_common(_MOST_NAMED)]

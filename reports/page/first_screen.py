@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.gate.comparison import REGRESSIONS, Kind
+from conformance.results.read_back import read_back_of
 from conformance.results.remarks import Remarks, is_new, remarks_on
 from conformance.results.standings import NEW, UNEXPLAINED, CellStatus, Standing, cells_which
 from conformance.verdict import LostBatch, Verdict
@@ -148,9 +149,11 @@ def facts(seen: View) -> list[tuple[str, str]]:
     """Return what was tested, with what, and when."""
     run = seen.run
     found: list[tuple[str, str]] = []
+    read_back = {one.backend: one.share for one in read_back_of(run)}
     for backend in run.backends:
         versions = ", ".join(f"{name} {version}" for name, version in backend.versions)
         about = [f"{backend.platform}, {backend.device}", versions]
+        about += [read_back[backend.name]] if backend.name in read_back else []
         found.append((f"Backend {backend.name}", " · ".join(part for part in about if part)))
     shared = ", ".join(f"{name} {version}" for name, version in sorted(run.versions.items()))
     found.append(("Versions", shared or "not recorded"))
