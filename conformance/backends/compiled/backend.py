@@ -148,6 +148,8 @@ def read_back(module: bytes, program: Program) -> Program:
         rewritten = read_module(module)
     except Unreadable as error:
         raise NotReadBack(f"{error.construct}: {one_line(error.reason)}") from error
+    except RecursionError as error:
+        raise NotReadBack("reading: the module is nested too deeply") from error
     return replace(rewritten, process_grid=program.process_grid)
 
 
@@ -161,3 +163,5 @@ def evaluated(rewritten: Program, arguments: Sequence[Array]) -> tuple[Array, ..
         return evaluate(rewritten, arguments)
     except EvaluationError as error:
         raise NotReadBack(f"evaluation: {one_line(str(error))}") from error
+    except RecursionError as error:
+        raise NotReadBack("evaluation: the module is nested too deeply") from error

@@ -215,5 +215,8 @@ def _compile_only(text: str, devices: list[Any], options: Any) -> Any:
     from jaxlib.mlir import ir
 
     with reading_context():
-        module = ir.Module.parse(text)
+        try:
+            module = ir.Module.parse(text)
+        except ir.MLIRError as error:
+            raise ValueError(str(error)) from error
         return devices[0].client.compile(module, private.DeviceList(tuple(devices)), options)

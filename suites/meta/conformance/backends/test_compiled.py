@@ -140,3 +140,14 @@ def test_a_compiler_that_is_not_installed_says_what_to_install(
     assert f"pip install 'hlo-conformance[{family}]'" in said
     assert "MB" in said
     assert "\n" not in said
+
+
+def test_a_module_that_is_nested_too_deeply_has_no_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    def deep(*_: object) -> None:
+        raise RecursionError
+
+    inputs = [array(np.ones((4, 8))), array(np.ones((8, 3)))]
+    for name, step in (("evaluate", "evaluation"), ("read_module", "reading")):
+        monkeypatch.setattr(compiled, name, deep)
+        with pytest.raises(NotReadBack, match=f"^{step}: the module is nested too deeply"):
+            open_session("cpu-compile").compile(PROGRAM).run(inputs)
