@@ -15,8 +15,8 @@ import numpy as np
 from generators.case.case import Case
 from generators.case.choices import Pick, choose, seldom
 from generators.case.shapes import few, shape
+from generators.families.collectives.replica_groups import grouped, groups_of_some, of_any_sizes
 from generators.families.data_movement import LARGEST, modest, permutation, rows
-from generators.families.replica_groups import grouped, groups_of_some, of_any_sizes
 from generators.programs.building import Builder, around, inputs, operand
 from generators.programs.constructs import enclosed
 from generators.regions import bodies, forms

@@ -1,4 +1,4 @@
-"""Cases of the ops of reference/ops/indexed; those of scatter are built in scattering.py."""
+"""Cases of the ops of reference/ops/indexed; those of scatter are in indexed/scatter.py."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from generators.case.case import Case
 from generators.case.choices import Pick, choose, seldom
 from generators.case.shapes import axis
 from generators.families.data_movement import INDEX_TYPES, contents, index_label, permutation
-from generators.families.dimension_roles import (
+from generators.families.indexed.roles import (
     SIZES,
     Access,
     access,
@@ -19,7 +19,7 @@ from generators.families.dimension_roles import (
     index_profiles,
     index_type,
 )
-from generators.families.scattering import scatters
+from generators.families.indexed.scatter import scatters
 from generators.programs.building import Builder, case
 from reference.ir.program import Attribute, TensorType
 from reference.ir.types import ElementType

@@ -12,9 +12,9 @@ from math import prod
 from generators.case.case import Case
 from generators.case.choices import Pick, choose, seldom
 from generators.case.shapes import capped, size_label
+from generators.families.collectives.ragged_exchange import ragged_all_to_all
 from generators.families.contraction import precisions, result_of, shuffled, value_rows
 from generators.families.data_movement import INDEX_TYPES, index_label
-from generators.families.exchanging import ragged_all_to_all
 from generators.programs.building import Builder, case
 from reference.ir.program import Attribute, TensorType
 from reference.ir.types import ElementType

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from generators.invalid.misses import Miss, Misses, program, tensor
-from generators.invalid.quantized_products import Axes, Element, Ids, mistyped, quantized
+from generators.invalid.quantized.products import Axes, Element, Ids, mistyped, quantized
 from reference.ir.program import Attribute, Program, TensorType
 from reference.ir.types import ELEMENT_TYPES
 from reference.ops.contraction import ALGORITHM

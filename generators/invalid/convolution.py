@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from generators.invalid.misses import Miss, Misses, program, tensor
-from generators.invalid.quantized_products import Axes, Element, Ids, mistyped, quantized
+from generators.invalid.quantized.products import Axes, Element, Ids, mistyped, quantized
 from reference.ir.program import Attribute, Dense, Program, TensorType
 from reference.ir.types import ELEMENT_TYPES
 

@@ -12,8 +12,8 @@ from itertools import chain
 
 import numpy as np
 
-from generators.invalid import quantized_elementwise
 from generators.invalid.misses import Miss, Misses
+from generators.invalid.quantized import elementwise as quantized_elementwise
 from reference.ir.program import Attribute, Dense, Program, TensorType, Value, single_op
 from reference.ir.types import ALL, BOOLEAN, ELEMENT_TYPES, ElementType, Kind
 from reference.ops.elementwise.elementwise import BINARY

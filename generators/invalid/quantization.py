@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from generators.invalid.misses import Miss, Misses, program, tensor
-from generators.invalid.quantized_elementwise import BY_COLUMN, BY_ROW, CODES, HALF
+from generators.invalid.quantized.elementwise import BY_COLUMN, BY_ROW, CODES, HALF
 from reference.ir.program import TensorType
 from reference.ir.types import ELEMENT_TYPES
 

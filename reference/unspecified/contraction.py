@@ -1,4 +1,4 @@
-"""Unspecified results of contractions, convolutions and other sums of products."""
+"""Unspecified results of contractions, convolutions and batch normalizations, which sum."""
 
 from __future__ import annotations
 
@@ -76,7 +76,14 @@ def sum_not_encodable(
 SUMS_OF_PRODUCTS: tuple[Reason, ...] = (no_zero, complex_exception, sum_not_encodable)
 """The reasons for sums of products, including convolutions."""
 
-REASONS: dict[str, tuple[Reason, ...]] = dict.fromkeys(
-    ("dot", "dot_general", "einsum", "unary_einsum"), SUMS_OF_PRODUCTS
-)
-"""The reasons by op."""
+REASONS: dict[str, tuple[Reason, ...]] = {
+    "batch_norm_grad": (no_zero,),
+    "batch_norm_training": (no_zero,),
+    "convolution": SUMS_OF_PRODUCTS,
+    "dot": SUMS_OF_PRODUCTS,
+    "dot_general": SUMS_OF_PRODUCTS,
+    "dynamic_conv": SUMS_OF_PRODUCTS,
+    "einsum": SUMS_OF_PRODUCTS,
+    "unary_einsum": SUMS_OF_PRODUCTS,
+}
+"""The reasons by op; all results of both batch normalizations depend on a sum."""

@@ -9,7 +9,7 @@ from typing import Any
 from generators.case.case import Case
 from generators.case.choices import Pick
 from generators.families import distribution
-from generators.families.exchanging import ragged_all_to_all
+from generators.families.collectives.ragged_exchange import ragged_all_to_all
 from generators.families.xla.twins import Restate, renamed, twins
 from generators.programs.building import Builder
 from generators.programs.constructs import enclosed

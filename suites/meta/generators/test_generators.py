@@ -13,8 +13,8 @@ import pytest
 from generators.case.case import InputRecipe
 from generators.case.types import bitcast_results
 from generators.cells.plan import case, cases
+from generators.chains.strategies import STRATEGIES, strategy
 from generators.families.elementwise import compare_attributes, precisions
-from generators.families.strategies import STRATEGIES, strategy
 from generators.invalid.table import near_misses
 from generators.values.contents import (
     fill,

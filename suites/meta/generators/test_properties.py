@@ -14,7 +14,7 @@ from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
 from conformance.stablehlo.reading.refusal import ParseError
 from generators.case.case import Case
-from generators.families.strategies import STRATEGIES
+from generators.chains.strategies import STRATEGIES
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import check, evaluate, mismatch
 from reference.ir.types import ElementType, to_bits

@@ -12,7 +12,7 @@ from hypothesis.configuration import set_hypothesis_home_dir
 
 from generators.case.case import Case, InputRecipe
 from generators.case.choices import Pick
-from generators.families.strategies import STRATEGIES
+from generators.chains.strategies import STRATEGIES
 from generators.families.table import builder
 from generators.values.contents import (
     fill,

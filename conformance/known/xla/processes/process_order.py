@@ -12,7 +12,7 @@ from typing import Any
 
 from conformance.transforms.collective import collectives_of
 from conformance.transforms.replacing import with_each
-from generators.families.replica_groups import padded
+from generators.families.collectives.replica_groups import padded
 from reference.ir.processes import ProcessGrid
 from reference.ir.program import Dense, Operation, Program, attributes
 from reference.ops.distribution.groups import listed_ids

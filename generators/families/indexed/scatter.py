@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from generators.case.case import Case
 from generators.case.choices import Pick, choose, name_of, seldom
 from generators.families.data_movement import contents, permutation
-from generators.families.dimension_roles import (
+from generators.families.indexed.roles import (
     Access,
     access,
     explicit,

@@ -15,9 +15,9 @@ import numpy as np
 from generators.case.case import Case
 from generators.case.choices import Pick, choose, seldom
 from generators.case.shapes import capped
+from generators.families.collectives.replica_groups import groups
 from generators.families.data_movement import permutation, rows
 from generators.families.distribution import GRIDS, grid_label
-from generators.families.replica_groups import groups
 from generators.programs.building import around, inputs, operand
 from reference.ir.constants import matrix
 from reference.ir.processes import ProcessGrid, processes

@@ -1,0 +1,1 @@
+"""Parts of the cases of collectives: replica groups, exchanges of ragged parts."""

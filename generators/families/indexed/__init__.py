@@ -1,0 +1,1 @@
+"""Parts of the cases of gathers and scatters: roles of dimensions, cases of scatter."""

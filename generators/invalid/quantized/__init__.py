@@ -1,0 +1,1 @@
+"""Quantized near misses of elementwise ops and of products."""
