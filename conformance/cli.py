@@ -140,21 +140,21 @@ def run(
     ] = None,
     no_cache: Annotated[
         bool,
-        typer.Option("--no-cache", help="Run all cases, whatever HLO_CONFORMANCE_CACHE says."),
+        typer.Option("--no-cache", help="Run all cases, even if HLO_CONFORMANCE_CACHE is set."),
     ] = False,
     ci: CIOption = CI.AUTO,
     timeout: Annotated[
         float,
         typer.Option(
-            min=0.1, help="Seconds for a batch of cases; a case run alone has a third of them."
+            min=0.1, help="Seconds for a batch of cases; a case in isolation has a third."
         ),
     ] = 60.0,
     repeat: Annotated[
         int,
         typer.Option(
             min=1,
-            help="How often to run again what fails: a case that passes then is not "
-            "deterministic, and fails the run unless an expectation with flaky = true knows it.",
+            help="Times to rerun a case that fails. One that passes then is not deterministic. It "
+            "fails the run unless an expectation with flaky = true matches it.",
         ),
     ] = 3,
     memory_limit: MemoryLimit = 6.0,
@@ -162,10 +162,10 @@ def run(
         bool, typer.Option("--fresh", help="Delete the results that --out holds, and start over.")
     ] = False,
 ) -> int:
-    """Test a backend: generated programs of every op and element type, against the reference.
+    """Test a backend with generated programs of every op and element type.
 
-    A run that was interrupted goes on when the same command is given again. Exits with 1 when
-    something diverges that no expectation knows; against a baseline when something is new or lost.
+    The reference judges each result. The same command continues an interrupted run. Exits with 1
+    on a divergence that no expectation matches; with a baseline, on new and lost cases.
     """
     from conformance.campaign.budget import seconds_of
     from conformance.campaign.planning import Options
@@ -261,7 +261,7 @@ def replay(
     db: Annotated[
         Path, typer.Option(help="The folder of the run, or its results.sqlite.")
     ] = DEFAULT_OUT,
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that it may take.")] = 60.0,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for the case.")] = 60.0,
     generic: Annotated[
         bool, typer.Option("--generic", help="Show the program in MLIR's generic form.")
     ] = False,
@@ -274,10 +274,10 @@ def replay(
         ),
     ] = None,
 ) -> int:
-    """Run a recorded case again: program, inputs, results, and the verdict then and now.
+    """Replay a recorded case: print its program, inputs, results, and the verdict then and now.
 
-    Of a finding of `fuzz` or `reduce`, given as its folder, it is told on which backends it is
-    there. Exits with 1 when it still fails, on any of them.
+    Given the folder of a finding of `fuzz` or `reduce`, list the backends on which the finding
+    reproduces. Exits with 1 if the case still fails on any backend.
     """
     from conformance.campaign import replay as replaying
 
@@ -336,10 +336,12 @@ def check(
     ] = None,
     describe: Annotated[
         bool,
-        typer.Option("--describe", help="Only show what the programs take, to write --inputs by."),
+        typer.Option(
+            "--describe", help="Print the parameters of the programs and a template for --inputs."
+        ),
     ] = False,
 ) -> int:
-    """Check programs of your own, and name the first operation that goes wrong.
+    """Check your own programs, and name the first operation with a wrong result.
 
     Exits with 1 when one goes wrong in a way that no expectation knows.
     """
@@ -401,13 +403,14 @@ def ops(
 def backends(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[BACKEND]...", help="Those to show, such as plugin:NAME=PATH."),
+        typer.Argument(metavar="[BACKEND]...", help="Backends to show, such as plugin:NAME=PATH."),
     ] = None,
     format: FormatOption = Format.TABLE,  # noqa: A002 - the option's name
 ) -> int:
-    """List the backends, and say which are here and work; exits with 3 when one asked for is not.
+    """List the backends and whether each works on this machine.
 
-    A plugin is shown where it is asked for by its name and library.
+    Exits with 3 if a given backend does not. A plugin is listed only if its name and library are
+    given.
     """
     from conformance import listing
 

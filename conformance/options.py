@@ -30,7 +30,7 @@ EXPECTATIONS_HELP = (
     "or none. Repeatable: files add up, in order."
 )
 BACKEND_VERSION_HELP = (
-    "The backend's own version, where it does not tell it: 2.1, or NAME=2.1 of one of several. "
+    "The backend's own version, if it does not report one: 2.1, or NAME=2.1 for one of several. "
     "Repeatable. Expectations may depend on it."
 )
 
@@ -161,8 +161,8 @@ AtLeast = Annotated[
     ),
 ]
 STRICT_HELP = (
-    "Fail also on expectations whose counterexample does not show any more, and on divergences "
-    "that only the baseline knows."
+    "Fail also on expectations whose counterexample no longer reproduces, and on divergences that "
+    "only the baseline matches."
 )
 CIOption = Annotated[
     CI,

@@ -45,7 +45,7 @@ def write_baseline(
     ],
     out: Annotated[Path, typer.Option("--out", help="The file to write, to be committed.")],
 ) -> int:
-    """Write how every case of a run ended to a small text file.
+    """Write the outcome of every case of a run to a small text file.
 
     `run --baseline FILE` and `report --baseline FILE` compare later runs with it.
     """
@@ -86,14 +86,14 @@ def report(
         bool,
         typer.Option(
             "--history",
-            help="Do not merge the runs: report the newest, and how the others led to it. Of older "
-            "runs a summary.json is enough.",
+            help="Report the newest run with the history of the others, and merge nothing. Older "
+            "runs need only their summary.json.",
         ),
     ] = False,
     findings: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Show the findings of a campaign or a corpus of `fuzz`, too. Repeatable.",
+            help="Add the findings of a campaign or a corpus of `fuzz`. Repeatable.",
             show_default="none",
         ),
     ] = None,
@@ -109,16 +109,14 @@ def report(
         ),
     ] = LinesFormat.TEXT,
 ) -> int:
-    """Write the reports of a run again: HTML, JUnit, Markdown, JSON; of a campaign its HTML.
+    """Write the reports of a run: HTML, JUnit, Markdown, JSON. Of a campaign, write its HTML.
 
     Several runs are merged into one: shards, and other backends with the same options. The merged
-    run is kept and can be read as any. It exits as the whole run would.
+    run is stored, and every command reads it. The exit code is that of the whole run.
 
-    Runs of the same backends at several dates or versions are a history: the report is that of the
-    newest run.
+    With --history, report the newest of several runs of the same backends.
 
-    A run alone exits with 1 only where a baseline, a floor or a strict report is asked for, and
-    fails.
+    A single run exits with 1 only if --baseline, --at-least or --strict is given and fails.
     """
     from conformance.campaign.fuzzing.keeping.summary import is_campaign
     from conformance.gate.baseline import read_baseline

@@ -102,8 +102,8 @@ def _type(schema: Mapping[str, Any]) -> str:
     if schema.get("type") == "array":
         return f"list of {_type(schema['items'])}"
     if schema.get("type") == "object":
-        return f"object of {_type(schema['additionalProperties'])} by name"
-    return str(schema.get("type", "anything"))
+        return f"object of {_type(schema.get('additionalProperties', {}))} by name"
+    return str(schema.get("type", "any JSON value"))
 
 
 def _values(schema: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from conformance.outputs.campaign import CampaignSummary
 from conformance.outputs.checked import Checked
 from conformance.outputs.report import Report
 from conformance.outputs.sweep import Sweep
@@ -44,8 +45,9 @@ class Output:
 REPORT = Output("report", "1.0", Report, "`summary.json` and `report --format json`")
 CHECK = Output("check", "1.0", Checked, "`check --format json`, an object on a line for each file")
 SWEEP = Output("sweep", "1.0", Sweep, "`sweep.json` and `sweep --format json`")
+CAMPAIGN = Output("campaign", "1.0", CampaignSummary, "`campaign.json` of `fuzz`")
 
-OUTPUTS = {one.name: one for one in (REPORT, CHECK, SWEEP)}
+OUTPUTS = {one.name: one for one in (REPORT, CHECK, SWEEP, CAMPAIGN)}
 """Every output by its name."""
 
 

@@ -41,7 +41,7 @@ class Remarks:
         if not self.left_out:
             return ""
         cells = f"{self.cells:,} cell{'' if self.cells == 1 else 's'}"
-        return f"up to {self.left_out:,} cases of {cells} left out by --budget"
+        return f"the budget left out up to {self.left_out:,} cases of {cells}"
 
     @property
     def of_cache(self) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -34,7 +33,10 @@ from conformance.gate.expectations import Expectation
 from conformance.gate.files import Given, each
 from conformance.gate.reading import load
 from conformance.gate.versions import given_versions, true_of, with_given
+from conformance.outputs.campaign import CampaignFinding, CampaignSummary
+from conformance.outputs.schema import CAMPAIGN, json_text
 from conformance.results.versions import build, versions
+from conformance.verdict import Verdict
 from generators.chains.links import apart, linked
 from generators.chains.seeds.fragment import Fragment
 from reference.ops.table import OPS
@@ -206,22 +208,37 @@ def _told(value: Any) -> str:
 
 
 def _summarise(journal: Journal, campaign: Campaign) -> None:
-    """Write campaign.json: what was tried and found."""
-    shown = {
-        "meta": journal.meta(),
-        "counts": dict(journal.counts()),
-        "pairs of ops": journal.pair_count(),
-        "findings": [_as_json(one) for one in journal.findings()],
-        "ops in no chain": apart(),
-    }
-    path = campaign.out / "campaign.json"
-    path.write_text(json.dumps(shown, indent=2) + "\n", "utf-8")
+    """Write campaign.json."""
+    shown = CampaignSummary(
+        schema="campaign",
+        schema_version=CAMPAIGN.version,
+        meta=journal.meta(),
+        counts=dict(journal.counts()),
+        pairs_of_ops=journal.pair_count(),
+        findings=tuple(map(_described, journal.findings())),
+        unlinked_ops=apart(),
+    )
+    (campaign.out / "campaign.json").write_text(json_text(shown), "utf-8")
 
 
-def _as_json(one: Kept) -> dict[str, Any]:
-    told = asdict(one)
-    del told["told"]  # it stands in the finding's folder
-    return {("class" if name == "kind" else name): value for name, value in told.items()}
+def _described(one: Kept) -> CampaignFinding:
+    """Return a finding as campaign.json has it."""
+    return CampaignFinding(
+        name=one.name,
+        signature=one.signature,
+        known=one.known,
+        verdict=Verdict(one.verdict),
+        class_=one.kind,
+        culprit=one.culprit,
+        operations=one.operations,
+        elements=one.elements,
+        text=one.text,
+        message=one.message,
+        cause=one.cause,
+        count=one.count,
+        culprits=one.culprits,
+        signatures=one.signatures,
+    )
 
 
 def shown_culprits(one: Kept) -> str:

@@ -461,7 +461,7 @@ def test_first_screen_tells_lost_batches_what_a_budget_left_out_and_the_cache(ru
     source = html.html(runs["partial"])
     cpu, gpu = re.findall(r'<small class="remarks">(.*?)</small>', source)
     assert text_of(cpu) == (
-        "1 lost batch; up to 42 cases of 2 cells left out by --budget; 3 of 9 cases from the cache"
+        "1 lost batch; the budget left out up to 42 cases of 2 cells; 3 of 9 cases from the cache"
     )
     assert text_of(gpu) == "1 lost batch, known"
     links = re.findall(r'href="(.*?)"', cpu + gpu)

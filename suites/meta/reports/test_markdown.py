@@ -34,7 +34,7 @@ def test_failed_batches_cases_left_out_and_the_cache_are_told(runs):
     written = markdown.markdown(runs["partial"])
     assert "The run fails: 1 lost batch, 1 incident." in written.splitlines()[0]
     assert (
-        "- cpu: 1 lost batch; up to 42 cases of 2 cells left out by --budget; "
+        "- cpu: 1 lost batch; the budget left out up to 42 cases of 2 cells; "
         "3 of 9 cases from the cache"
     ) in written
     assert "- gpu: 1 lost batch, known\n" in written

@@ -12,12 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from conformance.campaign.fuzzing import command
 from conformance.campaign.fuzzing.command import Options, fuzz, seconds_of
 from conformance.campaign.fuzzing.keeping.collection import load_findings
 from conformance.campaign.fuzzing.keeping.journal import FILE_NAME, Journal, Kept
 from conformance.errors import UsageError
+from conformance.outputs.schema import CAMPAIGN, schema_of
 
 
 def campaign(out: Path, backend: str, programs: int = 16, **more) -> int:
@@ -197,6 +199,9 @@ def test_ops_of_xla_builder_are_found_as_what_they_are_lowered_to(tmp_path: Path
     assert campaign(out, "reference:floor_division", 64, ops=("Div",)) == 1
     assert any("stablehlo.divide" in one["text"] for one in findings(out))
     assert campaign(tmp_path / "all", "reference", 32) == 0
-    told = json.loads((tmp_path / "all" / "campaign.json").read_text())["ops in no chain"]
+    for folder in (out, tmp_path / "all"):
+        written = json.loads((folder / "campaign.json").read_text())
+        Draft202012Validator(schema_of(CAMPAIGN)).validate(written)
+    told = json.loads((tmp_path / "all" / "campaign.json").read_text())["unlinked_ops"]
     assert f"{len(told)} ops stand in no chain" in capsys.readouterr().out
     assert "random" in told["RngNormal"]
