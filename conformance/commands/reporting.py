@@ -114,9 +114,9 @@ def report(
     Several runs are merged into one: shards, and other backends with the same options. The merged
     run is stored, and every command reads it. The exit code is that of the whole run.
 
-    With --history, report the newest of several runs of the same backends.
+    As a history, report the newest of several runs of the same backends.
 
-    A single run exits with 1 only if --baseline, --at-least or --strict is given and fails.
+    A single run exits with 1 only if it fails a baseline, a floor or a strict report.
     """
     from conformance.campaign.fuzzing.keeping.summary import is_campaign
     from conformance.gate.baseline import read_baseline
