@@ -25,6 +25,13 @@ LIMIT = 200_000
 """How many operations a program may have, as calls that are inlined can double it at each level."""
 
 
+_MISREAD = (
+    AttributeError, AssertionError, LookupError, MemoryError, OverflowError, RecursionError,
+    StopIteration, TypeError, ValueError,
+)  # fmt: skip
+"""What Python and numpy raise where an instruction is not as its opcode has it."""
+
+
 def read_module(proto: bytes) -> Program:
     """Return the program that a serialised HloModuleProto means.
 
@@ -38,6 +45,14 @@ def read_module(proto: bytes) -> Program:
         module = decode(Module, proto)
     except (WireError, TypeError, AttributeError) as error:
         raise Unreadable("module", f"not a serialised HloModuleProto: {error}") from error
+    try:
+        return _read(module)
+    except _MISREAD as error:
+        raise Unreadable("module", f"read wrongly: {error!r}") from error
+
+
+def _read(module: Module) -> Program:
+    """Return the program that a module means."""
     devices = module.device_assignment or DeviceAssignment(1, 1)
     grid = (max(1, devices.replica_count), max(1, devices.computation_count))
     reader = _Reader({one.id: one for one in module.computations}, grid)
@@ -106,7 +121,7 @@ class _Reader:
         site = Site(one, taken, shapes, building, self)
         try:
             return handler(site)
-        except (TypeError, ValueError, IndexError, KeyError, StopIteration) as error:
+        except _MISREAD as error:
             raise site.unreadable(f"read wrongly: {error!r}") from error
 
     def _computation(self, number: int) -> Computation:

@@ -11,13 +11,15 @@ from __future__ import annotations
 import dataclasses
 import struct
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, TypeVar
 
 M = TypeVar("M")
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _KEY = "wire"
+_SMALL = 128
+"""Messages of at most this many bytes are decoded once: most are shapes, which repeat."""
 
 
 class WireError(ValueError):
@@ -50,7 +52,7 @@ def _signed(value: int) -> int:
 
 
 def _text(data: bytes) -> str:
-    return bytes(data).decode("utf-8", "backslashreplace")
+    return data.decode("utf-8", "backslashreplace")
 
 
 def integer(number: int) -> Any:
@@ -75,12 +77,12 @@ def text(number: int) -> Any:
 
 def data(number: int) -> Any:
     """Declare `bytes`, or packed numbers of a fixed width as the bytes that they are."""
-    return _declared(number, bytes, b"")
+    return _declared(number, lambda payload: payload, b"")
 
 
 def message(number: int, of: Callable[[], type[Any]]) -> Any:
     """Declare a message, None where it is not given; `of` is called when one is decoded."""
-    return _declared(number, lambda payload: decode(of(), payload), None)
+    return _declared(number, lambda payload: _inner(of(), payload), None)
 
 
 def integers(number: int) -> Any:
@@ -90,7 +92,7 @@ def integers(number: int) -> Any:
 
 def messages(number: int, of: Callable[[], type[Any]]) -> Any:
     """Declare repeated messages."""
-    return _repeated(number, lambda payload: decode(of(), payload))
+    return _repeated(number, lambda payload: _inner(of(), payload))
 
 
 @cache
@@ -102,9 +104,13 @@ def _fields(of: type[Any]) -> dict[int, _Field]:
     return {field.number: field for field in declared}
 
 
-def _varint(payload: bytes | memoryview, at: int) -> tuple[int, int]:
+def _varint(payload: bytes, at: int) -> tuple[int, int]:
     """Return the number that begins at `at`, and where it ends."""
-    value = shift = 0
+    value = payload[at]
+    at += 1
+    if value < 0x80:
+        return value, at
+    value, shift = value & 0x7F, 7
     while True:
         byte = payload[at]
         at += 1
@@ -114,18 +120,18 @@ def _varint(payload: bytes | memoryview, at: int) -> tuple[int, int]:
         shift += 7
 
 
-def decode(of: type[M], payload: bytes | memoryview) -> M:
+def decode(of: type[M], payload: bytes) -> M:
     """Return the message of that class that is serialised in `payload`.
 
     Raises:
         WireError: when these bytes are no message.
     """
     fields, found = _fields(of), dict[str, Any]()
-    view, at = memoryview(payload), 0
+    end, at = len(payload), 0
     try:
-        while at < len(view):
-            key, at = _varint(view, at)
-            value, at = _value(view, at, key & 7)
+        while at < end:
+            key, at = _varint(payload, at)
+            value, at = _value(payload, at, key & 7)
             field = fields.get(key >> 3)
             if field is not None:
                 _keep(found, field, value)
@@ -134,20 +140,30 @@ def decode(of: type[M], payload: bytes | memoryview) -> M:
     return of(**found)
 
 
-def _value(view: memoryview, at: int, kind: int) -> tuple[Any, int]:
+def _inner(of: type[Any], payload: bytes) -> Any:
+    """Return a message inside of another one."""
+    return _decode_small(of, payload) if len(payload) <= _SMALL else decode(of, payload)
+
+
+@lru_cache(maxsize=4096)
+def _decode_small(of: type[Any], payload: bytes) -> Any:
+    return decode(of, payload)
+
+
+def _value(payload: bytes, at: int, kind: int) -> tuple[Any, int]:
     """Return the payload of a field that begins at `at`, and where it ends."""
     if kind == _VARINT:
-        return _varint(view, at)
+        return _varint(payload, at)
     if kind == _BYTES:
-        size, at = _varint(view, at)
+        size, at = _varint(payload, at)
         end = at + size
     elif kind in (_FIXED32, _FIXED64):
         end = at + (4 if kind == _FIXED32 else 8)
     else:
         raise WireError(f"wire type {kind} is none that is in use")
-    if end > len(view):
+    if end > len(payload):
         raise IndexError(end)
-    return view[at:end], end
+    return payload[at:end], end
 
 
 def _keep(found: dict[str, Any], field: _Field, value: Any) -> None:
@@ -155,16 +171,16 @@ def _keep(found: dict[str, Any], field: _Field, value: Any) -> None:
         found[field.name] = field.decode(value)
         return
     kept = found.setdefault(field.name, [])
-    if field.packs and isinstance(value, memoryview):
+    if field.packs and isinstance(value, bytes):
         kept.extend(map(field.decode, _packed(value)))
     else:
         kept.append(field.decode(value))
 
 
-def _packed(view: memoryview) -> list[int]:
+def _packed(payload: bytes) -> list[int]:
     numbers: list[int] = []
     at = 0
-    while at < len(view):
-        number, at = _varint(view, at)
+    while at < len(payload):
+        number, at = _varint(payload, at)
         numbers.append(number)
     return numbers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from conformance.hlo.protos import Module
@@ -58,3 +59,19 @@ def test_fields_that_are_not_declared_are_skipped() -> None:
 def test_bytes_that_are_no_message_are_told(payload: bytes) -> None:
     with pytest.raises(WireError):
         decode(Module, payload)
+
+
+@pytest.mark.parametrize("name", ["windows", "cudnn_gradient_of_input", "bitcast_to_bytes"])
+def test_damaged_modules_raise_nothing_else(name: str) -> None:
+    proto, source = bytearray(stored(name)), np.random.default_rng(0)
+    outcomes: set[bool] = set()
+    for _ in range(150):
+        damaged = bytearray(proto)
+        for at in source.integers(0, len(proto), 3):
+            damaged[at] = source.integers(0, 256)
+        try:
+            read_module(bytes(damaged))
+            outcomes.add(True)
+        except Unreadable:
+            outcomes.add(False)
+    assert outcomes == {True, False}
