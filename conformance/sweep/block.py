@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -62,7 +63,7 @@ def run_block(backend: str, block: Block, hypotheses: Sequence[Stated] = ()) -> 
     Raises:
         NotAvailable: when the backend cannot be had.
     """
-    session = open_session(backend)
+    session = _session(backend)
     try:
         with in_force(hypotheses):
             return _run_pieces(session, block)
@@ -71,6 +72,12 @@ def run_block(backend: str, block: Block, hypotheses: Sequence[Stated] = ()) -> 
             return (_without_results(block, error),)
     singles = [block.single(number) for number in range(len(block.indices))]
     return tuple(run_block(backend, one, hypotheses)[0] for one in singles)
+
+
+@cache
+def _session(backend: str) -> Session:
+    """Return the session of a backend, the same one for all blocks: it keeps compiled programs."""
+    return open_session(backend)
 
 
 def _without_results(block: Block, error: BackendError) -> Outcome:
