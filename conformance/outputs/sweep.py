@@ -64,7 +64,8 @@ class SweptFunction(msgspec.Struct, frozen=True, kw_only=True):
         float | None,
         about(
             "The largest error of results that are permitted or inaccurate, in ulp of the exact "
-            "value; null where all of these are correctly rounded, or have no ulp."
+            "value; null where all of these are correctly rounded, or have no ulp. Inaccurate "
+            "results that involve subnormal numbers do not count."
         ),
     ]
     worst: Annotated[Point | None, about("The result with that error.")]
