@@ -30,8 +30,8 @@ HEAD = """# Errors of XLA's CPU
 
 Written by `python -m docs.tools` from sweeps; a test compares the two.
 
-Worst errors in ulp of the exact result, as [`sweep`](sweep.md) measures them. Bold: all values of the
-type were tried. Else a sample was, and the true worst error may be larger. `≤ 0.5` is correctly
+Worst errors in ulp of the exact result, as [`sweep`](sweep.md) measures them. Bold: all values of
+the type were tried. Else a sample was, and the true worst error may be larger. `≤ 0.5` is correctly
 rounded at every value tried. Results that are flushed, unspecified or divergent are not measured,
 nor are failing results that involve subnormal numbers.
 `-` is not supported, or not swept.
@@ -134,7 +134,14 @@ def _by_exponent(axis: Sequence[tuple[float, float]], sign: float) -> tuple[floa
 def page() -> str:
     """Return the page."""
     found = measurements()
-    parts = [HEAD, *_conditions(found), *_table(found), *_literature(found), *_pictures(found)]
+    parts = [
+        HEAD,
+        *_conditions(found),
+        *_table(found),
+        *_details(found),
+        *_literature(found),
+        *_pictures(found),
+    ]
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
@@ -175,12 +182,31 @@ def _cell(one: Measured) -> str:
     return f"**{error}**" if one.arguments == "all" else error
 
 
+def _details(found: Sequence[Measurement]) -> Iterator[str]:
+    yield "## f32 in detail\n"
+    yield "| op | jaxlib | values | correctly rounded | worst error | at | not monotonic |"
+    yield "| --- | --- | ---: | ---: | ---: | --- | ---: |"
+    chosen = [
+        (one, each.jaxlib) for each in found for one in each.functions if one.element_type == _DRAWN
+    ]
+    for one, version in sorted(chosen, key=lambda pair: pair[0].op):
+        share = f"{math.floor(1e6 * one.correctly_rounded / one.values) / 1e4:.4f} %"
+        inverted = "-" if one.inversions is None else f"{one.inversions:,}"
+        at = ", ".join(one.at)
+        cells = (f"`{one.op}`", version, f"{one.values:,}", share, _cell(one), at, inverted)
+        yield f"| {' | '.join(cells)} |"
+    yield (
+        "\nThe last column counts neighbouring arguments whose results are in the wrong order, of "
+        "monotonic functions.\n"
+    )
+
+
 def _literature(found: Sequence[Measurement]) -> Iterator[str]:
     told: dict[str, Any] = json.loads(LITERATURE.read_text("utf-8"))
     yield "## Other libraries, f32\n"
     yield (
-        f"Figures of other libraries are from [{told['source']}]({told['link']}). They are bounds in "
-        "whole ulp, taken\nfrom documentation. XLA's are measured here.\n"
+        f"Figures of other libraries are from [{told['source']}]({told['link']}). They are "
+        "bounds in whole ulp, taken\nfrom documentation. XLA's are measured here.\n"
     )
     versions = [f"XLA CPU {one.jaxlib}" for one in found]
     columns = [*versions, *told["libraries"]]
@@ -202,8 +228,8 @@ def _literature(found: Sequence[Measurement]) -> Iterator[str]:
 def _pictures(found: Sequence[Measurement]) -> Iterator[str]:
     yield "## Errors over the axis, f32\n"
     yield (
-        "The largest error in ulp among arguments of the same exponent and sign: negative arguments "
-        "on the left, the largest\nin magnitude first. The dashed line is what the "
+        "The largest error in ulp among arguments of the same exponent and sign: negative ones on "
+        "the left, the largest\nin magnitude first. The dashed line is what the "
         "[tolerance rule](tolerances.md) permits.\n"
     )
     for op in drawn(found):
@@ -261,10 +287,12 @@ def _y(error: float, top: float) -> float:
 
 def _frame(top: float, budget: float) -> Iterator[str]:
     base, middle = _HEIGHT - _BOTTOM, (_WIDTH + _LEFT) / 2
-    yield f'<path d="M{_LEFT},{_TOP}V{base}H{_WIDTH}M{middle},{_TOP}V{base}" fill="none" stroke="#999"/>'
+    axes = f"M{_LEFT},{_TOP}V{base}H{_WIDTH}M{middle},{_TOP}V{base}"
+    yield f'<path d="{axes}" fill="none" stroke="#999"/>'
     for part in (0.0, 0.5, 1.0):
         error = top / 1.05 * part
-        yield f'<text x="{_LEFT - 4}" y="{_y(error, top) + 4:.0f}" text-anchor="end">{error:.3g}</text>'
+        y = f"{_y(error, top) + 4:.0f}"
+        yield f'<text x="{_LEFT - 4}" y="{y}" text-anchor="end">{error:.3g}</text>'
     if budget:
         y = f"{_y(budget, top):.0f}"
         yield f'<path d="M{_LEFT},{y}H{_WIDTH}" stroke="#555" stroke-dasharray="4 4"/>'
@@ -272,7 +300,8 @@ def _frame(top: float, budget: float) -> Iterator[str]:
     for exponent in _TICKS:
         along = (exponent - _LOWEST) / (_HIGHEST - _LOWEST + 1) * half
         for sign, x in (("-", middle - along), ("", middle + along)):
-            yield f'<text x="{x:.0f}" y="{base + 14}" text-anchor="middle">{sign}2^{exponent}</text>'
+            label = f"{sign}2^{exponent}"
+            yield f'<text x="{x:.0f}" y="{base + 14}" text-anchor="middle">{label}</text>'
 
 
 def write_pictures() -> None:

@@ -1,0 +1,173 @@
+"""The figures of a sweep against MPFR, on arguments that are chosen and arguments at random."""
+
+from __future__ import annotations
+
+import gmpy2
+import numpy as np
+import pytest
+
+from conformance.sweep.arguments import domain_of
+from conformance.sweep.block import Block, run_block
+from conformance.sweep.evaluation import reference_of
+from conformance.sweep.function import Function, functions_of
+from conformance.sweep.judging import outcome_of
+from conformance.sweep.outcome import NOTHING, merged
+from conformance.sweep.properties import Properties, properties_of
+from conformance.sweep.strata import thresholds
+from conformance.tolerance.hardware import Hardware
+from reference.ir.types import ELEMENT_TYPES, Array, from_bits, to_bits
+
+F32 = ELEMENT_TYPES["f32"]
+MPFR = {
+    "cbrt": gmpy2.cbrt,
+    "cosine": gmpy2.cos,
+    "exponential": gmpy2.exp,
+    "exponential_minus_one": gmpy2.expm1,
+    "log": gmpy2.log,
+    "log_plus_one": gmpy2.log1p,
+    "mhlo.cosh": gmpy2.cosh,
+    "mhlo.erf": gmpy2.erf,
+    "sine": gmpy2.sin,
+    "sqrt": gmpy2.sqrt,
+    "tan": gmpy2.tan,
+    "tanh": gmpy2.tanh,
+}
+
+
+def one(op: str, of: str) -> Function:
+    (function,) = functions_of([op], [of])
+    return function
+
+
+def arguments(count: int) -> Array:
+    """Thresholds with their neighbours, and any numbers of f32, with both signs."""
+    random = np.random.default_rng(31)
+    fixed = random.choice(thresholds(F32), count // 2)
+    drawn = random.integers(0, 0x7F800000, count // 2, dtype=np.uint32)
+    codes = np.concatenate([fixed.astype(np.uint32), drawn])
+    return from_bits(codes | random.integers(0, 2, count, dtype=np.uint32) << np.uint32(31), F32)
+
+
+def rounded(exact: object) -> np.float32:
+    with gmpy2.context(precision=24, emin=-148, emax=128, subnormalize=True):
+        return np.float32(float(gmpy2.mpfr(exact)))
+
+
+@pytest.mark.parametrize("op", MPFR)
+def test_expected_results_and_errors_are_those_of_mpfr(op: str) -> None:
+    x = arguments(1200)
+    reference = reference_of(one(op, "f32"), (x,))
+    assert reference.exact is not None
+    values = reference.exact(np.arange(len(x))).astype(np.float64)
+    for argument, expected, value in zip(x.tolist(), reference.expected, values, strict=True):
+        with gmpy2.context(precision=200, emin=-4000, emax=4000):
+            exact = MPFR[op](gmpy2.mpfr(argument))
+            near = rounded(exact)
+            assert near == expected or np.isnan([near, expected]).all(), (op, argument)
+            if 1e-40 < abs(exact) < 1e38:
+                assert abs(exact - gmpy2.mpfr(value)) <= abs(exact) * 2.0**-44, (op, argument)
+
+
+def shifted(function: Function, by: int) -> tuple[Array, Array, Array]:
+    """All f16 arguments, with results that are so many ulp above the right ones where finite."""
+    domain = domain_of(function, 0, exhaustive=False)
+    (x,) = domain.arguments(0, domain.numbers)
+    expected = reference_of(function, (x,)).expected
+    codes = to_bits(expected)
+    moved = (codes & 0x7FFF > 0x100) & (codes & 0x7FFF < 0x7B00)
+    return x, expected, from_bits(np.where(moved, codes + by, codes), function.result_type)
+
+
+@pytest.mark.parametrize(("by", "verdict"), [(1, "pass"), (4, "inaccurate")])
+def test_errors_are_counted_as_they_are(by: int, verdict: str) -> None:
+    function = one("cbrt", "f16")
+    domain = domain_of(function, 0, exhaustive=False)
+    x, expected, actual = shifted(function, by)
+    outcome = outcome_of(domain, (x,), reference_of(function, (x,)), actual, Hardware.CPU)
+    wrong = int(np.count_nonzero(to_bits(actual) != to_bits(expected)))
+    assert wrong > 10_000
+    assert outcome.values == 65536
+    assert outcome.right == 65536 - wrong
+    unmeasured = 0 if verdict == "pass" else 2 * 0x3FF  # what fails of subnormal arguments
+    assert outcome.histogram[by] == wrong - unmeasured
+    assert sum(outcome.histogram) == 65536 - unmeasured
+    counts = {one.verdict.value: one.count for one in outcome.classes}
+    assert counts[verdict] == (65536 if verdict == "pass" else wrong)
+    assert outcome.worst is not None
+    with gmpy2.context(precision=200):
+        errors = [
+            abs(gmpy2.mpfr(float(got)) - gmpy2.cbrt(gmpy2.mpfr(float(argument))))
+            / gmpy2.mpfr(2) ** (int(np.frexp(abs(float(gmpy2.cbrt(float(argument)))))[1]) - 11)
+            for argument, want, got in zip(x, expected, actual, strict=True)
+            if want != got and abs(argument) >= 2.0**-14
+        ]
+    assert outcome.worst.ulp == pytest.approx(float(max(errors)), rel=1e-9)
+
+
+def test_inversions_and_asymmetries_are_counted() -> None:
+    function = one("tanh", "f16")
+    domain = domain_of(function, 0, exhaustive=False)
+    (x,) = domain.arguments(0, domain.numbers)
+    reference = reference_of(function, (x,))
+    actual = reference.expected.copy()
+    at = 0x3800  # 0.5
+    actual[at] = actual[at - 40]
+    outcome = outcome_of(domain, (x,), reference, actual, Hardware.CPU)
+    assert (outcome.inversions, outcome.asymmetries) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("op", "properties"),
+    [
+        ("exponential", Properties(1, -1, 0)),
+        ("mhlo.cosh", Properties(1, 1, 1)),
+        ("sine", Properties(0, 0, -1)),
+        ("cosine", Properties(0, 0, 1)),
+        ("tanh", Properties(1, -1, -1)),
+        ("rsqrt", Properties(-1, 1, 0)),
+        ("negate", Properties(-1, 1, -1)),
+        ("abs", Properties(1, 1, 1)),
+    ],
+)
+def test_properties_are_those_of_the_function(op: str, properties: Properties) -> None:
+    assert properties_of(one(op, "f32")) == properties
+
+
+def test_a_joint_of_blocks_is_compared_too() -> None:
+    domain = domain_of(one("sqrt", "f16"), 0, exhaustive=False)
+    half = domain.numbers // 2
+    parts = [
+        run_block("reference", Block((0,), (domain,), start, start + half))[0]
+        for start in (0, half)
+    ]
+    whole = run_block("reference", Block((0,), (domain,), 0, domain.numbers))[0]
+    joined = NOTHING
+    for part in parts:
+        joined = merged(joined, part, 1, 1)
+    assert joined == whole
+    assert merged(merged(NOTHING, parts[1], 1), parts[0], 1).inversions == 1
+
+
+@pytest.mark.parametrize("of", ["si8", "ui4", "f8E4M3FN", "bf16", "i1"])
+def test_every_value_is_swept_once(of: str) -> None:
+    function = one("abs" if of in ("bf16", "f8E4M3FN", "si8") else "not", of)
+    domain = domain_of(function, 0, exhaustive=False)
+    codes = to_bits(domain.arguments(0, domain.numbers)[0])
+    assert sorted(codes.tolist()) == list(range(1 << ELEMENT_TYPES[of].bits))
+
+
+def test_every_pair_is_swept_once() -> None:
+    domain = domain_of(one("add", "f8E5M2"), 0, exhaustive=False)
+    left, right = map(to_bits, domain.arguments(0, domain.numbers))
+    pairs = set(zip(left.tolist(), right.tolist(), strict=True))
+    assert len(pairs) == domain.values == 65536
+
+
+def test_samples_hold_every_exponent_and_are_reproducible() -> None:
+    domain = domain_of(one("exponential", "f64"), 1 << 14, exhaustive=False)
+    (x,) = domain.arguments(0, domain.numbers)
+    assert not domain.is_exhaustive
+    assert len(np.unique(np.frexp(x[np.isfinite(x) & (x > 0)])[1])) >= 2046
+    assert np.array_equal(to_bits(x), to_bits(domain.arguments(0, domain.numbers)[0]))
+    other = domain_of(one("exponential", "f64"), 1 << 14, exhaustive=False, seed=1)
+    assert not np.array_equal(to_bits(x)[:64], to_bits(other.arguments(0, 32)[0]))
