@@ -142,9 +142,10 @@ def lines_of(sweep: Sweep) -> Iterator[str]:
 
 
 def _lines(function: SweptFunction) -> Iterator[str]:
-    if function.state in ("unsupported", "untested"):
+    if function.state in ("unsupported", "untested") or _is_lost(function):
         said = next((one.message for one in function.classes if one.message), "")
-        yield f"{function.name}: {function.state}{': ' if said else ''}{_first(said)}"
+        mark = "; new" if any(map(is_new, function.classes)) else ""
+        yield f"{function.name}: {function.state}{': ' if said else ''}{_first(said)}{mark}"
         return
     kind = "all" if function.arguments == "all" else "a sample of"
     of = "" if function.values == function.planned else f" of {function.planned:,}"
@@ -157,6 +158,11 @@ def _lines(function: SweptFunction) -> Iterator[str]:
         if found.verdict is not Verdict.PASS:
             yield f"  {_class_line(found)}"
     yield from _order(function)
+
+
+def _is_lost(function: SweptFunction) -> bool:
+    """Tell whether a function gave no results at all."""
+    return not any(found.verdict.has_results for found in function.classes)
 
 
 def _rounded(function: SweptFunction) -> str:

@@ -75,11 +75,14 @@ def measurements() -> list[Measurement]:
     return [msgspec.json.decode(path.read_bytes(), type=Measurement) for path in files]
 
 
-def add(folder: Path) -> Path:
-    """Add the sweep in a folder to the file of its version; return that file."""
+def add(folder: Path, version: str = "") -> Path:
+    """Add the sweep in a folder to the file of its version; return that file.
+
+    `version` is what the file is called by, where it is not the version of jaxlib.
+    """
     sweep = msgspec.json.decode((folder / SUMMARY).read_bytes(), type=Sweep)
     axes: dict[str, list[tuple[float, float]]] = json.loads((folder / AXIS).read_text())
-    version = sweep.backend.versions["jaxlib"]
+    version = version or sweep.backend.versions["jaxlib"]
     path = FOLDER / f"cpu-{version}.json"
     before = msgspec.json.decode(path.read_bytes(), type=Measurement) if path.exists() else None
     kept = {(one.op, one.element_type): one for one in before.functions} if before else {}

@@ -68,6 +68,14 @@ def test_a_fault_is_found(
         assert function["worst"]["ulp"] == function["worst_ulp"]
 
 
+def test_a_crash_costs_its_function_alone(sweep: Call) -> None:
+    given = ("--element-type", "f8E5M2", "--element-type", "i1")
+    code, told = sweep("abs", "tanh", "not", *given, "--backend", "reference:abort_on_nan")
+    assert code == 1
+    states = {one["name"]: one["state"] for one in told["functions"]}
+    assert states == {"abs f8E5M2": "crashed", "tanh f8E5M2": "crashed", "not i1": "pass"}
+
+
 def test_a_killed_sweep_goes_on(sweep: Call, tmp_path: Path) -> None:
     given = ("sine", "log", "add", "--element-type", "f16", "--element-type", "f8E4M3")
     given = (*given, "--backend", "reference", "--sample", 1024)
