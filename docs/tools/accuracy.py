@@ -208,8 +208,8 @@ def _literature(found: Sequence[Measurement]) -> Iterator[str]:
     told: dict[str, Any] = json.loads(LITERATURE.read_text("utf-8"))
     yield "## Other libraries, f32\n"
     yield (
-        f"Figures of other libraries are from [{told['source']}]({told['link']}). They are "
-        "bounds in whole ulp, taken\nfrom documentation. XLA's are measured here.\n"
+        "XLA's figures are measured here. Those of other libraries are bounds in whole ulp, from "
+        f"[{told['name']}]({told['link']}),\nwhich sums up {told['sources']}.\n"
     )
     versions = [f"XLA CPU {one.jaxlib}" for one in found]
     columns = [*versions, *told["libraries"]]
