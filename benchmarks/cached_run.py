@@ -57,7 +57,8 @@ def main() -> None:
         second, again = timed(folder / "second", cached)
         size = sum(path.stat().st_size for path in (folder / "cache").iterdir())
         print(f"first run                {first:8.1f} s, {len(run.records)} cases")
-        print(f"second run               {second:8.1f} s, {again.from_cache} from the cache")
+        told = f"{again.from_cache} from the cache, {again.failed_as_before} failed as before"
+        print(f"second run               {second:8.1f} s, {told}")
         print(f"share                    {100 * second / first:8.1f} %")
         print(f"size of the cache        {size / 1e6:8.1f} MB")
         left = Counter(r.verdict.value for r in run.records if r.verdict.fails)
