@@ -27,6 +27,8 @@ _UNSUPPORTED = (
     re.compile(r"Algorithm not supported by"),
     re.compile(r"No registered implementation for (?:un)?typed custom call"),
     re.compile(r"No FFI handler registered for "),
+    re.compile(r"Custom emitter for \S+ not found"),  # of the TPU's compiler
+    re.compile(r"No implementation found for requested accuracy"),
 )
 """What XLA says when it does not implement a program."""
 
