@@ -72,8 +72,11 @@ def _in_workers(blocks: list[Block], backend: str, jobs: int) -> float:
         list(executor.results(warm))
         begun = perf_counter()
         calls = (Call(n, run_block, (backend, block), 600.0) for n, block in enumerate(blocks))
-        list(executor.results(calls))
-        return perf_counter() - begun
+        ended = [one.value for one in executor.results(calls) if one is not None]
+        seconds = perf_counter() - begun
+    if len(ended) < len(blocks) or not all(isinstance(value, tuple) for value in ended):
+        raise SystemExit(f"a block failed: {next(v for v in ended if not isinstance(v, tuple))}")
+    return seconds
 
 
 def main() -> None:
