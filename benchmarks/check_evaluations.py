@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.stablehlo.parse import parse_module
 from conformance.transforms.inline import inlined
 from reference.ir.program import Program
@@ -58,12 +58,12 @@ def seconds(evaluate: Callable[[], object]) -> float:
 def main() -> None:
     """Measure and print."""
     program, inputs = training_step()
-    fresh = [Permitted(program, inputs) for _ in range(ROUNDS)]
-    whole = seconds(lambda: fresh.pop().moved(1))
-    permitted = Permitted(program, inputs)
-    permitted.moved(1)
+    fresh = [PermittedResults(program, inputs) for _ in range(ROUNDS)]
+    whole = seconds(lambda: fresh.pop().moved_samples(1))
+    permitted = PermittedResults(program, inputs)
+    permitted.moved_samples(1)
     counts = iter(range(1, ROUNDS + 1))
-    part = seconds(lambda: permitted.more(next(counts)))
+    part = seconds(lambda: permitted.additional_samples(next(counts)))
     moving = permitted._moving
     assert moving is not None
     every, some = (len(p.main.body.operations) for p in (program, moving.program))
@@ -72,11 +72,11 @@ def main() -> None:
     )
     print(f"an evaluation that moves results: {whole:.3f} s of all, {part:.3f} s of that part")
     print(f"ratio {whole / part:.1f}")
-    single = Permitted(program, inputs)
-    single.only([1])
-    single.moved(1)
+    single = PermittedResults(program, inputs)
+    single.restrict_to([1])
+    single.moved_samples(1)
     counts = iter(range(1, ROUNDS + 1))
-    one = seconds(lambda: single.more(next(counts)))
+    one = seconds(lambda: single.additional_samples(next(counts)))
     print(
         f"one of {len(permitted.expected)} results in doubt: {one:.3f} s, ratio {whole / one:.1f}"
     )

@@ -18,7 +18,7 @@ from typing import Any
 import jinja2
 
 from conformance.gate.comparison import Comparison
-from conformance.judging.wording import beside
+from conformance.judging.messages import additional_failure_line
 from conformance.results.remarks import other_incidents
 from conformance.results.summary import RunData
 from reports import findings, squares, text, view
@@ -108,9 +108,9 @@ def template(name: str) -> jinja2.Template:
     )
     filters: dict[str, Any] = {
         "count": text.count, "ulp": text.ulp, "unit": squares.unit_of, "plural": text.plural,
-        "visible": text.visible, "one_line": text.one_line, "beside": beside, "slug": text.slug,
-        "words": squares.words, "duration": text.duration, "web_link": text.web_link,
-        "clip": text.in_parts, "fragment": text.fragment,
+        "visible": text.visible, "one_line": text.one_line, "beside": additional_failure_line,
+        "slug": text.slug, "words": squares.words, "duration": text.duration,
+        "web_link": text.web_link, "clip": text.in_parts, "fragment": text.fragment,
     }  # fmt: skip
     environment.filters.update(filters)
     constants: dict[str, Any] = {

@@ -9,7 +9,7 @@ from junitparser import Error, Failure, JUnitXml, Property, Skipped, TestCase, T
 
 from conformance.gate.comparison import REGRESSIONS, Change, Comparison
 from conformance.gate.conclusion import outcome_words
-from conformance.judging.wording import beside
+from conformance.judging.messages import additional_failure_line
 from conformance.results.remarks import is_new, other_incidents
 from conformance.results.summary import RunData
 from conformance.verdict import LostBatch, Record, Verdict
@@ -180,7 +180,7 @@ def _failure(record: Record, db: str) -> Failure:
                 f"expected {element.expected} ({element.expected_hex}), "
                 f"actual {element.actual} ({element.actual_hex}), ulp {text.ulp(element.ulp)}"
             )
-        lines += [text.one_line(beside(one)) for one in record.beside]
+        lines += [text.one_line(additional_failure_line(one)) for one in record.beside]
         lines.append(record.detail.program)
     shown, left = text.clipped(text.visible("\n".join(lines)), TEXT_LIMIT)
     found.text = shown + (f"\n... {left} more characters" if left else "")

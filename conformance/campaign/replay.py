@@ -16,7 +16,7 @@ from conformance.campaign.recorded import RecordedCase, Replay
 from conformance.errors import NotAvailable, UsageError
 from conformance.executors.backend_workers import executor_of
 from conformance.executors.local import Call, Died, TimedOut
-from conformance.judging.wording import beside
+from conformance.judging.messages import additional_failure_line
 from conformance.results.store import FILE_NAME, Store
 from conformance.verdict import Record
 
@@ -93,7 +93,7 @@ def lines(replayed: Replay, before: Record) -> Sequence[str]:
             f"got {element.actual} ({element.actual_hex}){ulp}" + (f"; {given}" if given else "")
         )
     shown.append(f"recorded: {_verdict(before)}")
-    shown += map(beside, before.beside)
+    shown += map(additional_failure_line, before.beside)
     shown.append(f"now:      {_verdict(record)}")
     return shown
 

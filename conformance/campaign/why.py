@@ -14,7 +14,7 @@ from conformance.gate.conditions import Circumstances, is_about, unmet
 from conformance.gate.expectations import Expectation
 from conformance.gate.files import Given, is_shipped
 from conformance.gate.reading import entries_of
-from conformance.judging.wording import with_class
+from conformance.judging.messages import verdict_text
 from conformance.results.store import FILE_NAME, Store, decoded
 from conformance.verdict import Record
 
@@ -66,7 +66,7 @@ def _told(
 ) -> tuple[list[str], bool]:
     """Return what is said of one thing that fails, and whether an entry knows it."""
     asked = _as_record(failure)
-    what = with_class(failure.verdict.value, failure.kind, "")
+    what = verdict_text(failure.verdict.value, failure.kind, "")
     about = [(path, entry) for path, entry in entries if is_about(entry, asked)]
     reasons = [(path, entry, unmet(entry, asked, under)) for path, entry in about]
     knowing = [(path, entry) for path, entry, why in reasons if not why]

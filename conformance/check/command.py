@@ -26,7 +26,7 @@ from conformance.executors.limit import EVALUATIONS
 from conformance.executors.local import DEFAULT_MEMORY_LIMIT, Call, Died, LocalExecutor, TimedOut
 from conformance.executors.lost import why
 from conformance.gate.files import Given, each
-from conformance.judging.wording import with_class
+from conformance.judging.messages import verdict_text
 from conformance.outputs import checked as output
 from conformance.outputs.schema import CHECK, json_line
 
@@ -205,7 +205,7 @@ def _as_text(checked: Checked, reasons: Mapping[str, str]) -> str:
     told = [f"a known divergence, {id_}: {reasons[id_]}" for id_ in checked.known]
     notes = [f"note: {note}" for note in checked.notes]
     message = "; ".join(filter(None, (checked.message, *told, *notes)))
-    verdict = with_class(_word(checked), checked.kind, message)
+    verdict = verdict_text(_word(checked), checked.kind, message)
     line = " ".join(f"{checked.file}: {verdict}".split())
     return line.encode("utf-8", "backslashreplace").decode()  # file names may hold any bytes
 

@@ -27,16 +27,16 @@ from conformance.frontends.extensions import beyond
 from conformance.frontends.modules import Unit
 from conformance.frontends.naming import described
 from conformance.gate.expectations import Expectation, hypotheses_of
-from conformance.judging.compare import Judgement, judge_alone, malformed
+from conformance.judging.compare import Judgement, describe_malformed, judge_operation
 from conformance.judging.differences import decimal
-from conformance.judging.perturbation.evaluations import Permitted
-from conformance.judging.perturbation.judge import is_single, judge_program, permits
+from conformance.judging.perturbation.evaluations import PermittedResults
+from conformance.judging.perturbation.judge import is_single, judge_program, permitted_elements
 from conformance.known.in_force import in_force
 from conformance.phases import phase
-from conformance.triage.attribute import Explainer, called
-from conformance.triage.conclusion import Settling
+from conformance.triage.attribute import Explainer, group_title
+from conformance.triage.audit import OperationAudit, audit
+from conformance.triage.conclusion import Concluder
 from conformance.triage.fault import FailedProgram, Fault
-from conformance.triage.isolate import Steps, steps
 from conformance.triage.localise import Search
 from conformance.verdict import Errors, Verdict
 from reference.interpreter.evaluate import EvaluationError, check, evaluate
@@ -71,7 +71,7 @@ class Work:
         self._explanation_time = explanation_time
         self._unit, self._session, self._platform = unit, session, session.hardware
         self._is_reference, self._seconds = session.name in RIGHT, seconds
-        self._settling = Settling(self.run, self._platform)
+        self._settling = Concluder(self.run, self._platform)
         self._hypotheses = hypotheses_of(expectations, session.name)
         self._explainer = Explainer(Search(self.run, self._platform), expectations, session.name)
         self._passed: list[Callable[[], tuple[str, ...]]] = []
@@ -79,7 +79,7 @@ class Work:
             self.run,
             self._platform,
             partial(described, unit),
-            lambda operation, judgement: bool(self._explainer.known(operation, judgement)),
+            lambda operation, judgement: bool(self._explainer.match(operation, judgement)),
         )
 
     def judged(self, inputs: tuple[Array, ...], settled: Settled = ignore) -> Outcome:
@@ -105,7 +105,7 @@ class Work:
     def _of_valid(self, program: Program, inputs: tuple[Array, ...], settled: Settled) -> Outcome:
         try:
             with limited(self._seconds):
-                permitted = Permitted(program, inputs, self._platform, self._unit.infeeds)
+                permitted = PermittedResults(program, inputs, self._platform, self._unit.infeeds)
         except EvaluationError as error:
             raise self._not_judged(error) from None
         try:
@@ -120,7 +120,7 @@ class Work:
         if self._unit.assertions:
             outcome = self._by_assertions(permitted, actual)
         elif is_single(program):
-            judgement = judge_alone(program, inputs, permitted.expected, actual, self._platform)
+            judgement = judge_operation(program, inputs, permitted.expected, actual, self._platform)
             return self._if_known(judgement)
         else:
             return self._of_several(program, inputs, permitted, actual, settled)
@@ -128,7 +128,7 @@ class Work:
             return outcome
 
         def explain() -> Outcome:
-            found = steps(self.run, self._platform, program, inputs, range(len(actual)))
+            found = audit(self.run, self._platform, program, inputs, range(len(actual)))
             judgement = judge_program(permitted, actual)
             return self._explained(outcome, judgement, program, inputs, actual, found)
 
@@ -136,16 +136,16 @@ class Work:
         return self._in_time(outcome, explain)
 
     def _of_several(
-        self, program: Program, inputs: tuple[Array, ...], permitted: Permitted,
+        self, program: Program, inputs: tuple[Array, ...], permitted: PermittedResults,
         actual: Sequence[Array], on_settled: Settled,
     ) -> Outcome:  # fmt: skip
         """Return the outcome of a program of several operations."""
         if self._is_reference:
             return _outcome(judge_program(permitted, actual))
-        if malformed(permitted.expected, actual) is not None:
+        if describe_malformed(permitted.expected, actual) is not None:
             return self._of_malformed(program, permitted, actual)
 
-        def on_wrong(found: Steps) -> None:
+        def on_wrong(found: OperationAudit) -> None:
             worst = max(
                 (one.judgement for one in found.wrong), key=lambda one: one.verdict.severity
             )
@@ -153,7 +153,7 @@ class Work:
             on_settled(self._with_first(outcome, found), permitted.expected, actual)
 
         began = time.monotonic()
-        settled = self._settling.settled(program, inputs, actual, permitted, on_wrong)
+        settled = self._settling.conclude(program, inputs, actual, permitted, on_wrong)
         judgement = settled.judgement
         message = "; ".join(filter(None, (judgement.message, settled.note)))
         outcome = replace(_outcome(judgement), message=message)
@@ -179,18 +179,22 @@ class Work:
             return next((found for one in self._passed if (found := one())), ())
 
     def _notes(
-        self, program: Program, inputs: tuple[Array, ...], found: Steps | None, judged: float
+        self,
+        program: Program,
+        inputs: tuple[Array, ...],
+        found: OperationAudit | None,
+        judged: float,
     ) -> tuple[str, ...]:
         """Return the notes on one set of inputs, which was judged in so many seconds."""
         left = self._explanation_time.left() if self._explanation_time else math.inf
         seconds = min(max(judged, LEAST_SECONDS), left)
         return self._auditor.notes(program, inputs, seconds, found)
 
-    def _with_first(self, outcome: Outcome, found: Steps | None) -> Outcome:
+    def _with_first(self, outcome: Outcome, found: OperationAudit | None) -> Outcome:
         """Return the outcome with the first operation that is wrong on its own operands."""
         if found is None or not found.wrong:
             return outcome
-        fault = Fault.of(found.wrong[0])
+        fault = Fault.from_blamed(found.wrong[0])
         where = described(self._unit, fault.operation, fault.within)
         elements = fault.judgement.elements or outcome.elements
         message = f"{outcome.message}; first wrong: {where}: {fault.judgement.message}"
@@ -209,14 +213,18 @@ class Work:
             return replace(outcome, message=message)
 
     def _of_malformed(
-        self, program: Program, permitted: Permitted, actual: Sequence[Array]
+        self, program: Program, permitted: PermittedResults, actual: Sequence[Array]
     ) -> Outcome:
         """The outcome where results are not of the types that they should be: what makes the first
         of those is to blame."""
         judgement = judge_program(permitted, actual)
         outcome = _outcome(judgement)
         pairs = zip(permitted.expected, actual, strict=False)
-        wrong = (n for n, (want, got) in enumerate(pairs) if malformed([want], [got]) is not None)
+        wrong = (
+            n
+            for n, (want, got) in enumerate(pairs)
+            if describe_malformed([want], [got]) is not None
+        )
         number = next(wrong, None)
         made = program.main.body.operations[-1].operands[number] if number is not None else None
         makers = (o for o in program.main.body.operations if made in o.results)
@@ -226,11 +234,11 @@ class Work:
         before = program.main.body.operations[: program.main.body.operations.index(maker)]
         known: tuple[str, ...] = ()
         for one in (maker, *reversed(before)):  # a shape may be wrong because another one is
-            if known := self._explainer.known(one, judgement):
+            if known := self._explainer.match(one, judgement):
                 maker = one
                 break
         where = described(self._unit, maker)
-        return replace(outcome, operation=where, known=known, culprit=called((maker,)))
+        return replace(outcome, operation=where, known=known, culprit=group_title((maker,)))
 
     def _of_invalid(self, operation: Operation, ids: tuple[str, ...]) -> Outcome:
         """A program that breaks constraints: a backend should refuse it."""
@@ -241,7 +249,7 @@ class Work:
                 self._session.kept(self._unit.flat.program, self._unit.text)
             except BackendError:
                 return Outcome(Verdict.REJECTED, INVALID, message, where)
-            known = self._explainer.known_acceptance(operation, ids)
+            known = self._explainer.match_acceptance(operation, ids)
             return Outcome(Verdict.ACCEPTED, ", ".join(ids), message, where, known=known)
         return Outcome(Verdict.REJECTED, INVALID, message, where)
 
@@ -252,7 +260,7 @@ class Work:
             return NotJudged(f"{error}{note}")
         return NotJudged(f"{error.problem} ({described(self._unit, error.operation)}){note}")
 
-    def _results(self, permitted: Permitted, inputs: tuple[Array, ...]) -> Sequence[Array]:
+    def _results(self, permitted: PermittedResults, inputs: tuple[Array, ...]) -> Sequence[Array]:
         if self._is_reference:
             return permitted.expected
         return next(self.run(self._unit.flat.program, [inputs]))
@@ -284,23 +292,23 @@ class Work:
         if not outcome.verdict.fails:
             return outcome
         operation = self._unit.flat.program.subject
-        where, known = described(self._unit, operation), self._explainer.known(operation, judgement)
-        return replace(outcome, operation=where, known=known, culprit=called((operation,)))
+        where, known = described(self._unit, operation), self._explainer.match(operation, judgement)
+        return replace(outcome, operation=where, known=known, culprit=group_title((operation,)))
 
     def _if_known_refusal(
         self, program: Program, inputs: tuple[Array, ...], refused: Judgement
     ) -> Outcome:
         """The outcome of a program of several operations that is refused."""
-        outcome, found = _outcome(refused), self._explainer.refusal(program, inputs, refused)
+        outcome, found = _outcome(refused), self._explainer.match_refusal(program, inputs, refused)
         if found is None:
             return outcome
         operation, id_ = found
         where = described(self._unit, operation)
-        return replace(outcome, operation=where, known=(id_,), culprit=called((operation,)))
+        return replace(outcome, operation=where, known=(id_,), culprit=group_title((operation,)))
 
-    def _by_assertions(self, permitted: Permitted, actual: Sequence[Array]) -> Outcome:
+    def _by_assertions(self, permitted: PermittedResults, actual: Sequence[Array]) -> Outcome:
         """The worst of a test program's own assertions."""
-        bad = malformed(permitted.expected, actual)
+        bad = describe_malformed(permitted.expected, actual)
         if bad is not None:
             return Outcome(Verdict.DIVERGENT, *bad)
         outcomes = [Outcome(Verdict.PASS)]
@@ -318,29 +326,29 @@ class Work:
             outcomes.append(_failed(verdict, kind, assertion.name, fails, got, want))
         return max(outcomes, key=lambda one: one.verdict.severity)
 
-    def _as_right(self, permitted: Permitted, number: int, got: Array, want: Array) -> Array:
+    def _as_right(self, permitted: PermittedResults, number: int, got: Array, want: Array) -> Array:
         """Which elements may be either: expected values are some backend's own, and rounded.
 
         Where the assertion permits less than the roundings of the program come to, an expected
         value that a backend may give is no reason to find fault with another such value.
         """
-        either = permits(permitted, number, want)
-        return either if self._is_reference else either & permits(permitted, number, got)
+        either = permitted_elements(permitted, number, want)
+        return either if self._is_reference else either & permitted_elements(permitted, number, got)
 
     @phase("locating")
     def _explained(
         self, outcome: Outcome, judgement: Judgement, program: Program,
-        inputs: tuple[Array, ...], actual: Sequence[Array], steps_made: Steps | None,
+        inputs: tuple[Array, ...], actual: Sequence[Array], steps_made: OperationAudit | None,
     ) -> Outcome:  # fmt: skip
         """The outcome with the operation that goes wrong first, or first of those not known."""
         given = (program, inputs, actual, judgement, steps_made, self._unit.infeeds)
-        why = self._explainer.explained(FailedProgram(*given))
+        why = self._explainer.explain(FailedProgram(*given))
         fault = why.new or why.first
         if fault is None:
             return outcome
         where = described(self._unit, fault.operation, fault.within)
         elements = fault.judgement.elements or outcome.elements
-        culprit = called(fault.group or (fault.operation,))
+        culprit = group_title(fault.group or (fault.operation,))
         itself = fault.judgement.verdict, fault.judgement.kind
         kind, first = outcome.kind, f"first wrong: {self._told(fault)}: {fault.judgement.message}"
         known = why.known if why.is_known else self._unsteady(fault, program, inputs, actual)
@@ -365,7 +373,7 @@ class Work:
     ) -> tuple[str, ...]:
         """The expectations that know an operation at fault to give other results now and then,
         where the program does when it is compiled anew: no search can tell what else is wrong."""
-        known = self._explainer.unsteady(fault.group or (fault.operation,))
+        known = self._explainer.match_unsteady(fault.group or (fault.operation,))
         before = [array.tobytes() for array in actual]
         for _ in range(COMPILED_ANEW if known else 0):
             again = self._session.compile(program).run(inputs)
@@ -386,11 +394,11 @@ def _is_same(expected: object, actual: Array) -> bool:
     return not isinstance(expected, np.ndarray) or bool(equal_elements(expected, actual).all())
 
 
-def _left_open(permitted: Permitted, number: int) -> Array:
+def _left_open(permitted: PermittedResults, number: int) -> Array:
     """Which elements of a result depend on what the specification leaves open."""
     want = permitted.expected[number]
     varying = np.zeros(want.shape, np.bool_)
-    for one in permitted.filled():
+    for one in permitted.filled_samples():
         varying |= ~equal_elements(want, one[number])
     return varying
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from conformance.check.settings import UNJUDGED
 from conformance.executors.limit import OutOfTime, interrupted
 from conformance.judging.compare import Judgement
-from conformance.triage.isolate import Run, Steps, Wrong, steps
+from conformance.triage.audit import OperationAudit, Run, WrongOperation, audit
 from conformance.verdict import Verdict
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
@@ -54,7 +54,7 @@ class Auditor:
         program: Program,
         inputs: Sequence[Array],
         seconds: float,
-        found: Steps | None = None,
+        found: OperationAudit | None = None,
     ) -> tuple[str, ...]:
         """Return the notes on a program that passes.
 
@@ -69,14 +69,14 @@ class Auditor:
         try:
             if found is None:
                 with interrupted(seconds, OutOfTime()):
-                    found = steps(self.run, self.platform, program, inputs, range(results))
+                    found = audit(self.run, self.platform, program, inputs, range(results))
         except OutOfTime:
             return (f"{UNJUDGED}: it took longer than {seconds:.0f} s",)
         if found is None:
             return (f"{UNJUDGED}: their results cannot all be shown",)
         return tuple(self._of_steps(found))
 
-    def _of_steps(self, found: Steps) -> Iterator[str]:
+    def _of_steps(self, found: OperationAudit) -> Iterator[str]:
         """Yield a note on each operation that is off, of the first few, and how many more are."""
         wrong = [one for one in (*found.wrong, *found.harmless) if self._is_told(one)]
         for one in wrong[:SHOWN]:
@@ -88,7 +88,7 @@ class Auditor:
         if len(wrong) > SHOWN:
             yield f"so do {len(wrong) - SHOWN} more operations"
 
-    def _is_told(self, one: Wrong) -> bool:
+    def _is_told(self, one: WrongOperation) -> bool:
         return one.judgement.verdict not in _UNTOLD and not self.is_known(
             one.operation, one.judgement
         )

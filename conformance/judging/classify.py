@@ -1,9 +1,9 @@
-"""What differs and why: a verdict and a class label for each element that is not bit-identical.
+"""Classification: a verdict and a class label for each element that is not bit-identical.
 
-The questions stand in `QUESTIONS`, in the order in which they are asked; an element's first yes
-decides. All work is on the differing elements alone, as 1-D arrays, with the operands' elements
-that met there, so that hypotheses ("subnormals are zero", "operands swapped") are tried by
-evaluating the op again on just those.
+The questions stand in `QUESTIONS`, in the order in which they are asked; the first yes decides.
+Only the differing elements are examined, as 1-D arrays beside the operand elements at the same
+positions. A hypothesis ("subnormals are zero", "operands swapped") is tested by evaluating the op
+again on just those elements.
 """
 
 from __future__ import annotations
@@ -15,13 +15,20 @@ from typing import Any
 import numpy as np
 
 from conformance.judging.differences import Differing
-from conformance.judging.questions import Answer, Findings, Question, ask, exactly, limited
+from conformance.judging.questions import (
+    Answer,
+    Findings,
+    Question,
+    ask,
+    exact_match,
+    restrict_answers,
+)
 from conformance.judging.subnormals import (
-    comparison_flushed,
-    flushed_in_f32,
-    flushed_somewhere,
-    is_computed_wider,
-    is_order_flushed_in_part,
+    find_flushed,
+    find_flushed_comparisons,
+    find_flushed_in_f32,
+    is_normal_in_f32,
+    is_order_partly_flushed,
 )
 from conformance.known.hypothesis import Hypothesis
 from conformance.verdict import Verdict
@@ -31,24 +38,26 @@ from reference.numerics.rounding import ulp_size
 from reference.unspecified.table import unspecified
 
 BY_FORMULA = "other reading"
-"""The kind of a permitted element whose distance says nothing: another formula gave it."""
+"""The kind of a permitted element that another formula gives: its distance is no error."""
 
 PAIR = 2
 FAR = 64
-"""Bounds; an error beyond so many is no lack of accuracy any more."""
+"""Largest error, in units of the bound, that counts as a lack of accuracy."""
 NEARLY_ALL = 0.9
 HALF = 32
-"""Bits of the type that a 64-bit type is most often mistaken for."""
+"""Width in bits of the type to which backends most often truncate a 64-bit type."""
 
 
-def find(differing: Differing) -> Findings:
-    """What explains each of the elements."""
+def classify_elements(differing: Differing) -> Findings:
+    """Return a verdict and a class for each of the differing elements."""
     return ask(QUESTIONS, differing, len(differing.where))
 
 
-def outside_accuracy(findings: Findings) -> list[int]:
-    """The codes whose elements say nothing about accuracy: those left open by the specification,
-    flushed, wrong beyond measure, or read otherwise."""
+def codes_without_accuracy(findings: Findings) -> list[int]:
+    """Return the codes whose elements do not count for accuracy.
+
+    These are unspecified, flushed and divergent elements, and those permitted by another formula.
+    """
     apart = (Verdict.UNSPECIFIED, Verdict.FLUSHED, Verdict.DIVERGENT)
     return [
         code
@@ -57,63 +66,79 @@ def outside_accuracy(findings: Findings) -> list[int]:
     ]
 
 
-def _refuted(d: Differing) -> Answer:
-    """Wrong whatever is left open; but for what is explained by subnormals treated as zero."""
-    for label, wrong, *predicted in (*_refuting(d), *_excluded(d)):
+def _find_refuted(d: Differing) -> Answer:
+    """Yield elements that are wrong even where the specification leaves the result open.
+
+    Elements explained by flushed subnormals are not refuted.
+    """
+    for label, wrong, *predicted in (*_refutations(d), *_exclusions(d)):
         if wrong.any():
-            yield from limited((*_as_computed(d), *_flushed(d), *flushed_in_f32(d)), wrong)
+            yield from restrict_answers(
+                (*_find_stated(d), *_find_flushed_for_type(d), *find_flushed_in_f32(d)), wrong
+            )
         yield Verdict.DIVERGENT, label, wrong, *predicted
 
 
-def _flushed(d: Differing) -> Answer:
-    """Explained by subnormals treated as zero: by comparisons alone in types that are computed
-    with in wider ones, and by nothing where an order is not all that such comparisons make it."""
-    if is_order_flushed_in_part(d):
+def _find_flushed_for_type(d: Differing) -> Answer:
+    """Yield elements explained by flushed subnormals.
+
+    In types that are computed in wider ones only comparisons flush. Nothing is yielded where
+    flushed comparisons explain only a part of an order.
+    """
+    if is_order_partly_flushed(d):
         return ()
-    return comparison_flushed(d) if is_computed_wider(d) else flushed_somewhere(d)
+    return find_flushed_comparisons(d) if is_normal_in_f32(d) else find_flushed(d)
 
 
-def _refuting(d: Differing) -> Iterator[tuple[Any, ...]]:
-    """The classes of hypotheses that refute elements; bounded ones predict them no nearer than
-    that, and those that change with what lies in memory where they say what else there is."""
+def _refutations(d: Differing) -> Iterator[tuple[Any, ...]]:
+    """Yield label and mask for each hypothesis that refutes elements.
+
+    A prediction follows where the hypothesis has one, and the mask itself where the rule has no
+    bound.
+    """
     for hypothesis in d.hypotheses:
         if not hypothesis.refutes:
             continue
-        wrong = d.explained(hypothesis)
+        wrong = d.is_explained_by(hypothesis)
         if hypothesis.unsteady:
-            yield hypothesis.label, wrong, d.predicted_by(hypothesis)
+            yield hypothesis.label, wrong, d.hypothesis_prediction(hypothesis)
         else:
-            yield hypothesis.label, *((wrong,) if d.bounded else exactly(wrong))
+            yield hypothesis.label, *((wrong,) if d.is_bounded else exact_match(wrong))
 
 
-def _excluded(d: Differing) -> Iterator[tuple[Any, ...]]:
-    """The elements that the rule itself excludes, by class; nothing predicts them."""
-    for label, mask in d.said.excluded:
+def _exclusions(d: Differing) -> Iterator[tuple[Any, ...]]:
+    """Yield label and mask of the elements that the rule itself excludes; no prediction exists."""
+    for label, mask in d.answers.excluded:
         yield label, np.broadcast_to(mask, d.expected.shape).reshape(-1)[d.where]
 
 
-def _permitted(d: Differing) -> Answer:
-    """Equal but for a NaN's payload, or within the budget with the right sign and range."""
-    if d.said.permitted is not None:
-        yield Verdict.PASS, "", d.said.permitted.reshape(-1)[d.where]
-    if d.bounded:
-        yield Verdict.PASS, "", d.same(d.want) | ((d.distances <= 1) & d.right_zeros)
+def _find_permitted(d: Differing) -> Answer:
+    """Yield elements that differ only in a NaN's payload or are within the budget.
+
+    Within the budget an element needs the right sign and the right range, too.
+    """
+    if d.answers.permitted is not None:
+        yield Verdict.PASS, "", d.answers.permitted.reshape(-1)[d.where]
+    if d.is_bounded:
+        yield Verdict.PASS, "", d.is_same(d.want) | ((d.distances <= 1) & d.has_permitted_zeros)
         return
     if not (d.type.is_float or d.type.is_complex) or d.rule.nan_bits:
         return
     if d.type.is_complex:
         if d.budget:
             yield Verdict.PASS, "", d.distances <= d.budget
-        yield Verdict.PASS, "", d.same(d.want)
+        yield Verdict.PASS, "", d.is_same(d.want)
         return
     want, got = d.wide
     yield Verdict.PASS, "", np.isnan(want) & np.isnan(got)
     if d.budget:
-        right = (np.signbit(want) == np.signbit(got)) & ~_out_of_bounds(d) & ~_overflown(d)
+        right = (
+            (np.signbit(want) == np.signbit(got)) & ~_is_out_of_range(d) & ~_is_missed_overflow(d)
+        )
         yield Verdict.PASS, "", (d.distances <= d.budget) & right
 
 
-def _out_of_bounds(d: Differing) -> Array:
+def _is_out_of_range(d: Differing) -> Array:
     if d.rule.range is None or not d.is_real:
         return np.zeros(len(d.where), bool)
     low, high = d.rule.range
@@ -121,75 +146,78 @@ def _out_of_bounds(d: Differing) -> Array:
     return (got < low) | (got > high)
 
 
-def _overflown(d: Differing) -> Array:
-    """Finite where infinity is due, and not just because the exact result is so near the limit.
+def _is_missed_overflow(d: Differing) -> Array:
+    """Return a mask of finite elements where the result must be infinite.
 
-    By number the largest finite value is next to infinity, however large the exact result is.
+    An exact result so near the limit that the budget reaches it is excepted. Counted in ulp the
+    largest finite value is next to infinity, however large the exact result is.
     """
     want, got = d.wide
     lost = np.isinf(want) & np.isfinite(got)
-    if d.met is not None and lost.any():
+    if d.operand_elements is not None and lost.any():
         name, largest = d.operation.name, np.asarray(d.type.float_format.max_finite, np.longdouble)
-        exact = np.abs(functions.wide(name, *d.met)) if name in functions.REAL else np.inf
+        exact = (
+            np.abs(functions.wide(name, *d.operand_elements)) if name in functions.REAL else np.inf
+        )
         lost &= exact > largest + (d.budget or 0) * ulp_size(largest, d.type)
     return lost
 
 
-def _left_open(d: Differing) -> Answer:
+def _find_unspecified(d: Differing) -> Answer:
     for label, mask in unspecified(d.operation, d.operands, d.expected, d.number):
         yield Verdict.UNSPECIFIED, label, mask.reshape(-1)[d.where]
 
 
-def _by_formula(d: Differing) -> Answer:
-    if d.met is not None:
+def _find_permitted_formula(d: Differing) -> Answer:
+    if d.operand_elements is not None:
         for formula in d.rule.formulas:
             with np.errstate(all="ignore"):
-                near = d.near(formula(*d.met)) & ~_out_of_bounds(d)
+                near = d.is_near(formula(*d.operand_elements)) & ~_is_out_of_range(d)
             yield Verdict.PASS, BY_FORMULA, near
 
 
-def _as_computed(d: Differing) -> Answer:
-    """Explained by what an expectation says that the backend computes in place of the op."""
+def _find_stated(d: Differing) -> Answer:
+    """Yield elements that match a hypothesis stated by an expectation."""
     for hypothesis in d.hypotheses:
         if hypothesis.stated:
-            yield from _computed_otherwise(d, hypothesis)
+            yield from _match_hypothesis(d, hypothesis)
 
 
-def _computed_otherwise(d: Differing, hypothesis: Hypothesis) -> Answer:
-    """Explained by a hypothesis: not accurate where the elements are near, else wrong."""
-    explained, predicted = d.explained(hypothesis), d.predicted_by(hypothesis)
-    near = explained & _right_size(d) & d.right_zeros
+def _match_hypothesis(d: Differing, hypothesis: Hypothesis) -> Answer:
+    """Yield elements that match a hypothesis: near ones as inaccurate, others as divergent."""
+    explained, predicted = d.is_explained_by(hypothesis), d.hypothesis_prediction(hypothesis)
+    near = explained & _is_inaccurate(d) & d.has_permitted_zeros
     yield Verdict.INACCURATE, hypothesis.label, near, predicted
     yield Verdict.DIVERGENT, hypothesis.label, explained, predicted
 
 
-def _other_formula(d: Differing) -> Answer:
-    """Explained by another formula than the specification's, which compilers are known to use."""
+def _find_modelled(d: Differing) -> Answer:
+    """Yield elements that match another formula which compilers are known to use."""
     for hypothesis in d.hypotheses:
         if not (hypothesis.stated or hypothesis.flushes or hypothesis.refutes):
-            yield from _computed_otherwise(d, hypothesis)
+            yield from _match_hypothesis(d, hypothesis)
 
 
-def _flushed_or_other_formula(d: Differing) -> Answer:
-    """Explained by numbers taken for zero, or by another formula.
+def _find_flushed_or_modelled(d: Differing) -> Answer:
+    """Yield elements explained by flushed subnormals or by another formula.
 
-    The formula comes first in types whose subnormal numbers are none where they are computed with,
-    and where an order is not all that numbers taken for zero make it.
+    The formula comes first in types without subnormals in the wider type that computes them, and
+    where flushed comparisons explain only a part of an order.
     """
-    questions = (flushed_somewhere, _other_formula)
-    is_formula_first = is_computed_wider(d) or is_order_flushed_in_part(d)
+    questions = (find_flushed, _find_modelled)
+    is_formula_first = is_normal_in_f32(d) or is_order_partly_flushed(d)
     for question in reversed(questions) if is_formula_first else questions:
         yield from question(d)
 
 
-def _special_values(d: Differing) -> Answer:
+def _find_special_values(d: Differing) -> Answer:
     if not (d.type.is_float or d.type.is_complex):
         return
     nan = np.isnan(d.want) != np.isnan(d.got)
     yield Verdict.DIVERGENT, "NaN", nan
     if d.type.is_complex:
         yield Verdict.DIVERGENT, "infinity", np.isinf(d.want) != np.isinf(d.got)
-        alike = (d.distances <= 1) & ~d.right_zeros if d.bounded else d.want == d.got
+        alike = (d.distances <= 1) & ~d.has_permitted_zeros if d.is_bounded else d.want == d.got
         yield Verdict.DIVERGENT, "signed zero", alike
         return
     want, got = d.wide
@@ -198,40 +226,50 @@ def _special_values(d: Differing) -> Answer:
     yield Verdict.DIVERGENT, "infinity", np.isinf(want) != np.isinf(got)
 
 
-def _swapped(d: Differing) -> Answer:
-    """Operands swapped: then nearly all elements must say so, not just some that differ."""
-    if len(d.operands) != PAIR or d.met is None or d.operands[0].dtype != d.operands[1].dtype:
+def _find_swapped_operands(d: Differing) -> Answer:
+    """Yield elements that match the op with its operands swapped.
+
+    Nearly all elements of the result must match, not only some that differ.
+    """
+    if (
+        len(d.operands) != PAIR
+        or d.operand_elements is None
+        or d.operands[0].dtype != d.operands[1].dtype
+    ):
         return
     whole = replace(d, where=np.arange(d.expected.size))
-    if whole.met is None:
+    if whole.operand_elements is None:
         return
-    other = whole.again(whole.met[::-1])
-    explained = whole.near(other)
+    other = whole.evaluate_operation(whole.operand_elements[::-1])
+    explained = whole.is_near(other)
     if explained.mean() > NEARLY_ALL:
-        predicted = d.predicted(other[d.where])
+        predicted = d.prediction(other[d.where])
         yield Verdict.DIVERGENT, "operands swapped", explained[d.where], predicted
 
 
-def _integers(d: Differing) -> Answer:
+def _find_integer_errors(d: Differing) -> Answer:
     if not d.type.is_integer:
         return
     record = d.record
-    if record and record.wraps and record.unrounded is not None and d.met is not None:
+    if record and record.wraps and record.unrounded is not None and d.operand_elements is not None:
         low, high = d.type.min_integer, d.type.max_integer
-        unbounded = record.unrounded(*(array.astype(object) for array in d.met))
+        unbounded = record.unrounded(*(array.astype(object) for array in d.operand_elements))
         clipped = np.clip(unbounded, low, high)
         saturated = (clipped == d.got.astype(object)) & (clipped != unbounded)
-        yield Verdict.DIVERGENT, "saturation", *exactly(saturated.astype(bool))
+        yield Verdict.DIVERGENT, "saturation", *exact_match(saturated.astype(bool))
     if d.type.bits > HALF:
         for half in (np.int32, np.uint32):  # with the sign extended, or zeros
             extended = d.want.astype(half).astype(d.type.storage)
-            yield Verdict.DIVERGENT, "truncated to 32 bits", *exactly(d.got == extended)
+            yield Verdict.DIVERGENT, "truncated to 32 bits", *exact_match(d.got == extended)
 
 
-def _right_size(d: Differing) -> Array:
-    """Which elements are so near that they only lack accuracy: within a few bounds, or half of the
-    significand's digits, and of the right sign."""
-    if d.bounded:
+def _is_inaccurate(d: Differing) -> Array:
+    """Return a mask of elements whose error is a lack of accuracy rather than a wrong value.
+
+    The error is within `FAR` bounds, or within half of the significand's digits with the right
+    sign.
+    """
+    if d.is_bounded:
         return d.distances <= FAR
     if d.rule.ulps is None or not (d.type.is_float or d.type.is_complex):
         return np.zeros(len(d.where), np.bool_)
@@ -243,15 +281,15 @@ def _right_size(d: Differing) -> Array:
     return finite
 
 
-def _accuracy(d: Differing) -> Answer:
-    """The right value with too large an error."""
-    near = _right_size(d)
-    if d.is_real and not d.bounded:
-        yield Verdict.INACCURATE, "out of the function's range", near & _out_of_bounds(d)
+def _find_inaccurate(d: Differing) -> Answer:
+    """Yield elements with the right value but too large an error."""
+    near = _is_inaccurate(d)
+    if d.is_real and not d.is_bounded:
+        yield Verdict.INACCURATE, "out of the function's range", near & _is_out_of_range(d)
     yield Verdict.INACCURATE, "accuracy", near
 
 
-def _wrong(d: Differing) -> Answer:
+def _find_wrong(d: Differing) -> Answer:
     if d.is_real:
         want, got = d.wide
         yield Verdict.DIVERGENT, "sign", (want == -got) & (want != 0)
@@ -259,16 +297,16 @@ def _wrong(d: Differing) -> Answer:
 
 
 QUESTIONS: tuple[Question[Differing], ...] = (
-    _refuted,
-    _permitted,
-    _left_open,
-    _by_formula,
-    _as_computed,
-    _flushed_or_other_formula,
-    flushed_in_f32,
-    _special_values,
-    _swapped,
-    _accuracy,
-    _integers,
-    _wrong,
+    _find_refuted,
+    _find_permitted,
+    _find_unspecified,
+    _find_permitted_formula,
+    _find_stated,
+    _find_flushed_or_modelled,
+    find_flushed_in_f32,
+    _find_special_values,
+    _find_swapped_operands,
+    _find_inaccurate,
+    _find_integer_errors,
+    _find_wrong,
 )

@@ -1,9 +1,9 @@
-"""Comparison: a backend's results against the reference's, element by element, to a verdict.
+"""Comparison: judge a backend's results against the reference's, element by element.
 
-The common case, all bits equal, costs two views and one comparison. Only the elements that differ
-are looked at further (conformance/judging/classify.py), each by the same questions in the same
-order: is it within the budget, does the specification leave it open, does another reading of the
-text give it, is it explained by subnormals flushed to zero, and if none of these, what went wrong.
+The common case, all bits equal, costs two views and one comparison. Only elements that differ are
+classified (conformance/judging/classify.py), by the same questions in the same order. Is the
+element within the budget? Is it unspecified? Does another reading of the specification give it? Do
+flushed subnormals explain it? If not, what went wrong?
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import numpy as np
 
 from conformance.catalog import rule_of
 from conformance.judging import element_types
-from conformance.judging.classify import find, outside_accuracy
+from conformance.judging.classify import classify_elements, codes_without_accuracy
 from conformance.judging.differences import Differing
-from conformance.judging.processes import parts_of
+from conformance.judging.joint_results import JointResults, Operands, operand_tracer
+from conformance.judging.messages import elements_message
+from conformance.judging.processes import process_results
 from conformance.judging.questions import Finding, Findings
-from conformance.judging.together import Operands, Together, tracer
-from conformance.judging.wording import of_elements
 from conformance.known.any_op import of_any_op
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.in_force import hypotheses_of, in_force
@@ -43,18 +43,18 @@ from reference.ir.types import Array, element_type_of, to_bits
 from reference.numerics.alike import equal_elements
 from reference.ops.xla.lowering import lower_program
 
-SHOWN = 8
-"""How many differing elements a judgement keeps."""
+MAX_ELEMENTS = 8
+"""Largest number of differing elements that a judgement records."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verdict on one set of results: what `judge` found.
+    """The verdict on one set of results, as returned by `judge`.
 
-    `wrong` counts the elements behind the verdict, `total` all elements of all results.
-    `worst_ulp` is the largest error of a permitted or inaccurate element, `budget_ulp` what it
-    may be; both None where the rule has no budget.
-    `failing` are all elements that fail, by verdict and kind, milder ones than the verdict too.
+    `wrong` counts the elements behind the verdict, `total` all elements of all results. `worst_ulp`
+    is the largest error of a permitted or inaccurate element, `budget_ulp` the largest that is
+    permitted; both are None where the rule has no budget. `failing` has the failing elements by
+    verdict and kind, including kinds milder than the verdict.
     """
 
     verdict: Verdict
@@ -70,12 +70,12 @@ class Judgement:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The verdicts and kinds of all elements that fail."""
+        """Verdicts and kinds of all failing elements."""
         return tuple((one.verdict, one.kind) for one in self.failing)
 
     @property
     def failures(self) -> tuple[Failing, ...]:
-        """All that fails: of results that cannot be told apart by elements, the whole."""
+        """All failures; the whole judgement where results cannot be compared by elements."""
         if self.failing or not self.verdict.fails:
             return self.failing
         return (Failing(self.verdict, self.kind, self.message, self.wrong, self.elements),)
@@ -86,11 +86,13 @@ _WRONG = (Verdict.DIVERGENT, Verdict.INACCURATE)
 MALFORMED = (
     "missing result", element_types.LABEL, "wrong element type", "wrong shape", other_types.BYTES,
 )  # fmt: skip
-"""The classes of results that are not of the stated number, types and shapes."""
+"""Classes of results whose number, types or shapes are not the stated ones."""
 
 
-def malformed(expected: Sequence[Array], actual: Sequence[Array]) -> tuple[str, str] | None:
-    """Kind and message when the results are not even of the right number, types and shapes."""
+def describe_malformed(
+    expected: Sequence[Array], actual: Sequence[Array]
+) -> tuple[str, str] | None:
+    """Return kind and message if results have a wrong number, type or shape, else None."""
     if len(actual) != len(expected):
         return "missing result", f"{len(expected)} results expected, got {len(actual)}"
     for number, (want, got) in enumerate(zip(expected, actual, strict=True)):
@@ -109,23 +111,26 @@ def malformed(expected: Sequence[Array], actual: Sequence[Array]) -> tuple[str, 
     return None
 
 
-def judged_by_bits(
+def judge_bits(
     expected: Sequence[Array],
     actual: Sequence[Array],
     judged: Callable[[Sequence[Array]], Judgement],
 ) -> Judgement:
-    """Judge the bits of results of unsigned types by `judged`, and add that their types differ."""
+    """Judge results of unsigned types by their bits, and report the wrong types.
+
+    `judged` judges the results reinterpreted in the stated types.
+    """
     pairs = zip(expected, actual, strict=True)
     wrong = sum(got.size for want, got in pairs if got.dtype != want.dtype)
-    kind, message = malformed(expected, actual) or ("", "")
+    kind, message = describe_malformed(expected, actual) or ("", "")
     types = Judgement(Verdict.DIVERGENT, kind, message, wrong, 0, None, None, (), Errors())
-    stated = element_types.as_stated(expected, actual)
+    stated = element_types.reinterpret_bits(expected, actual)
     near = sum(
         int(equal_elements(want, same).sum())
         for want, got, same in zip(expected, actual, stated, strict=True)
         if got.dtype != want.dtype
     )
-    return combine([judged(stated), as_one(types, near)])
+    return combine([judged(stated), collapse_failing(types, near)])
 
 
 def judge(
@@ -139,81 +144,83 @@ def judge(
 ) -> Judgement:
     """Judge a backend's results of a program on one set of inputs.
 
-    `expected` are the reference's results; `platform` chooses between figures of the rule. Where
-    the operation states how accurate it is to be, that is what it is judged by.
+    `expected` are the reference's results; `platform` selects the figures of the rule. A result
+    accuracy stated by the operation takes the place of the rule's.
     """
     program = lower_program(program)
     rule = as_stated(program.subject, rule.on(platform))
     total = sum(array.size for array in expected)
-    bad = malformed(expected, actual)
+    bad = describe_malformed(expected, actual)
     if bad is not None and bad[0] == element_types.LABEL:
-        return judged_by_bits(
+        return judge_bits(
             expected,
             actual,
             lambda stated: judge(program, inputs, expected, stated, rule, platform=platform),
         )
     if bad is not None:
-        exact = _explaining_exactly(program, inputs, actual, platform)
+        exact = _exact_candidate(program, inputs, actual, platform)
         other = next(rewritten_by(other_types.rewrite, program, inputs, actual), None)
         if other is not None:
             judged = judge(
                 other.program, inputs, other.expected, other.actual, rule, platform=platform
             )
             if exact is None or not judged.verdict.fails:  # memory may be right by chance
-                return _of_other_types(judged, other, bad)
+                return _judge_other_types(judged, other, bad)
         kind, message = bad if exact is None else (exact.label, f"{exact.label}: {bad[1]}")
         whole = Judgement(Verdict.DIVERGENT, kind, message, total, total, None, None, (), Errors())
-        return as_one(whole, 0 if exact is None else exact.near())
+        return collapse_failing(whole, 0 if exact is None else exact.near())
     program = with_plain_bodies(program)
     collective = collective_of(program)
     if program.process_count > 1 or collective is not None:
         if collective is not None and collective is not program.subject:  # in some construct
             rule = (rule_of(collective) or rule).on(platform)
-        return _in_either_order(program, inputs, expected, actual, rule, platform)
-    together = Together(rule, tracer(program, inputs), tuple(expected), tuple(actual))
+        return _judge_with_process_groups(program, inputs, expected, actual, rule, platform)
+    joint = JointResults(rule, operand_tracer(program, inputs), tuple(expected), tuple(actual))
     numbers = range(len(expected))
-    parts = [_judge_result(program, number, rule, platform, together) for number in numbers]
+    parts = [_judge_result(program, number, rule, platform, joint) for number in numbers]
     if not parts:
-        return _nothing()
+        return _empty_judgement()
     judgement = parts[0] if len(parts) == 1 else combine(parts)
     if judgement.verdict is not Verdict.DIVERGENT:
         return judgement
-    exact = _explaining_exactly(program, inputs, actual, platform)
-    return judgement if exact is None else renamed(judgement, exact.label, exact.near(expected))
+    exact = _exact_candidate(program, inputs, actual, platform)
+    return judgement if exact is None else rename_kind(judgement, exact.label, exact.near(expected))
 
 
-def _explaining_exactly(
+def _exact_candidate(
     program: Program, inputs: Sequence[Array], actual: Sequence[Array], platform: str
 ) -> Candidate | None:
-    """Return what gives just these results in place of a program, None where nothing does."""
+    """Return the first candidate program that gives exactly these results, or None."""
     found = explaining(program, inputs, actual, platform)
     return next((one for one in found if one.is_exact), None)
 
 
-def _of_other_types(judged: Judgement, other: Candidate, bad: tuple[str, str]) -> Judgement:
-    """Return what was judged by what is computed in the results' types, and that these are not the
-    stated ones."""
+def _judge_other_types(judged: Judgement, other: Candidate, bad: tuple[str, str]) -> Judgement:
+    """Combine the judgement of results computed in other types with a failure for these types."""
     wrong = sum(got.size for got in other.actual)
     kind, message = bad
     kind = other_types.BYTES if kind == "wrong shape" else kind
     types = Judgement(Verdict.DIVERGENT, kind, message, wrong, 0, None, None, (), Errors())
-    return combine([judged, as_one(types, other.near())])
+    return combine([judged, collapse_failing(types, other.near())])
 
 
-def judge_alone(
+def judge_operation(
     program: Program,
     inputs: Sequence[Array],
     expected: Sequence[Array],
     actual: Sequence[Array],
     platform: str = "cpu",
 ) -> Judgement:
-    """Judge results of a program of one operation by that op's own rule, which it must have."""
+    """Judge results of a program of one operation by the rule of its op.
+
+    The op must have a rule.
+    """
     rule = rule_of(program.subject)
     assert rule is not None
     return judge(program, inputs, expected, actual, rule, platform=platform)
 
 
-def _in_either_order(
+def _judge_with_process_groups(
     program: Program,
     inputs: Sequence[Array],
     expected: Sequence[Array],
@@ -221,9 +228,9 @@ def _in_either_order(
     rule: Rule,
     platform: str,
 ) -> Judgement:
-    """The judgement on the results of all processes.
+    """Judge the results of all processes.
 
-    What is wrong, but right if process groups were others, has a class that says so.
+    Results that are wrong, but right for other process groups, get a class that says so.
     """
     judgement = _judge_processes(program, inputs, expected, actual, rule, platform)
     if judgement.verdict not in _WRONG:
@@ -236,37 +243,38 @@ def _in_either_order(
         labels = {one.label for one in known}
         if all(one.kind in labels or one.verdict not in _WRONG for one in again.failing):
             if again.verdict not in _WRONG:
-                return renamed(judgement, other.label, other.near(expected))
+                return rename_kind(judgement, other.label, other.near(expected))
             return replace(again, message=f"{again.message}; and {other.label}")
     return judgement
 
 
-def renamed(judgement: Judgement, kind: str, predicted: int = 0) -> Judgement:
-    """The judgement with the class of a mistake that explains all results, if there is one.
+def rename_kind(judgement: Judgement, kind: str, predicted: int = 0) -> Judgement:
+    """Return the judgement with the class `kind`, or unchanged if `kind` is empty.
 
-    `predicted` counts the elements that are within `NEAR` ulp of what the mistake gives.
+    `kind` is the class of a mistake that explains all results. `predicted` counts the elements
+    within `NEAR` ulp of what the mistake gives.
     """
     if not kind:
         return judgement
     message = judgement.message.replace(judgement.kind, kind, 1)
     # however near the numbers are: they are those of another process
     one = replace(judgement, verdict=Verdict.DIVERGENT, kind=kind, message=message)
-    return as_one(one, predicted)
+    return collapse_failing(one, predicted)
 
 
-def as_one(judgement: Judgement, predicted: int = 0) -> Judgement:
-    """The judgement, all that fails being of its verdict and class."""
+def collapse_failing(judgement: Judgement, predicted: int = 0) -> Judgement:
+    """Return the judgement with a single failure of its own verdict and class."""
     failing = judgement.failing
     wrong = max(judgement.wrong, sum(one.wrong for one in failing))
     one = Failing(
         judgement.verdict, judgement.kind, judgement.message, wrong, judgement.elements,
-        _largest(each.worst_ulp for each in failing), predicted=min(predicted, wrong),
+        _largest_error(each.worst_ulp for each in failing), predicted=min(predicted, wrong),
     )  # fmt: skip
     return replace(judgement, failing=(one,))
 
 
-def _largest(errors: Iterable[float | None]) -> float | None:
-    """The largest of those that are known, None where none is."""
+def _largest_error(errors: Iterable[float | None]) -> float | None:
+    """Return the largest error that is known, or None if none is."""
     return max((one for one in errors if one is not None), default=None)
 
 
@@ -278,64 +286,70 @@ def _judge_processes(
     rule: Rule,
     platform: str,
 ) -> Judgement:
-    """One judgement for the results of all processes, each judged as one process's."""
+    """Judge each process's results as results of one process, and combine the judgements."""
     judged: list[Judgement] = []
-    for number, part in enumerate(parts_of(program, inputs, expected, actual)):
+    for number, part in enumerate(process_results(program, inputs, expected, actual)):
         own = DATA if part.is_data else rule
         given = (part.program, part.inputs, part.expected, part.actual, own)
         with in_force(()):  # what the backend computes in place of `reduce` is not of a collective
             alone = judge(*given, platform=platform)
         elements = tuple(replace(element, result=number) for element in alone.elements)
         judged.append(replace(alone, total=part.expected[0].size, elements=elements))
-    return combine(judged) if judged else _nothing()
+    return combine(judged) if judged else _empty_judgement()
 
 
-def _nothing() -> Judgement:
-    """The judgement where nothing comes out that could be wrong."""
+def _empty_judgement() -> Judgement:
+    """Return the judgement on results without elements."""
     return Judgement(Verdict.PASS, "", "", 0, 0, None, None, (), Errors())
 
 
-def _giver(
-    program: Program, number: int, together: Together
+def _defining_operation(
+    program: Program, number: int, joint: JointResults
 ) -> tuple[Operation, tuple[Array, ...], int]:
-    """The operation that gives result `number` of main, its operands, and which of its results.
+    """Return the operation that defines result `number` of main, its operands and the result's
+    index.
 
-    That is the last one; a result of an earlier one counts as handed on by a barrier.
+    This is the program's last operation. A result of an earlier operation counts as the result of a
+    barrier.
     """
-    operation, values = together.operands()
+    operation, values = joint.operands()
     *_, end = program.main.body.operations
     value = end.operands[number]
     names = [result.name for result in operation.results]
     if value.name in names:
         return operation, values, names.index(value.name)
-    handed_on = Operation("optimization_barrier", (value,), (value,))
-    return handed_on, (together.expected[number],), 0
+    barrier = Operation("optimization_barrier", (value,), (value,))
+    return barrier, (joint.expected[number],), 0
 
 
-def _is_handed_on(program: Program, operation: Operation) -> bool:
-    """Whether what gives a result is not the operation that a program is about."""
+def _is_propagated(program: Program, operation: Operation) -> bool:
+    """Return whether a result comes from another operation than the program's subject."""
     return operation.name != program.subject.name
 
 
 def _hypotheses(program: Program, operation: Operation, platform: str) -> tuple[Hypothesis, ...]:
-    """The hypotheses about the results of the operation that gives them."""
-    if _is_handed_on(program, operation):
+    """Return the hypotheses about the operation that defines a result."""
+    if _is_propagated(program, operation):
         return of_any_op(_constants(program, operation))
     return hypotheses_of(program.subject, platform, _constants(program, program.subject))
 
 
-def _by_measure(
-    program: Program, operation: Operation, values: tuple[Any, ...], number: int, together: Together
+def _error_measure(
+    program: Program,
+    operation: Operation,
+    values: tuple[Any, ...],
+    number: int,
+    joint: JointResults,
 ) -> Callable[[Measure], Array]:
-    """Return what measures the errors of a result, for hypotheses about the operation it is of."""
-    if _is_handed_on(program, operation):
-        expected, actual = (together.expected[number],), (together.actual[number],)
+    """Return a function from a measure to the errors of a result's elements."""
+    if _is_propagated(program, operation):
+        expected, actual = (joint.expected[number],), (joint.actual[number],)
         return lambda measure: measure(operation, values, expected, actual)[0]
-    return lambda measure: together.by_measure(measure, number)
+    return lambda measure: joint.measured_errors(measure, number)
 
 
 def _constants(program: Program, operation: Operation) -> tuple[bool, ...]:
-    """Return which operands are constants to a compiler; arrays without elements are."""
+    """Return which operands a compiler sees as constants; arrays without elements count."""
     names = folded(program)
     return tuple(
         value.name in names or (can_be_result(value) and not elements(value))
@@ -344,9 +358,9 @@ def _constants(program: Program, operation: Operation) -> tuple[bool, ...]:
 
 
 def _judge_result(
-    program: Program, number: int, rule: Rule, platform: str, together: Together
+    program: Program, number: int, rule: Rule, platform: str, joint: JointResults
 ) -> Judgement:
-    expected, actual = together.expected[number], together.actual[number]
+    expected, actual = joint.expected[number], joint.actual[number]
     of = element_type_of(expected)
     budget = rule.budget(of, platform)
     different = to_bits(actual) != to_bits(expected)
@@ -354,20 +368,20 @@ def _judge_result(
         different = different.any(axis=-1)
     where = np.flatnonzero(different)
     if not where.size:
-        return _clean(expected, rule, budget, together.operands)
-    operation, values, place = _giver(program, number, together)
-    said = together.said(number)
+        return _identical_judgement(expected, rule, budget, joint.operands)
+    operation, values, place = _defining_operation(program, number, joint)
+    said = joint.rule_answers(number)
     if rule.bound is not None and said.bound is None and said.measured is None:
         budget = None  # this result is data
     differing = Differing(
         operation, values, expected, actual, where, rule, budget, platform, place, said,
-        together.actual, _hypotheses(program, operation, platform),
-        _by_measure(program, operation, values, number, together),
+        joint.actual, _hypotheses(program, operation, platform),
+        _error_measure(program, operation, values, number, joint),
     )  # fmt: skip
-    findings = find(differing)
+    findings = classify_elements(differing)
     errors = Errors()
     distances = differing.distances
-    specified = ~np.isin(findings.codes, outside_accuracy(findings))
+    specified = ~np.isin(findings.codes, codes_without_accuracy(findings))
     if budget is not None:
         measured = np.zeros(expected.size)
         measured[where] = distances
@@ -382,7 +396,9 @@ def _judge_result(
     return _conclude(number, differing, findings, distances, worst, errors)
 
 
-def _clean(expected: Array, rule: Rule, budget: float | None, operands: Operands) -> Judgement:
+def _identical_judgement(
+    expected: Array, rule: Rule, budget: float | None, operands: Operands
+) -> Judgement:
     errors = Errors()
     if budget is not None:
         errors.histogram[0] = expected.size
@@ -401,7 +417,11 @@ def _conclude(
     worst: float | None,
     errors: Errors,
 ) -> Judgement:
-    """The worst verdict among the elements, and its most frequent kind that is not the mildest."""
+    """Return the judgement for classified elements.
+
+    It has the worst verdict. Its kind is the most frequent of that verdict, kinds of other gravity
+    before the mildest.
+    """
     table, codes = findings.table, findings.codes
     counts = Counter(codes.tolist())
     severest = max(table[code][0].severity for code in counts)
@@ -412,18 +432,18 @@ def _conclude(
         return Judgement(Verdict.PASS, "", "", 0, total, worst, budget, (), errors)
     said = (number, differing, distances, findings.predicted)
     failing = tuple(
-        _failing(table[code], np.flatnonzero(codes == code), *said)
+        _make_failing(table[code], np.flatnonzero(codes == code), *said)
         for code in sorted(counts)
         if table[code][0].fails
     )
-    shown = _failing(table[chosen], np.flatnonzero(np.isin(codes, behind)), *said)
+    shown = _make_failing(table[chosen], np.flatnonzero(np.isin(codes, behind)), *said)
     return Judgement(
         shown.verdict, shown.kind, shown.message, shown.wrong, total, worst, budget,
         shown.elements, errors, failing,
     )  # fmt: skip
 
 
-def _failing(
+def _make_failing(
     finding: Finding,
     positions: Array,
     number: int,
@@ -431,11 +451,16 @@ def _failing(
     distances: Array,
     predicted: Array,
 ) -> Failing:
-    """Elements of result `number` that have a verdict and a class, the worst of them shown."""
+    """Return the failure of the elements of result `number` at `positions`.
+
+    The elements with the largest errors are recorded.
+    """
     order = positions[np.argsort(-np.nan_to_num(distances[positions], posinf=1e300), kind="stable")]
-    elements = tuple(differing.element(number, int(i), float(distances[i])) for i in order[:SHOWN])
+    elements = tuple(
+        differing.element(number, int(i), float(distances[i])) for i in order[:MAX_ELEMENTS]
+    )
     wrong, first = len(positions), elements[0]
-    message = of_elements(*finding, wrong, differing.expected.size, first)
+    message = elements_message(*finding, wrong, differing.expected.size, first)
     if first.ulp and differing.budget is not None:
         message += f" ({first.ulp:g} {differing.rule.unit}, {differing.budget:g} permitted)"
     measured = distances[positions]
@@ -446,7 +471,10 @@ def _failing(
 
 
 def combine(judgements: Sequence[Judgement]) -> Judgement:
-    """One judgement for several results or input sets: the worst verdict speaks, all count."""
+    """Combine judgements on several results or input sets.
+
+    The worst verdict is the combined one; elements and errors of all are counted.
+    """
     severest = max(judgements, key=lambda j: j.verdict.severity)  # the first of the worst
     errors = Errors()
     for judgement in judgements:
@@ -457,21 +485,21 @@ def combine(judgements: Sequence[Judgement]) -> Judgement:
         severest.message,
         sum(j.wrong for j in judgements if j.verdict is severest.verdict),
         sum(j.total for j in judgements),
-        _largest(j.worst_ulp for j in judgements),
-        _largest(j.budget_ulp for j in judgements),
+        _largest_error(j.worst_ulp for j in judgements),
+        _largest_error(j.budget_ulp for j in judgements),
         severest.elements,
         errors,
-        united([one for judgement in judgements for one in judgement.failures]),
+        merge_failing([one for judgement in judgements for one in judgement.failures]),
     )
 
 
-def united(failing: Sequence[Failing]) -> tuple[Failing, ...]:
-    """What fails with the same verdict and class as one, shown as the first of them."""
+def merge_failing(failing: Sequence[Failing]) -> tuple[Failing, ...]:
+    """Merge failures of the same verdict and class; the first of each supplies the message."""
     found: dict[Finding, Failing] = {}
     for one in failing:
         before = found.get((one.verdict, one.kind))
         if before is not None:
-            worst = _largest((before.worst_ulp, one.worst_ulp))
+            worst = _largest_error((before.worst_ulp, one.worst_ulp))
             wrong, predicted = before.wrong + one.wrong, before.predicted + one.predicted
             one = replace(before, wrong=wrong, worst_ulp=worst, predicted=predicted)
         found[one.verdict, one.kind] = one
@@ -482,10 +510,10 @@ WORST_POINTS, SAMPLED_POINTS = 100, 200
 
 
 def merge_errors(left: Errors, right: Errors) -> Errors:
-    """The errors of both, whatever the order of merging: counts add up, points stay bounded.
+    """Merge two error statistics, independent of the order of merging.
 
-    The worst hundred points stay, and of the others the two hundred with the smallest hash of
-    their input, which is a sample that does not depend on what came first.
+    Counts add up, points stay bounded: the worst hundred points stay, and of the others the two
+    hundred with the smallest hash of their input. So the sample does not depend on the order.
     """
     merged = Errors([a + b for a, b in zip(left.histogram, right.histogram, strict=True)])
     points = list(dict.fromkeys((*left.points, *right.points)))

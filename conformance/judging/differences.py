@@ -1,4 +1,4 @@
-"""The elements of a result that are not bit-identical, and everything that may explain them."""
+"""The elements of a result that are not bit-identical, with everything that may explain them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from conformance.judging.joint_results import RuleAnswers
 from conformance.judging.questions import Predicted
-from conformance.judging.together import Said
 from conformance.known.elementwise import met
 from conformance.known.hypothesis import NEAR, Hypothesis
 from conformance.known.xla.subnormals import subnormal_order
@@ -29,12 +29,12 @@ from reference.ops.table import OPS
 
 @dataclass(frozen=True)
 class Differing:
-    """The elements of one result whose bits differ, and everything that may explain them.
+    """The elements of one result whose bits differ, with everything that may explain them.
 
-    `where` are their flat indices in the result, which is `number` of the operation's. `said` is
-    what the rule says of the result; `results` are all actual results. `hypotheses` are those about
-    the operation, `by_measure` gives the errors of the result's elements by the measure of one of
-    them.
+    `where` has their flat indices in the result; `number` is the result's index. `answers` are the
+    rule's about the result, `results` all actual results of the operation, `hypotheses` those about
+    the operation. `error_measure` returns the errors of the result's elements by a hypothesis's
+    measure.
     """
 
     operation: Operation
@@ -46,10 +46,10 @@ class Differing:
     budget: float | None
     platform: str
     number: int
-    said: Said
+    answers: RuleAnswers
     results: tuple[Array, ...]
     hypotheses: tuple[Hypothesis, ...]
-    by_measure: Callable[[Measure], Array]
+    error_measure: Callable[[Measure], Array]
 
     @cached_property
     def type(self) -> ElementType:
@@ -78,105 +78,114 @@ class Differing:
 
     @cached_property
     def distances(self) -> Array:
-        """Errors of floating-point and complex elements, in ulp or in units of the bound; inf for
-        anything else."""
-        if self.said.measured is not None:
-            return self.said.measured.reshape(-1)[self.where]
-        if self.said.bound is not None:
-            return self.of_bound(self.want)
+        """Errors of floating-point and complex elements, in ulp or in units of the bound.
+
+        They are infinite for other types.
+        """
+        if self.answers.measured is not None:
+            return self.answers.measured.reshape(-1)[self.where]
+        if self.answers.bound is not None:
+            return self.bound_errors(self.want)
         if self.type.is_float or self.type.is_complex:
             return ulp_distances(self.want, self.got)
         return np.full(len(self.where), np.inf)
 
     @cached_property
-    def right_zeros(self) -> Array:
-        """Which elements have no zero of a sign that the rule rules out."""
+    def has_permitted_zeros(self) -> Array:
+        """A mask of the elements without a zero whose sign the rule forbids."""
         if self.rule.either_zero is None:
             return np.ones(len(self.where), np.bool_)
         wrong = is_zero(self.want) & is_zero(self.got)
         wrong &= is_negative(self.want) != is_negative(self.got)
-        if self.said.either_zero is not None:
+        if self.answers.either_zero is not None:
             shape = (self.expected.size, *wrong.shape[1:])
-            wrong &= ~self.said.either_zero.reshape(shape)[self.where]
+            wrong &= ~self.answers.either_zero.reshape(shape)[self.where]
         return ~(wrong.any(axis=-1) if self.type.is_complex else wrong)
 
     @cached_property
-    def ordered_by_flushed(self) -> Array:
-        """Which elements are explained by comparisons that take subnormals for zeros, and flush
-        nothing."""
-        alone = len(self.operation.results) == 1  # then others of the program are not its results
-        actual = (self.actual,) if alone else self.results
+    def has_flushed_order(self) -> Array:
+        """A mask of the elements explained by comparisons that treat subnormals as zero.
+
+        Nothing else is flushed.
+        """
+        # the program may have further results, of other operations
+        actual = (self.actual,) if len(self.operation.results) == 1 else self.results
         whole = len(actual) == len(self.operation.results)
         if not whole or not all(isinstance(operand, np.ndarray) for operand in self.operands):
             return np.zeros(len(self.where), np.bool_)
         masks = subnormal_order.explained(self.operation, self.operands, actual, self.rule)
         return masks[self.number].reshape(-1)[self.where]
 
-    def explained(self, hypothesis: Hypothesis) -> Array:
-        """Which of the elements are as a hypothesis predicts, zeros' signs included."""
-        near = self._measured(hypothesis.errors) <= 1
-        return near if hypothesis.signs else near & self.right_zeros
+    def is_explained_by(self, hypothesis: Hypothesis) -> Array:
+        """Return a mask of the elements that match a hypothesis, zeros' signs included."""
+        near = self._hypothesis_errors(hypothesis.errors) <= 1
+        return near if hypothesis.signs else near & self.has_permitted_zeros
 
-    def predicted_by(self, hypothesis: Hypothesis) -> Predicted:
-        """What tells the elements that are within `NEAR` ulp of what a hypothesis predicts."""
-        return lambda: self._measured(hypothesis.ulps) <= NEAR
+    def hypothesis_prediction(self, hypothesis: Hypothesis) -> Predicted:
+        """Return a function that gives the elements within `NEAR` ulp of a hypothesis."""
+        return lambda: self._hypothesis_errors(hypothesis.ulps) <= NEAR
 
-    def predicted(self, other: Array) -> Predicted:
-        """What tells the elements that are as `other` says, within `NEAR` ulp."""
+    def prediction(self, other: Array) -> Predicted:
+        """Return a function that gives the elements within `NEAR` ulp of `other`."""
         return lambda: distances_from(other, self.got) <= NEAR
 
-    def _measured(self, measure: Measure | None) -> Array:
-        """The errors of the elements by the measure of another formula; infinite without one."""
+    def _hypothesis_errors(self, measure: Measure | None) -> Array:
+        """Return the elements' errors by a hypothesis's measure; infinite if it is None."""
         if measure is None:
             return np.full(len(self.where), np.inf)
-        return self.by_measure(measure).reshape(-1)[self.where]
+        return self.error_measure(measure).reshape(-1)[self.where]
 
     @property
-    def bounded(self) -> bool:
-        """Whether distances are in units of what the rule permits, rather than in ulp."""
-        return self.said.bound is not None or self.said.measured is not None
+    def is_bounded(self) -> bool:
+        """Whether distances are in units of the permitted error rather than in ulp."""
+        return self.answers.bound is not None or self.answers.measured is not None
 
-    def of_bound(self, other: Array) -> Array:
-        """Return the errors from other elements in units of the bound; infinite without one."""
-        bound = self.said.bound
+    def bound_errors(self, other: Array) -> Array:
+        """Return the errors against other elements in units of the bound.
+
+        They are infinite without a bound.
+        """
+        bound = self.answers.bound
         if bound is None:
             return np.full(len(self.where), np.inf)
         return bound_distances(other, self.got, bound.reshape(-1)[self.where])
 
     @property
     def record(self) -> Op | None:
-        """The record of the operation, None for the call of a function, which has none."""
+        """The record of the operation; None for the call of a function, which has none."""
         return OPS.get(self.operation.name)
 
     @cached_property
-    def met(self) -> tuple[Array, ...] | None:
-        """The operands' elements that met at each, 1-D; None where shapes do not tell them, and of
-        ops that do not work element by element."""
+    def operand_elements(self) -> tuple[Array, ...] | None:
+        """The operands' elements at each differing element, 1-D.
+
+        None where shapes do not determine them, and for ops that are not elementwise.
+        """
         found = met(self.operation, self.operands, self.expected.shape)
         return found and tuple(one.reshape(-1)[self.where] for one in found)
 
-    def again(self, operands: Iterable[Array]) -> Array:
-        """The op's own results on other operand elements."""
+    def evaluate_operation(self, operands: Iterable[Array]) -> Array:
+        """Return the results of the operation on other operand elements."""
         return apply(reshape_operation(self.operation, (len(self.where),)), tuple(operands))[0]
 
-    def same(self, other: Array) -> Array:
-        """Which actual elements are what `other` says: alike in every bit, or both NaN."""
+    def is_same(self, other: Array) -> Array:
+        """Return a mask of the elements equal to `other`: identical bits, or both NaN."""
         return equal_elements(self.got, other)
 
-    def near(self, other: Array) -> Array:
-        """Which actual elements are within the budget of what `other` says."""
-        near = self.same(other)
-        if self.budget and not self.bounded:
+    def is_near(self, other: Array) -> Array:
+        """Return a mask of the elements within the budget of `other`."""
+        near = self.is_same(other)
+        if self.budget and not self.is_bounded:
             near |= ulp_distances(other, self.got) <= self.budget
         return near
 
     def element(self, result: int, position: int, distance: float) -> Element:
-        """The element at that position among the differing ones, as records keep it."""
+        """Return the differing element at `position` in the form that records store."""
         flat = int(self.where[position])
         index = tuple(int(i) for i in np.unravel_index(flat, self.expected.shape))
         inputs: list[tuple[str, str, str]] = []
-        if self.met is not None and self.record is not None:
-            for name, array in zip(self.record.operands, self.met, strict=True):
+        if self.operand_elements is not None and self.record is not None:
+            for name, array in zip(self.record.operands, self.operand_elements, strict=True):
                 one = array[position : position + 1]
                 inputs.append((name, decimal(one), hexadecimal(one)))
         want, got = self.want[position : position + 1], self.got[position : position + 1]
@@ -188,7 +197,7 @@ class Differing:
 
 
 def decimal(array: Array) -> str:
-    """The only element of an array in decimal: the shortest digits that give it back."""
+    """Return the only element of an array in decimal, with the fewest digits that round-trip."""
     of = element_type_of(array)
     if of.is_boolean:
         return "true" if array[0] else "false"
@@ -200,7 +209,7 @@ def decimal(array: Array) -> str:
 
 
 def hexadecimal(array: Array) -> str:
-    """The bits of the only element of an array, all digits, the parts of a complex in order."""
+    """Return the bits of an array's only element in hexadecimal, complex parts in order."""
     of = element_type_of(array)
     digits = max(1, of.part.bits // 4)
     return ", ".join(f"0x{int(bits):0{digits}X}" for bits in to_bits(array).reshape(-1))

@@ -1,4 +1,4 @@
-"""Results of another element type than is stated, whose bits can be judged all the same."""
+"""Results of another element type than the stated one, whose bits can be judged all the same."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from reference.ir.types import UNSIGNED, Array, element_type_of, from_bits, to_bits
 
 LABEL = "unsigned element type"
-"""The class of results that are of the unsigned type with as many bits as the stated one."""
+"""The class of results of the unsigned type that is as wide as the stated type."""
 
 
 def is_unsigned(want: Array, got: Array) -> bool:
-    """Tell whether an array is of the stated type or the unsigned one of as many bits.
+    """Return whether an array has the stated type or the unsigned type of the same width.
 
-    Types of 6 bits have that of 8.
+    Types of 6 bits are stored in unsigned types of 8.
     """
     of = element_type_of(want)
     same = (one for one in UNSIGNED if of.bits <= one.bits < 2 * of.bits and not of.is_complex)
     return got.dtype in (want.dtype, *(one.storage for one in same))
 
 
-def as_stated(expected: Sequence[Array], actual: Sequence[Array]) -> list[Array]:
+def reinterpret_bits(expected: Sequence[Array], actual: Sequence[Array]) -> list[Array]:
     """Return results of unsigned types with the same bits in the stated types."""
     return [
         got if got.dtype == want.dtype else from_bits(to_bits(got), element_type_of(want))

@@ -1,8 +1,8 @@
 """Programs of several processes, judged result by result as programs of one process.
 
-What a collective that folds gives in a process is a reduction of what the group's processes have
-given, without an init value; everything else is data. Of one in a branch or a loop that is what it
-gave the last time, in those processes that came to it.
+A collective that folds is a reduction of the group's contributions without an init value; all other
+results are data. A collective in a branch or a loop is judged by its last execution, in the
+processes that reached it.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _FLAG = TensorType((), BOOLEAN[0])
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A result of a process as the first result of a program of one process.
+class ProcessResult:
+    """A result of a process, as the first result of a program of one process.
 
-    Where `is_data` it folds nothing, and has no rounding errors.
+    With `is_data` nothing is folded, so there are no rounding errors.
     """
 
     program: Program
@@ -55,15 +55,15 @@ class Part:
     is_data: bool = False
 
 
-def parts_of(
+def process_results(
     program: Program, inputs: Sequence[Array], expected: Sequence[Array], actual: Sequence[Array]
-) -> Iterator[Part]:
-    """The results of every process in turn, each as that of a program of one process."""
+) -> Iterator[ProcessResult]:
+    """Yield the results of every process in order, each as a program of one process."""
     several = collectives_of(program)
-    if not _are_folded(program, several):
-        yield from (_data(want, got) for want, got in zip(expected, actual, strict=True))
+    if not _is_folding(program, several):
+        yield from (_data_result(want, got) for want, got in zip(expected, actual, strict=True))
         return
-    folded = [_folded(program, inputs, one) for one in several]
+    folded = [_contributions_by_process(program, inputs, one) for one in several]
     bodies = [inline_calls(one, program).regions[0] for one in several]
     parts = (
         (values, body)
@@ -73,15 +73,15 @@ def parts_of(
     )
     for (values, body), want, got in zip(parts, expected, actual, strict=True):
         if values is None:
-            yield _data(want, got)
+            yield _data_result(want, got)
         else:
-            yield _reduction(np.stack(values), body, want, got)
+            yield _reduction_result(np.stack(values), body, want, got)
 
 
-def _are_folded(program: Program, several: Sequence[Operation]) -> bool:
-    """Whether a program's results are those of these collectives, or of what holds them, and fold.
+def _is_folding(program: Program, several: Sequence[Operation]) -> bool:
+    """Return whether a program's results are those of folding collectives.
 
-    They are the last results of what holds them.
+    They may also be the last results of the operation that holds the collectives.
     """
     made = tuple(value for one in several for value in one.results)
     ends = program.main.body.operations[-1].operands
@@ -89,13 +89,15 @@ def _are_folded(program: Program, several: Sequence[Operation]) -> bool:
     return bool(made) and all(one.regions for one in several) and ends in (made, held)
 
 
-def _folded(program: Program, inputs: Sequence[Array], one: Operation) -> list[list[Contributions]]:
-    """Return, for each process, what a collective folds to make each of its results there.
+def _contributions_by_process(
+    program: Program, inputs: Sequence[Array], one: Operation
+) -> list[list[Contributions]]:
+    """Return, for each process, the contributions to each result of a collective.
 
-    It is None of each result in processes that do not come to it.
+    The contributions are None in processes that do not reach the collective.
     """
     grid = program.process_grid or (1, 1)
-    given = _given(program, inputs, one)
+    given = _operands_by_process(program, inputs, one)
 
     def take(wanted: Sequence[ProcessId]) -> list[Any]:
         return [given[process] for process in wanted]
@@ -111,8 +113,10 @@ def _folded(program: Program, inputs: Sequence[Array], one: Operation) -> list[l
     ]  # fmt: skip
 
 
-def _given(program: Program, inputs: Sequence[Array], one: Operation) -> dict[ProcessId, Any]:
-    """The operands of an operation, grouped, in the processes that come to it: the last time."""
+def _operands_by_process(
+    program: Program, inputs: Sequence[Array], one: Operation
+) -> dict[ProcessId, Any]:
+    """Return the operands of an operation, grouped, for each process at its last execution."""
     values = tuple(replace(value, name=f"{value.name} taken") for value in one.operands)
     barrier = Operation("optimization_barrier", one.operands, values)
     given: dict[ProcessId, Any] = {}
@@ -127,10 +131,10 @@ def _given(program: Program, inputs: Sequence[Array], one: Operation) -> dict[Pr
     return given
 
 
-def folded_here(
+def local_reductions(
     operation: Operation, operands: Sequence[Any], results: Sequence[Array]
-) -> list[Part | None]:
-    """What each result of the collective evaluated last folds in the process it is evaluated in.
+) -> list[ProcessResult | None]:
+    """Return the reduction that each result of the collective evaluated last is in this process.
 
     None for results that are data.
     """
@@ -138,40 +142,44 @@ def folded_here(
     given = OPS[operation.name].group_operands(operands)[0] if operands else ()
     values = contributions(operation, given, here, given_attributes(operation))
     return [
-        None if one is None else _reduction(np.stack(one), operation.regions[0], result, result)
+        None
+        if one is None
+        else _reduction_result(np.stack(one), operation.regions[0], result, result)
         for one, result in zip(values, results, strict=True)
     ]
 
 
-def _type(array: Array) -> TensorType:
+def _tensor_type(array: Array) -> TensorType:
     return TensorType(array.shape, element_type_of(array))
 
 
-def _data(expected: Array, actual: Array) -> Part:
-    value = Value("data", _type(expected))
-    program = single_op("optimization_barrier", (value,), (_type(expected),))
-    return Part(program, (expected,), (expected,), (actual,), is_data=True)
+def _data_result(expected: Array, actual: Array) -> ProcessResult:
+    value = Value("data", _tensor_type(expected))
+    program = single_op("optimization_barrier", (value,), (_tensor_type(expected),))
+    return ProcessResult(program, (expected,), (expected,), (actual,), is_data=True)
 
 
-def _reduction(stacked: Array, computation: Region, expected: Array, actual: Array) -> Part:
-    """A reduction along the first dimension with an init value that changes nothing."""
+def _reduction_result(
+    stacked: Array, computation: Region, expected: Array, actual: Array
+) -> ProcessResult:
+    """Return a reduction along the first dimension whose init value changes no result."""
     (monoid,) = components(computation)
     element = element_type_of(stacked)
-    monoid = monoid or _acting_on(stacked, computation)
+    monoid = monoid or _extremum_monoid(stacked, computation)
     if monoid is None or not can_fold(monoid, element):
-        return _flagged(stacked, computation, expected, actual)
+        return _flagged_reduction_result(stacked, computation, expected, actual)
     identity = (
         -0.0 if monoid is ADD and not element.is_integer else identity_of(monoid.name, element)
     )
     inputs = (stacked, number_of(identity, element))
-    program = _reduce(inputs, (expected,), computation)
-    return Part(program, inputs, (expected,), (actual,))
+    program = _reduce_program(inputs, (expected,), computation)
+    return ProcessResult(program, inputs, (expected,), (actual,))
 
 
-def _acting_on(stacked: Array, computation: Region) -> Monoid | None:
-    """Return the extremum that a computation amounts to, whose identity changes no value there is.
+def _extremum_monoid(stacked: Array, computation: Region) -> Monoid | None:
+    """Return the extremum that a computation amounts to on these values, or None.
 
-    None where it amounts to none.
+    Its identity must change no value that is there.
     """
     element = element_type_of(stacked)
     monoid = acting(computation) if element.is_float else None
@@ -183,25 +191,29 @@ def _acting_on(stacked: Array, computation: Region) -> Monoid | None:
     return monoid if bool(equal_elements(same, values).all()) else None
 
 
-def _flagged(stacked: Array, computation: Region, expected: Array, actual: Array) -> Part:
-    """A reduction of values, each with a flag that says it is one; the init value is none.
+def _flagged_reduction_result(
+    stacked: Array, computation: Region, expected: Array, actual: Array
+) -> ProcessResult:
+    """Return a reduction of values that each have a flag; the init value's flag is unset.
 
-    So any computation has an identity.
+    The flag gives any computation an identity.
     """
     there, flags = np.ones(stacked.shape, np.bool_), np.ones(expected.shape, np.bool_)
     inputs = (stacked, there, np.zeros((), stacked.dtype), np.zeros((), np.bool_))
-    program = _reduce(inputs, (expected, flags), with_identity(computation))
-    return Part(program, inputs, (expected, flags), (actual, flags))
+    program = _reduce_program(inputs, (expected, flags), add_identity(computation))
+    return ProcessResult(program, inputs, (expected, flags), (actual, flags))
 
 
-def _reduce(inputs: tuple[Array, ...], results: tuple[Array, ...], computation: Region) -> Program:
-    operands = tuple(Value(f"v{n}", _type(array)) for n, array in enumerate(inputs))
+def _reduce_program(
+    inputs: tuple[Array, ...], results: tuple[Array, ...], computation: Region
+) -> Program:
+    operands = tuple(Value(f"v{n}", _tensor_type(array)) for n, array in enumerate(inputs))
     given: dict[str, Attribute] = {"dimensions": (0,)}
-    return single_op("reduce", operands, tuple(map(_type, results)), given, (computation,))
+    return single_op("reduce", operands, tuple(map(_tensor_type, results)), given, (computation,))
 
 
-def with_identity(computation: Region) -> Region:
-    """A computation on pairs of a value and a flag: values without theirs change nothing."""
+def add_identity(computation: Region) -> Region:
+    """Return the computation on pairs of value and flag; values without a flag change nothing."""
     *operations, end = computation.operations
     left, right = computation.arguments
     (result,) = end.operands

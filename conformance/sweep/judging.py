@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from conformance.judging.classify import find, outside_accuracy
-from conformance.judging.compare import malformed
+from conformance.judging.classify import classify_elements, codes_without_accuracy
+from conformance.judging.compare import describe_malformed
 from conformance.judging.differences import Differing
+from conformance.judging.joint_results import JointResults
+from conformance.judging.messages import elements_message
 from conformance.judging.questions import Findings
-from conformance.judging.together import Together
-from conformance.judging.wording import of_elements
 from conformance.known.in_force import hypotheses_of
 from conformance.sweep.arguments import Domain
 from conformance.sweep.evaluation import Reference
@@ -47,7 +47,7 @@ def outcome_of(
 ) -> Outcome:
     """Judge the results of one execution."""
     function, expected = domain.function, reference.expected
-    bad = malformed((expected,), (actual,))
+    bad = describe_malformed((expected,), (actual,))
     if bad is not None:
         return _malformed(expected, *bad)
     rule = function.rule.on(hardware)
@@ -123,9 +123,9 @@ class _Judged:
         if rest.size:
             operation = self.function.operation(len(self.actual))
             differing = self._differing(operation, self.where[rest])
-            findings = find(differing)
+            findings = classify_elements(differing)
             self.found = differing, findings
-            measured = ~np.isin(findings.codes, outside_accuracy(findings))
+            measured = ~np.isin(findings.codes, codes_without_accuracy(findings))
             failing = [n for n, (verdict, _) in enumerate(findings.table) if verdict.fails]
             measured &= ~(np.isin(findings.codes, failing) & self._has_subnormal(rest))
             self.counted[rest] = measured
@@ -163,12 +163,12 @@ class _Judged:
 
     def _differing(self, operation: Any, where: Array) -> Differing:
         expected, actual = self.reference.expected, self.actual
-        own = Together(self.rule, lambda: (operation, self.operands), (expected,), (actual,))
+        own = JointResults(self.rule, lambda: (operation, self.operands), (expected,), (actual,))
         folded = (False,) * self.function.arity
         return Differing(
             operation, self.operands, expected, actual, where, self.rule, self.budget,
-            self.hardware, 0, own.said(0), (actual,),
-            hypotheses_of(operation, self.hardware, folded), partial(own.by_measure, number=0),
+            self.hardware, 0, own.rule_answers(0), (actual,),
+            hypotheses_of(operation, self.hardware, folded), partial(own.measured_errors, number=0),
         )  # fmt: skip
 
     def classes(self) -> tuple[ClassCount, ...]:
@@ -259,7 +259,7 @@ def _count(
         verdict=verdict,
         kind=kind,
         count=len(positions),
-        message=of_elements(verdict, kind, len(positions), total, shown),
+        message=elements_message(verdict, kind, len(positions), total, shown),
         worst_ulp=float(measured.max()) if measured.size else None,
         shown=shown,
     )

@@ -1,1 +1,1 @@
-"""Which operation of a program is to blame, and which known divergence that is."""
+"""Localisation of failures: the operation at fault, and the known divergence it shows."""

@@ -1,9 +1,9 @@
-"""What of a failing program is known: expectations asked about the operations that go wrong.
+"""Attribution: known divergences among the operations at fault in a failing program.
 
-An operation that goes wrong is run and judged alone, on the operands that it has in the program; of
-one that does so only together with others, what is wrong in the program counts. If expectations
-know all that is wrong with it, its results are taken as the backend gives them, and what is left to
-explain is judged anew.
+An operation at fault is run and judged in isolation, on the operands it has in the program; one
+that fails only with others is judged within the program. If expectations match all that is wrong
+with it, its results are taken as the backend gives them, and the rest of the program is judged
+again.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from conformance.backends.base import BackendError
 from conformance.catalog import column, rule_of
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.expectations import Expectation, Failure, failures_of, known_by
-from conformance.judging.compare import MALFORMED, Judgement, judge, malformed, renamed
-from conformance.judging.perturbation.evaluations import Permitted
-from conformance.judging.perturbation.judge import computed_instead, judge_program, passed
+from conformance.judging.compare import MALFORMED, Judgement, describe_malformed, judge, rename_kind
+from conformance.judging.perturbation.evaluations import PermittedResults
+from conformance.judging.perturbation.judge import find_candidate, judge_program, passing_judgement
 from conformance.judging.perturbation.overrides import Override
 from conformance.known.programs import OF_PROGRAMS, concerned
 from conformance.known.rewritings.table import is_rewriting
@@ -25,15 +25,15 @@ from conformance.known.rewritings.values import Shown
 from conformance.transforms.extract import alone, hands_on_constants, part
 from conformance.transforms.substitute import with_constant
 from conformance.transforms.values import makers_of, used_by
-from conformance.triage.carried import carried
-from conformance.triage.fault import Explained, FailedProgram, Fault
-from conformance.triage.halving import in_a_stretch
-from conformance.triage.isolate import Steps, Wrong, steps
-from conformance.triage.localise import Located, Search, least_of
-from conformance.triage.misshapen import misshaping
+from conformance.triage.audit import OperationAudit, WrongOperation, audit
+from conformance.triage.downstream import explain_downstream
+from conformance.triage.fault import Explanation, FailedProgram, Fault
+from conformance.triage.halving import explain_by_stretch
+from conformance.triage.localise import Located, Search, mildest_cause
+from conformance.triage.misshapen import find_misshaping
 from conformance.triage.prediction import is_modelled
-from conformance.triage.regions import known_in_regions, same
-from conformance.triage.rewritings import of_class, rewritten
+from conformance.triage.regions import is_same, match_in_regions
+from conformance.triage.rewritings import add_rewriting_class, set_class
 from conformance.verdict import Verdict
 from generators.case.columns import INVALID
 from reference.interpreter.evaluate import EvaluationError, evaluate
@@ -41,39 +41,39 @@ from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 
 PAIR = 2
-"""Operations that are a group at least."""
+"""Smallest number of operations that make a group."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explainer:
-    """What stays the same: the search, the expectations, and the backend by name."""
+    """The constants of an attribution: the search, the expectations, and the backend's name."""
 
     search: Search
     expectations: tuple[Expectation, ...]
     backend: str
 
-    def explained(self, failed: FailedProgram) -> Explained:
-        """Return what is behind the failure of a program."""
+    def explain(self, failed: FailedProgram) -> Explanation:
+        """Return the cause of a program's failure."""
         judgement, steps = failed.judgement, failed.steps
-        if judgement.kind in OF_PROGRAMS:  # and that explains all of it
+        if judgement.kind in OF_PROGRAMS:  # a class of the program explains everything
             for operation in concerned(judgement.kind, failed.program):
-                if ids := self.known(operation, judgement):
-                    return Explained(
-                        ids, Fault(operation, judgement), None, passed(judgement.total)
+                if ids := self.match(operation, judgement):
+                    return Explanation(
+                        ids, Fault(operation, judgement), None, passing_judgement(judgement.total)
                     )
         if steps is None and not failed.infeeds and failed.program.process_count == 1:
-            found = in_a_stretch(self.search, self.explained, failed)
+            found = explain_by_stretch(self.search, self.explain, failed)
             if found is not None:
                 return found
         if steps is None or not steps.wrong:
-            return self._searched(failed)
+            return self._explain_by_search(failed)
         known: dict[str, None] = {}
-        new: Wrong | None = None
+        new: WrongOperation | None = None
         explained: set[int] = set()
         for one in steps.wrong:
             outermost = id(one.within[0] if one.within else one.operation)
-            ids = self._known(one)
-            if not ids:  # one is enough: what comes after it need not be asked about
+            ids = self._match_wrong(one)
+            if not ids:  # one new fault is enough: later ones may follow from it
                 new = one
                 explained.discard(outermost)
                 break
@@ -83,34 +83,44 @@ class Explainer:
         shifts += [one for one in steps.differing if id(one.operation) in explained]
         left = None
         if known:
-            left = self._left(failed, steps, shifts, new)
-        first = Fault.of(steps.wrong[0])
+            left = self._judge_rest(failed, steps, shifts, new)
+        first = Fault.from_blamed(steps.wrong[0])
         if new is not None:
-            return Explained(tuple(known), first, Fault.of(new, self._group(new)), left)
-        found = Explained(tuple(known), first, None, left)
+            return Explanation(tuple(known), first, Fault.from_blamed(new, self._group(new)), left)
+        found = Explanation(tuple(known), first, None, left)
         if left is None or not left.verdict.fails:
             return found
-        return self._behind(failed, steps, found)
+        return self._explain_unshown(failed, steps, found)
 
-    def _behind(self, failed: FailedProgram, steps: Steps, found: Explained) -> Explained:
-        """What was found, all of it known, where the program goes wrong otherwise than where all
-        of its results are shown: what is flushed there need not be where it is fused."""
+    def _explain_unshown(
+        self, failed: FailedProgram, steps: OperationAudit, found: Explanation
+    ) -> Explanation:
+        """Return the cause where the shown program's faults, all known, differ from the whole's.
+
+        A program that returns all values may flush values that the fused program does not.
+        """
         judgement = failed.judgement
         if _is_flushed(judgement):
-            ids = self.known(steps.wrong[0].operation, judgement)
-            behind = Explained(ids, found.first, None, passed(judgement.total) if ids else None)
+            ids = self.match(steps.wrong[0].operation, judgement)
+            behind = Explanation(
+                ids, found.first, None, passing_judgement(judgement.total) if ids else None
+            )
         else:
-            behind = self._searched(failed)
+            behind = self._explain_by_search(failed)
         if not behind.is_known:
-            ids = self._rewritten(failed, steps)
-            behind = Explained(ids, found.first, None, passed(judgement.total) if ids else None)
+            ids = self._matching_rewritings(failed, steps)
+            behind = Explanation(
+                ids, found.first, None, passing_judgement(judgement.total) if ids else None
+            )
         if not behind.is_known:
             return found
         return replace(behind, known=tuple(dict.fromkeys((*found.known, *behind.known))))
 
-    def _rewritten(self, failed: FailedProgram, steps: Steps) -> tuple[str, ...]:
-        """The expectations that know rewritings which make the program's results of the values that
-        the backend has; none where any result is neither that nor right on these values."""
+    def _matching_rewritings(self, failed: FailedProgram, steps: OperationAudit) -> tuple[str, ...]:
+        """Return expectations of rewritings that give the program's results from its own values.
+
+        The values are the backend's. Empty if any result is neither rewritten nor right on them.
+        """
         known: dict[str, None] = {}
         program, makers = failed.program, makers_of(failed.program)
         ends = program.main.body.operations[-1].operands
@@ -126,22 +136,26 @@ class Explainer:
                 expected = evaluate(*taken)
             except EvaluationError:
                 return ()
-            if same(expected, [got]):
+            if is_same(expected, [got]):
                 continue
             given = (program, operation, steps.values, expected, (got,))
-            found = rewritten(*given, failed.judgement)
-            ids = self.known(operation, found) if is_rewriting(found.kind) else ()
+            found = add_rewriting_class(*given, failed.judgement)
+            ids = self.match(operation, found) if is_rewriting(found.kind) else ()
             if not ids:
                 return ()
             known |= dict.fromkeys(ids)
         return tuple(known)
 
-    def _left(
-        self, failed: FailedProgram, steps: Steps, shifts: Sequence[Override], new: Wrong | None
+    def _judge_rest(
+        self,
+        failed: FailedProgram,
+        steps: OperationAudit,
+        shifts: Sequence[Override],
+        new: WrongOperation | None,
     ) -> Judgement:
-        """The judgement once what is known is taken as the backend has it."""
-        if new is None and steps.gives(failed.actual):
-            return passed(failed.judgement.total)
+        """Judge the program again with known divergences taken as the backend has them."""
+        if new is None and steps.has_same_results(failed.actual):
+            return passing_judgement(failed.judgement.total)
         try:
             permitted = failed.permitted(self.search.platform, shifts)
         except EvaluationError:
@@ -149,114 +163,124 @@ class Explainer:
         left = judge_program(permitted, failed.actual)
         return left if left.verdict.fails or new is None else failed.judgement
 
-    def _searched(self, failed: FailedProgram) -> Explained:
-        """What goes wrong only where the compiler may leave results out."""
+    def _explain_by_search(self, failed: FailedProgram) -> Explanation:
+        """Return the cause that shows only where the compiler may leave out results."""
         program, actual, judgement = failed.program, failed.actual, failed.judgement
         values = None if failed.steps is None else failed.steps.values
         ends = [one.name for one in program.main.body.operations[-1].operands]
         shown = dict(zip(ends, actual, strict=False))
-        found = self.search.first(program, failed.inputs, judgement.verdict, values)
+        found = self.search.locate(program, failed.inputs, judgement.verdict, values)
         if found is None:
-            return Explained()
-        found, is_by_itself = self._modelled(program, found, values or {}, shown)
+            return Explanation()
+        found, is_by_itself = self._add_model_class(program, found, values or {}, shown)
         if values is not None and not is_by_itself:
             group = found.group or (found.operation,)
-            seen = carried(program, failed.inputs, actual, group, values, self.search.platform)
+            seen = explain_downstream(
+                program, failed.inputs, actual, group, values, self.search.platform
+            )
             if seen is not None:
-                judgement = of_class(found.judgement, seen[1])
+                judgement = set_class(found.judgement, seen[1])
                 found, is_by_itself = replace(found, operation=seen[0], judgement=judgement), True
-        fault = Fault.of(found)
-        # of what comes after a result of another type nothing can be told
+        fault = Fault.from_blamed(found)
+        # results after one of another type cannot be judged
         is_all = len(fault.group) > 1 or found.judgement.kind in MALFORMED
         group = fault.group or (fault.operation,)
-        ids = self._ids(group, found.judgement) if is_all else ()
+        ids = self._match_ids(group, found.judgement) if is_all else ()
         if is_by_itself or _is_flushed(found.judgement):
-            ids = ids or self.known(found.operation, found.judgement)
+            ids = ids or self.match(found.operation, found.judgement)
         if ids:
-            return Explained(ids, fault, None, passed(judgement.total))
-        return Explained((), fault, fault)
+            return Explanation(ids, fault, None, passing_judgement(judgement.total))
+        return Explanation((), fault, fault)
 
-    def _modelled(
+    def _add_model_class(
         self,
         program: Program,
         found: Located,
         values: Mapping[str, Array],
         shown: Mapping[str, Array],
     ) -> tuple[Located, bool]:
-        """What was found, with the class of what explains all that its group gives, and whether
-        that is about the operation by itself: a model of the op, a rewriting, or its folding.
+        """Return the located operation with the class of a model, and whether it holds in
+        isolation.
 
-        `shown` are the program's own results, by name.
+        The model explains all results of the group: a model of the op, a rewriting, or constant
+        folding. `shown` are the program's own results by name.
         """
         operation, rule = found.operation, rule_of(found.operation)
         taken = alone(program, operation, values)
         is_rewritten = is_rewriting(found.judgement.kind)
         if len(found.group) < PAIR:
-            named = self._as_shown(found, taken, shown)
+            named = self._match_shown(found, taken, shown)
             return named or found, is_rewritten or named is not None
         try:
-            group, inputs, got = self._run(program, found.group, operation, values)
-            if label := self._instead(operation, group, inputs, got):
-                return replace(found, judgement=renamed(found.judgement, label)), True
+            group, inputs, got = self._run_group(program, found.group, operation, values)
+            if label := self._candidate_label(operation, group, inputs, got):
+                return replace(found, judgement=rename_kind(found.judgement, label)), True
             if taken is None or rule is None:
                 return found, is_rewritten
             expected, actual = evaluate(*taken), tuple(got)
-            if malformed(expected, actual) is not None:
+            if describe_malformed(expected, actual) is not None:
                 return found, is_rewritten
-            judgement = self._folded(program, operation, values, actual)
+            judgement = self._judge_folded(program, operation, values, actual)
             if judgement is None:
                 judgement = judge(*taken, expected, actual, rule, platform=self.search.platform)
                 if not is_modelled(operation, judgement, self.search.platform):
                     given = (program, operation, values, expected, actual)
-                    judgement = rewritten(*given, found.judgement)
+                    judgement = add_rewriting_class(*given, found.judgement)
                     return replace(found, judgement=judgement), is_rewriting(judgement.kind)
         except (BackendError, EvaluationError, KeyError):
             return found, is_rewritten
         return replace(found, judgement=judgement), True
 
-    def _as_shown(
+    def _match_shown(
         self,
         found: Located,
         taken: tuple[Program, tuple[Array, ...]] | None,
         shown: Mapping[str, Array],
     ) -> Located | None:
-        """What was found, with the class of a model that explains what the program shows of the
-        operation's results: by itself it may be right. None where there is no such model."""
+        """Return the located operation with a model's class that explains its shown results, or
+        None.
+
+        The operation may be right in isolation.
+        """
         operation = found.operation
         got = [shown[one.name] for one in operation.results if one.name in shown]
         if taken is None or len(got) < len(operation.results):
             return None
-        judgement = self._by_rule(operation, taken, got)
+        judgement = self._judge_by_rule(operation, taken, got)
         if judgement is None or not is_modelled(operation, judgement, self.search.platform):
             return None
         return replace(found, judgement=judgement)
 
-    def _by_rule(
+    def _judge_by_rule(
         self,
         operation: Operation,
         taken: tuple[Program, tuple[Array, ...]],
         got: Sequence[Array],
     ) -> Judgement | None:
-        """The judgement by an op's own rule on what its operation gave, taken by itself; None where
-        there is no such rule, or nothing to compare."""
+        """Judge an operation's results by the op's rule.
+
+        None without a rule or comparable results.
+        """
         rule = rule_of(operation)
         try:
             expected = evaluate(*taken)
         except EvaluationError:
             return None
-        if rule is None or malformed(expected, got) is not None:
+        if rule is None or describe_malformed(expected, got) is not None:
             return None
         return judge(*taken, expected, got, rule, platform=self.search.platform)
 
-    def _folded(
+    def _judge_folded(
         self,
         program: Program,
         operation: Operation,
         values: Mapping[str, Array],
         got: Sequence[Array],
     ) -> Judgement | None:
-        """The judgement on an operation by itself, on constants where its operands are made of
-        constants alone, which compilers fold; None where it gives other results so, or is right."""
+        """Judge an operation on constants where its operands are constant, as compilers fold them.
+
+        None if it is right so, or gives other results than in the program.
+        """
         taken, rule = alone(program, operation, values), rule_of(operation)
         shown = Shown(program, values)
         folded = {one.name for one in used_by(operation) if shown.is_folded(one)}
@@ -274,70 +298,75 @@ class Explainer:
         except BackendError:
             return None
         expected = evaluate(whole, inputs)
-        if malformed(expected, actual) is not None or not same(actual, got):
+        if describe_malformed(expected, actual) is not None or not is_same(actual, got):
             return None
         judgement = judge(whole, inputs, expected, actual, rule, platform=self.search.platform)
         return judgement if judgement.verdict.fails else None
 
-    def _group(self, wrong: Wrong) -> tuple[Operation, ...]:
-        """The operations that go wrong together with one that is wrong where it stands."""
+    def _group(self, wrong: WrongOperation) -> tuple[Operation, ...]:
+        """Return the operations that fail together with a wrong operation."""
         operations = wrong.program.main.body.operations
         number = next(n for n, one in enumerate(operations) if one is wrong.operation)
-        least = least_of(wrong.judgement.verdict)
-        found = self.search.group(wrong.program, number, wrong.values, least)
+        least = mildest_cause(wrong.judgement.verdict)
+        found = self.search.find_group(wrong.program, number, wrong.values, least)
         return tuple(operations[n] for n in found)
 
-    def _known(self, wrong: Wrong) -> tuple[str, ...]:
-        """The expectations that know all that is wrong with an operation, or none."""
+    def _match_wrong(self, wrong: WrongOperation) -> tuple[str, ...]:
+        """Return the expectations that match everything wrong with an operation, or none."""
         if not self.expectations:
             return ()
         if is_rewriting(wrong.judgement.kind) or wrong.judgement.kind in MALFORMED:
-            return self.known(wrong.operation, wrong.judgement) or self._known_within(wrong)
-        judgement = self._alone(wrong)
+            return self.match(wrong.operation, wrong.judgement) or self._match_regions(wrong)
+        judgement = self._judge_in_isolation(wrong)
         if judgement is not None and judgement.verdict.fails:
-            return self.known(wrong.operation, judgement) or self._known_within(wrong)
+            return self.match(wrong.operation, judgement) or self._match_regions(wrong)
         if is_modelled(wrong.operation, wrong.judgement, self.search.platform) and (
-            ids := self.known(wrong.operation, wrong.judgement)
+            ids := self.match(wrong.operation, wrong.judgement)
         ):
             return ids
-        return self._known_folded(wrong) or self._known_group(wrong)
+        return self._match_folded(wrong) or self._match_group(wrong)
 
-    def _known_folded(self, wrong: Wrong) -> tuple[str, ...]:
+    def _match_folded(self, wrong: WrongOperation) -> tuple[str, ...]:
         got = [
             wrong.values[one.name] for one in wrong.operation.results if one.name in wrong.values
         ]
-        judgement = self._folded(wrong.program, wrong.operation, wrong.values, got)
-        return () if judgement is None else self.known(wrong.operation, judgement)
+        judgement = self._judge_folded(wrong.program, wrong.operation, wrong.values, got)
+        return () if judgement is None else self.match(wrong.operation, judgement)
 
-    def _known_group(self, wrong: Wrong) -> tuple[str, ...]:
+    def _match_group(self, wrong: WrongOperation) -> tuple[str, ...]:
         group = self._group(wrong)
         if len(group) < PAIR:
             return ()
         try:
-            taken = self._run(wrong.program, group, wrong.operation, wrong.values)
-            label = self._instead(wrong.operation, *taken)
+            taken = self._run_group(wrong.program, group, wrong.operation, wrong.values)
+            label = self._candidate_label(wrong.operation, *taken)
         except (BackendError, EvaluationError, KeyError):
             label = ""
         if label:
-            return self.known(wrong.operation, renamed(wrong.judgement, label))
-        return self._ids(group, wrong.judgement)
+            return self.match(wrong.operation, rename_kind(wrong.judgement, label))
+        return self._match_ids(group, wrong.judgement)
 
-    def _instead(
+    def _candidate_label(
         self, operation: Operation, group: Program, inputs: Sequence[Array], got: Sequence[Array]
     ) -> str:
-        """The class of what explains all that a group gives and is about an operation, or ""."""
-        other = computed_instead(Permitted(group, inputs, self.search.platform), got)
+        """Return the class of a candidate that explains all results of a group, or "".
+
+        The candidate must be about the operation.
+        """
+        other = find_candidate(PermittedResults(group, inputs, self.search.platform), got)
         is_about = other is not None and operation in concerned(other.label, group)
         return other.label if other is not None and is_about else ""
 
-    def _run(
+    def _run_group(
         self,
         program: Program,
         operations: Sequence[Operation],
         last: Operation,
         values: Mapping[str, Array],
     ) -> tuple[Program, list[Array], Sequence[Array]]:
-        """Some operations of main as a program of their own, its inputs, and what it gives."""
+        """Return operations of main as a program of their own, its inputs, and the backend's
+        results.
+        """
         places = makers_of(program)
         kept = {places[one.results[0].name] for one in operations}
         group = part(program, kept, last.results)
@@ -345,24 +374,24 @@ class Explainer:
         (got,) = self.search.run(group, [inputs])
         return group, inputs, got
 
-    def _known_within(self, wrong: Wrong) -> tuple[str, ...]:
-        return known_in_regions(self.search.run, wrong, self._region_known)
+    def _match_regions(self, wrong: WrongOperation) -> tuple[str, ...]:
+        return match_in_regions(self.search.run, wrong, self._match_region)
 
-    def _region_known(
+    def _match_region(
         self, program: Program, inputs: Sequence[Array], actual: Sequence[Array]
     ) -> tuple[str, ...] | None:
-        """Return the expectations that know what is wrong with the results of a region."""
-        permitted = Permitted(program, inputs, self.search.platform)
+        """Return the expectations that match everything wrong with a region's results."""
+        permitted = PermittedResults(program, inputs, self.search.platform)
         judgement = judge_program(permitted, actual)
         if not judgement.verdict.fails:
             return ()
         numbers = range(len(actual))
-        made = steps(self.search.run, self.search.platform, program, inputs, numbers)
-        found = self.explained(FailedProgram(program, inputs, actual, judgement, made))
+        made = audit(self.search.run, self.search.platform, program, inputs, numbers)
+        found = self.explain(FailedProgram(program, inputs, actual, judgement, made))
         return found.known if found.is_known else None
 
-    def _alone(self, wrong: Wrong) -> Judgement | None:
-        """The judgement on what the operation gives by itself, on the operands it had."""
+    def _judge_in_isolation(self, wrong: WrongOperation) -> Judgement | None:
+        """Judge the results of an operation in isolation, on the operands it had."""
         taken = alone(wrong.program, wrong.operation, wrong.values)
         if taken is None or rule_of(wrong.operation) is None:
             return None
@@ -370,15 +399,14 @@ class Explainer:
             (actual,) = self.search.run(taken[0], [taken[1]])
         except BackendError:
             return None
-        return self._by_rule(wrong.operation, taken, actual)
+        return self._judge_by_rule(wrong.operation, taken, actual)
 
-    def known(self, operation: Operation, judgement: Judgement) -> tuple[str, ...]:
-        """The expectations that together know all that is wrong with an operation, or none."""
-        return self._ids((operation,), judgement)
+    def match(self, operation: Operation, judgement: Judgement) -> tuple[str, ...]:
+        """Return the expectations that match everything wrong with an operation, or none."""
+        return self._match_ids((operation,), judgement)
 
-    def unsteady(self, operations: Sequence[Operation]) -> tuple[str, ...]:
-        """The expectations that know of one of these operations that it does not give the same
-        results each time, or none."""
+    def match_unsteady(self, operations: Sequence[Operation]) -> tuple[str, ...]:
+        """Return the expectations of nondeterminism that match one of these operations, or none."""
         failures = (
             Failure(one.name, column(one), self.backend, Verdict.DIVERGENT, NOT_DETERMINISTIC)
             for one in operations
@@ -386,13 +414,13 @@ class Explainer:
         found = (known_by(self.expectations, failure) for failure in failures)
         return tuple(dict.fromkeys(id_ for id_ in found if id_))
 
-    def refusal(
+    def match_refusal(
         self, program: Program, inputs: Sequence[Array], judgement: Judgement
     ) -> tuple[Operation, str] | None:
-        """The operation of a refused program whose refusal is known, and as what.
+        """Return the operation whose refusal is known, with the expectation's id, or None.
 
-        By its words: nothing else tells which operation a refusal is about. Or by the shape of what
-        it gives.
+        The match is by the backend's message, which alone tells the operation of a refusal, or by
+        the shape of a result.
         """
         for operation in program.walk():
             name, of = operation.name, column(operation)
@@ -400,28 +428,31 @@ class Explainer:
             failure = Failure(name, of, self.backend, *said, operation=operation)
             if id_ := known_by(self.expectations, failure):
                 return operation, id_
-        return misshaping(self.search.run, program, inputs, self._knows_divergent)
+        return find_misshaping(self.search.run, program, inputs, self._match_divergent)
 
-    def _knows_divergent(self, operation: Operation, kind: str, message: str) -> str:
+    def _match_divergent(self, operation: Operation, kind: str, message: str) -> str:
         said = (self.backend, Verdict.DIVERGENT, kind, message)
         return known_by(self.expectations, Failure(operation.name, column(operation), *said))
 
-    def known_acceptance(self, operation: Operation, ids: Sequence[str]) -> tuple[str, ...]:
-        """The expectations that together know that an operation which breaks these constraints is
-        compiled, or none."""
+    def match_acceptance(self, operation: Operation, ids: Sequence[str]) -> tuple[str, ...]:
+        """Return the expectations that match compiling an op with these broken constraints, or
+        none.
+
+        Every constraint in `ids` must be matched.
+        """
         failures = [
             Failure(operation.name, INVALID.name, self.backend, Verdict.ACCEPTED, id_)
             for id_ in ids
         ]
-        return self._all_known(failures)
+        return self._match_all(failures)
 
-    def _ids(self, group: Sequence[Operation], judgement: Judgement) -> tuple[str, ...]:
-        """The same of a group of operations, known by their names together."""
+    def _match_ids(self, group: Sequence[Operation], judgement: Judgement) -> tuple[str, ...]:
+        """Return the expectations that match the failures of a group by its name, or none."""
         name, of = group_name(group), column(group[-1])
         asked = failures_of((name, of, self.backend), judgement.failures, group[-1])
-        return self._all_known(asked)
+        return self._match_all(asked)
 
-    def _all_known(self, failures: Sequence[Failure]) -> tuple[str, ...]:
+    def _match_all(self, failures: Sequence[Failure]) -> tuple[str, ...]:
         ids = [known_by(self.expectations, failure) for failure in failures]
         return tuple(dict.fromkeys(ids)) if all(ids) else ()
 
@@ -431,13 +462,15 @@ def _is_flushed(judgement: Judgement) -> bool:
 
 
 def group_name(group: Sequence[Operation]) -> str:
-    """What expectations call operations that go wrong together: their names, in order, once each
-    where they follow each other, such as `convolution + maximum + reduce`."""
+    """Return the name of a group in expectations, such as `convolution + maximum + reduce`.
+
+    It lists the operations' names in order, adjacent repetitions once.
+    """
     names = [one.name for one in group if not hands_on_constants(one)] or [group[-1].name]
     kept = [name for n, name in enumerate(names) if n == 0 or names[n - 1] != name]
     return " + ".join(kept)
 
 
-def called(group: Sequence[Operation]) -> str:
-    """What expectations call operations that go wrong together, and their element type."""
+def group_title(group: Sequence[Operation]) -> str:
+    """Return the name of a group in expectations, with its element type."""
     return " ".join(filter(None, (group_name(group), column(group[-1]))))

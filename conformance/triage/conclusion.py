@@ -1,10 +1,10 @@
-"""What is concluded of a program that returns something else than expected.
+"""The conclusion on a program that returns something else than expected.
 
-The reference's perturbed evaluations cannot tell in three cases: where the specification leaves a
-value open that others depend on, where rounding decides an integer or a truth value, and where a
-result hangs on tiny errors of what it is made of. Then every operation is judged on the backend's
-own operands (conformance/triage/isolate.py). If some are wrong, they are to blame. If none is, and
-what the program returned follows from values that are all permitted, it is right.
+Perturbed evaluation cannot decide in three cases: other values depend on an unspecified value,
+rounding decides an integer or a truth value, or a result is sensitive to tiny errors of its
+operands. Then every operation is judged on the backend's own operands
+(conformance/triage/audit.py). Wrong operations are at fault. If none is wrong, and the program's
+results follow from permitted values, the program is right.
 """
 
 from __future__ import annotations
@@ -13,16 +13,21 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from conformance.backends.base import BackendError
-from conformance.judging.compare import Judgement, malformed
-from conformance.judging.perturbation.evaluations import Permitted
-from conformance.judging.perturbation.judge import in_doubt, judge_program, judge_result, passed
+from conformance.judging.compare import Judgement, describe_malformed
+from conformance.judging.perturbation.evaluations import PermittedResults
+from conformance.judging.perturbation.judge import (
+    judge_program,
+    judge_result,
+    passing_judgement,
+    unreached_results,
+)
 from conformance.judging.perturbation.overrides import Override
-from conformance.judging.perturbation.separate_uses import cheap, copies
+from conformance.judging.perturbation.separate_uses import find_copies, is_cheap
 from conformance.phases import phase
 from conformance.transforms.dead_code import needed
 from conformance.transforms.extract import returning
 from conformance.transforms.values import can_be_result
-from conformance.triage.isolate import Run, Steps, steps
+from conformance.triage.audit import OperationAudit, Run, audit
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError
 from reference.ir.program import Operation, Program, TensorType, Value
@@ -31,22 +36,22 @@ from reference.ops.structure import is_constant
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
-    """A judgement on a program, and the steps that it rests on.
+class Conclusion:
+    """A judgement on a program, and the audit of operations that it rests on.
 
-    `adopted` counts the operations of which the specification leaves results open, whose results
-    were taken as the backend has them. `follows`: all values that lead to what was returned are
-    permitted, though perturbed evaluation does not reach it.
+    `adopted` counts operations with unspecified results, which were taken as the backend has them.
+    `follows`: all values that lead to the results are permitted, though perturbed evaluation does
+    not reach the results.
     """
 
     judgement: Judgement
-    steps: Steps | None = None
+    steps: OperationAudit | None = None
     adopted: int = 0
     follows: bool = False
 
     @property
     def note(self) -> str:
-        """What a reader should know of how it was judged, "" where there is nothing."""
+        """A remark for the reader on how the program was judged; may be empty."""
         notes: list[str] = []
         if self.adopted:
             which = "results" if self.adopted > 1 else "result"
@@ -63,58 +68,60 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
-class Settling:
-    """How to run programs, and on which platform."""
+class Concluder:
+    """The function that runs programs, and the platform."""
 
     run: Run
     platform: str
 
     @phase("settling")
-    def settled(
+    def conclude(
         self,
         program: Program,
         inputs: Sequence[Array],
         actual: Sequence[Array],
-        permitted: Permitted,
-        on_wrong: Callable[[Steps], None] = lambda _: None,
-    ) -> Settled:
-        """Return the conclusion on what a program returned, `permitted` being what it may return.
+        permitted: PermittedResults,
+        on_wrong: Callable[[OperationAudit], None] = lambda _: None,
+    ) -> Conclusion:
+        """Return the conclusion on a program's results, given the permitted ones.
 
-        `on_wrong` is called once operations are found wrong that make results wrong: what may
-        follow takes long, and only says how the results are wrong.
+        `on_wrong` is called once operations are found wrong that make results wrong. The rest takes
+        long and only says how the results are wrong.
         """
-        right = passed(sum(one.size for one in actual))
-        if malformed(permitted.expected, actual) is not None:
-            return Settled(judge_program(permitted, actual))
-        numbers = in_doubt(permitted, actual)
+        right = passing_judgement(sum(one.size for one in actual))
+        if describe_malformed(permitted.expected, actual) is not None:
+            return Conclusion(judge_program(permitted, actual))
+        numbers = unreached_results(permitted, actual)
         if not numbers:
-            return Settled(right)
-        found = steps(self.run, self.platform, program, inputs, numbers)
+            return Conclusion(right)
+        found = audit(self.run, self.platform, program, inputs, numbers)
         if found is not None and found.wrong:
             on_wrong(found)
         if found is None or found.wrong:
             judgement = judge_program(permitted, actual)
-            return Settled(judgement if found is None else _blamed(judgement, found), found)
+            return Conclusion(
+                judgement if found is None else _blame_operation(judgement, found), found
+            )
         adopted = len(found.adopted)
-        if found.gives(actual) and not found.unsettled:
-            return Settled(right, found, adopted, follows=True)
+        if found.has_same_results(actual) and not found.unsettled:
+            return Conclusion(right, found, adopted, follows=True)
         judgement = judge_program(permitted, actual)
         if judgement.verdict is Verdict.PASS:
-            return Settled(judgement)
+            return Conclusion(judgement)
         if found.adopted:
-            left = self._left(program, inputs, actual, found.adopted, judgement)
+            left = self._judge_with_adopted(program, inputs, actual, found.adopted, judgement)
             if left.verdict is Verdict.PASS:
-                return Settled(right, found, adopted)
+                return Conclusion(right, found, adopted)
             judgement = left if left.verdict.fails else judgement
         ends = program.main.body.operations[-1].operands
         wanted = [ends[number] for number in numbers]
         given = [actual[number] for number in numbers]
         for cut in _cuts(needed(program, wanted), found.adopted):
-            if self._follows(program, inputs, wanted, given, cut):
-                return Settled(right, found, adopted, follows=True)
-        return Settled(judgement, found)
+            if self._is_derivable(program, inputs, wanted, given, cut):
+                return Conclusion(right, found, adopted, follows=True)
+        return Conclusion(judgement, found)
 
-    def _left(
+    def _judge_with_adopted(
         self,
         program: Program,
         inputs: Sequence[Array],
@@ -122,14 +129,14 @@ class Settling:
         adopted: Sequence[Override],
         otherwise: Judgement,
     ) -> Judgement:
-        """The judgement with results that are open taken as the backend has them."""
+        """Judge the program with unspecified results taken as the backend has them."""
         try:
-            permitted = Permitted(program, inputs, self.platform, shifts=adopted)
+            permitted = PermittedResults(program, inputs, self.platform, shifts=adopted)
         except EvaluationError:
             return otherwise
         return judge_program(permitted, actual)
 
-    def _follows(
+    def _is_derivable(
         self,
         program: Program,
         inputs: Sequence[Array],
@@ -137,14 +144,13 @@ class Settling:
         given: Sequence[Array],
         cut: Sequence[Value],
     ) -> bool:
-        """Whether results follow from values that the backend has on the way, all of these being
-        permitted."""
+        """Return whether results follow from the backend's intermediate values, all permitted."""
         whole = returning(program, [*cut, *wanted])
         try:
             (arrays,) = self.run(whole, [inputs])
             arrays = arrays[: len(cut)]
             taken = {value.name: array for value, array in zip(cut, arrays, strict=True)}
-            permitted = Permitted(whole, inputs, self.platform, taken=taken)
+            permitted = PermittedResults(whole, inputs, self.platform, taken=taken)
             on_the_way = [judge_result(permitted, n, one) for n, one in enumerate(arrays)]
             ends = [judge_result(permitted, len(cut) + n, one) for n, one in enumerate(given)]
         except (BackendError, EvaluationError):
@@ -154,26 +160,31 @@ class Settling:
         )
 
 
-def _blamed(judgement: Judgement, steps_made: Steps) -> Judgement:
-    """The judgement on the whole; where that leaves it open, on the worst operation."""
+def _blame_operation(judgement: Judgement, steps_made: OperationAudit) -> Judgement:
+    """Return the judgement on the whole; if it does not fail, that on the worst operation."""
     if judgement.verdict.fails:
         return judgement
     worst = max((one.judgement for one in steps_made.wrong), key=lambda one: one.verdict.severity)
-    message = f"an operation is wrong behind what is open ({judgement.kind})"
+    message = (
+        f"an operation is wrong, though the program's result is unspecified ({judgement.kind})"
+    )
     return replace(judgement, verdict=worst.verdict, kind=worst.kind, message=message)
 
 
 def _cuts(program: Program, adopted: Sequence[Override]) -> Iterator[list[Value]]:
-    """Values on the way that are shown together: as many as possible, then those that a backend
-    keeps anyhow, then those that are open, then each of those kept by itself."""
+    """Yield sets of intermediate values to return from the program together.
+
+    In order: as many as possible, those that a backend keeps anyway, the unspecified, then kept
+    values one by one.
+    """
     operations = [one for one in program.main.body.operations[:-1] if not is_constant(one)]
-    copied = copies(program)
+    copied = find_copies(program)
     open_ = {value for shift in adopted for value in shift.operation.results}
 
     def of(some: Sequence[Operation]) -> list[Value]:
         return [v for one in some for v in one.results if can_be_result(v)]
 
-    kept = [v for v in of([o for o in operations if not cheap(o)]) if v.name not in copied]
+    kept = [v for v in of([o for o in operations if not is_cheap(o)]) if v.name not in copied]
     discrete = of([one for one in operations if _is_discrete(one)])
     found = [
         of(operations),
@@ -191,11 +202,11 @@ def _cuts(program: Program, adopted: Sequence[Override]) -> Iterator[list[Value]
 
 
 SINGLE_CUTS = 8
-"""How many values that a backend keeps are shown by themselves."""
+"""Largest number of kept values that are shown one by one."""
 
 
 def _is_discrete(operation: Operation) -> bool:
-    """Whether rounding of the operands may make another integer or truth value."""
+    """Return whether rounding of the operands may change an integer or a truth value."""
 
     def rounds(values: Sequence[Value]) -> bool:
         types = [one.type for one in values if isinstance(one.type, TensorType)]

@@ -1,4 +1,4 @@
-"""What is behind a failure: the operations that go wrong, and what is known of them."""
+"""The cause of a failure: the operations at fault, and the known divergences they show."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from conformance.judging.compare import Judgement
-from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.overrides import Override
-from conformance.triage.isolate import Steps, Wrong
+from conformance.triage.audit import OperationAudit, WrongOperation
 from conformance.triage.localise import Located
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
@@ -16,8 +16,11 @@ from reference.ir.types import Array
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """An operation that goes wrong, the loops and branches around it (the outermost first), and
-    the judgement; `group` are those that it goes wrong together with, itself among them."""
+    """An operation at fault, and the judgement on it.
+
+    `within` are the loops and branches around it, the outermost first. `group` are the operations
+    that fail together, this one among them.
+    """
 
     operation: Operation
     judgement: Judgement
@@ -25,8 +28,10 @@ class Fault:
     group: tuple[Operation, ...] = ()
 
     @classmethod
-    def of(cls, blamed: Wrong | Located, group: tuple[Operation, ...] = ()) -> Fault:
-        """What was found going through the program, or cutting it."""
+    def from_blamed(
+        cls, blamed: WrongOperation | Located, group: tuple[Operation, ...] = ()
+    ) -> Fault:
+        """Return the fault for an operation found by the audit or by the search."""
         if isinstance(blamed, Located):
             return cls(blamed.operation, blamed.judgement, (), blamed.group)
         return cls(blamed.operation, blamed.judgement, blamed.within, group)
@@ -34,32 +39,36 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class FailedProgram:
-    """A program that failed on these inputs: what it gave, the judgement, and its operations each
-    by itself, if they could be shown. `infeeds` are what its processes were fed."""
+    """A program that failed on these inputs, with its results and the judgement.
+
+    `steps` is the audit of its operations, if all could be shown. `infeeds` are the processes'
+    infeeds.
+    """
 
     program: Program
     inputs: Sequence[Array]
     actual: Sequence[Array]
     judgement: Judgement
-    steps: Steps | None = None
+    steps: OperationAudit | None = None
     infeeds: Sequence[Sequence[Array]] | None = None
 
-    def permitted(self, platform: str, shifts: Sequence[Override] = ()) -> Permitted:
-        """Return what the results may be, some values on the way being shifted.
+    def permitted(self, platform: str, shifts: Sequence[Override] = ()) -> PermittedResults:
+        """Return the permitted results, with some intermediate values shifted.
 
         Raises:
-            EvaluationError: when the program cannot be evaluated.
+
+            EvaluationError: if the program cannot be evaluated.
         """
-        return Permitted(self.program, self.inputs, platform, self.infeeds, shifts)
+        return PermittedResults(self.program, self.inputs, platform, self.infeeds, shifts)
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
-    """What is behind a failure.
+class Explanation:
+    """The cause of a failure.
 
-    `known` are the ids of the expectations met, `first` the operation that goes wrong first,
-    `new` the first of those that no expectation knows; `judgement` is on what is left to explain
-    once what is known is taken as given, None while nothing is.
+    `known` are the ids of matching expectations. `first` is the first operation at fault, `new` the
+    first that no expectation matches. `judgement` is on what remains once known divergences are
+    taken as given; None if none is known.
     """
 
     known: tuple[str, ...] = ()
@@ -69,5 +78,5 @@ class Explained:
 
     @property
     def is_known(self) -> bool:
-        """Whether nothing is left to explain."""
+        """Whether nothing remains to be explained."""
         return self.new is None and self.judgement is not None and not self.judgement.verdict.fails

@@ -1,10 +1,10 @@
-"""A long program cut in halves until a stretch is left that is short enough to show all values of.
+"""Bisection of a long program down to a stretch whose values can all be shown.
 
-The first half is run by itself. If one of the values that it hands on is wrong, and that makes what
-follows wrong, the search goes on in it; else in the second half, on the backend's own values. So a
-thousand operations take about ten runs, and what is run and evaluated halves each time.
+The first half is run on its own. If one of the values it passes on is wrong, and makes a later
+result wrong, the search goes on in the first half; else in the second, on the backend's own values.
+A thousand operations take about ten runs, and each run is half as large.
 
-Programs here are one function of one process (see `conformance.transforms.inline`).
+The programs are one function of one process (see `conformance.transforms.inline`).
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from conformance.backends.base import BackendError
-from conformance.judging.compare import malformed
-from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.compare import describe_malformed
+from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import (
-    by_distance,
     judge_program,
     judge_result,
+    unreached_by_distance,
 )
 from conformance.transforms.dead_code import needed
 from conformance.transforms.extract import part, prefix
 from conformance.transforms.values import can_be_result, elements
-from conformance.triage.fault import Explained, FailedProgram
-from conformance.triage.influence import value_matters
-from conformance.triage.isolate import MOST_ELEMENTS, Run, steps
-from conformance.triage.localise import Search, least_of
+from conformance.triage.audit import MOST_ELEMENTS, Run, audit
+from conformance.triage.fault import Explanation, FailedProgram
+from conformance.triage.influence import is_influential_value
+from conformance.triage.localise import Search, mildest_cause
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError
 from reference.ir.program import Program
@@ -34,12 +34,12 @@ from reference.ir.types import Array
 from reference.ops.structure import is_constant
 
 SHORT = 64
-"""Operations of a stretch that is not cut again, constants aside."""
+"""Largest number of operations of a stretch that is not cut again, without constants."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Some operations of a program, in order, that give a wrong result on these inputs.
+    """Consecutive operations of a program that give a wrong result on these inputs.
 
     `actual` are the backend's results.
     """
@@ -48,22 +48,22 @@ class Stretch:
     inputs: tuple[Array, ...]
     actual: tuple[Array, ...]
 
-    def only(self, number: int) -> Stretch:
-        """Return the part that makes the result of this number."""
+    def restrict_to(self, number: int) -> Stretch:
+        """Return the part that computes result `number`."""
         end = self.program.main.body.operations[-1].operands[number]
         return Stretch(needed(self.program, [end]), self.inputs, (self.actual[number],))
 
 
 @dataclass(frozen=True, slots=True)
 class Halving:
-    """A search by halves: run and platform of programs, and the mildest verdict that is wrong."""
+    """A search by halves: the run function, the platform, and the mildest verdict that counts."""
 
     run: Run
     platform: str
     least: Verdict
 
-    def narrowed(self, whole: Stretch) -> Stretch | None:
-        """Return a shorter stretch of one that is long and goes wrong; None where none is found."""
+    def narrow(self, whole: Stretch) -> Stretch | None:
+        """Return a shorter stretch of a long one that fails, or None."""
         found, stretch = None, whole
         while _is_long(stretch.program):
             try:
@@ -76,62 +76,68 @@ class Halving:
         return found
 
     def _half(self, stretch: Stretch) -> Stretch | None:
-        """Return the half that goes wrong; None where neither does by itself."""
+        """Return the half that fails; None if neither does on its own."""
         program, middle = stretch.program, _middle(stretch.program)
         numbers = range(middle, len(program.main.body.operations) - 1)
         before = prefix(program, middle)
         following = part(program, numbers, program.main.body.operations[-1].operands)
-        values = _named(program, stretch.inputs)
+        values = _arguments_by_name(program, stretch.inputs)
         if before.main.result_types:
-            first = self._ran(before, stretch.inputs)
+            first = self._run_stretch(before, stretch.inputs)
             names = [value.name for value in before.main.body.operations[-1].operands]
             values |= dict(zip(names, first.actual, strict=True))
-            for number, right in self._wrong(first):
-                if value_matters(following, self.platform, values, names[number], right):
-                    return first.only(number)
+            for number, right in self._wrong_results(first):
+                if is_influential_value(following, self.platform, values, names[number], right):
+                    return first.restrict_to(number)
         names = [argument.name for argument in following.main.arguments]
         if not all(name in values for name in names):
             return None
-        second = self._ran(following, [values[name] for name in names])
-        return next((second.only(number) for number, _ in self._wrong(second)), None)
+        second = self._run_stretch(following, [values[name] for name in names])
+        return next((second.restrict_to(number) for number, _ in self._wrong_results(second)), None)
 
-    def _ran(self, program: Program, inputs: Sequence[Array]) -> Stretch:
+    def _run_stretch(self, program: Program, inputs: Sequence[Array]) -> Stretch:
         (actual,) = self.run(program, [inputs])
         return Stretch(program, tuple(inputs), tuple(actual))
 
-    def _wrong(self, stretch: Stretch) -> Iterator[tuple[int, Array]]:
-        """Yield the number of each wrong result, and what it should be; the most obvious first."""
-        permitted = Permitted(stretch.program, stretch.inputs, self.platform)
+    def _wrong_results(self, stretch: Stretch) -> Iterator[tuple[int, Array]]:
+        """Yield number and expected value of each wrong result, the most obvious first."""
+        permitted = PermittedResults(stretch.program, stretch.inputs, self.platform)
         expected, actual = permitted.expected, stretch.actual
-        if malformed(expected, actual) is not None:
+        if describe_malformed(expected, actual) is not None:
             pairs = enumerate(zip(expected, actual, strict=False))
-            yield from ((n, one) for n, (one, got) in pairs if malformed([one], [got]) is not None)
+            yield from (
+                (n, one) for n, (one, got) in pairs if describe_malformed([one], [got]) is not None
+            )
             return
-        for number in by_distance(permitted, actual):
+        for number in unreached_by_distance(permitted, actual):
             judgement = judge_result(permitted, number, actual[number])
             worst = judgement.verdict
             if worst.fails and worst.severity >= self.least.severity:
                 yield number, expected[number]
 
 
-Explain = Callable[[FailedProgram], Explained]
-"""explain(failed program): what is behind its failure."""
+Explain = Callable[[FailedProgram], Explanation]
+"""explain(failed program): the cause of its failure."""
 
 
-def in_a_stretch(search: Search, explain: Explain, failed: FailedProgram) -> Explained | None:
-    """Return what is behind the failure of a program that is too long, or too large, to show all
-    of its values; None where no part of it goes wrong by itself."""
+def explain_by_stretch(
+    search: Search, explain: Explain, failed: FailedProgram
+) -> Explanation | None:
+    """Return the cause in a program too long or too large to show all values.
+
+    None if no part of it fails on its own.
+    """
     judgement = failed.judgement
     whole = Stretch(failed.program, tuple(failed.inputs), tuple(failed.actual))
     if judgement.elements:
-        whole = whole.only(judgement.elements[0].result)
-    halving = Halving(search.run, search.platform, least_of(judgement.verdict))
-    stretch = halving.narrowed(whole)
+        whole = whole.restrict_to(judgement.elements[0].result)
+    halving = Halving(search.run, search.platform, mildest_cause(judgement.verdict))
+    stretch = halving.narrow(whole)
     if stretch is None:
         return None
     less, given, got = stretch.program, stretch.inputs, stretch.actual
-    why = judge_program(Permitted(less, given, search.platform), got)
-    shown = steps(search.run, search.platform, less, given, range(len(got)))
+    why = judge_program(PermittedResults(less, given, search.platform), got)
+    shown = audit(search.run, search.platform, less, given, range(len(got)))
     found = explain(FailedProgram(less, given, got, why, shown))
     if found.first is None:
         return None
@@ -145,13 +151,13 @@ def in_a_stretch(search: Search, explain: Explain, failed: FailedProgram) -> Exp
     return replace(found, judgement=judge_program(permitted, failed.actual))
 
 
-def _named(program: Program, inputs: Sequence[Array]) -> dict[str, Array]:
+def _arguments_by_name(program: Program, inputs: Sequence[Array]) -> dict[str, Array]:
     """Return the arguments of main by name."""
     return dict(zip((one.name for one in program.main.arguments), inputs, strict=True))
 
 
 def _is_long(program: Program) -> bool:
-    """Return whether a program has too many operations, or too large results, to show them all."""
+    """Return whether a program has too many operations or too large results to show them all."""
     operations = [one for one in program.main.body.operations[:-1] if not is_constant(one)]
     if len(operations) < 2:
         return False
@@ -160,7 +166,7 @@ def _is_long(program: Program) -> bool:
 
 
 def _middle(program: Program) -> int:
-    """Return the number of the operation before which half of the others stand."""
+    """Return the index of the operation in the middle, constants not counted."""
     operations = program.main.body.operations[:-1]
     working = [number for number, one in enumerate(operations) if not is_constant(one)]
     return working[len(working) // 2]

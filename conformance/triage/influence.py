@@ -1,17 +1,17 @@
-"""Whether wrong values on the way matter: what changes in the results when they are repaired.
+"""Influence of wrong values: the changes of results when a value is repaired.
 
 A value that is wrong for its operands need not have made a result wrong: a select may take the
-other branch, a sum may drown it. So each candidate is given the reference's value, and the
-reference computes what follows, from the backend's values in all other places.
+other branch, a sum may absorb it. So each candidate is given the reference's value, and the
+reference computes the results from it and the backend's other values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from conformance.judging.compare import malformed
-from conformance.judging.perturbation.evaluations import Permitted
-from conformance.judging.perturbation.judge import differs_beyond_rounding
+from conformance.judging.compare import describe_malformed
+from conformance.judging.perturbation.evaluations import PermittedResults
+from conformance.judging.perturbation.judge import is_beyond_rounding
 from conformance.judging.perturbation.overrides import Override
 from conformance.transforms.extract import part
 from conformance.transforms.values import used_by
@@ -20,17 +20,17 @@ from reference.ir.program import Program, Value
 from reference.ir.types import Array
 
 MOST_REPAIRS = 64
-"""Repairs that are tried; candidates that are left when these are spent are taken to matter."""
+"""Largest number of repairs; candidates not tried by then count as influential."""
 
 
-def influential(
+def influential_overrides(
     program: Program, platform: str, values: Mapping[str, Array], candidates: Sequence[Override]
 ) -> tuple[Override, ...]:
-    """Return the candidates whose repair changes results of main by more than rounding does.
+    """Return the candidates whose repair changes results of main by more than rounding.
 
-    `values` are those that the backend has, by name. Candidates are repaired together, and halves
-    of them where that changes a result, so that a culprit among many harmless ones takes few
-    repairs. If neither half does so, but both together do, all of them are returned.
+    `values` are the backend's by name. Candidates are repaired all at once, then by halves where
+    that changes a result: so a culprit among many harmless candidates takes few repairs. If only
+    both halves together change a result, all of them are returned.
     """
     left = MOST_REPAIRS
 
@@ -39,7 +39,7 @@ def influential(
         if not some or left <= 0:
             return tuple(some)
         left -= 1
-        if not _matter(program, platform, values, some):
+        if not _is_influential(program, platform, values, some):
             return ()
         if len(some) == 1:
             return tuple(some)
@@ -50,12 +50,12 @@ def influential(
     return found_among(candidates)
 
 
-def _matter(
+def _is_influential(
     program: Program, platform: str, values: Mapping[str, Array], candidates: Sequence[Override]
 ) -> bool:
-    """Return whether repairing all of these changes a result; True where it cannot be told."""
-    if any(malformed(one.expected, one.actual) is not None for one in candidates):
-        return True  # of what comes after a result of another type nothing can be told
+    """Return whether repairing all of these changes a result; True if undecidable."""
+    if any(describe_malformed(one.expected, one.actual) is not None for one in candidates):
+        return True  # results after one of another type cannot be judged
     operations = program.main.body.operations[:-1]
     repaired = {one.operation.results[0].name for one in candidates}
     changed = {value.name for one in candidates for value in one.operation.results}
@@ -77,41 +77,43 @@ def _matter(
         ):
             wrong[value.name], right[value.name] = got, expected
     try:
-        # one that depends on another is computed anew where that is repaired
+        # a candidate that depends on another is computed again from the repaired value
         repaired_program = _part(program, following, ends)
-        given = _given(repaired_program, right)
+        given = _parameter_values(repaired_program, right)
         with_wrong = _part(program, by_themselves, ends)
-        results = evaluate(with_wrong, _given(with_wrong, wrong))
-        return differs_beyond_rounding(Permitted(repaired_program, given, platform), results)
+        results = evaluate(with_wrong, _parameter_values(with_wrong, wrong))
+        return is_beyond_rounding(PermittedResults(repaired_program, given, platform), results)
     except (EvaluationError, KeyError):
         return True
 
 
 def _part(program: Program, numbers: Sequence[int], ends: Sequence[Value]) -> Program:
-    """Return some operations of main; constants may be wrong, too, and are parameters of it."""
+    """Return some operations of main; constants become parameters, as they may be wrong, too."""
     return part(program, numbers, ends, with_constants=False)
 
 
-def _given(program: Program, values: Mapping[str, Array]) -> list[Array]:
+def _parameter_values(program: Program, values: Mapping[str, Array]) -> list[Array]:
     """Return the values of a program's parameters.
 
     Raises:
-        KeyError: when one is not there.
+
+        KeyError: if a value is missing.
     """
     return [values[argument.name] for argument in program.main.arguments]
 
 
-def value_matters(
+def is_influential_value(
     following: Program, platform: str, values: Mapping[str, Array], name: str, right: Array
 ) -> bool:
-    """Return whether repairing one value changes what a program makes of it by more than rounding
-    does; True where it cannot be told.
+    """Return whether repairing one value changes a program's results by more than rounding.
 
-    `values` are those that the backend has for the program's parameters, by name.
+    True if undecidable. `values` are the backend's for the program's parameters, by name.
     """
     try:
-        with_wrong = evaluate(following, _given(following, values))
-        permitted = Permitted(following, _given(following, {**values, name: right}), platform)
+        with_wrong = evaluate(following, _parameter_values(following, values))
+        permitted = PermittedResults(
+            following, _parameter_values(following, {**values, name: right}), platform
+        )
     except (EvaluationError, KeyError):
         return True
-    return differs_beyond_rounding(permitted, with_wrong)
+    return is_beyond_rounding(permitted, with_wrong)

@@ -1,10 +1,10 @@
-"""The operation of a program whose results go wrong where no operation is wrong on its operands.
+"""Localisation by cuts, for programs whose operations are each right on their operands.
 
-A compiler that is free to leave intermediate results out may rewrite several operations together.
-The program is cut behind operations until the first is found with which it goes wrong, and from
-there backwards to the smallest group of operations that is wrong on its own inputs.
+A compiler that may leave out intermediate results may rewrite several operations as one. The
+program is cut behind operations until the first failing prefix is found. From its end the search
+goes backwards to the smallest group of operations that is wrong on its own inputs.
 
-Programs here are one function (see `conformance.transforms.inline`).
+The programs are one function (see `conformance.transforms.inline`).
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from conformance.backends.base import BackendError
-from conformance.judging.compare import Judgement, malformed
-from conformance.judging.perturbation.evaluations import Permitted
-from conformance.judging.perturbation.judge import by_mistake, judge_program, judge_result
+from conformance.judging.compare import Judgement, describe_malformed
+from conformance.judging.perturbation.evaluations import PermittedResults
+from conformance.judging.perturbation.judge import explain_by_candidate, judge_program, judge_result
 from conformance.transforms.extract import part, prefix
 from conformance.transforms.values import can_be_result, makers_of, used_by
-from conformance.triage.influence import value_matters
-from conformance.triage.isolate import Run
+from conformance.triage.audit import Run
+from conformance.triage.influence import is_influential_value
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError
 from reference.ir.program import Operation, Program
@@ -27,15 +27,15 @@ from reference.ir.types import Array
 from reference.ops.structure import is_constant
 
 MOST_OPERATIONS = 24
-"""How many operations a group may have before the search for a smaller one is given up."""
+"""Largest number of operations in a group; the search ends beyond it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """An operation with which a program goes wrong, and the judgement on its results.
+    """The last operation of a failing group, and the judgement on its results.
 
-    `group` are the operations that go wrong together, the one among them; it alone where it does so
-    alone, none where that cannot be told.
+    `group` are the operations that fail together, this one among them; only itself if it fails in
+    isolation, empty if the group is unknown.
     """
 
     operation: Operation
@@ -45,42 +45,42 @@ class Located:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What stays the same while programs are searched: how to run them, and the platform."""
+    """The constants of a search: the function that runs programs, and the platform."""
 
     run: Run
     platform: str
 
-    def first(
+    def locate(
         self,
         program: Program,
         inputs: Sequence[Array],
         worst: Verdict,
         values: Mapping[str, Array] | None = None,
     ) -> Located | None:
-        """The first operation of main whose result has a verdict as severe as the program's.
+        """Return the first operation of main whose result is as severe a failure as the program's.
 
-        `values` are those that the backend has, by name, for the search for a group. None when it
-        cannot be told: the backend refuses what is asked, or all seems right.
+        `values` are the backend's by name, for the search for a group. None if the backend refuses
+        a prefix or all results seem right.
         """
-        least = least_of(worst)
+        least = mildest_cause(worst)
         try:
-            found = self._by_prefixes(program, inputs, least)
+            found = self._locate_by_prefixes(program, inputs, least)
         except (BackendError, EvaluationError):
             return None
         if found is None:
             return None
         number, judgement = found
-        group = self.group(program, number, values or {}, least)
+        group = self.find_group(program, number, values or {}, least)
         operations = program.main.body.operations
         return Located(operations[number], judgement, tuple(operations[n] for n in group))
 
-    def _by_prefixes(
+    def _locate_by_prefixes(
         self, program: Program, inputs: Sequence[Array], least: Verdict
     ) -> tuple[int, Judgement] | None:
-        """Bisection: the longest prefix that is right ends before the operation looked for.
+        """Return the operation after the longest right prefix, by bisection.
 
-        But where that operation's own results are right, and only let the compiler see to another
-        that it had left in peace, it is the one that makes the first wrong result.
+        If that operation's own results are right, and it only lets the compiler rewrite another,
+        the operation of the first wrong result is returned.
         """
         operations = program.main.body.operations[:-1]
         right, wrong = 0, len(operations)
@@ -90,18 +90,18 @@ class Search:
             ends = program.main.body.operations[-1].operands
             following = part(program, range(middle, len(operations)), ends)
             before = prefix(program, middle)
-            bad = self._bad(before, inputs, least, operations[middle - 1], following)
+            bad = self._wrong_result(before, inputs, least, operations[middle - 1], following)
             if bad is None:
                 right = middle
             else:
                 wrong, found = middle, bad
-        found = found or self._bad(program, inputs, least, operations[-1])
+        found = found or self._wrong_result(program, inputs, least, operations[-1])
         if found is None:
             return None
         name, judgement = found
         return makers_of(program).get(name, wrong - 1), judgement
 
-    def _bad(
+    def _wrong_result(
         self,
         program: Program,
         inputs: Sequence[Array],
@@ -109,23 +109,22 @@ class Search:
         last: Operation,
         following: Program | None = None,
     ) -> tuple[str, Judgement] | None:
-        """Return a wrong result of main, of the last operation where it has one: its name, "" where
-        it cannot be told, and the judgement on it.
+        """Return name and judgement of a wrong result of main, of the last operation if possible.
 
-        Where the program goes on, with `following`, the result must matter to what that returns;
-        in programs of one process.
+        The name is "" if unknown. With `following`, the rest of the program, the result must affect
+        the program's results; only in programs of one process.
         """
         if not program.main.result_types:
             return None
         (actual,) = self.run(program, [inputs])
-        permitted = Permitted(program, inputs, self.platform)
-        if malformed(permitted.expected, actual) is not None:
+        permitted = PermittedResults(program, inputs, self.platform)
+        if describe_malformed(permitted.expected, actual) is not None:
             judgement = judge_program(permitted, actual)
-            return ("", judgement) if _wrong(judgement, least) else None
+            return ("", judgement) if _is_wrong(judgement, least) else None
         own = {value.name for value in last.results}
         names = [value.name for value in program.main.body.operations[-1].operands]
         values: dict[str, Array] = {}
-        if program.process_count > 1:  # each has values of its own: none says what follows
+        if program.process_count > 1:  # each process has its own values
             names, following = names * program.process_count, None
         else:
             values |= zip((one.name for one in program.main.arguments), inputs, strict=True)
@@ -133,20 +132,20 @@ class Search:
         for number in sorted(range(len(names)), key=lambda n: names[n] not in own):
             judgement = judge_result(permitted, number, actual[number])
             name, right = names[number], permitted.expected[number]
-            if _wrong(judgement, least) and (
-                following is None or value_matters(following, self.platform, values, name, right)
+            if _is_wrong(judgement, least) and (
+                following is None
+                or is_influential_value(following, self.platform, values, name, right)
             ):
-                return names[number], by_mistake(permitted, actual, judgement)
+                return names[number], explain_by_candidate(permitted, actual, judgement)
         return None
 
-    def group(
+    def find_group(
         self, program: Program, last: int, values: Mapping[str, Array], least: Verdict
     ) -> tuple[int, ...]:
-        """The numbers of the operations of main that go wrong together, the last of them given.
+        """Return the indices of the operations of main that fail together with `last`.
 
-        Operations before it are taken in, level by level, until it goes wrong with them on the
-        values that the backend has; then each that does not matter is left out again. None where
-        it goes wrong with none of these groups.
+        Operations before it are added level by level, until the group fails on the backend's
+        values. Then each operation that does not matter is removed. Empty if no group fails.
         """
         operations = program.main.body.operations[:-1]
         makers = makers_of(program)
@@ -180,15 +179,15 @@ class Search:
             return False
         try:
             given = [values[name] for name in names]
-            return self._bad(group, given, least, operation) is not None
+            return self._wrong_result(group, given, least, operation) is not None
         except (BackendError, EvaluationError):
             return False
 
 
-def least_of(worst: Verdict) -> Verdict:
-    """The mildest verdict of an operation that may be behind that of the whole."""
+def mildest_cause(worst: Verdict) -> Verdict:
+    """Return the mildest verdict of an operation that may cause the program's."""
     return min(worst, Verdict.INACCURATE, key=lambda verdict: verdict.severity)
 
 
-def _wrong(judgement: Judgement, least: Verdict) -> bool:
+def _is_wrong(judgement: Judgement, least: Verdict) -> bool:
     return judgement.verdict.fails and judgement.verdict.severity >= least.severity

@@ -1,8 +1,8 @@
-"""Programs that a backend refuses because of the shape that it gives to a value on the way.
+"""Programs refused because the backend gives an intermediate value another shape.
 
-What it says of them is about whatever takes that value, in many words. So the operations that are
-known to give, alone, a result of another type are left out, their results given as parameters: is
-the program compiled then, these are why it was not.
+The backend's message is about whatever takes that value, in many wordings. So the operations known
+to give a result of another type in isolation are removed, their results given as parameters. If the
+program compiles then, they are why it was refused.
 """
 
 from __future__ import annotations
@@ -11,23 +11,25 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from conformance.backends.base import BackendError
-from conformance.judging.compare import MALFORMED, judge_alone, malformed
+from conformance.judging.compare import MALFORMED, describe_malformed, judge_operation
 from conformance.transforms.extract import alone, part
 from conformance.transforms.values import evaluated
-from conformance.triage.isolate import Run
+from conformance.triage.audit import Run
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 
 Knows = Callable[[Operation, str, str], str]
-"""knows(operation, class, message): the id of what knows that its result is of another type."""
+"""knows(operation, class, message): the id of an expectation that its result has another type."""
 
 
-def misshaping(
+def find_misshaping(
     run: Run, program: Program, inputs: Sequence[Array], knows: Knows
 ) -> tuple[Operation, str] | None:
-    """The first operation of main for which a program is refused, and the id of what knows it;
-    None where it is refused without such operations too, or has none."""
+    """Return the first operation that causes the refusal, and the matching expectation's id.
+
+    None if the program is refused without such operations, too, or has none.
+    """
     if program.process_count > 1:
         return None
     operations = program.main.body.operations[:-1]
@@ -36,7 +38,7 @@ def misshaping(
         found = {
             number: id_
             for number, one in enumerate(operations)
-            if (id_ := _known(run, program, one, values, knows))
+            if (id_ := _match_misshaping(run, program, one, values, knows))
         }
         if not found:
             return None
@@ -49,28 +51,28 @@ def misshaping(
     return operations[number], id_
 
 
-def misshaping_in_isolation(
+def extract_misshaping(
     run: Run, program: Program, inputs: Sequence[Array]
 ) -> tuple[Program, tuple[Array, ...]] | None:
     """Return the first operation whose result has another type, as a program on its inputs.
 
-    None if the program is refused without such operations too, or has none.
+    None if the program is refused without such operations, too, or has none.
     """
-    found = misshaping(run, program, inputs, lambda _, kind, __: kind)
+    found = find_misshaping(run, program, inputs, lambda _, kind, __: kind)
     return None if found is None else alone(program, found[0], evaluated(program, inputs))
 
 
-def _known(
+def _match_misshaping(
     run: Run, program: Program, operation: Operation, values: Mapping[str, Any], knows: Knows
 ) -> str:
-    """What knows that an operation gives a result of another type, "" where nothing does."""
+    """Return the id of what matches a result of another type, or ""."""
     if not any(knows(operation, kind, "") for kind in MALFORMED):
         return ""
     taken = alone(program, operation, values)
     if taken is None:
         return ""
     expected, actual = evaluate(*taken), next(run(taken[0], [taken[1]]))
-    if malformed(expected, actual) is None:
+    if describe_malformed(expected, actual) is None:
         return ""
-    judged = judge_alone(*taken, expected, actual)
+    judged = judge_operation(*taken, expected, actual)
     return knows(operation, judged.kind, judged.message)

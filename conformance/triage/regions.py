@@ -1,8 +1,8 @@
-"""Loops and branches that go wrong as a whole: their regions are run as programs and explained.
+"""Loops and branches that fail as a whole: their regions are run as programs and explained.
 
-A compiler rewrites the operations of a region as it does those of main. Where it does so only as
-long as no value within is shown, no operation of the region is wrong by itself, and the search for
-the cause goes on in the region, as it would in a program that consists of it.
+A compiler rewrites the operations of a region as it does those of main. If it does so only while no
+value inside is shown, no operation of the region is wrong in isolation, and the search for the
+cause goes on in the region as in a program of its own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,13 @@ from conformance.backends.base import BackendError
 from conformance.transforms.extract import alone
 from conformance.transforms.outline import outlined
 from conformance.transforms.turns import with_one_turn
-from conformance.triage.isolate import FAULTY_ITERATIONS, ITERATIONS, Run, Wrong, chosen
+from conformance.triage.audit import (
+    FAULTY_ITERATIONS,
+    ITERATIONS,
+    Run,
+    WrongOperation,
+    taken_branch,
+)
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.op import Structure
 from reference.ir.program import Program
@@ -22,14 +28,14 @@ from reference.numerics.alike import equal_elements
 from reference.ops.structure import structure_of
 
 Explain = Callable[[Program, Sequence[Array], Sequence[Array]], tuple[str, ...] | None]
-"""explain(program, inputs, results): the expectations that know what is wrong with the results;
-none where they are right, None where something is not known."""
+"""explain(program, inputs, results): the expectations that match everything wrong with the results;
+empty if they are right, None if something is not matched."""
 
 
-def known_in_regions(run: Run, wrong: Wrong, explain: Explain) -> tuple[str, ...]:
-    """Return the expectations that know all that is wrong in the regions of an operation.
+def match_in_regions(run: Run, wrong: WrongOperation, explain: Explain) -> tuple[str, ...]:
+    """Return the expectations that match everything wrong in the regions of an operation.
 
-    There are none where its results are not those of its regions run one after the other.
+    Empty if its results differ from those of its regions run one after the other.
     """
     got = [wrong.values.get(one.name) for one in wrong.operation.results]
     results = [one for one in got if one is not None]
@@ -37,9 +43,9 @@ def known_in_regions(run: Run, wrong: Wrong, explain: Explain) -> tuple[str, ...
         return ()
     match structure_of(wrong.operation):
         case Structure.BRANCHES:
-            ways = (_of_branch,)
+            ways = (_explain_branch,)
         case Structure.LOOPS:
-            ways = (_of_one_iteration, _of_iterations)
+            ways = (_explain_single_iteration, _explain_iterations)
         case _:
             return ()
     for way in ways:
@@ -52,31 +58,31 @@ def known_in_regions(run: Run, wrong: Wrong, explain: Explain) -> tuple[str, ...
     return ()
 
 
-def _of_branch(
-    run: Run, wrong: Wrong, got: Sequence[Array], explain: Explain
+def _explain_branch(
+    run: Run, wrong: WrongOperation, got: Sequence[Array], explain: Explain
 ) -> tuple[str, ...] | None:
-    region = chosen(wrong.operation, wrong.values)
+    region = taken_branch(wrong.operation, wrong.values)
     program, inputs = outlined(wrong.program, region, wrong.values)
     (actual,) = run(program, [inputs])
-    return explain(program, inputs, actual) if same(actual, got) else None
+    return explain(program, inputs, actual) if is_same(actual, got) else None
 
 
-def _of_one_iteration(
-    run: Run, wrong: Wrong, got: Sequence[Array], explain: Explain
+def _explain_single_iteration(
+    run: Run, wrong: WrongOperation, got: Sequence[Array], explain: Explain
 ) -> tuple[str, ...] | None:
-    """Explain a loop by its body in its place: compilers write out loops of one iteration."""
+    """Explain a loop by its body in its place: compilers unroll loops of one iteration."""
     taken = alone(wrong.program, wrong.operation, wrong.values)
     if taken is None:
         return None
     (program, inputs), other = taken, with_one_turn(taken[0], wrong.operation)
     (actual,) = run(other, [inputs])
-    if not same(evaluate(other, inputs), evaluate(program, inputs)) or not same(actual, got):
+    if not is_same(evaluate(other, inputs), evaluate(program, inputs)) or not is_same(actual, got):
         return None
     return explain(other, inputs, actual)
 
 
-def _of_iterations(
-    run: Run, wrong: Wrong, got: Sequence[Array], explain: Explain
+def _explain_iterations(
+    run: Run, wrong: WrongOperation, got: Sequence[Array], explain: Explain
 ) -> tuple[str, ...] | None:
     """Explain every iteration of a loop, with the backend's own values between them."""
     of, values = wrong.operation, wrong.values
@@ -90,7 +96,7 @@ def _of_iterations(
         (goes_on,) = run(condition, [inputs])
         found = explain(condition, inputs, goes_on)
         if found is None or not goes_on[0]:
-            return tuple(known) if found is not None and same(carried, got) else None
+            return tuple(known) if found is not None and is_same(carried, got) else None
         inputs = [*carried, *inside]
         (carried,) = run(body, [inputs])
         within = explain(body, inputs, carried)
@@ -103,8 +109,8 @@ def _of_iterations(
     return None
 
 
-def same(ones: Sequence[Array], others: Sequence[Array]) -> bool:
-    """Tell whether results have the same shapes and the same elements."""
+def is_same(ones: Sequence[Array], others: Sequence[Array]) -> bool:
+    """Return whether results have the same shapes and the same elements."""
     return len(ones) == len(others) and all(
         one.shape == other.shape and bool(equal_elements(one, other).all())
         for one, other in zip(ones, others, strict=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.judging.wording import beside
+from conformance.judging.messages import additional_failure_line
 from conformance.verdict import Element
 from reports import findings, text
 from reports.findings import Finding, Group
@@ -153,7 +153,7 @@ def _case(tables: Tables, finding: Finding, programs: Programs) -> dict[str, Any
     if finding.inputs:
         case["inputs"] = [[text.visible(part) for part in row] for row in finding.inputs]
     if record.beside:
-        case["beside"] = [text.one_line(beside(one)) for one in record.beside]
+        case["beside"] = [text.one_line(additional_failure_line(one)) for one in record.beside]
     return case
 
 

@@ -16,7 +16,7 @@ from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
 from conformance.executors.lost import why
 from conformance.stablehlo.emit import EmitError, emit
 from conformance.transforms.parameters import with_named_parameters
-from conformance.triage.attribute import called
+from conformance.triage.attribute import group_title
 from conformance.verdict import Verdict
 from generators.cells.plan import forget
 from generators.values.contents import materialise
@@ -123,7 +123,7 @@ class Losses:
             text, expected = "", ()
         outcome = hit.outcome
         operations = program.main.body.operations[:-1]
-        culprit = called(operations[-1:]) if operations else ""
+        culprit = group_title(operations[-1:]) if operations else ""
         return Finding(
             program, text, hit.inputs, expected, (), outcome.verdict, outcome.kind,
             outcome.message, outcome.operation, outcome.culprit or culprit,

@@ -16,7 +16,7 @@ from conformance.executors.limit import TooSlow, limited
 from conformance.frontends.modules import Unit, units_of
 from conformance.frontends.naming import parameters
 from conformance.judging.compare import MALFORMED
-from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import is_single, judge_program
 from conformance.phases import phase
 from conformance.stablehlo.emit import EmitError, emit
@@ -24,9 +24,9 @@ from conformance.stablehlo.pretty import pretty
 from conformance.transforms.inline import NotInlined, inlined
 from conformance.transforms.parameters import with_named_parameters
 from conformance.triage.minimise.attempts import Inputs
-from conformance.triage.minimise.minimise import TRIES, minimised
+from conformance.triage.minimise.minimise import TRIES, minimise
 from conformance.triage.minimise.surgery import SECONDS
-from conformance.triage.misshapen import misshaping_in_isolation
+from conformance.triage.misshapen import extract_misshaping
 from conformance.verdict import Element, Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program
@@ -49,7 +49,7 @@ def reduced(trial: Trial, hit: Hit, seconds: float, tries: int = TRIES) -> Findi
         return outcome is not None and alike(hit.outcome, outcome, program)
 
     hit = _misshaping_operation(trial, session, hit)
-    small = minimised(fails, flat(hit.program), hit.inputs, seconds, tries)
+    small = minimise(fails, flat(hit.program), hit.inputs, seconds, tries)
     smaller = replace(hit, program=small.program, inputs=small.inputs)
     outcome = _failing(trial, session, smaller)
     if outcome is None:
@@ -66,7 +66,7 @@ def _misshaping_operation(trial: Trial, session: Session, hit: Hit) -> Hit:
     is_refused = outcome.verdict in (Verdict.REJECTED, Verdict.CRASHED)
     if is_single(program) or not (is_refused or outcome.kind in MALFORMED):
         return hit
-    taken = misshaping_in_isolation(session.run, program, hit.inputs)
+    taken = extract_misshaping(session.run, program, hit.inputs)
     if taken is None:
         return hit
     isolated = judged_alone(trial, session, *taken)
@@ -158,7 +158,7 @@ def _elements(
     if not actual:
         return ()
     try:
-        permitted = Permitted(flat(program), inputs, session.hardware)
+        permitted = PermittedResults(flat(program), inputs, session.hardware)
         return judge_program(permitted, actual).elements
     except EvaluationError:
         return ()

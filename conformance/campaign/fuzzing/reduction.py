@@ -24,7 +24,7 @@ from conformance.frontends.arguments import load as load_inputs
 from conformance.gate.files import Given
 from conformance.gate.reading import load
 from conformance.gate.versions import given_versions, true_of, with_given
-from conformance.judging.wording import with_class
+from conformance.judging.messages import verdict_text
 from conformance.results.versions import versions
 
 
@@ -75,7 +75,7 @@ def reduce(options: Options) -> int:
     if finding.known:
         sys.stderr.write(f"a known divergence: {', '.join(finding.known)}\n")
     own = bundle.write(options.out, finding, versions(), options.command)
-    told = with_class(finding.verdict, finding.kind, " ".join(finding.message.split()))
+    told = verdict_text(finding.verdict, finding.kind, " ".join(finding.message.split()))
     count = len(working(finding.program))
     sys.stdout.write(
         f"{finding.text.rstrip()}\n{told}\n{count} operation{'s' if count != 1 else ''}: {own}\n"

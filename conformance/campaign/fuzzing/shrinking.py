@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from conformance.campaign.fuzzing.trials import Hit, Inputs
-from conformance.triage.minimise.minimise import minimised
+from conformance.triage.minimise.minimise import minimise
 from reference.ir.program import Program
 
 TRIES = 60
@@ -66,7 +66,7 @@ class Shrinking:
             return answer
 
         try:
-            minimised(fails, self.hit.program, self.hit.inputs, math.inf, TRIES)
+            minimise(fails, self.hit.program, self.hit.inputs, math.inf, TRIES)
         except _Asked as asked:
             return asked.tried
         return None

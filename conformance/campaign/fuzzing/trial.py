@@ -39,9 +39,9 @@ from conformance.gate.expectations import (
     hypotheses_of,
     known_by,
 )
-from conformance.judging.compare import judge_alone, malformed
-from conformance.judging.perturbation.evaluations import Permitted
-from conformance.judging.perturbation.judge import in_doubt, is_flushed, is_single
+from conformance.judging.compare import describe_malformed, judge_operation
+from conformance.judging.perturbation.evaluations import PermittedResults
+from conformance.judging.perturbation.judge import is_flushed, is_single, unreached_results
 from conformance.known.in_force import in_force
 from conformance.known.programs import SUBNORMAL
 from conformance.phases import phase
@@ -171,13 +171,13 @@ def _at_once(
     them, and expectations know each of the operations to do that.
     """
     inputs, expected = one.sets[number], one.expected[number]
-    if malformed(expected, actual) is not None:
+    if describe_malformed(expected, actual) is not None:
         return None
     pairs = zip(expected, actual, strict=True)
     if all(bool(equal_elements(want, got).all()) for want, got in pairs):
         return Outcome(Verdict.PASS)
     if is_single(one.program):
-        judgement = judge_alone(one.program, inputs, expected, actual, session.hardware)
+        judgement = judge_operation(one.program, inputs, expected, actual, session.hardware)
         if not judgement.verdict.fails:
             return Outcome(judgement.verdict, judgement.kind)
         if judgement.verdict is not Verdict.FLUSHED:
@@ -186,8 +186,8 @@ def _at_once(
         known = _known_to_flush(trial.expectations, session.name, operations, kind)
         return Outcome(Verdict.FLUSHED, kind, known=known) if known else None
     try:
-        permitted = Permitted(inlined(one.program).program, inputs, session.hardware)
-        doubtful = in_doubt(permitted, actual)
+        permitted = PermittedResults(inlined(one.program).program, inputs, session.hardware)
+        doubtful = unreached_results(permitted, actual)
         if not doubtful:
             return Outcome(Verdict.PASS)
         operations = one.program.walk()

@@ -29,7 +29,7 @@ from conformance.gate.files import NONE, SHIPPED, ExpectationError, each, is_shi
 from conformance.gate.layout import entry_text, value_text
 from conformance.gate.reading import load, paths_of, read
 from conformance.gate.versions import true_of
-from conformance.judging.wording import with_class
+from conformance.judging.messages import verdict_text
 from conformance.results.store import FILE_NAME, Store
 from conformance.results.summary import RunData
 from conformance.results.summary import read as read_run
@@ -170,7 +170,7 @@ def _entries(
 
 
 def _say(number: int, total: int, group: Group, entry: Expectation, *, is_shown: bool) -> None:
-    what = with_class("|".join(group.verdicts), group.kind, group.words)
+    what = verdict_text("|".join(group.verdicts), group.kind, group.words)
     types = " ".join(group.element_types)
     without = "" if is_shown else ", without a counterexample"
     sys.stdout.write(f"{number}/{total} {entry.id}: {group.op} {types}: {what}{without}\n")
@@ -241,7 +241,7 @@ def _told(options: Options, stored: _Stored, files: Sequence[str], count: int) -
     known = _load(files, stored)
     left = grouped(_judged(stored, known))
     for group in left:
-        what = with_class(group.verdict.value, group.kind, group.words)
+        what = verdict_text(group.verdict.value, group.kind, group.words)
         sys.stdout.write(f"left: {group.cases[0]}: {what}\n")
     batches = _lost_batches(stored, known)
     sys.stdout.write("".join(f"left: {one.line}\n" for one in batches))

@@ -135,7 +135,7 @@ def reduced(
     from conformance.campaign.fuzzing.reducing import flat
     from conformance.campaign.fuzzing.trial import judged_alone
     from conformance.phases import phase
-    from conformance.triage.minimise.minimise import minimised
+    from conformance.triage.minimise.minimise import minimise
 
     hit, session = hit_of(given, Outcome(Verdict.PASS)), open_session(trial.backend, phase)
     if hit.program.process_count > 1:
@@ -145,7 +145,7 @@ def reduced(
         outcome = judged_alone(trial, session, program, inputs)
         return outcome is not None and id_ in outcome.known
 
-    small = minimised(fails, flat(hit.program), hit.inputs, seconds)
+    small = minimise(fails, flat(hit.program), hit.inputs, seconds)
     return as_counterexample(small.program, small.inputs)
 
 

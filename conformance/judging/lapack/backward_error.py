@@ -1,13 +1,13 @@
-"""Calls of LAPACK in programs: how far their results may move, and what of them may be another.
+"""Calls of LAPACK within programs: how far results may move, and which free choices they have.
 
-Backward stable methods give the exact results of a problem nearby: so results are moved by solving
-such problems. What a problem leaves open is kept as it is meanwhile (the signs of eigenvectors, the
-basis of the space of a multiple eigenvalue), or else everything would seem to be permitted; it is
-varied on its own, to tell what depends on it (conformance/judging/lapack/free_choices.py).
+A backward stable method gives the exact results of a nearby problem, so results are moved by
+solving nearby problems. Free choices of the problem (signs of eigenvectors, the basis of a multiple
+eigenvalue's space) stay fixed meanwhile, or else everything would be permitted. They are varied by
+conformance/judging/lapack/free_choices.py, which shows the results that depend on them.
 
-Sources: LAPACK Users' Guide, "Accuracy and Stability"; Higham, "Accuracy and Stability of
-Numerical Algorithms", theorems 8.5, 9.3, 10.3, 19.4; Stewart and Sun, "Matrix Perturbation
-Theory", chapter V (vectors turn by the perturbation over the gap).
+Sources: LAPACK Users' Guide, "Accuracy and Stability"; Higham, "Accuracy and Stability of Numerical
+Algorithms", theorems 8.5, 9.3, 10.3, 19.4; Stewart and Sun, "Matrix Perturbation Theory", chapter V
+(vectors turn by the perturbation over the gap).
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from reference.numerics.rounding import to_float64, ulp_size
 from reference.ops.structure import calls_target
 
 Directions = Callable[[tuple[int, ...]], Array]
-"""directions(shape): numbers from -1 to 1, the share of its tolerance that each element moves."""
+"""directions(shape): for each element the share of its tolerance to move by, from -1 to 1."""
 
-Moved = Callable[[Array, Array, Directions], Array]
-"""shift(array, errors, directions): the array with its elements moved by a share of the errors."""
+Shift = Callable[[Array, Array, Directions], Array]
+"""shift(array, errors, directions): the array with each element moved by a share of its error."""
 
 Arrays = tuple[Array, ...]
 
 CLOSE = 0.25
-"""Part of a matrix's largest element by which its results move at most and are still comparable:
-others are too ill-conditioned for any figure to be right, or have been chosen otherwise."""
+"""Largest move of comparable results, as a share of the matrix's largest element. Results that
+move more are too ill-conditioned for any digit to be right, or come from another free choice."""
 
 
-def family(operation: Operation) -> str | None:
-    """The name that the rules of a decomposition go by; None of any other operation."""
+def decomposition_name(operation: Operation) -> str | None:
+    """Return the name of a decomposition that rules are keyed by; None for other operations."""
     if not calls_target(operation):
         return None
     target = TARGETS.get(str(operation.attribute("call_target_name")))
@@ -48,23 +48,26 @@ def family(operation: Operation) -> str | None:
 
 
 def solve(operation: Operation, operands: Arrays) -> Arrays:
-    """The results of a call on other operands.
+    """Return the results of a call on other operands.
 
     Raises:
-        EvaluationError: when it is not evaluated.
+
+        EvaluationError: if the call cannot be evaluated.
     """
     target = str(operation.attribute("call_target_name"))
-    found = call_built_in(target, operands, _given(operation))
-    return flat(tuple(np.asarray(one) if not isinstance(one, tuple) else one for one in found))
+    found = call_built_in(target, operands, _call_attributes(operation))
+    return flatten_results(
+        tuple(np.asarray(one) if not isinstance(one, tuple) else one for one in found)
+    )
 
 
-def _given(operation: Operation) -> dict[str, Any]:
+def _call_attributes(operation: Operation) -> dict[str, Any]:
     results = tuple(value.type for value in operation.results)
     return {**dict(operation.attributes), "results": results}
 
 
-def flat(results: tuple[Any, ...]) -> Arrays:
-    """The results of a call, a tuple's parts in its place."""
+def flatten_results(results: tuple[Any, ...]) -> Arrays:
+    """Return the results of a call with a single tuple replaced by its parts."""
     return results[0] if len(results) == 1 and isinstance(results[0], tuple) else results
 
 
@@ -72,36 +75,36 @@ def flat(results: tuple[Any, ...]) -> Arrays:
 
 
 def magnitude(array: Array) -> Array:
-    """The numbers as float64, of complex ones the larger part's magnitude."""
+    """Return the numbers as float64; of complex numbers the larger part's magnitude."""
     of = element_type_of(array)
     if of.is_complex:
         return np.fmax(np.abs(np.real(array)), np.abs(np.imag(array))).astype(np.float64)
     return to_float64(array)
 
 
-def _ulps(array: Array, size: Array) -> Array:
+def _ulp_sizes(array: Array, size: Array) -> Array:
     return ulp_size(np.asarray(size, np.float64), element_type_of(array).part)
 
 
-def _errors(name: str, operands: Arrays) -> Iterator[Array | None]:
-    """By how much the elements of each operand may be off; None where it is exact."""
+def _operand_errors(name: str, operands: Arrays) -> Iterator[Array | None]:
+    """Yield the permitted error of each operand's elements; None for an exact operand."""
     a = np.abs(magnitude(operands[0])) if operands[0].ndim >= 2 else np.zeros((1, 1))
     steps = max(a.shape[-2:], default=1) + 1
-    if name in _SCALED:
-        largest = _SCALED[name](a)
-        found = steps * _ulps(operands[0], np.broadcast_to(largest, a.shape))
+    if name in _ERROR_SCALES:
+        largest = _ERROR_SCALES[name](a)
+        found = steps * _ulp_sizes(operands[0], np.broadcast_to(largest, a.shape))
         kept = (largest == 0) if name in _WHOLE else (a == 0)
         yield np.where(kept, 0.0, found)
         yield from (None for _ in operands[1:])
         return
     steps = 8 if name == "gtsv" else steps
-    taken = _TAKEN[name]
+    taken = _OPERAND_COUNTS[name]
     for number, operand in enumerate(operands):
         if number >= taken:
             yield None
             continue
         size = np.abs(magnitude(operand))
-        yield np.where(size == 0, 0.0, steps * _ulps(operand, size))
+        yield np.where(size == 0, 0.0, steps * _ulp_sizes(operand, size))
 
 
 def _largest_of_matrix(a: Array) -> Array:
@@ -112,69 +115,69 @@ def _largest_of_column(a: Array) -> Array:
     return np.max(a, axis=-2, keepdims=True, initial=0)
 
 
-def _by_diagonal(a: Array) -> Array:
+def _largest_by_diagonal(a: Array) -> Array:
     root = np.sqrt(np.diagonal(a, axis1=-2, axis2=-1))
     return root[..., :, None] * root[..., None, :]
 
 
-_TAKEN = {"trsm": 2, "orgqr": 2, "ormqr": 3, "gtsv": 4}
-"""How many of its operands a problem is made of, where they are more than one."""
+_OPERAND_COUNTS = {"trsm": 2, "orgqr": 2, "ormqr": 3, "gtsv": 4}
+"""Number of operands that make up a problem, for problems of more than one operand."""
 
 _WHOLE = frozenset({"syevd", "eigh", "gesdd", "geev", "gees"})
-"""Where the errors go by the whole matrix; elsewhere what is zero stays so."""
+"""Decompositions whose errors scale with the whole matrix; in others a zero stays zero."""
 
-_SCALED: dict[str, Callable[[Array], Array]] = {
+_ERROR_SCALES: dict[str, Callable[[Array], Array]] = {
     **dict.fromkeys((*_WHOLE, "gehrd", "sytrd"), _largest_of_matrix),
     **dict.fromkeys(("getrf", "lu", "geqrf", "geqp3"), _largest_of_column),
-    "potrf": _by_diagonal,
+    "potrf": _largest_by_diagonal,
 }
-"""What the errors of a matrix's elements are proportional to; elsewhere the element itself."""
+"""The scale of the errors of a matrix's elements; by default the element itself."""
 
 
 def matrices_of(name: str, operands: Arrays) -> Arrays:
-    """The operands, the one first that has a matrix for each problem of the batch."""
-    taken = _TAKEN.get(name, 1)
+    """Return the operands that make up the problem, a stack of matrices first."""
+    taken = _OPERAND_COUNTS.get(name, 1)
     used = operands[:taken]
     return (used[3], *used[:3]) if name == "gtsv" else used
 
 
-def spread(mask: Array, result: Array) -> Array:
-    """A truth value for each matrix of a batch, at each element of a result."""
+def broadcast_mask(mask: Array, result: Array) -> Array:
+    """Return a mask of the matrices of a batch, broadcast to the elements of a result."""
     return np.broadcast_to(
         mask.reshape(mask.shape + (1,) * (result.ndim - mask.ndim)), result.shape
     )
 
 
-class Near:
-    """The results of a problem nearby, and the matrices of the batch that are comparable."""
+class NearbyProblem:
+    """The results of a nearby problem, and masks of the usable and comparable matrices."""
 
     def __init__(
         self, operation: Operation, operands: Arrays, results: Arrays, directions: Directions,
-        shift: Moved,
+        shift: Shift,
     ) -> None:  # fmt: skip
-        """Solve it: `shift` moves the operands by what they may be off."""
-        name = family(operation)
+        """Solve the problem on operands that `shift` moves within their errors."""
+        name = decomposition_name(operation)
         assert name is not None
         self.usable = finite_matrices(matrices_of(name, operands))
         moved = tuple(
             operand if error is None else shift(operand, error, directions)
-            for operand, error in zip(operands, _errors(name, operands), strict=True)
+            for operand, error in zip(operands, _operand_errors(name, operands), strict=True)
         )
         try:
             found = solve(operation, moved)
         except EvaluationError:
             found = results
-        self.results = _aligned(name, operation, operands, results, found, self.usable)
-        self.close = self.usable & _close(name, operation, results, self.results, self.usable)
+        self.results = _align_results(name, operation, operands, results, found, self.usable)
+        self.close = self.usable & _is_close(name, operation, results, self.results, self.usable)
 
 
-def _close(
+def _is_close(
     name: str, operation: Operation, results: Arrays, arrays: Arrays, usable: Array
 ) -> Array:
-    """Which matrices have results that moved a little only."""
+    """Return a mask of the matrices whose results moved only a little."""
     mask = np.ones(usable.shape, np.bool_)
     for number, (one, other) in enumerate(zip(results, arrays, strict=True)):
-        if undefined(name, operation, number):
+        if is_undefined(name, operation, number):
             continue
         axes = tuple(range(usable.ndim, one.ndim))
         if one.dtype.kind not in "fc":
@@ -185,8 +188,8 @@ def _close(
     return mask
 
 
-def undefined(name: str, operation: Operation, number: int) -> bool:
-    """Whether nothing is said of what a result holds: work space, or what was not asked for."""
+def is_undefined(name: str, operation: Operation, number: int) -> bool:
+    """Return whether the contents of a result are undefined: work space, or not requested."""
     if name == "gtsv":
         return number < 3
     options = routine_call((), dict(operation.attributes)).options
@@ -202,24 +205,24 @@ def undefined(name: str, operation: Operation, number: int) -> bool:
     return False
 
 
-def moved(
-    operation: Operation, operands: Arrays, results: Arrays, directions: Directions, shift: Moved
+def move_results(
+    operation: Operation, operands: Arrays, results: Arrays, directions: Directions, shift: Shift
 ) -> Arrays:
-    """The results on operands that are as far off as roundings make them.
+    """Return the results on operands moved by as much as rounding may move them.
 
-    Those that are then not comparable stay: what depends on them is told by varying them.
+    Results that are no longer comparable stay. They are covered by varying the free choices.
     """
-    near = Near(operation, operands, results, directions, shift)
+    near = NearbyProblem(operation, operands, results, directions, shift)
     return tuple(
-        np.where(spread(near.close, one), other, one).astype(one.dtype)
+        np.where(broadcast_mask(near.close, one), other, one).astype(one.dtype)
         for one, other in zip(results, near.results, strict=True)
     )
 
 
-# --- Kept alike ----------------------------------------------------------------------------------
+# --- Free choices made alike ---------------------------------------------------------------------
 
 
-def _aligned(
+def _align_results(
     name: str, operation: Operation, operands: Arrays, results: Arrays, arrays: Arrays,
     usable: Array,
 ) -> Arrays:  # fmt: skip
@@ -237,10 +240,10 @@ def _aligned(
 
 
 def clusters(values: Array, a: Array) -> list[list[int]]:
-    """Neighbours in ascending or descending values that rounding may not tell apart."""
+    """Return groups of neighbours in ordered values that rounding may merge."""
     size = max(a.shape)
     largest = np.max(np.abs(magnitude(a)), initial=0)
-    error = 2 * np.sqrt(size) * (size + 1) * float(_ulps(a, np.asarray(largest)))
+    error = 2 * np.sqrt(size) * (size + 1) * float(_ulp_sizes(a, np.asarray(largest)))
     if largest == 0:
         error = 0.0
     found: list[list[int]] = [[0]] if len(values) else []
@@ -252,8 +255,8 @@ def clusters(values: Array, a: Array) -> list[list[int]]:
     return found
 
 
-def _unitary(a: Array) -> Array:
-    """The unitary factor of a polar decomposition, the identity of what is not finite."""
+def _unitary_factor(a: Array) -> Array:
+    """Return the unitary factor of a polar decomposition; the identity for non-finite input."""
     if not np.isfinite(a).all():
         return np.eye(len(a))
     left, _, right = np.linalg.svd(a)
@@ -261,53 +264,53 @@ def _unitary(a: Array) -> Array:
 
 
 def _phase(a: Array, b: Array) -> Any:
-    """The phase that turns vector a towards b."""
+    """Return the phase that turns vector a towards b."""
     inner = np.vdot(a, b)
     return inner / abs(inner) if abs(inner) > 0 else 1.0
 
 
-def double(a: Array) -> Array:
-    """The numbers in double precision; integers as they are."""
+def to_double(a: Array) -> Array:
+    """Return the numbers in double precision; integers stay as they are."""
     if a.dtype.kind in "biu":
         return a
     return a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)
 
 
 def _align_eigh(_: Operation, a: Array, old: Arrays, new: Arrays) -> Arrays:
-    vectors, values = double(new[0]), new[1]
+    vectors, values = to_double(new[0]), new[1]
     if not np.isfinite(vectors).all() or not np.isfinite(old[0]).all():
         return new
     for group in clusters(old[1], a):
         part = vectors[:, group]
-        vectors[:, group] = part @ _unitary(np.conj(part.T) @ double(old[0])[:, group])
+        vectors[:, group] = part @ _unitary_factor(np.conj(part.T) @ to_double(old[0])[:, group])
     return (vectors.astype(new[0].dtype), values, *new[2:])
 
 
 def _align_svd(_: Operation, a: Array, old: Arrays, new: Arrays) -> Arrays:
-    left, right = double(new[2]), double(new[3])
-    before = (double(old[2]), double(old[3]))
+    left, right = to_double(new[2]), to_double(new[3])
+    before = (to_double(old[2]), to_double(old[3]))
     if not all(np.isfinite(one).all() for one in (left, right, *before)):
         return new
     for group, vanishing in singular_groups(old[1], a):
         if not vanishing:
             turn = np.conj(left[:, group].T) @ before[0][:, group]
-            turn = _unitary(turn + right[group] @ np.conj(before[1][group].T))
+            turn = _unitary_factor(turn + right[group] @ np.conj(before[1][group].T))
             left[:, group] = left[:, group] @ turn
             right[group] = np.conj(turn.T) @ right[group]
             continue
         columns = [*group, *range(len(old[1]), left.shape[1])]
         rows = [*group, *range(len(old[1]), right.shape[0])]
         part = left[:, columns]
-        left[:, columns] = part @ _unitary(np.conj(part.T) @ before[0][:, columns])
+        left[:, columns] = part @ _unitary_factor(np.conj(part.T) @ before[0][:, columns])
         part = right[rows]
-        right[rows] = _unitary(before[1][rows] @ np.conj(part.T)) @ part
+        right[rows] = _unitary_factor(before[1][rows] @ np.conj(part.T)) @ part
     return (*new[:2], left.astype(new[2].dtype), right.astype(new[3].dtype), *new[4:])
 
 
 def singular_groups(values: Array, a: Array) -> list[tuple[list[int], bool]]:
-    """Clusters of singular values, and whether they are of those that may be zero.
+    """Return clusters of singular values, each with a flag if they may be zero.
 
-    The last one is, with the vectors beyond all values if there are such, even when empty.
+    The last group has the flag, even when empty. Vectors without a singular value belong to it.
     """
     count = len(values)
     groups = clusters(np.append(values, values.dtype.type(0)), a)
@@ -316,7 +319,7 @@ def singular_groups(values: Array, a: Array) -> list[tuple[list[int], bool]]:
 
 
 def eigenvalues(results: Arrays, count: int) -> Array:
-    """The eigenvalues of geev and gees as complex numbers, given where they stand."""
+    """Return the eigenvalues of geev and gees, in their order, as complex numbers."""
     if count == 1:
         return results[0].astype(np.complex128)
     return results[0].astype(np.float64) + 1j * results[1].astype(np.float64)
@@ -331,7 +334,7 @@ def _align_eig(_: Operation, __: Array, old: Arrays, new: Arrays) -> Arrays:
 
     _, order = linear_sum_assignment(np.abs(before[:, None] - after[None, :]))
     values = tuple(one[order] for one in new[:count])
-    sides = [double(one)[:, order] for one in new[count : count + 2]]
+    sides = [to_double(one)[:, order] for one in new[count : count + 2]]
     for side, earlier in zip(sides, old[count : count + 2], strict=True):
         for j in range(side.shape[1]):
             side[:, j] *= _phase(side[:, j], earlier[:, j])
@@ -340,23 +343,23 @@ def _align_eig(_: Operation, __: Array, old: Arrays, new: Arrays) -> Arrays:
 
 
 def _align_schur(_: Operation, __: Array, old: Arrays, new: Arrays) -> Arrays:
-    form, basis = double(new[0]), double(new[1])
-    if not basis.any():  # not asked for
+    form, basis = to_double(new[0]), to_double(new[1])
+    if not basis.any():  # vectors were not requested
         return new
     phases = np.array([_phase(basis[:, j], old[1][:, j]) for j in range(len(basis))])
     if new[1].dtype.kind != "c":
         phases = np.where(np.real(phases) < 0, -1.0, 1.0)
-    return turned_schur(form, basis, phases, new)
+    return turn_schur(form, basis, phases, new)
 
 
-def turned_schur(form: Array, basis: Array, phases: Array, given: Arrays) -> Arrays:
-    """The results of gees with its vectors turned by phases."""
+def turn_schur(form: Array, basis: Array, phases: Array, given: Arrays) -> Arrays:
+    """Return the results of gees with its vectors turned by phases."""
     turned = np.conj(phases)[:, None] * form * phases[None, :]
     return (turned.astype(given[0].dtype), (basis * phases).astype(given[1].dtype), *given[2:])
 
 
 Align = Callable[[Operation, Array, Arrays, Arrays], Arrays]
-"""align(operation, matrix, results, results nearby): the latter, alike where that is a choice."""
+"""align(operation, matrix, results, nearby results): the nearby ones with the same free choices."""
 
 _ALIGN: dict[str, Align] = {
     "syevd": _align_eigh,

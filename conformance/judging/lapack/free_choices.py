@@ -1,8 +1,8 @@
-"""What a decomposition leaves open, chosen anew: signs of eigenvectors, bases of spaces, orders.
+"""Free choices of a decomposition made again: signs of eigenvectors, bases of spaces, orders.
 
-A program is evaluated with other choices; what then comes out different depends on them, and may
-be what any choice makes it. Matrices that are so ill-conditioned that no figure of their results
-is right stand for those nearby, and where a routine has failed, anything.
+A program is evaluated with other choices. Results that change depend on the choices, and may be
+what any choice makes them. Results of an ill-conditioned matrix are replaced by those of a nearby
+problem; results of a routine that failed are arbitrary.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ import numpy as np
 
 from conformance.judging.lapack.backward_error import (
     Arrays,
-    Moved,
-    Near,
+    NearbyProblem,
+    Shift,
+    broadcast_mask,
     clusters,
-    double,
+    decomposition_name,
     eigenvalues,
-    family,
-    flat,
+    flatten_results,
+    is_undefined,
     matrices_of,
     singular_groups,
-    spread,
-    turned_schur,
-    undefined,
+    to_double,
+    turn_schur,
 )
-from conformance.judging.perturbation.open_values import other
+from conformance.judging.perturbation.arbitrary_values import fill_arbitrary
 from reference.custom_calls.lapack.calls import finite_matrices
 from reference.custom_calls.lapack.routines import TOP_K, routine_call, top_elements
 from reference.ir.program import Operation
@@ -35,68 +35,71 @@ from reference.ir.types import Array, element_type_of
 from reference.numerics.rounding import to_float64
 
 VARIATIONS = 12
-"""How often choices are made anew: all vectors turned; by each bit of their numbers, so that any
-two of 64 are turned against each other; and at random, for what depends on several."""
+"""Number of evaluations with other choices: one turns all vectors; one for each bit of a vector's
+index, so that any two of 64 are turned against each other; the others turn vectors at random."""
 
 _BITS = 6
 
 
-def chosen(
+def vary_choices(
     operation: Operation, operands: Arrays, results: tuple[Any, ...], number: int,
-    random: np.random.Generator, shift: Moved,
+    random: np.random.Generator, shift: Shift,
 ) -> tuple[tuple[Any, ...], str]:  # fmt: skip
-    """The results with other choices made, the `number`-th way, and what is open; "" if nothing."""
+    """Return the results with other choices made, and the name of the choice ("" if none).
+
+    `number` selects the variation.
+    """
     if operation.attribute("call_target_name") == TOP_K and all(one.size for one in results):
-        found, hidden = _varied_top_k(operation, operands, results, random)
-        return tuple(other(one, hidden, random) for one in found), "equal elements"
-    name = family(operation)
+        found, hidden = _vary_top_k(operation, operands, results, random)
+        return tuple(fill_arbitrary(one, hidden, random) for one in found), "equal elements"
+    name = decomposition_name(operation)
     if name is None:
         return results, ""
-    whole = flat(results)
-    found, hidden = _varied(operation, operands, whole, number, random, shift)
+    whole = flatten_results(results)
+    found, hidden = _vary_results(operation, operands, whole, number, random, shift)
     filled: list[Array] = []
     for place, one in enumerate(found):
-        mask = spread(hidden, one)
+        mask = broadcast_mask(hidden, one)
         if place == len(found) - 1 and one.dtype == np.int32:  # info, of failures too
             mask = mask & ~finite_matrices(matrices_of(name, operands))
-        if undefined(name, operation, place):
+        if is_undefined(name, operation, place):
             mask = np.ones(one.shape, np.bool_)
-        one = _other_zeros(one) if number % 2 else one
-        filled.append(other(one, mask, random) if mask.any() else one)
+        one = _negate_zeros(one) if number % 2 else one
+        filled.append(fill_arbitrary(one, mask, random) if mask.any() else one)
     gathered: tuple[Any, ...] = tuple(filled)
     return (gathered if whole is results else (gathered,)), _WHY.get(name, _ILL)
 
 
-def _other_zeros(array: Array) -> Array:
-    """Zeros of the other sign: nothing is said of that."""
+def _negate_zeros(array: Array) -> Array:
+    """Return an array with zeros of the other sign, which is unspecified."""
     if array.dtype.kind == "c":
-        parts = [_other_zeros(np.array(part(array))) for part in (np.real, np.imag)]
-        return _joined(*parts)
+        parts = [_negate_zeros(np.array(part(array))) for part in (np.real, np.imag)]
+        return _complex_array(*parts)
     return np.where(array == 0, -array, array) if array.dtype.kind == "f" else array
 
 
-def _joined(real: Array, imag: Array) -> Array:
+def _complex_array(real: Array, imag: Array) -> Array:
     found = np.empty(real.shape, np.result_type(real.dtype, np.complex64))
     found.real, found.imag = real, imag
     return found
 
 
-def _varied(
+def _vary_results(
     operation: Operation, operands: Arrays, results: Arrays, number: int,
-    random: np.random.Generator, shift: Moved,
+    random: np.random.Generator, shift: Shift,
 ) -> tuple[Arrays, Array]:  # fmt: skip
-    """The results with other choices made; the matrices of which all is open.
+    """Return the results with other choices, and a mask of matrices whose results are arbitrary.
 
-    Of ill-conditioned matrices the results are those of a problem nearby.
+    Results of an ill-conditioned matrix are those of a nearby problem.
     """
-    name = family(operation)
+    name = decomposition_name(operation)
     assert name is not None
 
     def anywhere(shape: tuple[int, ...]) -> Array:
         return random.integers(0, 2, shape) * 2.0 - 1.0
 
-    near = Near(operation, operands, results, anywhere, shift)
-    hidden = ~near.usable | _failed(name, results, near.usable)
+    near = NearbyProblem(operation, operands, results, anywhere, shift)
+    hidden = ~near.usable | _has_failed(name, results, near.usable)
     changed = list(results)
     vary = _VARY.get(name)
     for index in np.ndindex(near.usable.shape):
@@ -114,10 +117,13 @@ def _varied(
     return tuple(changed), hidden
 
 
-def _varied_top_k(
+def _vary_top_k(
     operation: Operation, operands: Arrays, results: Arrays, random: np.random.Generator
 ) -> tuple[Arrays, Array]:
-    """Of equal elements others; and where all is open, as a NaN is neither greater nor less."""
+    """Return a top-k result with other equal elements, and a mask of unordered slices.
+
+    A slice with a NaN has no order: a NaN is neither greater nor less.
+    """
     axis = int(routine_call((), dict(operation.attributes)).options["reduction_dim"])
     order = random.permutation(operands[0].shape[axis])
     values, numbers = (np.take(one, order, axis=axis) for one in operands[:2])
@@ -132,8 +138,8 @@ def _varied_top_k(
     return found, np.broadcast_to(hidden, results[0].shape)
 
 
-def _failed(name: str, results: Arrays, usable: Array) -> Array:
-    """The matrices that the routine has failed on: what it leaves then is not said."""
+def _has_failed(name: str, results: Arrays, usable: Array) -> Array:
+    """Return a mask of the matrices that the routine failed on; their results are unspecified."""
     if name in _FALLIBLE and results[-1].shape == usable.shape:
         return np.asarray(results[-1] != 0)
     return np.zeros(usable.shape, np.bool_)
@@ -151,7 +157,7 @@ _WHY = {
 
 
 def _phases(count: int, number: int, random: np.random.Generator, *, whole: bool) -> Array:
-    """Signs, of complex vectors also quarter turns, which leave exact what they cancel in."""
+    """Return signs, or quarter turns of complex vectors; cancellation stays exact under both."""
     turn = 1j if whole else -1.0
     if number == 0:
         turned = np.ones(count, np.bool_)
@@ -170,7 +176,7 @@ def _rotation(size: int, random: np.random.Generator, *, whole: bool) -> Array:
 
 def _vary_eigh(a: Array, results: Arrays, number: int, random: np.random.Generator) -> Arrays:
     whole = results[0].dtype.kind == "c"
-    vectors = double(results[0]) * _phases(len(a), number, random, whole=whole)
+    vectors = to_double(results[0]) * _phases(len(a), number, random, whole=whole)
     for group in clusters(results[1], a):
         if len(group) > 1:
             vectors[:, group] = vectors[:, group] @ _rotation(len(group), random, whole=whole)
@@ -179,7 +185,7 @@ def _vary_eigh(a: Array, results: Arrays, number: int, random: np.random.Generat
 
 def _vary_svd(a: Array, results: Arrays, number: int, random: np.random.Generator) -> Arrays:
     whole = results[2].dtype.kind == "c"
-    left, right = double(results[2]), double(results[3])
+    left, right = to_double(results[2]), to_double(results[3])
     count = len(results[1])
     phases = _phases(count, number, random, whole=whole)
     if left.shape[1] >= count and right.shape[0] >= count:
@@ -193,22 +199,24 @@ def _vary_svd(a: Array, results: Arrays, number: int, random: np.random.Generato
         elif vanishing:
             columns = [*group, *range(count, left.shape[1])]
             rows = [*group, *range(count, right.shape[0])]
-            left[:, columns] = left[:, columns] @ _turn(len(columns), number, random, whole=whole)
-            right[rows] = _turn(len(rows), number, random, whole=whole) @ right[rows]
+            left[:, columns] = left[:, columns] @ _random_turn(
+                len(columns), number, random, whole=whole
+            )
+            right[rows] = _random_turn(len(rows), number, random, whole=whole) @ right[rows]
     return (
         *results[:2], left.astype(results[2].dtype), right.astype(results[3].dtype), *results[4:]
     )  # fmt: skip
 
 
-def _turn(size: int, number: int, random: np.random.Generator, *, whole: bool) -> Array:
-    """A turn of a space of which no vector is given: of a line its sign."""
+def _random_turn(size: int, number: int, random: np.random.Generator, *, whole: bool) -> Array:
+    """Return a random unitary matrix for a space without given vectors; a sign in one dimension."""
     if size == 1:
         return np.diag(_phases(1, number if number == 0 else VARIATIONS, random, whole=whole))
     return _rotation(size, random, whole=whole)
 
 
 def _vary_eig(_: Array, results: Arrays, number: int, random: np.random.Generator) -> Arrays:
-    """Other signs, and another order, the pairs of a real matrix's eigenvalues together."""
+    """Return other signs and another order; conjugate pairs of a real matrix stay adjacent."""
     count = len(results) - 3
     values = eigenvalues(results, count)
     real = count == 2
@@ -240,7 +248,7 @@ def _vary_eig(_: Array, results: Arrays, number: int, random: np.random.Generato
 def _vary_schur(_: Array, results: Arrays, number: int, random: np.random.Generator) -> Arrays:
     whole = results[0].dtype.kind == "c"
     phases = _phases(len(results[0]), number, random, whole=whole)
-    return turned_schur(double(results[0]), double(results[1]), phases, results)
+    return turn_schur(to_double(results[0]), to_double(results[1]), phases, results)
 
 
 Vary = Callable[[Array, Arrays, int, np.random.Generator], Arrays]

@@ -1,9 +1,9 @@
-"""Whether the results of a LAPACK call are right, told by the equations that define them.
+"""LAPACK results judged by the equations that define them.
 
-Signs, phases, bases of spaces and orders that the problem leaves open are then of no matter. What
-is missing in an equation is measured in units of the size of the problem times the roundoff of the
-type times the norm of the matrix, as LAPACK's own test programs do, whose thresholds are 20 to 50
-(LAPACK Working Note 41, "Installation Guide for LAPACK", and the input files of its tests).
+Free choices of the problem (signs, phases, bases of spaces, orders) do not matter then. The
+residual of an equation is measured in units of the size of the problem times the type's roundoff
+times the matrix's norm, as in LAPACK's own test programs, whose thresholds are 20 to 50 (LAPACK
+Working Note 41, "Installation Guide for LAPACK", and the input files of its tests).
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from reference.numerics.rounding import to_float64
 from reference.ops.linear_algebra import adjoint
 
 THRESHOLD = 20.0
-"""Units that an equation may be off by: right results are seldom off by more than two."""
+"""Largest permitted residual, in those units; right results seldom exceed two."""
 
-PIVOTED = 0.9
-"""How large a column's pivot must be beside the others: LAPACK keeps track of norms by downdating
-them, and computes them anew before all digits are lost."""
+PIVOT_RATIO = 0.9
+"""Smallest permitted ratio of a pivot column's norm to the largest norm left. LAPACK downdates
+norms, and recomputes them before cancellation takes all digits."""
 
 Arrays = tuple[Array, ...]
 
@@ -47,41 +47,41 @@ class Problem(NamedTuple):
     roundoff: float
 
     def option(self, name: str, otherwise: str) -> str:
-        """An option that is a letter."""
+        """Return an option that is a letter, or `otherwise` if it is absent."""
         return letter(self.options.get(name, otherwise))
 
-    def off(self, residual: Array, scale: Any) -> bool:
-        """Whether an equation is off by more than it may be for a matrix of that norm."""
+    def is_off(self, residual: Array, scale: Any) -> bool:
+        """Return whether a residual is larger than permitted for a matrix of norm `scale`."""
         size = max((*self.operands[0].shape, 1))
         bound = THRESHOLD * size * self.roundoff * scale + np.finfo(np.float64).tiny
         return not bool(np.all(np.abs(residual) <= bound))
 
-    def skew(self, basis: Array) -> bool:
-        """Whether columns are not orthonormal."""
-        return self.off(adjoint(basis) @ basis - np.eye(basis.shape[-1]), 1.0)
+    def is_skew(self, basis: Array) -> bool:
+        """Return whether columns are not orthonormal."""
+        return self.is_off(adjoint(basis) @ basis - np.eye(basis.shape[-1]), 1.0)
 
 
 Equations = Callable[[Problem], Iterator[str]]
-"""equations(problem): what is wrong with its results."""
+"""equations(problem): a message for each equation that the results violate."""
 
 
 def violation(operation: Operation, operands: Arrays, results: Arrays) -> str | None:
-    """What is wrong with the results of a decomposition; None where nothing is.
+    """Return a message on what is wrong with a decomposition's results, or None.
 
-    Matrices that are not finite are not looked at.
+    Matrices that are not finite are skipped.
     """
-    name = backward_error.family(operation)
+    name = backward_error.decomposition_name(operation)
     assert name is not None
     usable = finite_matrices(backward_error.matrices_of(name, operands))
     if name == "trsm":
-        return _solved(operation, operands, results, usable)
+        return _trsm_violation(operation, operands, results, usable)
     options = dict(routine_call(operands, dict(operation.attributes)).options)
     roundoff = 2 * unit_roundoff(element_type_of(operands[0]).part)
     for index in np.ndindex(usable.shape):
         if not usable[index] or not operands[0].size:
             continue
         given, found = (
-            [backward_error.double(one[index]) for one in many] for many in (operands, results)
+            [backward_error.to_double(one[index]) for one in many] for many in (operands, results)
         )
         problem = Problem(tuple(given), tuple(found), options, roundoff)
         with np.errstate(all="ignore"):
@@ -95,7 +95,9 @@ def _norm(a: Array) -> float:
     return float(np.linalg.norm(a)) if a.size else 0.0
 
 
-def _solved(operation: Operation, operands: Arrays, results: Arrays, usable: Array) -> str | None:
+def _trsm_violation(
+    operation: Operation, operands: Arrays, results: Arrays, usable: Array
+) -> str | None:
     attributes = trsm_attributes(routine_call(operands, dict(operation.attributes)))
     solving = Operation(
         "triangular_solve", operation.operands[:2], operation.results, tuple(attributes.items())
@@ -105,7 +107,7 @@ def _solved(operation: Operation, operands: Arrays, results: Arrays, usable: Arr
         expected = backward_error.solve(operation, operands)
         (errors,) = SOLVED.measure(solving, operands[:2], expected, results)
     solvable = usable & np.isfinite(expected[0]).all(axis=(-1, -2))
-    wrong = (errors > THRESHOLD) & backward_error.spread(solvable, errors)
+    wrong = (errors > THRESHOLD) & backward_error.broadcast_mask(solvable, errors)
     return "the solution does not solve the system" if wrong.any() else None
 
 
@@ -125,7 +127,7 @@ def _potrf(p: Problem) -> Iterator[str]:
             yield f"info is {order}, but the leading minor of that order is positive"
     else:
         factor = np.tril(found) if lower else adjoint(np.triu(found))
-        if p.off(factor @ adjoint(factor) - whole, np.abs(factor) @ np.abs(factor).T):
+        if p.is_off(factor @ adjoint(factor) - whole, np.abs(factor) @ np.abs(factor).T):
             yield "the factor times its adjoint is not the matrix"
     other = np.triu(np.ones(a.shape, np.bool_), 1)
     if not np.array_equal(found[other if lower else other.T], a[other if lower else other.T]):
@@ -133,7 +135,7 @@ def _potrf(p: Problem) -> Iterator[str]:
 
 
 def _lu(p: Problem, factors: Array, pivots: Array) -> Iterator[str]:
-    """L U = P a; the pivots count from 0."""
+    """Check L U = P a; the pivots count from 0."""
     a = p.operands[0]
     count = len(pivots)
     if not ((np.arange(count) <= pivots) & (pivots < a.shape[0])).all():
@@ -141,7 +143,7 @@ def _lu(p: Problem, factors: Array, pivots: Array) -> Iterator[str]:
         return
     left = np.tril(factors[:, :count], -1) + np.eye(a.shape[0], count)
     right = np.triu(factors[:count])
-    if p.off(left @ right - a[permutation(pivots, a.shape[0])], np.abs(left) @ np.abs(right)):
+    if p.is_off(left @ right - a[permutation(pivots, a.shape[0])], np.abs(left) @ np.abs(right)):
         yield "L U is not the matrix with its rows exchanged"
     if (np.abs(left) > 1.5).any():  # complex pivots go by the sum of the parts' magnitudes
         yield "a pivot is not the largest of its column"
@@ -162,18 +164,18 @@ def _lu_decomposition(p: Problem) -> Iterator[str]:
         yield "the permutation is not that of the pivots"
 
 
-def _orthogonal(p: Problem, reflectors: Array, taus: Array) -> tuple[Array, bool]:
-    """The product of stored reflectors, and whether it is not unitary."""
+def _orthogonal_factor(p: Problem, reflectors: Array, taus: Array) -> tuple[Array, bool]:
+    """Return the product of stored reflectors, and whether it is not unitary."""
     q = apply_reflectors(reflectors, taus, unit_columns((len(reflectors),) * 2, reflectors.dtype))
-    return q, p.skew(q)
+    return q, p.is_skew(q)
 
 
 def _qr(p: Problem, a: Array, packed: Array, taus: Array) -> Iterator[str]:
-    q, skew = _orthogonal(p, packed, taus)
+    q, skew = _orthogonal_factor(p, packed, taus)
     if skew:
         yield "the reflectors are not unitary"
     sizes = np.linalg.norm(a, axis=0, keepdims=True)
-    if p.off(q @ np.triu(packed) - a, sizes * np.sqrt(len(a))):
+    if p.is_off(q @ np.triu(packed) - a, sizes * np.sqrt(len(a))):
         yield "Q R is not the matrix"
 
 
@@ -193,12 +195,15 @@ def _geqp3(p: Problem) -> Iterator[str]:
     for j in range(min(upper.shape)):
         sizes = np.linalg.norm(upper[j:, j:], axis=0)
         least = THRESHOLD * len(upper) * p.roundoff * largest
-        if sizes[0] < PIVOTED * sizes.max() - least:
-            yield f"column {j} is not the largest that was left"
+        if sizes[0] < PIVOT_RATIO * sizes.max() - least:
+            yield f"column {j} is not the largest of the remaining columns"
 
 
 def _growth(a: Array, taus: Array) -> float:
-    """By how much the reflectors may enlarge errors: those of unitary ones sum up only."""
+    """Return the factor by which reflectors may enlarge errors.
+
+    Errors of unitary reflectors only add up.
+    """
     total, product = 1.0, 1.0
     for j in range(len(taus)):
         size = float(np.vdot(a[j + 1 :, j], a[j + 1 :, j]).real) + 1.0
@@ -211,7 +216,7 @@ def _growth(a: Array, taus: Array) -> float:
 def _orgqr(p: Problem) -> Iterator[str]:
     a, taus = p.operands[:2]
     right = apply_reflectors(a, taus, unit_columns(a.shape, a.dtype))
-    if p.off(p.results[0] - right, _growth(a, taus)):
+    if p.is_off(p.results[0] - right, _growth(a, taus)):
         yield "these are not the columns of the product of the reflectors"
 
 
@@ -222,14 +227,14 @@ def _ormqr(p: Problem) -> Iterator[str]:
         right = apply_reflectors(a, taus, c, transpose=transpose)
     else:
         right = adjoint(apply_reflectors(a, taus, adjoint(c), transpose=not transpose))
-    if p.off(p.results[0] - right, _growth(a, taus) * _norm(c)):
+    if p.is_off(p.results[0] - right, _growth(a, taus) * _norm(c)):
         yield "this is not the product with the reflectors"
 
 
 def _gehrd(p: Problem) -> Iterator[str]:
     (a, *_), (packed, taus, info) = p.operands, p.results
     size = len(a)
-    yield from _fails(info)
+    yield from _check_info(info)
     low = int(p.options.get("low", 1)) - 1
     high = int(p.options.get("high", size))
     form = np.triu(packed, -1)
@@ -240,26 +245,26 @@ def _gehrd(p: Problem) -> Iterator[str]:
         v = np.zeros(size, a.dtype)
         v[j + 1], v[j + 2 : high] = 1, packed[j + 2 : high, j]
         q = q - taus[j] * np.outer(v, np.conj(v) @ q)
-    if p.skew(q):
+    if p.is_skew(q):
         yield "the reflectors are not unitary"
-    if p.off(q @ form @ adjoint(q) - a, _norm(a)):
+    if p.is_off(q @ form @ adjoint(q) - a, _norm(a)):
         yield "Q H Q^H is not the matrix"
 
 
 def _sytrd(p: Problem) -> Iterator[str]:
     (a, *_), (packed, diagonal, beside, taus, info) = p.operands, p.results
-    yield from _fails(info)
+    yield from _check_info(info)
     lower = p.option("uplo", "L") == "L"
     turn = slice(None, None, 1 if lower else -1)
     whole, packed = hermitian(a, lower=lower)[turn, turn], packed[turn, turn]
     q = np.eye(len(a), dtype=a.dtype)
     if len(a) > 1:
-        q[1:, 1:], _ = _orthogonal(p, packed[1:, :-1], taus[turn])
-    if p.skew(q):
+        q[1:, 1:], _ = _orthogonal_factor(p, packed[1:, :-1], taus[turn])
+    if p.is_skew(q):
         yield "the reflectors are not unitary"
     d, e = diagonal[turn], beside[turn]
     form = np.diag(d) + np.diag(e, -1) + np.diag(e, 1)
-    if p.off(q @ form @ adjoint(q) - whole, _norm(whole)):
+    if p.is_off(q @ form @ adjoint(q) - whole, _norm(whole)):
         yield "Q T Q^H is not the matrix"
     stored = np.array_equal(np.real(np.diagonal(packed)), d)
     if not stored or not np.array_equal(np.real(np.diagonal(packed, -1)), e):
@@ -276,14 +281,14 @@ def _gtsv(p: Problem) -> Iterator[str]:
             yield f"info is {info}, but the matrix is not singular"
         return
     size = np.max(np.abs(matrix), initial=0) * np.max(np.abs(x), axis=0, initial=0, keepdims=True)
-    if np.isfinite(x).all() and p.off(matrix @ x - b, size + np.abs(b)):
+    if np.isfinite(x).all() and p.is_off(matrix @ x - b, size + np.abs(b)):
         yield "the solution does not solve the system"
 
 
 # --- Spectra -------------------------------------------------------------------------------------
 
 
-def _fails(info: Array) -> Iterator[str]:
+def _check_info(info: Array) -> Iterator[str]:
     if int(info):
         yield f"info is {int(info)}"
 
@@ -294,18 +299,18 @@ def _eigenpairs(p: Problem, lower: bool, vectors: Array | None, values: Array) -
     if (np.diff(values) < 0).any():
         yield "the eigenvalues do not ascend"
     if vectors is None:
-        if p.off(values - np.linalg.eigvalsh(whole), norm):
+        if p.is_off(values - np.linalg.eigvalsh(whole), norm):
             yield "these are not the eigenvalues"
         return
-    if p.skew(vectors):
+    if p.is_skew(vectors):
         yield "the eigenvectors are not orthonormal"
-    if p.off(whole @ vectors - vectors * values, norm):
+    if p.is_off(whole @ vectors - vectors * values, norm):
         yield "A V is not V diag(w)"
 
 
 def _syevd(p: Problem) -> Iterator[str]:
     vectors, values, info = p.results
-    yield from _fails(info)
+    yield from _check_info(info)
     asked = p.option("mode", "V") == "V"
     lower = p.option("uplo", "L") == "L"
     yield from _eigenpairs(p, lower, vectors if asked else None, values)
@@ -324,39 +329,42 @@ def _eigh(p: Problem) -> Iterator[str]:
 def _gesdd(p: Problem) -> Iterator[str]:
     a = p.operands[0]
     _, values, left, right, info = p.results
-    yield from _fails(info)
+    yield from _check_info(info)
     norm = _norm(a)
     if (np.diff(values) > 0).any() or (values < 0).any():
         yield "the singular values do not descend to zero"
     if p.option("mode", "A") == "N":
-        if p.off(values - np.linalg.svd(a, compute_uv=False), norm):
+        if p.is_off(values - np.linalg.svd(a, compute_uv=False), norm):
             yield "these are not the singular values"
         return
-    if p.skew(left) or p.skew(adjoint(right)):
+    if p.is_skew(left) or p.is_skew(adjoint(right)):
         yield "the singular vectors are not orthonormal"
     count = len(values)
-    if p.off((left[:, :count] * values) @ right[:count] - a, norm):
+    if p.is_off((left[:, :count] * values) @ right[:count] - a, norm):
         yield "U S V^H is not the matrix"
 
 
 def _spectrum(p: Problem, values: Array) -> Iterator[str]:
-    """Whether values are all eigenvalues, each of a matrix nearby: traces tell of missing ones."""
+    """Check that each value is an eigenvalue of a nearby matrix, and that none is missing.
+
+    The traces of the matrix and of its square tell of missing eigenvalues.
+    """
     a = p.operands[0]
     norm, size = _norm(a), len(a)
     for value in values:
         least = np.linalg.svd(a - value * np.eye(size), compute_uv=False)[-1]
-        if p.off(least, norm):
+        if p.is_off(least, norm):
             yield f"{complex(value):.6g} is not an eigenvalue"
-    if p.off(values.sum() - np.trace(a), norm * size):
+    if p.is_off(values.sum() - np.trace(a), norm * size):
         yield "the eigenvalues do not sum up to the trace"
-    if p.off((values**2).sum() - np.trace(a @ a), norm**2 * size):
+    if p.is_off((values**2).sum() - np.trace(a @ a), norm**2 * size):
         yield "the squares of the eigenvalues do not sum up to the trace of the square"
 
 
 def _geev(p: Problem) -> Iterator[str]:
     a = p.operands[0]
     *parts, left, right, info = p.results
-    yield from _fails(info)
+    yield from _check_info(info)
     values = parts[0] if len(parts) == 1 else parts[0] + 1j * parts[1]
     if not np.isfinite(values).all():
         yield "eigenvalues that are not finite"
@@ -367,16 +375,16 @@ def _geev(p: Problem) -> Iterator[str]:
         which = "right" if side is right else "left"
         if p.option(f"compute_{which}", "N") == "N":
             continue
-        if p.off(np.linalg.norm(side, axis=0) - 1, 1.0):
+        if p.is_off(np.linalg.norm(side, axis=0) - 1, 1.0):
             yield f"the {which} eigenvectors are not of length 1"
-        if p.off(matrix @ side - side * numbers, norm):
+        if p.is_off(matrix @ side - side * numbers, norm):
             yield f"the {which} eigenvectors are not those of the eigenvalues"
 
 
 def _gees(p: Problem) -> Iterator[str]:
     a = p.operands[0]
     form, basis, *parts, _, info = p.results
-    yield from _fails(info)
+    yield from _check_info(info)
     values = parts[0] if len(parts) == 1 else parts[0] + 1j * parts[1]
     below = np.diagonal(form, -1) != 0
     if np.tril(form, -2).any() or (len(parts) == 1 and below.any()):
@@ -385,13 +393,13 @@ def _gees(p: Problem) -> Iterator[str]:
         yield "T has blocks of more than two rows"
     norm = _norm(a)
     diagonal = np.diagonal(form)
-    if p.off(np.real(values) - np.real(diagonal), norm):
+    if p.is_off(np.real(values) - np.real(diagonal), norm):
         yield "the eigenvalues are not those on the diagonal of T"
     yield from _spectrum(p, values)
     if p.option("mode", "V") == "V":
-        if p.skew(basis):
+        if p.is_skew(basis):
             yield "the Schur vectors are not orthonormal"
-        if p.off(basis @ form @ adjoint(basis) - a, norm):
+        if p.is_off(basis @ form @ adjoint(basis) - a, norm):
             yield "Z T Z^H is not the matrix"
 
 
@@ -400,7 +408,7 @@ _EQUATIONS: dict[str, Equations] = {
     "geqrf": _geqrf, "gesdd": _gesdd, "getrf": _getrf, "gtsv": _gtsv, "lu": _lu_decomposition,
     "orgqr": _orgqr, "ormqr": _ormqr, "potrf": _potrf, "syevd": _syevd, "sytrd": _sytrd,
 }  # fmt: skip
-"""By the name that the rules of a decomposition go by, but for trsm: that goes by elements."""
+"""Equations by the decomposition's name in the rules; trsm is judged by elements instead."""
 
 
 # --- The largest elements ------------------------------------------------------------------------
@@ -409,9 +417,9 @@ _EQUATIONS: dict[str, Equations] = {
 def top_k_violation(
     operation: Operation, operands: Arrays, results: Arrays, *, largest: bool
 ) -> str | None:
-    """What is wrong with the first k elements; slices with a NaN have no order.
+    """Return a message on what is wrong with the first k elements, or None.
 
-    Which of equal elements come, and where, is open.
+    Slices with a NaN have no order. The choice and the positions of equal elements are free.
     """
     axis = int(routine_call((), dict(operation.attributes)).options["reduction_dim"])
     count = results[0].shape[axis]
@@ -425,13 +433,13 @@ def top_k_violation(
         pairs = list(zip(values.tolist(), numbers.tolist(), strict=True))
         for pair in zip(got.tolist(), where.tolist(), strict=True):
             if pair not in pairs:
-                return f"{pair[0]} is not what stands at {pair[1]}, or comes twice"
+                return f"{pair[0]} is not the element at {pair[1]}, or is returned twice"
             pairs.remove(pair)
     return None
 
 
 def _rows(array: Array, axis: int) -> Array:
-    """The slices along a dimension."""
+    """Return the slices along a dimension as rows."""
     numbers = to_float64(array) if element_type_of(array).is_float else array
     numbers = np.moveaxis(numbers, axis, -1)
     return numbers.reshape(-1, numbers.shape[-1])

@@ -1,10 +1,10 @@
-"""How far the results of one operation may be from the reference's: arrays of absolute errors.
+"""Tolerances of one operation's results within a program, as arrays of absolute errors.
 
-In a program of several operations a backend may do more than in one alone: keep intermediate
-results in a wider type, contract a product and a sum to one rounding, divide by multiplying with a
-reciprocal. So what an operation rounds may be off by one unit in the last place at least, however
-exact the rule of the op alone; what it does not round, such as sums of small integers, may not. Nor
-may what is only rounded (`convert`, `reduce_precision`): that a program asks for in so many words.
+In a program of several operations a backend may keep intermediate results in a wider type, contract
+a product and a sum to one rounding, or divide by multiplying with a reciprocal. So a result that is
+rounded may be off by at least 1 ulp, however exact the rule of the op in isolation. A result that
+is not rounded, such as a sum of small integers, may not. Nor may an explicit rounding (`convert`,
+`reduce_precision`).
 
 Sources: the rules of conformance/tolerance/rules.py; the StableHLO specification promises no
 accuracy (stablehlo#1156); XLA's flags xla_allow_excess_precision and its algebraic simplifier do
@@ -21,7 +21,7 @@ import numpy as np
 from conformance.catalog import rule_of
 from conformance.judging.lapack import backward_error
 from conformance.judging.lapack.backward_error import Directions
-from conformance.judging.processes import folded_here
+from conformance.judging.processes import local_reductions
 from conformance.tolerance.rule import Bound, Rule
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.program import Operation, QuantizedType, TensorType
@@ -33,85 +33,88 @@ from reference.ops.structure import COMMUNICATION, calls_target, is_structure
 from reference.ops.table import OPS
 
 EXCESS = 1.0
-"""Units in the last place that any rounding within a program may be off by, which no operation is
-there for alone."""
+"""Tolerance in ulp of any rounding within a program, except by ops that only round."""
 
 
-def moved(
+def move_results(
     operation: Operation,
     operands: tuple[Any, ...],
     results: tuple[Any, ...],
     directions: Directions,
     platform: str = "cpu",
 ) -> tuple[Any, ...]:
-    """The results moved within their tolerances, as `directions` says."""
-    return movable(operation, operands, results, platform)(directions)
+    """Return the results moved within their tolerances in the given directions."""
+    return make_mover(operation, operands, results, platform)(directions)
 
 
-Moved = Callable[[Directions], tuple[Any, ...]]
-"""moved(directions): the results of an operation, moved within their tolerances."""
+Mover = Callable[[Directions], tuple[Any, ...]]
+"""mover(directions): the results of an operation, moved within their tolerances."""
 
 
-def movable(
+def make_mover(
     operation: Operation,
     operands: tuple[Any, ...],
     results: tuple[Any, ...],
     platform: str,
     *,
     unrounded: bool = False,
-) -> Moved:
-    """What moves the results: their tolerances are worked out once, for several directions.
+) -> Mover:
+    """Return a function that moves results; tolerances are computed once for all directions.
 
-    With `unrounded` what is only rounded may be left as it was, too.
+    With `unrounded` an explicit rounding may be left out, too.
     """
-    if backward_error.family(operation) is not None:
+    if backward_error.decomposition_name(operation) is not None:
         return quiet(
-            lambda way: backward_error.moved(operation, operands, results, way, shifted_by)
+            lambda way: backward_error.move_results(
+                operation, operands, results, way, shift_elements
+            )
         )
     rule = rule_of(operation)
     if rule is None:
         return lambda _: results
     rule = rule.on(platform)
     if rule.measure is not None and rule.bound is None:
-        return quiet(lambda way: _solved_nearby(operation, operands, results, way))
+        return quiet(lambda way: _solve_nearby(operation, operands, results, way))
     with np.errstate(all="ignore"):
         errors = tolerances(operation, operands, results, rule, platform, unrounded=unrounded)
-        either = _either_zero(operation, operands, results, rule)
+        either = _zeros_of_either_sign(operation, operands, results, rule)
     if all(one is None for one in (*errors, *either)):
         return lambda _: results
 
     def move(directions: Directions) -> tuple[Any, ...]:
         moved: list[Any] = []
         for result, error, zeros in zip(results, errors, either, strict=True):
-            there = result if error is None else _shifted(result, error, directions, rule)
-            moved.append(there if zeros is None else with_signs(there, zeros, directions))
+            there = result if error is None else _shift(result, error, directions, rule)
+            moved.append(there if zeros is None else sign_zeros(there, zeros, directions))
         return tuple(moved)
 
     return quiet(move)
 
 
-def moves_by_tolerances(operation: Operation) -> bool:
-    """Whether an operation's results move by tolerances of their own: by as much up as down, and
-    each element by itself."""
+def has_independent_tolerances(operation: Operation) -> bool:
+    """Return whether results move by symmetric tolerances, each element on its own."""
     if operation.regions or is_structure(operation) or calls_target(operation):
         return False
     rule = rule_of(operation)
     by_bound = rule is not None and (rule.measure is None or rule.bound is not None)
-    return by_bound and backward_error.family(operation) is None
+    return by_bound and backward_error.decomposition_name(operation) is None
 
 
-def _either_zero(
+def _zeros_of_either_sign(
     operation: Operation, operands: tuple[Any, ...], results: tuple[Any, ...], rule: Rule
 ) -> tuple[Array | None, ...]:
-    """For each result which zeros may have either sign (of complex numbers: in either part)."""
+    """Return for each result a mask of the zeros that may have either sign.
+
+    Complex numbers have a mask for each part.
+    """
     if rule.either_zero is None or operation.name in COMMUNICATION:
         return (None,) * len(results)
     found = rule.either_zero(operation, operands, results)
     return tuple(None if mask is None or not mask.any() else mask for mask in found)
 
 
-def with_signs(result: Array, zeros: Array, directions: Directions) -> Array:
-    """Return the result with zeros of the sign that the directions say, where `zeros` says so."""
+def sign_zeros(result: Array, zeros: Array, directions: Directions) -> Array:
+    """Return the result with the sign of each zero in `zeros` taken from the directions."""
     of = element_type_of(result)
     if of.is_complex:
         parts = [part(result) for part in (np.real, np.imag)]
@@ -136,10 +139,10 @@ def tolerances(
     *,
     unrounded: bool = False,
 ) -> tuple[Array | None, ...]:
-    """The absolute error permitted of every element (of complex ones: of each part), as float64.
+    """Return the permitted absolute error of every element as float64 (of each complex part).
 
-    None where a result is not moved: integers (but codes of quantized numbers), data, and what is
-    exact.
+    None where a result does not move: integers (except codes of quantized numbers), data, and exact
+    results.
     """
     found = _tolerances(operation, operands, results, rule, platform, unrounded)
     return tuple(None if error is None or not error.any() else error for error in found)
@@ -155,35 +158,35 @@ def _tolerances(
 ) -> tuple[Array | None, ...]:
     if rule.bound is not None:
         bounds = (
-            _across_processes(operation, operands, results, rule.bound)
+            _collective_bounds(operation, operands, results, rule.bound)
             if operation.name in COMMUNICATION
             else rule.bound(operation, operands, results)
         )
         return tuple(
-            None if bound is None or not _moves(operation, number, result) else bound
+            None if bound is None or not _can_move(operation, number, result) else bound
             for number, (bound, result) in enumerate(zip(bounds, results, strict=True))
         )
     if rule.ulps is None or OPS[operation.name].is_exact is exactness.is_always_exact:
         return (None,) * len(results)
     return tuple(
-        _of_ulps(operation, operands, result, rule, platform, unrounded)
-        if _moves(operation, number, result)
+        _ulp_tolerance(operation, operands, result, rule, platform, unrounded)
+        if _can_move(operation, number, result)
         else None
         for number, result in enumerate(results)
     )
 
 
-def _across_processes(
+def _collective_bounds(
     operation: Operation, operands: tuple[Any, ...], results: tuple[Any, ...], bound: Bound
 ) -> tuple[Array | None, ...]:
-    """The bounds of what a collective folds, in the process that it is evaluated in."""
+    """Return the bounds of a collective's folds in the process that is being evaluated."""
     return tuple(
         None if part is None else bound(part.program.subject, part.inputs, part.expected)[0]
-        for part in folded_here(operation, operands, results)
+        for part in local_reductions(operation, operands, results)
     )
 
 
-def _moves(operation: Operation, number: int, result: Any) -> bool:
+def _can_move(operation: Operation, number: int, result: Any) -> bool:
     if not isinstance(result, np.ndarray) or not result.size:
         return False
     of = operation.results[number].type
@@ -193,7 +196,7 @@ def _moves(operation: Operation, number: int, result: Any) -> bool:
     return element.is_float or element.is_complex
 
 
-def _of_ulps(
+def _ulp_tolerance(
     operation: Operation,
     operands: tuple[Array, ...],
     result: Array,
@@ -219,7 +222,7 @@ def _of_ulps(
     return error if error.any() else None
 
 
-def _shifted(result: Array, error: Array, directions: Directions, rule: Rule) -> Array:
+def _shift(result: Array, error: Array, directions: Directions, rule: Rule) -> Array:
     of = element_type_of(result)
     if of.is_complex:
         parts = [
@@ -239,28 +242,28 @@ def _shifted(result: Array, error: Array, directions: Directions, rule: Rule) ->
     return np.where(kept, result, round_to(np.asarray(there, np.float64), of)).astype(result.dtype)
 
 
-def shifted_by(array: Array, error: Array, directions: Directions) -> Array:
-    """A floating-point or complex array with its elements moved by a share of the errors."""
-    return _shifted(array, error, directions, Rule("", "", ""))
+def shift_elements(array: Array, error: Array, directions: Directions) -> Array:
+    """Return an array with each element moved by a share of its error."""
+    return _shift(array, error, directions, Rule("", "", ""))
 
 
-def _solved_nearby(
+def _solve_nearby(
     operation: Operation,
     operands: tuple[Any, ...],
     results: tuple[Any, ...],
     directions: Directions,
 ) -> tuple[Any, ...]:
-    """Ops judged by their backward error: the results on operands that are as far off.
+    """Return the results on operands moved by the backward error of the op.
 
     A backward stable method gives the exact solution of a problem in which every element is off by
-    a few units in the last place times the size of the matrix (Higham, theorems 8.5 and 10.3).
+    a few ulp times the size of the matrix (Higham, theorems 8.5 and 10.3).
     """
     near: list[Any] = []
     for operand in operands:
         of = element_type_of(operand)
         size = operand.shape[-1] if operand.ndim else 1
         error = (size + 1) * ulp_size(np.abs(backward_error.magnitude(operand)), of.part)
-        near.append(shifted_by(operand, error, directions))
+        near.append(shift_elements(operand, error, directions))
     try:
         return apply(operation, near)
     except EvaluationError:

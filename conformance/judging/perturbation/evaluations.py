@@ -1,9 +1,9 @@
-"""What a program's results may be: the reference's, evaluated again and again.
+"""Perturbed evaluations: a program's permitted results, by evaluating it again and again.
 
-Every time all intermediate results are moved within their own tolerances, in directions chosen at
-random, alike, or all one way; or flushed to zero, or filled anew where the specification leaves
-them open. What the results take as values then is what conformance/judging/perturbation/judge.py
-judges by.
+Each evaluation moves all intermediate results within their tolerances, in random directions, in one
+direction per result, or all in one direction. Other evaluations flush subnormals to zero, or fill
+unspecified elements with arbitrary values. conformance/judging/perturbation/judge.py judges by the
+values that the results take.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from conformance.judging.lapack import free_choices
-from conformance.judging.perturbation.error_model import Directions, moves_by_tolerances
-from conformance.judging.perturbation.flushing import at_random, everything, of_sign
-from conformance.judging.perturbation.hook import Follower, Tolerances, Values
+from conformance.judging.perturbation.error_model import Directions, has_independent_tolerances
+from conformance.judging.perturbation.flushing import flush_at_random, flush_everything, flush_sign
+from conformance.judging.perturbation.hook import PerturbationHook, Tolerances, Values
 from conformance.judging.perturbation.overrides import Override
-from conformance.judging.perturbation.separate_uses import separated
+from conformance.judging.perturbation.separate_uses import separate_uses
 from conformance.known.hypothesis import Arithmetic, Hypothesis
 from conformance.phases import phase
 from conformance.transforms.dead_code import needed
@@ -35,26 +35,26 @@ from reference.ops.structure import is_constant
 from reference.ops.table import OPS
 
 SAMPLES = 8
-"""Evaluations in random directions; with those all up and all down, ten besides the unmoved one.
+"""Evaluations in random directions; all up and all down make ten besides the unmoved one.
 
 Eight independent directions of many small errors reach about 1.4 standard deviations of their sum,
 on either side. A margin of a whole width of the hull on each side (`MARGIN` of hull.py) makes that
 more than four, or seven of what roundings do that are spread evenly over their tolerance."""
 
 EVALUATIONS = SAMPLES + 3
-"""As many there are of a program on a set of inputs where rounding is all that differs."""
+"""Evaluations of a program on a set of inputs if results differ by rounding alone."""
 
 PARTLY_FLUSHED = 8
-"""Evaluations with subnormal results of some operations, or some elements of them, as zero; half
-of them with results moved as well, as what is contracted is rounded otherwise too."""
+"""Evaluations that flush subnormal results of some operations or some elements; half of them
+also move results, as contraction changes rounding, too."""
 
 OPEN_SAMPLES = 3
-"""Evaluations with other values where the specification leaves results open, the first with NaN."""
+"""Evaluations with arbitrary values in unspecified elements, the first with NaN."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Moving:
-    """What moves of a program: the operations that moves reach, on the values of the others."""
+class _MovingPart:
+    """The operations of a program that moves reach, given the values of all others."""
 
     program: Program
     inputs: tuple[Any, ...]
@@ -64,8 +64,8 @@ class _Moving:
     tolerances: Tolerances = field(default_factory=Tolerances)
 
 
-class Permitted:
-    """What a program's results may be on one set of inputs, evaluated as far as is asked for.
+class PermittedResults:
+    """Permitted results of a program on one set of inputs, evaluated on demand.
 
     The program must be one function (see `conformance.transforms.inline`). Its results are arrays.
     """
@@ -79,14 +79,14 @@ class Permitted:
         shifts: Sequence[Override] = (),
         taken: Mapping[str, Array] | None = None,
     ) -> None:
-        """Evaluate the program once, as it is; `platform` chooses between figures of rules.
+        """Evaluate the program once, unperturbed; `platform` selects the figures of rules.
 
-        Results of which there are shifts are taken as shifted, in every evaluation. Values of main
-        that are `taken` stand in place of what the reference makes of them, for all that comes
-        after; as results of the program they are what the reference makes.
+        Results with `shifts` are shifted in every evaluation. Values of main in `taken` replace the
+        reference's in all later operations; as results of the program they stay the reference's.
 
         Raises:
-            EvaluationError: when the program cannot be evaluated.
+
+            EvaluationError: if the program cannot be evaluated.
         """
         self.program, self.inputs = program, inputs
         self._infeeds, self._shifts, self._taken = infeeds, shifts, taken or {}
@@ -96,12 +96,14 @@ class Permitted:
         self._count = len(program.main.result_types) * program.process_count
         self._numbers = tuple(range(self._count))
         as_it_is = not shifts and not self._taken
-        self.expected: Values = self._as_it_is(program) if as_it_is else self._run(inputs)[0]
-        self._forget()
+        self.expected: Values = (
+            self._evaluate_unchanged(program) if as_it_is else self._run(inputs)[0]
+        )
+        self._clear_samples()
 
     @property
     def platform(self) -> str:
-        """What computes: it chooses between figures of rules."""
+        """The platform that computes; it selects the figures of rules."""
         return self._platform
 
     @property
@@ -109,8 +111,8 @@ class Permitted:
         """Whether results depend on the inputs alone."""
         return not (self._infeeds or self._shifts or self._taken)
 
-    def _forget(self) -> None:
-        self._moving: _Moving | None = None
+    def _clear_samples(self) -> None:
+        self._moving: _MovingPart | None = None
         self._moved: list[Values] = []
         self._more: list[Values] = []
         self._unrounded: list[Values] | None = None
@@ -120,37 +122,37 @@ class Permitted:
         self.reasons: tuple[str, ...] = ()
         self.choices: tuple[str, ...] = ()
 
-    def only(self, numbers: Sequence[int]) -> None:
-        """Make further evaluations give these results at least: the others may be left out."""
+    def restrict_to(self, numbers: Sequence[int]) -> None:
+        """Restrict further evaluations to these results; they may still give others."""
         if self._program.process_count > 1:
             return
         known = set(numbers) <= set(self._numbers)
-        if known and (self._evaluated or len(numbers) == len(self._numbers)):
+        if known and (self._has_samples or len(numbers) == len(self._numbers)):
             return
         ends = self._whole.main.body.operations[-1].operands
         self._program = needed(self._whole, [ends[number] for number in numbers])
         self._numbers = tuple(numbers)
-        self._forget()
+        self._clear_samples()
 
     @property
-    def _evaluated(self) -> bool:
+    def _has_samples(self) -> bool:
         return any(
             one is not None for one in (self._moving, self._flushed, self._filled, self._chosen)
         )
 
     @phase("evaluation", of=EVALUATIONS)
-    def _as_it_is(self, program: Program) -> Values:
+    def _evaluate_unchanged(self, program: Program) -> Values:
         return evaluate(program, self.inputs, infeeds=self._infeeds)
 
     @phase("evaluation", of=EVALUATIONS)
     def _run(
         self, inputs: Iterable[Array], program: Program | None = None, **how: Any
-    ) -> tuple[Values, Follower]:
+    ) -> tuple[Values, PerturbationHook]:
         inputs, program = tuple(inputs), program or self._program
         names = [argument.name for argument in program.main.arguments]
         shares = [dict(zip(names, one, strict=True)) for one in split_by_process(program, inputs)]
         others = dict(zip(processes(program.process_grid or (1, 1)), shares, strict=True))
-        follower = Follower(
+        follower = PerturbationHook(
             shares[0], self._platform, program.main.body.operations,
             shifts=self._shifts, taken=self._taken, others=others, **how,
         )  # fmt: skip
@@ -164,21 +166,21 @@ class Permitted:
         return tuple(placed), follower
 
     @phase("moved")
-    def moved(self, count: int = SAMPLES + 2) -> list[Values]:
-        """The results with all intermediate ones moved, of so many evaluations."""
-        for directions in self._ways()[len(self._moved) : count]:
+    def moved_samples(self, count: int = SAMPLES + 2) -> list[Values]:
+        """Return the results of `count` evaluations that move all intermediate results."""
+        for directions in self._directions()[len(self._moved) : count]:
             self._moved.append(self._move(directions))
         return self._moved[:count]
 
     def _move(self, directions: Directions) -> Values:
-        """The results of one evaluation that moves them. The first tells what moves at all."""
+        """Return the results of one evaluation that moves them; the first finds the moving part."""
         if self._moving is None:
-            whole = separated(self._program, self._taken)
+            whole = separate_uses(self._program, self._taken)
             results, follower = self._run(
                 self.inputs, whole.program, directions=directions, apart=whole.apart
             )
             if self._program.process_count == 1:
-                self._moving = _moving(whole.program, self.inputs, follower, whole.apart)
+                self._moving = _find_moving_part(whole.program, self.inputs, follower, whole.apart)
             return results
         moving = self._moving
         results, _ = self._run(
@@ -191,45 +193,47 @@ class Permitted:
             self.expected[number] if number in still else one for number, one in enumerate(results)
         )
 
-    def _ways(self) -> list[Directions]:
-        ways: list[Directions] = [_alike(1.0), _alike(-1.0)]
+    def _directions(self) -> list[Directions]:
+        ways: list[Directions] = [_uniform_directions(1.0), _uniform_directions(-1.0)]
         for number in range(SAMPLES):
             random = np.random.default_rng((self._seed, number))
-            ways.append(_each(random) if number % 4 else _whole(random))
+            ways.append(_element_directions(random) if number % 4 else _result_directions(random))
         return ways
 
     @property
     def has_all_moves(self) -> bool:
-        """Whether results all up and all down say it all: one operation moves them, the last."""
+        """Whether all up and all down are the extremes: only one operation moves, the last."""
         if self._moving is None or len(self._moved) < 2:
             return False
         inside = self._moving.program.main.body.operations[:-1]
         working = [one for one in inside if not is_constant(one)]
-        return len(working) == 1 and moves_by_tolerances(working[0])
+        return len(working) == 1 and has_independent_tolerances(working[0])
 
     @phase("more")
-    def more(self, count: int) -> list[Values]:
-        """The results of so many further evaluations in random directions."""
+    def additional_samples(self, count: int) -> list[Values]:
+        """Return the results of `count` further evaluations in random directions."""
         for number in range(len(self._more), count):
             random = np.random.default_rng((self._seed, number, 3))
-            self._more.append(self._move(_each(random)))
+            self._more.append(self._move(_element_directions(random)))
         return self._more[:count]
 
     @phase("more")
-    def unrounded(self) -> list[Values]:
-        """The results moved by what is only rounded, too, and those without it; none where nothing
-        is rounded so."""
+    def unrounded_samples(self) -> list[Values]:
+        """Return results with explicit roundings moved or left out.
+
+        Empty without such roundings.
+        """
         if self._unrounded is None:
             names = (one.name for one in self._program.walk())
             is_any = any(name in OPS and OPS[name].only_rounds for name in names)
-            self._unrounded = [*self._ways_to_leave_out()] if is_any else []
+            self._unrounded = [*self._unrounded_evaluations()] if is_any else []
         return self._unrounded
 
-    def _ways_to_leave_out(self) -> Iterator[Values]:
-        """The results where what is only rounded is left as it was, or may be."""
+    def _unrounded_evaluations(self) -> Iterator[Values]:
+        """Yield results with explicit roundings left out or moved."""
         for program in dict.fromkeys((self._program, without_roundings(self._program))):
-            whole, tolerances = separated(program, self._taken), Tolerances(unrounded=True)
-            for directions in self._ways():
+            whole, tolerances = separate_uses(program, self._taken), Tolerances(unrounded=True)
+            for directions in self._directions():
                 yield self._run(
                     self.inputs, whole.program, directions=directions, apart=whole.apart,
                     tolerances=tolerances,
@@ -237,48 +241,55 @@ class Permitted:
             yield self._run(self.inputs, program)[0]
 
     @phase("flushed")
-    def flushed(self) -> list[Values]:
-        """The results with subnormal numbers as zero, moved and not; none where there are none."""
+    def flushed_samples(self) -> list[Values]:
+        """Return results with subnormals as zero, moved and not.
+
+        Empty if there are no subnormals.
+        """
         if self._flushed is None:
-            whole = everything()
+            whole = flush_everything()
             given = tuple(self.inputs)
-            inputs = whole.inputs(given)
+            inputs = whole.flush_inputs(given)
             results, follower = self._run(inputs, flush=whole)
-            lossy, found = self._run(inputs, flush=everything(1.0))
+            lossy, found = self._run(inputs, flush=flush_everything(1.0))
             met = any(new is not old for new, old in zip(inputs, given, strict=True))
             self._flushed = []
             if met or follower.subnormal or found.subnormal:
-                self._flushed = [results, lossy, *self._ways_to_flush(given, inputs)]
+                self._flushed = [results, lossy, *self._flushed_evaluations(given, inputs)]
         return self._flushed
 
-    def _ways_to_flush(self, given: Values, inputs: Values) -> Iterator[Values]:
-        """The results with some subnormal numbers as zero; `inputs` are `given` without any."""
+    def _flushed_evaluations(self, given: Values, inputs: Values) -> Iterator[Values]:
+        """Yield results with some subnormals as zero; `inputs` are `given` after flushing."""
         for way in (1.0, -1.0):
-            yield self._run(inputs, flush=everything(way), directions=_alike(way))[0]
+            yield self._run(
+                inputs, flush=flush_everything(way), directions=_uniform_directions(way)
+            )[0]
         random = np.random.default_rng(self._seed)
-        yield self._run(inputs, flush=everything(), directions=_each(random))[0]
-        yield self._run(given, flush=everything())[0]
-        yield self._run(inputs, flush=everything(-1.0))[0]
+        yield self._run(inputs, flush=flush_everything(), directions=_element_directions(random))[0]
+        yield self._run(given, flush=flush_everything())[0]
+        yield self._run(inputs, flush=flush_everything(-1.0))[0]
         for sign in (1.0, -1.0):
-            flushing = of_sign(sign)
-            yield self._run(flushing.inputs(given), flush=flushing)[0]
+            flushing = flush_sign(sign)
+            yield self._run(flushing.flush_inputs(given), flush=flushing)[0]
         for number in range(PARTLY_FLUSHED):
             random = np.random.default_rng((self._seed, number, 2))
-            flushing = at_random(random)
+            flushing = flush_at_random(random)
             some = inputs if number % 2 else given
-            directions = _each(random) if number % 4 > 1 else None
+            directions = _element_directions(random) if number % 4 > 1 else None
             yield self._run(some, flush=flushing, directions=directions)[0]
 
-    def by(self, hypothesis: Hypothesis) -> list[Values]:
-        """The results by the arithmetic of a hypothesis, moved and not; none where all are as by
-        the program's own."""
+    def arithmetic_samples(self, hypothesis: Hypothesis) -> list[Values]:
+        """Return results under a hypothesis's arithmetic, moved and not.
+
+        Empty if that arithmetic changes nothing.
+        """
         if hypothesis.arithmetic is Arithmetic.FLUSHED:
-            return self.flushed()
-        return self.unrounded()
+            return self.flushed_samples()
+        return self.unrounded_samples()
 
     @phase("filled")
-    def filled(self) -> list[Values]:
-        """The results with other values where intermediate ones are left open."""
+    def filled_samples(self) -> list[Values]:
+        """Return results with arbitrary values in unspecified intermediate elements."""
         if self._filled is None:
             self._filled = []
             for number in range(OPEN_SAMPLES):
@@ -291,10 +302,10 @@ class Permitted:
         return self._filled
 
     @phase("chosen")
-    def chosen(self) -> list[Values]:
-        """The results with other choices, as of the signs of eigenvectors; none where none is made.
+    def choice_samples(self) -> list[Values]:
+        """Return results with other free choices, such as signs of eigenvectors.
 
-        `choices` names them.
+        Empty if the program makes no choice. `choices` names the choices.
         """
         if self._chosen is None:
             self._chosen = []
@@ -308,12 +319,14 @@ class Permitted:
         return self._chosen
 
 
-def _moving(
-    program: Program, inputs: Sequence[Array], follower: Follower, apart: frozenset[str]
-) -> _Moving:
-    """The part of a program that moves change, on the values of all else; the whole program where
-    operations act on more than tensors."""
-    whole = _Moving(program, tuple(inputs), apart)
+def _find_moving_part(
+    program: Program, inputs: Sequence[Array], follower: PerturbationHook, apart: frozenset[str]
+) -> _MovingPart:
+    """Return the part of a program that moves change.
+
+    This is the whole program if operations act on more than tensors.
+    """
+    whole = _MovingPart(program, tuple(inputs), apart)
     main = program.main
     operations = main.body.operations[:-1]
     ends = main.body.operations[-1].operands
@@ -330,18 +343,18 @@ def _moving(
     less = part(program, kept, ends)
     given = tuple(follower.values[value.name] for value in less.main.arguments)
     unmoved = frozenset(value.name for value in ends if value.name not in follower.affected)
-    return _Moving(less, given, apart, unmoved)
+    return _MovingPart(less, given, apart, unmoved)
 
 
-def _alike(way: float) -> Directions:
+def _uniform_directions(way: float) -> Directions:
     return lambda shape: np.full(shape, way)
 
 
-def _each(random: np.random.Generator) -> Directions:
-    """Every element its own way."""
+def _element_directions(random: np.random.Generator) -> Directions:
+    """Return directions drawn for every element."""
     return lambda shape: random.integers(0, 2, shape) * 2.0 - 1.0
 
 
-def _whole(random: np.random.Generator) -> Directions:
-    """All elements of a result one way, those of the next perhaps another."""
+def _result_directions(random: np.random.Generator) -> Directions:
+    """Return directions drawn for each result, the same for all its elements."""
     return lambda shape: np.full(shape, random.integers(0, 2) * 2.0 - 1.0)

@@ -1,9 +1,9 @@
-"""Subnormal numbers taken for zeros in one evaluation of a program: which, and what sums lose.
+"""Subnormal numbers flushed to zero in one evaluation of a program, and losses of sums.
 
-Backends flush in some of their code and not in other. A product that is contracted with a sum is
-not flushed, though the same product elsewhere is; of a reduction, partial sums are flushed that no
-operation of the program has for a result. So what is flushed is chosen for each operation, or for
-each element, and sums lose what flushing on their way can lose (`Rule.loss`).
+Backends flush in some of their code and not in other. A product contracted with a sum is not
+flushed, though the same product in another place is. A reduction flushes partial sums, which are no
+operation's result. So flushing is selected for each operation or each element, and sums lose what
+flushed partial sums can lose (`Rule.loss`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from conformance.catalog import rule_of
-from conformance.judging.perturbation.error_model import shifted_by
+from conformance.judging.perturbation.error_model import shift_elements
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import flush_subnormals
@@ -23,38 +23,37 @@ from reference.numerics.arithmetic import quiet
 
 Values = tuple[Any, ...]
 
-Chosen = Callable[[Array], Array]
-"""chosen(array): which elements of a result are flushed where they are subnormal, as booleans."""
+ElementSelector = Callable[[Array], Array]
+"""chosen(array): a mask of the elements of a result that are flushed where subnormal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flushing:
-    """What is flushed in one evaluation.
+    """The flushing of one evaluation.
 
-    `chosen` says it of each result, one after the other (of complex ones part by part). Sums lose
-    what they may in the directions that `lost` gives for a shape: -1 to 1 of the most, 0 where
-    nothing is lost on the way.
+    `chosen` selects the elements of each result in order (of complex ones part by part). `lost`
+    gives the loss of sums for a shape: -1 to 1 of the largest loss, 0 for no loss.
     """
 
-    chosen: Chosen
+    chosen: ElementSelector
     lost: Callable[[tuple[int, ...]], Array] | None = None
 
-    def inputs(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
-        """What a program is given, flushed."""
-        return tuple(self._flushed(one) for one in arrays)
+    def flush_inputs(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return a program's inputs, flushed."""
+        return tuple(self._flush(one) for one in arrays)
 
-    def results(
+    def flush_results(
         self, operation: Operation, operands: Values | None, results: Values, platform: str
     ) -> Values:
-        """The results of an operation; those that nothing is flushed of are the same arrays.
+        """Return the results of an operation, flushed; unaffected ones are the same arrays.
 
-        `operands` are None where they are not known, or the operation has regions to run.
+        `operands` are None if they are unknown or the operation has regions to run.
         """
         if operands is not None and self.lost is not None:
-            results = self._lossy(operation, operands, results, platform)
-        return tuple(self._flushed(one) for one in results)
+            results = self._apply_loss(operation, operands, results, platform)
+        return tuple(self._flush(one) for one in results)
 
-    def _flushed(self, result: Any) -> Any:
+    def _flush(self, result: Any) -> Any:
         if not isinstance(result, np.ndarray) or not result.size:
             return result
         flushed = flush_subnormals(result)
@@ -67,7 +66,7 @@ class Flushing:
         there.real, there.imag = (np.where(self.chosen(old), new, old) for new, old in pairs)
         return there
 
-    def _lossy(
+    def _apply_loss(
         self, operation: Operation, operands: Values, results: Values, platform: str
     ) -> Values:
         rule, lost = rule_of(operation), self.lost
@@ -78,33 +77,35 @@ class Flushing:
             return results
         losses = quiet(loss)(operation, operands, results)
         return tuple(
-            result if less is None or not less.any() else quiet(shifted_by)(result, less, lost)
+            result if less is None or not less.any() else quiet(shift_elements)(result, less, lost)
             for result, less in zip(results, losses, strict=True)
         )
 
 
-def everything(lost: float = 0.0) -> Flushing:
-    """Whatever is subnormal is flushed, and sums lose this part of what they may."""
+def flush_everything(lost: float = 0.0) -> Flushing:
+    """Return flushing of every subnormal; sums lose the share `lost` of their largest loss."""
     return Flushing(
         lambda array: np.ones(array.shape, np.bool_),
         (lambda shape: np.full(shape, lost)) if lost else None,
     )
 
 
-def of_sign(sign: float) -> Flushing:
-    """Negative numbers are flushed, or positive ones: what makes sums as large or as small as
-    flushing can make them."""
+def flush_sign(sign: float) -> Flushing:
+    """Return flushing of the numbers of one sign.
+
+    It makes sums as large or as small as flushing can.
+    """
     return Flushing(
         lambda array: np.signbit(array) == (sign < 0), lambda shape: np.full(shape, -sign)
     )
 
 
-def at_random(random: np.random.Generator) -> Flushing:
-    """All of a result, nothing, or some of its elements; sums lose some part of what they may."""
+def flush_at_random(random: np.random.Generator) -> Flushing:
+    """Return flushing of all, none or some elements of each result, with random losses of sums."""
 
     def chosen(array: Array) -> Array:
         way = random.integers(0, 4)
-        if way < 2:  # as one loop of a backend does to all of its elements
+        if way < 2:  # one loop of a backend flushes all elements or none
             return np.full(array.shape, bool(way))
         return random.integers(0, 2, array.shape).astype(np.bool_)
 

@@ -1,7 +1,7 @@
-"""What a program's results may be, told from samples of them: between the least and the greatest.
+"""The hull of samples: permitted results lie between the least and the greatest sample.
 
-A sample is the result of one evaluation with all intermediate results moved within their
-tolerances (conformance/judging/perturbation/evaluations.py).
+A sample is the result of one evaluation with all intermediate results moved within their tolerances
+(conformance/judging/perturbation/evaluations.py).
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from reference.ir.types import Array, ElementType
 from reference.numerics.rounding import to_float64, ulp_size
 
 MARGIN = 1.0
-"""Widths of the hull by which results may lie outside: see `SAMPLES` in permitted.py."""
+"""Widths of the hull by which results may lie outside: see `SAMPLES` in evaluations.py."""
 
 FAR = 64
-"""Widths of the hull beyond which an error is no lack of accuracy any more."""
+"""Largest error, in widths of the hull, that counts as a lack of accuracy."""
 
 
-def _parts(arrays: Sequence[Array], element_type: ElementType) -> list[list[Array]]:
+def _real_parts(arrays: Sequence[Array], element_type: ElementType) -> list[list[Array]]:
     if element_type.is_complex:
         return [[part(a).astype(np.float64) for a in arrays] for part in (np.real, np.imag)]
     return [[to_float64(a) for a in arrays]]
 
 
 def _hull(samples: Sequence[Array], margin: float) -> tuple[Array, Array]:
-    """The least and the greatest value of each element that is a number, with a margin."""
+    """Return the least and the greatest number among each element's samples, with a margin."""
     stacked = np.stack(samples)
     numbers = np.where(np.isnan(stacked), np.inf, stacked).min(axis=0)
     others = np.where(np.isnan(stacked), -np.inf, stacked).max(axis=0)
@@ -38,23 +38,22 @@ def _hull(samples: Sequence[Array], margin: float) -> tuple[Array, Array]:
     return numbers - more, others + more
 
 
-def within(
+def is_within(
     samples: Sequence[Array], got: Array, element_type: ElementType, margin: float = MARGIN
 ) -> Array:
-    """Which elements lie in the hull of the samples with a margin, or are NaN as one of them.
+    """Return a mask of elements within the hull and its margin, or NaN like a sample.
 
-    `margin` is in widths of the hull.
-
-    A zero must have a sign that a sample has, unless the hull reaches to both sides of it.
+    `margin` is in widths of the hull. A zero must have the sign of a sample, unless the hull
+    extends to both sides of zero.
     """
     if element_type.is_complex:
-        return _near_complex(samples, got, margin)
-    (parts,) = _parts([*samples, got], element_type)
+        return _is_within_complex(samples, got, margin)
+    (parts,) = _real_parts([*samples, got], element_type)
     *wide, actual = parts
-    return _inside(wide, actual, margin)
+    return _is_inside(wide, actual, margin)
 
 
-def _inside(wide: Sequence[Array], actual: Array, margin: float) -> Array:
+def _is_inside(wide: Sequence[Array], actual: Array, margin: float) -> Array:
     low, high = _hull(wide, margin)
     nan = np.any([np.isnan(one) for one in wide], axis=0) & np.isnan(actual)
     inside = (low <= actual) & (actual <= high)
@@ -63,10 +62,10 @@ def _inside(wide: Sequence[Array], actual: Array, margin: float) -> Array:
     return nan | (inside & (~zero | signs))
 
 
-def _near_complex(samples: Sequence[Array], got: Array, margin: float) -> Array:
-    """Complex numbers: each part in the hull of the parts, widened by that of the other part.
+def _is_within_complex(samples: Sequence[Array], got: Array, margin: float) -> Array:
+    """Return the mask for complex numbers: each part's hull is widened by the other's width.
 
-    Errors of complex arithmetic go by the modulus; a rotation moves them from part to part.
+    Errors of complex arithmetic scale with the modulus; a rotation moves them between parts.
     """
     real = [np.real(one).astype(np.float64) for one in (*samples, got)]
     imag = [np.imag(one).astype(np.float64) for one in (*samples, got)]
@@ -77,15 +76,15 @@ def _near_complex(samples: Sequence[Array], got: Array, margin: float) -> Array:
     for part in (real, imag):
         low, high = _hull(part[:-1], margin)
         near = (low - widest <= part[-1]) & (part[-1] <= high + widest)
-        inside.append(near | _inside(part[:-1], part[-1], margin))
+        inside.append(near | _is_inside(part[:-1], part[-1], margin))
     return inside[0] & inside[1]
 
 
-def failures(
+def failure_answers(
     samples: Sequence[Array], got: Array, element_type: ElementType
 ) -> Iterable[tuple[Array, Verdict, str]]:
-    """What is wrong with elements that nothing explains: special values, accuracy, or all."""
-    kept = _parts([*samples, got], element_type)
+    """Yield mask, verdict and class of unexplained elements: special values, accuracy, or all."""
+    kept = _real_parts([*samples, got], element_type)
     nan = [np.isnan(p[0]) != np.isnan(p[-1]) for p in kept]
     yield np.any(nan, axis=0), Verdict.DIVERGENT, "NaN"
     zero = [(p[0] == 0) & (p[-1] == 0) & (np.signbit(p[0]) != np.signbit(p[-1])) for p in kept]
@@ -99,15 +98,18 @@ def failures(
 
 
 def _widths(parts: Sequence[Sequence[Array]]) -> tuple[Array, Array]:
-    """The widths of the hulls, and how far the last array is from the first: of the worse part."""
+    """Return the hull's widths and the distances of the last array from the first.
+
+    Both are of the worse part.
+    """
     with np.errstate(all="ignore"):
         widths = [np.ptp(np.stack(p[:-1]), axis=0) for p in parts]
         return np.max(widths, axis=0), np.max([np.abs(p[-1] - p[0]) for p in parts], axis=0)
 
 
 def is_near(samples: Sequence[Array], got: Array, element_type: ElementType) -> Array:
-    """Which elements may be within reach of further evaluations: a few hulls or ulp away."""
-    kept = _parts([*samples, got], element_type)
+    """Return a mask of elements that further evaluations may reach: a few widths or ulp away."""
+    kept = _real_parts([*samples, got], element_type)
     widest, errors = _widths(kept)
     with np.errstate(all="ignore"):
         largest = np.max([np.abs(p[0]) for p in kept], axis=0)

@@ -1,7 +1,6 @@
-"""Results of an operation that stand beside the reference's: a divergence that is taken as given.
+"""A backend's results of an operation in place of the reference's, for a known divergence.
 
-What comes after an operation that goes wrong in a known way is judged with that operation's results
-as the backend gives them.
+Operations after one that diverges in a known way are judged on the backend's results.
 """
 
 from __future__ import annotations
@@ -19,45 +18,48 @@ from reference.numerics.rounding import round_to, to_float64
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """What a backend gave for an operation on some operands, and what the reference gives on them.
+    """A backend's and the reference's results of an operation on the same operands.
 
-    On other operands nearby, its results are taken to be as far from the reference's; elements that
-    are no finite numbers are taken as the backend has them.
+    On nearby operands the results are as far from the reference's as here. Elements that are not
+    finite are the backend's.
     """
 
     operation: Operation
     expected: tuple[Array, ...]
     actual: tuple[Array, ...]
 
-    def is_of(self, operation: Operation) -> bool:
-        """Whether it is this operation's: names alone may come again in another region."""
+    def is_for(self, operation: Operation) -> bool:
+        """Return whether this override is for an operation.
+
+        The name alone does not decide: names may be reused in another region.
+        """
         mine = self.operation
         return (mine.name, mine.operands, mine.results) == (
             operation.name, operation.operands, operation.results,
         )  # fmt: skip
 
-    def on(self, results: tuple[Array, ...]) -> tuple[Array, ...]:
-        """The results, shifted where the backend's differ."""
-        return tuple(map(_shifted, results, self.expected, self.actual))
+    def shift_results(self, results: tuple[Array, ...]) -> tuple[Array, ...]:
+        """Return the results, shifted where the backend's differ from the reference's."""
+        return tuple(map(_shift, results, self.expected, self.actual))
 
 
-def shifted(
+def apply_overrides(
     operation: Operation, results: tuple[Any, ...], shifts: Iterable[Override]
 ) -> tuple[Any, ...]:
-    """The results of an operation, shifted where there is a shift of it."""
+    """Return the results of an operation, shifted if there is an override for it."""
     for shift in shifts:
-        if shift.is_of(operation):
-            return shift.on(results)
+        if shift.is_for(operation):
+            return shift.shift_results(results)
     return results
 
 
-def _differ(left: Array, right: Array) -> Array:
+def _is_different(left: Array, right: Array) -> Array:
     different = to_bits(left) != to_bits(right)
     return different.any(axis=-1) if different.ndim > left.ndim else different
 
 
-def _shifted(result: Array, expected: Array, actual: Array) -> Array:
-    differs = _differ(expected, actual)
+def _shift(result: Array, expected: Array, actual: Array) -> Array:
+    differs = _is_different(expected, actual)
     if not differs.any() or result.shape != expected.shape:
         return result
     of = element_type_of(result)
@@ -72,5 +74,7 @@ def _shifted(result: Array, expected: Array, actual: Array) -> Array:
         with np.errstate(all="ignore"):
             moved = to_float64(result) + (to_float64(actual) - to_float64(expected))
         there = np.where(np.isfinite(moved), round_to(np.asarray(moved), of), actual)
-    there = np.where(_differ(result, expected), there, actual)  # exactly so on the same operands
+    there = np.where(
+        _is_different(result, expected), there, actual
+    )  # exactly so on the same operands
     return np.asarray(np.where(differs, there, result)).astype(result.dtype)

@@ -1,8 +1,8 @@
-"""Values of a region that hold the elements of another value, all of them, at the same positions.
+"""Values of a region that hold all elements of another value at the same positions.
 
-A sum over one element is a reshape, and what reshapes and broadcasts make of a value may be the
-value again. Where one operation takes such values together, a compiler that computes the value
-again computes the same function of the same operand for each of them, in the same loop.
+A sum over one element is a reshape, and a value may come back unchanged through reshapes and
+broadcasts. If an operation takes two such values, a compiler that recomputes the value evaluates
+the same function on the same operand for both, in the same loop.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from reference.ops.structure import is_constant
 from reference.ops.table import OPS
 
 LARGEST = 1 << 14
-"""Elements; larger values are taken to be rearranged."""
+"""Number of elements; larger values count as rearranged."""
 
 
-def roots(
+def find_roots(
     region: Region, is_root: Callable[[Operation], bool], fixed: Collection[str] = ()
 ) -> dict[str, Value]:
-    """Return for values of a region the result of an `is_root` operation whose elements they hold.
+    """Return for values of a region the `is_root` result whose elements they hold.
 
-    Those results stand for themselves. Values that are `fixed` are left out.
+    Root results map to themselves. Values in `fixed` are left out.
     """
     makers = {value.name: one for one in region.operations for value in one.results}
     found: dict[str, Value] = {}
@@ -44,13 +44,13 @@ def roots(
             found[result.name] = result
             continue
         root = found.get(operation.operands[0].name) if operation.operands else None
-        if root is not None and _keeps_elements(operation, makers):
+        if root is not None and _is_identity_copy(operation, makers):
             found[result.name] = root
     return found
 
 
-def _keeps_elements(operation: Operation, makers: Mapping[str, Operation]) -> bool:
-    """Whether an operation's result has the elements of its first operand where they were."""
+def _is_identity_copy(operation: Operation, makers: Mapping[str, Operation]) -> bool:
+    """Return whether an operation's result equals its first operand, element by element."""
     of, to = operation.operands[0].type, operation.results[0].type
     if not (isinstance(of, TensorType) and isinstance(to, TensorType)):
         return False
@@ -95,10 +95,10 @@ def _is_identity(
 
 
 def _probes(shape: tuple[int, ...], element: ElementType) -> Iterator[Array]:
-    """Yield arrays that come back as they are only if nothing is moved or folded.
+    """Yield arrays that come back unchanged only if nothing is moved or folded.
 
-    A maximum of several elements changes ascending or descending numbers, an init value of a
-    maximum or minimum one of the infinities, that of a sum the smallest number.
+    A maximum of several elements changes ascending or descending numbers. The init value of a
+    maximum or minimum changes an infinity, the init value of a sum the smallest number.
     """
     ascending = np.arange(2, prod(shape) + 2, dtype=np.float64)
     smallest = np.full(prod(shape), element.float_format.smallest)

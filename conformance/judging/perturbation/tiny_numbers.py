@@ -1,9 +1,9 @@
-"""Zeros that stand for tiny numbers: which sign has a sum that takes such a number unrounded.
+"""Zeros that stand for tiny numbers, and the signs of sums that take such numbers unrounded.
 
-A product of -1e-60 is rounded to -0, and -0 + 0 is +0. A fused multiply-add rounds once: it makes
--1e-60 of product and zero, and -0 of that. So does wider arithmetic. Zeros that were rounded are
-followed through a program, each as the smallest number of its sign. Where an operation makes a zero
-of such zeros, and a number of the other sign of those numbers, that zero may have either sign.
+A product of -1e-60 is rounded to -0, and -0 + 0 is +0. A fused multiply-add rounds once: -1e-60
+plus zero is -1e-60, and rounds to -0. So does wider arithmetic. Rounded zeros are followed through
+a program, each as the smallest number of its sign. Where an operation yields zero from such zeros,
+and a number of the other sign from those numbers, that zero may have either sign.
 
 Products, quotients and conversions are seen to underflow: each has its exact result on its record
 (`Op.unrounded`). Functions such as `exponential` are not contracted with a sum.
@@ -30,17 +30,17 @@ SIGNS = (-1.0, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Tiny:
-    """Zeros of a result that stand for a number: for each sign a mask of the result's shape."""
+    """Masks, one for each sign, of a result's zeros that stand for tiny numbers of that sign."""
 
     negative: Array
     positive: Array
 
-    def of(self, sign: float) -> Array:
+    def mask(self, sign: float) -> Array:
         """Return the zeros that may stand for a number of this sign."""
         return self.negative if sign < 0 else self.positive
 
-    def either(self, result: Array) -> Array:
-        """Return the zeros of a result that may have another sign than they have."""
+    def zeros_of_either_sign(self, result: Array) -> Array:
+        """Return the zeros of a result that may have the other sign."""
         return np.where(np.signbit(to_float64(result)), self.positive, self.negative)
 
     @property
@@ -53,9 +53,9 @@ class Tiny:
 def tiny_of(
     operation: Operation, operands: Sequence[Any], tiny: Sequence[Tiny | None], result: Any
 ) -> Tiny | None:
-    """Return which zeros of an operation's one result stand for tiny numbers; None for no zero.
+    """Return the zeros of an operation's one result that stand for tiny numbers; None if none do.
 
-    `tiny` says it of the operands.
+    `tiny` has the same for the operands.
     """
     record = OPS.get(operation.name)
     if record is None or record.structure is not Structure.COMPUTES or not _is_float(result):
@@ -67,7 +67,7 @@ def tiny_of(
     if not zero.any():
         return None
     found = Tiny(np.zeros(result.shape, np.bool_), np.zeros(result.shape, np.bool_))
-    for there in _without_roundings(record, operation, operands, tiny, zero):
+    for there in _unrounded_results(record, operation, operands, tiny, zero):
         found = replace(
             found,
             negative=found.negative | (zero & (there < 0)),
@@ -81,11 +81,11 @@ def _is_float(value: Any) -> bool:
 
 
 def _is_exact_known(record: Op, operands: Sequence[Any]) -> bool:
-    """Whether the record has the result of these operands before it is rounded."""
+    """Return whether the op's record gives the unrounded result of these operands."""
     return record.unrounded is not None and record.lifts and all(map(_is_float, operands))
 
 
-def _without_roundings(
+def _unrounded_results(
     record: Op,
     operation: Operation,
     operands: Sequence[Any],
@@ -108,7 +108,7 @@ def _without_roundings(
 
 
 def _may_underflow(operands: Sequence[Array], zero: Array) -> bool:
-    """Whether one of these results is zero though no operand is."""
+    """Return whether one of these results is zero though no operand is."""
     return bool((zero & np.all([one != 0 for one in operands], axis=0)).any())
 
 
@@ -119,12 +119,12 @@ def _exact(record: Op, operands: Sequence[Array]) -> Array:
 
 
 def _variants(operands: Sequence[Any], tiny: Sequence[Tiny | None]) -> Iterator[tuple[Any, ...]]:
-    """Yield the operands with the zeros of one operand, of one sign, as the smallest numbers."""
+    """Yield the operands with one operand's zeros of one sign replaced by the smallest number."""
     for number, one in enumerate(tiny):
         for sign in SIGNS:
-            if one is None or not one.of(sign).any():
+            if one is None or not one.mask(sign).any():
                 continue
             array, of = operands[number], element_type_of(operands[number])
             smallest = round_to(np.asarray(sign * of.float_format.smallest), of)
-            there = np.where(one.of(sign), smallest, array).astype(array.dtype)
+            there = np.where(one.mask(sign), smallest, array).astype(array.dtype)
             yield (*operands[:number], there, *operands[number + 1 :])

@@ -1,1 +1,1 @@
-"""Failing programs made as small as they can be while they fail in the same way."""
+"""Minimisation: failing programs reduced as far as they still fail in the same way."""

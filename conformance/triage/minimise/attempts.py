@@ -1,4 +1,4 @@
-"""Smaller programs tried one after the other: what fails in the same way takes the place."""
+"""Trials of smaller programs: each that fails in the same way replaces the current program."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from reference.ir.types import Array
 Inputs = tuple[Array, ...]
 
 Fails = Callable[[Program, Inputs], bool]
-"""fails(program, inputs): whether it still fails, in the way that the first program did."""
+"""fails(program, inputs): whether the program fails in the same way as the first program."""
 
 
 Smaller = Callable[[Program], Iterator[Program]]
-"""smaller(program): programs that may take its place."""
+"""smaller(program): smaller programs that may replace the program."""
 
-Tidied = Callable[[Program, Inputs], tuple[Program, Inputs]]
-"""tidied(program, inputs): the program without what it does not need, and its inputs."""
+Tidy = Callable[[Program, Inputs], tuple[Program, Inputs]]
+"""tidy(program, inputs): the program without unused parts, and its inputs."""
 
 
 @dataclass(slots=True)
-class Attempts:
-    """The smallest program so far and its inputs, and how much may still be tried.
+class Minimisation:
+    """The smallest failing program so far with its inputs, and the remaining budget.
 
-    `left` counts the programs that may be run, `until` is when to stop, in seconds of `monotonic`.
+    `left` is the number of further programs to run, `until` the deadline in seconds of `monotonic`.
     """
 
     fails: Fails
@@ -40,16 +40,14 @@ class Attempts:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more may be tried."""
+        """Whether the budget is spent."""
         return self.left <= 0 or monotonic() >= self.until
 
-    def take(self, program: Program, inputs: Inputs) -> bool:
-        """Try a program: whether it is valid and fails too, and so is the one from now on.
+    def try_program(self, program: Program, inputs: Inputs) -> bool:
+        """Replace the current program if this one is valid and fails, too; return whether it does.
 
-        Constraints that it breaks as an extension (`conformance.frontends.extensions`) are no
-        obstacle: the program that fails may break them, too.
-
-        None is run twice.
+        Constraints that it breaks as an extension (`conformance.frontends.extensions`) are
+        permitted: the failing program may break them, too. No program is run twice.
         """
         if self.is_over:
             return False
@@ -68,10 +66,12 @@ class Attempts:
             self.program, self.inputs = program, inputs
         return fails
 
-    def take_repeatedly(self, smaller: Smaller, tidied: Tidied) -> bool:
-        """Try what is made of the program, again while one of it is taken; whether one was."""
+    def try_repeatedly(self, smaller: Smaller, tidied: Tidy) -> bool:
+        """Try smaller programs again and again while one is accepted; return whether one was."""
         shrunk, going_on = False, True
         while going_on and not self.is_over:
-            going_on = any(self.take(*tidied(one, self.inputs)) for one in smaller(self.program))
+            going_on = any(
+                self.try_program(*tidied(one, self.inputs)) for one in smaller(self.program)
+            )
             shrunk |= going_on
         return shrunk

@@ -1,4 +1,4 @@
-"""Plainer data: elements of inputs and constants replaced by 0 and 1, as many as still fail."""
+"""Simpler data: as many elements of inputs and constants as possible are replaced by 0 and 1."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from dataclasses import replace
 import numpy as np
 
 from conformance.transforms.extract import with_main
-from conformance.triage.minimise.attempts import Attempts
+from conformance.triage.minimise.attempts import Minimisation
 from generators.regions.bodies import number_of
 from reference.ir.program import Dense, Operation
 from reference.ir.types import Array, element_type_of
 
 Put = Callable[[Array], bool]
-"""put(array): whether the program fails with this array in the place of the one looked at."""
+"""put(array): whether the program fails with the array replaced by this one."""
 
 
-def plainer(attempts: Attempts) -> bool:
-    """Make every input, then every constant of main, as plain as it can be."""
+def simplify_data(attempts: Minimisation) -> bool:
+    """Simplify every input, then every constant of main."""
     shrunk = False
     for number in range(len(attempts.inputs)):
-        shrunk |= _plainer_input(attempts, number)
+        shrunk |= _simplify_input(attempts, number)
     operations = attempts.program.main.body.operations
     for number, operation in enumerate(operations):
         if isinstance(operation.attribute("value"), Dense):
-            shrunk |= _plainer_constant(attempts, number)
+            shrunk |= _simplify_constant(attempts, number)
     return shrunk
 
 
-def _plainer_input(attempts: Attempts, number: int) -> bool:
+def _simplify_input(attempts: Minimisation, number: int) -> bool:
     def put(array: Array) -> bool:
         before, after = attempts.inputs[:number], attempts.inputs[number + 1 :]
-        return attempts.take(attempts.program, (*before, array, *after))
+        return attempts.try_program(attempts.program, (*before, array, *after))
 
-    return _simplified(attempts, lambda: attempts.inputs[number], put)
+    return _simplify_array(attempts, lambda: attempts.inputs[number], put)
 
 
-def _plainer_constant(attempts: Attempts, number: int) -> bool:
+def _simplify_constant(attempts: Minimisation, number: int) -> bool:
     def dense() -> Dense:
         value = attempts.program.main.body.operations[number].attribute("value")
         assert isinstance(value, Dense)
@@ -46,41 +46,43 @@ def _plainer_constant(attempts: Attempts, number: int) -> bool:
     def put(array: Array) -> bool:
         program = attempts.program
         operations = list(program.main.body.operations)
-        operations[number] = _with_value(operations[number], Dense.of(array, dense().type))
+        operations[number] = _replace_value(operations[number], Dense.of(array, dense().type))
         body = replace(program.main.body, operations=tuple(operations))
-        return attempts.take(with_main(program, replace(program.main, body=body)), attempts.inputs)
+        return attempts.try_program(
+            with_main(program, replace(program.main, body=body)), attempts.inputs
+        )
 
-    return _simplified(attempts, lambda: dense().array, put)
+    return _simplify_array(attempts, lambda: dense().array, put)
 
 
-def _with_value(operation: Operation, value: Dense) -> Operation:
+def _replace_value(operation: Operation, value: Dense) -> Operation:
     return replace(
         operation,
         attributes=tuple((n, value if n == "value" else v) for n, v in operation.attributes),
     )
 
 
-def _simplified(attempts: Attempts, array: Callable[[], Array], put: Put) -> bool:
-    """All elements plain at once, else ever smaller parts of them."""
+def _simplify_array(attempts: Minimisation, array: Callable[[], Array], put: Put) -> bool:
+    """Simplify all elements at once, else ever smaller parts of them."""
     shrunk = False
     size = array().size
     width = size
     while width >= 1 and not attempts.is_over:
         for start in range(0, size, width):
-            for changed in _plain(array(), start, start + width):
+            for changed in _simpler_arrays(array(), start, start + width):
                 if attempts.is_over:
                     return shrunk
                 if put(changed):
                     shrunk = True
                     break
         width //= 2
-        if width < size // 64:  # the rest would take too long, and is seldom needed
+        if width < size // 64:  # smaller parts would take too long, and are seldom needed
             break
     return shrunk
 
 
-def _plain(array: Array, start: int, stop: int) -> Iterator[Array]:
-    """The array with these elements 0, or 1, where they are neither yet."""
+def _simpler_arrays(array: Array, start: int, stop: int) -> Iterator[Array]:
+    """Yield the array with these elements 0, then 1, unless they are already."""
     of = element_type_of(array)
     for number in (0, 1):
         if number == 0 and of.is_float and not of.float_format.has_zero:

@@ -1,60 +1,60 @@
-"""A failing program made as small as it can be: operations, regions, shapes, then data."""
+"""Minimisation of a failing program: operations, regions, shapes, then data."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from time import monotonic
 
-from conformance.triage.minimise.attempts import Attempts, Fails
-from conformance.triage.minimise.contents import plainer
-from conformance.triage.minimise.shapes import smaller_shapes
+from conformance.triage.minimise.attempts import Fails, Minimisation
+from conformance.triage.minimise.contents import simplify_data
+from conformance.triage.minimise.shapes import shrink_shapes
 from conformance.triage.minimise.surgery import (
-    constants_given,
-    fewer_results,
-    later_start,
-    simpler_regions,
-    values_replaced,
+    drop_first_operations,
+    reduce_results,
+    replace_constants,
+    replace_values,
+    simplify_regions,
 )
-from conformance.triage.minimise.unused import fewer_unused, is_unused_to_blame
+from conformance.triage.minimise.unused import is_unused_to_blame, reduce_unused
 from reference.ir.program import Program
 from reference.ir.types import Array
 
 TRIES = 600
-"""Programs that are run at most to make one smaller."""
+"""Largest number of programs run to minimise one."""
 
-Step = Callable[[Attempts], bool]
+Step = Callable[[Minimisation], bool]
 """step(attempts): whether it made the program smaller."""
 
-_OPERATIONS = (fewer_results, later_start, values_replaced, simpler_regions)
+_OPERATIONS = (reduce_results, drop_first_operations, replace_values, simplify_regions)
 
 
-def minimised(
+def minimise(
     fails: Fails,
     program: Program,
     inputs: Sequence[Array],
     seconds: float,
     tries: int = TRIES,
-) -> Attempts:
-    """The smallest program found that fails as this one does, on its inputs.
+) -> Minimisation:
+    """Return the smallest program found that fails like this one, with its inputs.
 
-    `fails` is asked of every program tried. The program should be one function, where that makes
-    no difference (see `conformance.transforms.inline`). Never raises: what cannot be evaluated does
+    `fails` is called for every program tried. The program should be one function, if it fails so,
+    too (see `conformance.transforms.inline`). Never raises: a program that cannot be evaluated does
     not fail.
     """
-    attempts = Attempts(fails, program, tuple(inputs), tries, monotonic() + seconds)
+    attempts = Minimisation(fails, program, tuple(inputs), tries, monotonic() + seconds)
     if is_unused_to_blame(attempts):  # all other steps drop what nothing uses
-        fewer_unused(attempts)
-        plainer(attempts)
+        reduce_unused(attempts)
+        simplify_data(attempts)
         return attempts
-    _until_stable(attempts, _OPERATIONS)
-    _until_stable(attempts, (smaller_shapes, *_OPERATIONS))
-    plainer(attempts)
-    constants_given(attempts)
+    _repeat_steps(attempts, _OPERATIONS)
+    _repeat_steps(attempts, (shrink_shapes, *_OPERATIONS))
+    simplify_data(attempts)
+    replace_constants(attempts)
     return attempts
 
 
-def _until_stable(attempts: Attempts, steps: Sequence[Step]) -> None:
-    """Take the steps in turn, again and again, until none makes the program smaller."""
+def _repeat_steps(attempts: Minimisation, steps: Sequence[Step]) -> None:
+    """Apply the steps round-robin until none makes the program smaller."""
     going_on = True
     while going_on and not attempts.is_over:
         going_on = sum(step(attempts) for step in steps) > 0

@@ -1,6 +1,6 @@
-"""Smaller shapes: a size replaced by a smaller one wherever it occurs, if the program stays valid.
+"""Smaller shapes: a size is replaced by a smaller one wherever it occurs.
 
-What sizes depend on each other is not worked out: the verifier says which programs are valid.
+Dependencies among sizes are not computed: the verifier decides which programs are valid.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from conformance.triage.minimise.attempts import Attempts
+from conformance.triage.minimise.attempts import Minimisation
 from reference.ir.program import Program, TensorType
 from reference.ir.resizing import Sizes, resize_dimensions, sizes_of
 from reference.ir.types import Array
 
 
-def smaller_shapes(attempts: Attempts) -> bool:
-    """Try each size smaller, alone and with those that are multiples of it."""
+def shrink_shapes(attempts: Minimisation) -> bool:
+    """Try each size smaller, by itself and with its multiples; return whether one was accepted."""
     shrunk = False
     going_on = True
     while going_on and not attempts.is_over:
-        going_on = any(_tried(attempts, sizes) for sizes in _changes(attempts.program))
+        going_on = any(_try_sizes(attempts, sizes) for sizes in _changes(attempts.program))
         shrunk |= going_on
     return shrunk
 
 
 def _changes(program: Program) -> Iterator[Sizes]:
-    """Sizes to be replaced: all at once, then the largest first, the largest steps first."""
+    """Yield replacements of sizes: all at once, then the largest sizes and steps first."""
     found = sorted(sizes_of(program), reverse=True)
     if len(found) > 1:
         for most in (1, 2, 3):
@@ -46,12 +46,12 @@ def _changes(program: Program) -> Iterator[Sizes]:
                     yield {size: smaller, other: max(other + smaller - size, 1)}
 
 
-def _tried(attempts: Attempts, sizes: Sizes) -> bool:
-    """Whether the program with these sizes fails, on the first elements, the last, or others."""
+def _try_sizes(attempts: Minimisation, sizes: Sizes) -> bool:
+    """Return whether the program fails with these sizes, on the first or last elements."""
     smaller = resize_dimensions(attempts.program, sizes)
     for last in (False, True):
         inputs = tuple(_cut(array, sizes, last=last) for array in attempts.inputs)
-        if attempts.take(smaller, inputs):
+        if attempts.try_program(smaller, inputs):
             return True
     return False
 
@@ -69,8 +69,11 @@ def _cut(array: Array, sizes: Sizes, *, last: bool) -> Array:
     return np.ascontiguousarray(array[parts]).reshape(shape)
 
 
-def elements_of(program: Program) -> int:
-    """Return how many elements parameters and results of main have; an unknown size counts 1."""
+def count_elements(program: Program) -> int:
+    """Return the number of elements of main's parameters and results.
+
+    An unknown size counts 1.
+    """
     types = [*(value.type for value in program.main.arguments), *program.main.result_types]
     return sum(
         math.prod(size for size in of.shape if size is not None)

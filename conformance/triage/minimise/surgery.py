@@ -1,4 +1,4 @@
-"""Fewer operations: other results, the first ones dropped, values replaced, regions simplified."""
+"""Fewer operations: fewer results, a later start, values replaced, regions simplified."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from conformance.transforms.dead_code import needed, without_unused
 from conformance.transforms.extract import with_main
 from conformance.transforms.substitute import with_constant, with_parameter, with_value
 from conformance.transforms.values import can_be_result, used_by
-from conformance.triage.minimise.attempts import Attempts, Inputs
+from conformance.triage.minimise.attempts import Inputs, Minimisation
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program, Region, Value
 from reference.ir.substitution import replace_operands
@@ -18,44 +18,46 @@ from reference.ir.types import Array
 from reference.ops.structure import is_constant
 
 SECONDS = 2.0
-"""Seconds that the reference may take for an evaluation: simpler loops may have no end."""
+"""Time limit of a reference evaluation, in seconds: simplified loops may not terminate."""
 
 
-def fewer_results(attempts: Attempts) -> bool:
-    """Return a single value, the earliest that fails; whether the program became smaller."""
+def reduce_results(attempts: Minimisation) -> bool:
+    """Return a single value from main, the earliest that fails; return whether one was accepted."""
     program = attempts.program
     results = program.main.body.operations[-1].operands
     for value in dict.fromkeys(results):
-        if len(results) > 1 and attempts.take(*tidy(needed(program, [value]), attempts.inputs)):
+        if len(results) > 1 and attempts.try_program(
+            *tidy(needed(program, [value]), attempts.inputs)
+        ):
             return True
     made = [v for one in program.main.body.operations[:-1] for v in one.results]
     for value in filter(can_be_result, made):
         if value in results:
             return False
-        if attempts.take(*tidy(needed(program, [value]), attempts.inputs)):
+        if attempts.try_program(*tidy(needed(program, [value]), attempts.inputs)):
             return True
     return False
 
 
-def later_start(attempts: Attempts) -> bool:
-    """Drop the first operations, by halves, then fewer: what they make becomes parameters."""
+def drop_first_operations(attempts: Minimisation) -> bool:
+    """Drop the first operations, by halves, then fewer; their results become parameters."""
     shrunk = False
-    count = _length(attempts.program) // 2
+    count = _operation_count(attempts.program) // 2
     while count >= 1 and not attempts.is_over:
-        if _length(attempts.program) > count and _started_later(attempts, count):
+        if _operation_count(attempts.program) > count and _drop_first(attempts, count):
             shrunk = True
-            count = min(count, _length(attempts.program) // 2)
+            count = min(count, _operation_count(attempts.program) // 2)
         else:
             count //= 2
     return shrunk
 
 
-def _length(program: Program) -> int:
+def _operation_count(program: Program) -> int:
     return len(program.main.body.operations) - 1
 
 
-def _started_later(attempts: Attempts, count: int) -> bool:
-    program, values = attempts.program, values_of(attempts)
+def _drop_first(attempts: Minimisation, count: int) -> bool:
+    program, values = attempts.program, reference_values(attempts)
     if values is None:
         return False
     dropped, rest = program.main.body.operations[:count], program.main.body.operations[count:]
@@ -69,11 +71,14 @@ def _started_later(attempts: Attempts, count: int) -> bool:
     body = Region((*program.main.arguments, *new), rest)
     shorter = with_main(program, replace(program.main, body=body))
     inputs = (*attempts.inputs, *(values[value.name] for value in new))
-    return attempts.take(*tidy(shorter, inputs))
+    return attempts.try_program(*tidy(shorter, inputs))
 
 
-def values_of(attempts: Attempts) -> dict[str, Array] | None:
-    """What the reference makes of every value of main that a program can return, by name."""
+def reference_values(attempts: Minimisation) -> dict[str, Array] | None:
+    """Return the reference's values of main by name, as far as a program can return them.
+
+    None if the reference cannot evaluate the program in time.
+    """
     program = attempts.program
     made = [v for one in program.main.body.operations[:-1] for v in one.results]
     shown = list(filter(can_be_result, made))
@@ -86,93 +91,95 @@ def values_of(attempts: Attempts) -> dict[str, Array] | None:
     return values | {value.name: array for value, array in zip(shown, arrays, strict=True)}
 
 
-def values_replaced(attempts: Attempts) -> bool:
-    """Each value replaced: by an operand of its type, a parameter, a constant."""
+def replace_values(attempts: Minimisation) -> bool:
+    """Replace each value by an operand of its type, a parameter, or a constant."""
     shrunk = False
-    for name in [v.name for one in reversed(_working(attempts.program)) for v in one.results]:
+    for name in [
+        v.name for one in reversed(_working_operations(attempts.program)) for v in one.results
+    ]:
         if attempts.is_over:
             break
-        shrunk |= _bypassed(attempts, name) or _given(attempts, name)
+        shrunk |= _bypass(attempts, name) or _replace_by_parameter(attempts, name)
     return shrunk
 
 
-def _working(program: Program) -> list[Operation]:
+def _working_operations(program: Program) -> list[Operation]:
     return [one for one in program.main.body.operations[:-1] if not is_constant(one)]
 
 
-def _maker(program: Program, name: str) -> Operation | None:
+def _defining_operation(program: Program, name: str) -> Operation | None:
     makers = (o for o in program.main.body.operations if any(v.name == name for v in o.results))
     return next(makers, None)
 
 
-def _bypassed(attempts: Attempts, name: str) -> bool:
-    maker = _maker(attempts.program, name)
+def _bypass(attempts: Minimisation, name: str) -> bool:
+    maker = _defining_operation(attempts.program, name)
     if maker is None:
         return False
     value = next(v for v in maker.results if v.name == name)
     return any(
-        attempts.take(*tidy(with_value(attempts.program, name, operand), attempts.inputs))
+        attempts.try_program(*tidy(with_value(attempts.program, name, operand), attempts.inputs))
         for operand in dict.fromkeys(maker.operands)
         if operand.type == value.type
     )
 
 
-def _given(attempts: Attempts, name: str) -> bool:
+def _replace_by_parameter(attempts: Minimisation, name: str) -> bool:
     program = attempts.program
-    maker = _maker(program, name)
+    maker = _defining_operation(program, name)
     if maker is None:
         return False
     value = next(v for v in maker.results if v.name == name)
     used = any(value in used_by(one) for one in program.main.body.operations[:-1])
-    values = values_of(attempts) if used and can_be_result(value) else None
+    values = reference_values(attempts) if used and can_be_result(value) else None
     if values is None:
         return False
     inputs = (*attempts.inputs, values[name])
-    if attempts.take(*tidy(with_parameter(program, name), inputs)):
+    if attempts.try_program(*tidy(with_parameter(program, name), inputs)):
         return True
     constant = with_constant(program, name, values[name])
-    return attempts.take(*tidy(constant, attempts.inputs))
+    return attempts.try_program(*tidy(constant, attempts.inputs))
 
 
-def constants_given(attempts: Attempts) -> bool:
-    """Constants as parameters, where that makes no difference."""
+def replace_constants(attempts: Minimisation) -> bool:
+    """Replace constants by parameters if the program still fails."""
     shrunk = False
     for one in [o for o in attempts.program.main.body.operations[:-1] if is_constant(o)]:
-        values = values_of(attempts)
+        values = reference_values(attempts)
         if values is None or attempts.is_over:
             break
         name = one.results[0].name
         if name in values:
             program = with_parameter(attempts.program, name)
-            shrunk |= attempts.take(*tidy(program, (*attempts.inputs, values[name])))
+            shrunk |= attempts.try_program(*tidy(program, (*attempts.inputs, values[name])))
     return shrunk
 
 
 # --- Within regions ------------------------------------------------------------------------------
 
 
-def simpler_regions(attempts: Attempts) -> bool:
-    """In the regions of main's operations, values replaced by others of their type."""
-    return attempts.take_repeatedly(_with_simpler_regions, tidy)
+def simplify_regions(attempts: Minimisation) -> bool:
+    """Replace values in the regions of main's operations by others of their type."""
+    return attempts.try_repeatedly(_programs_with_simpler_regions, tidy)
 
 
-def _with_simpler_regions(program: Program) -> Iterator[Program]:
+def _programs_with_simpler_regions(program: Program) -> Iterator[Program]:
     operations = program.main.body.operations
     for number, operation in enumerate(operations):
-        for changed in _simpler(operation):
+        for changed in _simpler_operations(operation):
             changed_all = (*operations[:number], changed, *operations[number + 1 :])
             body = replace(program.main.body, operations=changed_all)
             yield with_main(program, replace(program.main, body=body))
 
 
-def _simpler(operation: Operation) -> Iterator[Operation]:
+def _simpler_operations(operation: Operation) -> Iterator[Operation]:
     for number, region in enumerate(operation.regions):
-        for simpler in _simpler_region(region):
+        for simpler in _simpler_region_variants(region):
             regions = (*operation.regions[:number], simpler, *operation.regions[number + 1 :])
             yield replace(operation, regions=regions)
 
 
-def _simpler_region(region: Region) -> Iterator[Region]:
+def _simpler_region_variants(region: Region) -> Iterator[Region]:
     *operations, end = region.operations
     for number, operation in reversed([*enumerate(operations)]):
         if is_constant(operation):
@@ -182,13 +189,13 @@ def _simpler_region(region: Region) -> Iterator[Region]:
         for value in operation.results:
             for other in dict.fromkeys(o for o in others if o.type == value.type):
                 rest = tuple(replace_operands(one, {value.name: other}) for one in after)
-                yield _live(replace(region, operations=(*operations[: number + 1], *rest)))
-        for simpler in _simpler(operation):
+                yield _drop_dead(replace(region, operations=(*operations[: number + 1], *rest)))
+        for simpler in _simpler_operations(operation):
             yield replace(region, operations=(*operations[:number], simpler, *after))
 
 
-def _live(region: Region) -> Region:
-    """The region without operations whose results nothing in it uses."""
+def _drop_dead(region: Region) -> Region:
+    """Return the region without operations whose results nothing in it uses."""
     kept: list[Operation] = [region.operations[-1]]
     wanted = {value.name for value in used_by(kept[0])}
     for operation in reversed(region.operations[:-1]):
@@ -202,12 +209,12 @@ def _live(region: Region) -> Region:
 
 
 def tidy(program: Program, inputs: Sequence[Array]) -> tuple[Program, Inputs]:
-    """The program without what its results do not need, parameters and their inputs included."""
-    return pruned(without_unused(program), inputs)
+    """Return the program without unused operations, functions and parameters, and its inputs."""
+    return prune_parameters(without_unused(program), inputs)
 
 
-def pruned(program: Program, inputs: Sequence[Array]) -> tuple[Program, Inputs]:
-    """Return the program without the parameters and functions that nothing in it names."""
+def prune_parameters(program: Program, inputs: Sequence[Array]) -> tuple[Program, Inputs]:
+    """Return the program without unused parameters and functions, and its inputs."""
     used = {v.name for one in program.main.body.operations for v in used_by(one)}
     kept = [
         (argument, array)

@@ -1,4 +1,4 @@
-"""Programs that fail by operations whose results nothing uses: all others are dropped."""
+"""Programs that fail by operations whose results are unused; all other operations are dropped."""
 
 from __future__ import annotations
 
@@ -7,34 +7,36 @@ from dataclasses import replace
 
 from conformance.transforms.extract import returning, with_main
 from conformance.transforms.values import can_be_result, used_by
-from conformance.triage.minimise.attempts import Attempts
-from conformance.triage.minimise.surgery import pruned, tidy
+from conformance.triage.minimise.attempts import Minimisation
+from conformance.triage.minimise.surgery import prune_parameters, tidy
 from reference.ir.program import Program
 
 
-def is_unused_to_blame(attempts: Attempts) -> bool:
-    """Return whether the program does not fail without the operations that nothing uses.
+def is_unused_to_blame(attempts: Minimisation) -> bool:
+    """Return whether the program stops failing without its unused operations.
 
-    If it does fail without them, or has none, it is the smaller one from now on.
+    If it still fails without them, the smaller program replaces it.
     """
     smaller = tidy(attempts.program, attempts.inputs)
     has_none = smaller[0] == attempts.program
-    return not (has_none or attempts.take(*smaller))
+    return not (has_none or attempts.try_program(*smaller))
 
 
-def fewer_unused(attempts: Attempts) -> bool:
-    """Return a parameter and drop what nothing uses, the last operation first; whether the program
-    became smaller."""
+def reduce_unused(attempts: Minimisation) -> bool:
+    """Return a parameter, and drop unused operations from the last to the first.
+
+    Return whether the program became smaller.
+    """
     program = attempts.program
     given = next(filter(can_be_result, program.main.arguments), None)
-    shrunk = given is not None and attempts.take(
-        *pruned(returning(program, [given]), attempts.inputs)
+    shrunk = given is not None and attempts.try_program(
+        *prune_parameters(returning(program, [given]), attempts.inputs)
     )
-    return attempts.take_repeatedly(_without_one, pruned) or shrunk
+    return attempts.try_repeatedly(_programs_without_one, prune_parameters) or shrunk
 
 
-def _without_one(program: Program) -> Iterator[Program]:
-    """Yield the program without each operation whose results nothing uses."""
+def _programs_without_one(program: Program) -> Iterator[Program]:
+    """Yield the program without each operation whose results are unused."""
     body = program.main.body
     wanted = {value.name for one in body.operations for value in used_by(one)}
     for number in reversed(range(len(body.operations) - 1)):

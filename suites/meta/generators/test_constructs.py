@@ -7,7 +7,7 @@ import pytest
 
 from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
-from conformance.judging.processes import parts_of
+from conformance.judging.processes import process_results
 from conformance.transforms.collective import collective_of
 from conformance.verdict import Verdict
 from generators.case.case import Case, InputRecipe
@@ -82,7 +82,7 @@ def test_a_sum_is_judged_by_its_bound_wherever_it_stands(way: str) -> None:
         inputs = materialise(made.program, InputRecipe(("unit", *deciding), index))
         expected = evaluate(made.program, inputs)
         ordinary = all(((abs(a) > 1e-3) & (abs(a) < 1e9)).all() and a.size for a in expected)
-        parts = [*parts_of(made.program, inputs, expected, expected)]
+        parts = [*process_results(made.program, inputs, expected, expected)]
         if ordinary and not any(part.is_data for part in parts):
             near = [np.nextafter(array, np.float32(np.inf)) for array in expected]
             assert judge(made.program, inputs, expected, near, rule).verdict is Verdict.PASS

@@ -8,7 +8,7 @@ from conformance.catalog import rule_of
 from conformance.judging.compare import judge
 from conformance.stablehlo.parse import parse_module
 from conformance.transforms.extract import alone
-from conformance.triage.rewritings import rewritten
+from conformance.triage.rewritings import add_rewriting_class
 from reference.interpreter.evaluate import evaluate
 from reference.ir.types import Array
 from suites.meta.support.checking import values_of
@@ -25,4 +25,4 @@ def kind_of(text: str, inputs: Sequence[Array], got: Array) -> str:
     expected = evaluate(*taken)
     judgement = judge(*taken, expected, (got,), rule)
     assert judgement.verdict.fails, "nothing that a class is needed for"
-    return rewritten(program, last, values, expected, (got,), judgement).kind
+    return add_rewriting_class(program, last, values, expected, (got,), judgement).kind

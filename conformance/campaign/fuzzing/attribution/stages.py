@@ -20,8 +20,8 @@ from conformance.campaign.fuzzing.finding import Finding
 from conformance.campaign.fuzzing.trials import Trial
 from conformance.executors.limit import TooSlow, limited
 from conformance.gate.expectations import hypotheses_of
-from conformance.judging.compare import judge_alone
-from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.compare import judge_operation
+from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import is_single, judge_program
 from conformance.known.in_force import in_force
 from conformance.phases import phase
@@ -93,9 +93,9 @@ class _Judge:
         for others, is_right in self._judged:
             if _same(results, others):
                 return is_right
-        permitted = Permitted(self._program, self._inputs, self._hardware)
+        permitted = PermittedResults(self._program, self._inputs, self._hardware)
         if is_single(self._program):
-            judgement = judge_alone(
+            judgement = judge_operation(
                 self._program, self._inputs, permitted.expected, results, self._hardware
             )
         else:

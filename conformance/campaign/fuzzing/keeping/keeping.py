@@ -13,8 +13,8 @@ from conformance.campaign.fuzzing.grouping import key_of
 from conformance.campaign.fuzzing.keeping import bundle
 from conformance.campaign.fuzzing.keeping.journal import Journal, Kept
 from conformance.campaign.fuzzing.trials import Hit
-from conformance.judging.wording import with_class
-from conformance.triage.minimise.shapes import elements_of
+from conformance.judging.messages import verdict_text
+from conformance.triage.minimise.shapes import count_elements
 
 
 class Keeping:
@@ -87,7 +87,7 @@ def kept(finding: Finding, told: dict[str, Any]) -> Kept:
     return Kept(
         f"{finding.name}{'-known' if finding.known else ''}",
         finding.signature, ", ".join(finding.known), finding.verdict.value,
-        finding.kind, finding.culprit, len(working(program)), elements_of(program), finding.text,
+        finding.kind, finding.culprit, len(working(program)), count_elements(program), finding.text,
         " ".join(finding.message.split()), {} if finding.known else told,
         "" if finding.known else key_of(finding),
     )  # fmt: skip
@@ -98,7 +98,7 @@ def of_known(hit: Hit) -> Kept:
     outcome, known = hit.outcome, ", ".join(hit.outcome.known)
     return Kept(
         f"known: {known}", known, known, outcome.verdict.value, outcome.kind, outcome.culprit,
-        len(working(hit.program)), elements_of(hit.program), "",
+        len(working(hit.program)), count_elements(hit.program), "",
         " ".join(outcome.message.split()),
     )  # fmt: skip
 
@@ -106,7 +106,7 @@ def of_known(hit: Hit) -> Kept:
 def line_of(finding: Finding) -> str:
     """A finding in a line."""
     ops = " + ".join(one.name for one in working(finding.program))
-    told = with_class(finding.verdict, finding.kind, " ".join(finding.message.split()))
+    told = verdict_text(finding.verdict, finding.kind, " ".join(finding.message.split()))
     return f"{finding.name}: {ops}: {told}"
 
 

@@ -213,16 +213,16 @@ def test_results_are_shifted_as_the_backend_has_them() -> None:
     operation = Operation("sine")
     expected = np.array([1, 2, 3, np.inf], np.float32)
     shift = Override(operation, (expected,), (np.array([1, 2.5, np.nan, 4], np.float32),))
-    assert np.array_equal(shift.on((expected,))[0], shift.actual[0], equal_nan=True)
+    assert np.array_equal(shift.shift_results((expected,))[0], shift.actual[0], equal_nan=True)
     moved = expected + np.float32(0.25)
-    (there,) = shift.on((moved,))
+    (there,) = shift.shift_results((moved,))
     assert np.array_equal(there, np.array([1.25, 2.75, np.nan, 4], np.float32), equal_nan=True)
     whole = Override(operation, (np.arange(3),), (np.array([0, 7, 2]),))
-    assert whole.on((np.array([5, 6, 2]),))[0].tolist() == [5, 7, 2]
+    assert whole.shift_results((np.array([5, 6, 2]),))[0].tolist() == [5, 7, 2]
     parts = Override(operation, (np.array([1 + 2j]),), (np.array([2 + 2j]),))
-    assert parts.on((np.array([1 + 1j]),))[0].tolist() == [2 + 1j]
-    assert shift.is_of(Operation("sine"))
-    assert not shift.is_of(Operation("cosine"))
+    assert parts.shift_results((np.array([1 + 1j]),))[0].tolist() == [2 + 1j]
+    assert shift.is_for(Operation("sine"))
+    assert not shift.is_for(Operation("cosine"))
 
 
 # --- What XLA is known for -----------------------------------------------------------------------

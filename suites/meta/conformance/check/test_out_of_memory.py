@@ -10,7 +10,7 @@ import pytest
 
 from conformance.check.command import Options, check
 from conformance.check.settings import Settings
-from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.triage.attribute import Explainer
 from conformance.verdict import Verdict
 from reference.ir.errors import out_of_memory
@@ -55,7 +55,7 @@ def _too_large(*_: Any, **__: Any) -> Any:
 def test_evaluations_after_the_first_may_be_too_large(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Permitted, "moved", _too_large)
+    monkeypatch.setattr(PermittedResults, "moved", _too_large)
     found = checked(tmp_path, FAULTY, Settings("reference:low_precision"))
     assert (found.verdict, found.kind) == (Verdict.UNSUPPORTED, "not evaluated")
     assert found.message.startswith("out of memory: Unable to allocate 3 GiB (negate); ")

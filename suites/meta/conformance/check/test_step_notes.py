@@ -16,7 +16,7 @@ from conformance.check.settings import UNJUDGED, Settings
 from conformance.frontends.modules import Unit, units_of
 from conformance.gate.reading import load
 from conformance.results.versions import versions
-from conformance.triage.isolate import steps
+from conformance.triage.audit import audit
 from conformance.verdict import Verdict
 
 CANCELLED = """
@@ -117,7 +117,7 @@ def test_a_note_says_what_is_left_out(
 
     def slowly(*given: object) -> object:
         while True:
-            steps(*given)  # type: ignore[arg-type]
+            audit(*given)  # type: ignore[arg-type]
 
     monkeypatch.setattr(step_notes, "steps", slowly)
     monkeypatch.setattr(program, "LEAST_SECONDS", 0.2)

@@ -19,7 +19,7 @@ from conformance.gate.expectations import (
     settled,
 )
 from conformance.gate.reading import ExpectationError, load, read
-from conformance.judging.wording import beside
+from conformance.judging.messages import additional_failure_line
 from conformance.known.any_op import of_any_op
 from conformance.known.programs import OF_ARITHMETIC, PROGRAMS
 from conformance.known.rewritings.table import LABELS
@@ -28,7 +28,7 @@ from conformance.known.xla.indexing.out_of_bounds import BOUND, WINDOW
 from conformance.known.xla.orders import LABEL, TILES, UNPADDED
 from conformance.known.xla.sorts import LABEL as NEGATIVE
 from conformance.known.xla.windows.no_source import LABEL as NO_SOURCE
-from conformance.triage.isolate import NO_SOLUTION
+from conformance.triage.audit import NO_SOLUTION
 from conformance.verdict import Detail, Element, Failing, Record, Verdict
 
 VERSIONS = {"jaxlib": "0.10.2"}
@@ -275,7 +275,9 @@ def test_what_is_new_is_shown_first(tmp_path: Path) -> None:
     assert record.detail is not None
     assert (record.detail.inputs, record.detail.elements) == (b"others", other.elements)
     assert [(one.kind, one.known) for one in record.beside] == [("signed zero", "zeros")]
-    assert beside(record.beside[0]).startswith("beside them, known by zeros: divergent: signed")
+    assert additional_failure_line(record.beside[0]).startswith(
+        "beside them, known by zeros: divergent: signed"
+    )
     again = settled(record, ())
     assert (again.kind, again.known) == ("signed zero", "")
 

@@ -14,11 +14,11 @@ from conformance.judging.compare import (
     SAMPLED_POINTS,
     WORST_POINTS,
     combine,
+    describe_malformed,
     judge,
-    malformed,
     merge_errors,
 )
-from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
@@ -350,7 +350,7 @@ def test_bits_of_the_unsigned_type_are_judged_as_those_of_the_stated_one(
     actual = [np.array(numbers, np.float32).view(np.uint32)]
     found = judge(program, (ones, ones), expected, actual, CATALOG["add"].tolerance)
     assert (found.verdict, found.kind, found.total) == (D, kind, 2)
-    assert judge_program(Permitted(program, (ones, ones)), actual).kind == kind
+    assert judge_program(PermittedResults(program, (ones, ones)), actual).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -364,7 +364,7 @@ def test_bits_of_the_unsigned_type_are_judged_as_those_of_the_stated_one(
     ],
 )  # fmt: skip
 def test_the_unsigned_type_has_as_many_bits(stated: type, given: type, is_unsigned: bool) -> None:
-    found = malformed([np.zeros(1, stated)], [np.zeros(1, given)])
+    found = describe_malformed([np.zeros(1, stated)], [np.zeros(1, given)])
     assert found is not None
     assert found[0] == ("unsigned element type" if is_unsigned else "wrong element type")
 

@@ -7,8 +7,13 @@ import pytest
 
 from conformance.catalog import rule_of
 from conformance.judging.compare import judge
-from conformance.judging.perturbation.evaluations import Permitted
-from conformance.judging.perturbation.flushing import Flushing, at_random, everything, of_sign
+from conformance.judging.perturbation.evaluations import PermittedResults
+from conformance.judging.perturbation.flushing import (
+    Flushing,
+    flush_at_random,
+    flush_everything,
+    flush_sign,
+)
 from conformance.judging.perturbation.judge import judge_program
 from conformance.stablehlo.parse import parse_module
 from conformance.transforms.inline import inlined
@@ -20,29 +25,29 @@ TINY = np.finfo(np.float32).tiny
 
 
 def only(array: Array, flushing: Flushing) -> Array:
-    return flushing.inputs((array,))[0]
+    return flushing.flush_inputs((array,))[0]
 
 
 def test_flushing_keeps_the_sign_and_all_else() -> None:
     array = np.array([-1e-40, 1e-40, 1.0, -0.0, np.nan], np.float32)
-    flushed = only(array, everything())
+    flushed = only(array, flush_everything())
     assert np.signbit(flushed).tolist() == [True, False, False, True, False]
     assert flushed[:2].tolist() == [0, 0]
-    assert only(flushed, everything()) is flushed
+    assert only(flushed, flush_everything()) is flushed
     number = np.array(1e-40 + 1j, np.complex64)
-    assert only(number, everything()) == 1j
-    assert only(number, everything()).shape == ()
-    assert only(np.array([1]), everything()).tolist() == [1]
+    assert only(number, flush_everything()) == 1j
+    assert only(number, flush_everything()).shape == ()
+    assert only(np.array([1]), flush_everything()).tolist() == [1]
 
 
 def test_some_of_it_may_be_flushed() -> None:
     array = np.array([-1e-40, 1e-40, 1.0], np.float32)
-    assert (only(array, of_sign(-1.0)) == array).tolist() == [False, True, True]
-    assert (only(array, of_sign(1.0)) == array).tolist() == [True, False, True]
+    assert (only(array, flush_sign(-1.0)) == array).tolist() == [False, True, True]
+    assert (only(array, flush_sign(1.0)) == array).tolist() == [True, False, True]
     number = np.array([1e-40 - 1e-40j], np.complex64)
-    assert only(number, of_sign(1.0)).tolist() == [complex(0, np.float32(-1e-40))]
+    assert only(number, flush_sign(1.0)).tolist() == [complex(0, np.float32(-1e-40))]
     random, many = np.random.default_rng(1), np.full(64, 1e-40, np.float32)
-    kept = {int((only(many, at_random(random)) != 0).sum()) for _ in range(32)}
+    kept = {int((only(many, flush_at_random(random)) != 0).sum()) for _ in range(32)}
     assert {0, 64} < kept
 
 
@@ -137,7 +142,7 @@ def contracted(x: Array, y: Array) -> Array:
 
 def of_program(text: str, inputs: list[Array], actual: Array) -> tuple[Verdict, str]:
     program = inlined(parse_module(text)).program
-    found = judge_program(Permitted(program, inputs), [actual.astype(np.float32)])
+    found = judge_program(PermittedResults(program, inputs), [actual.astype(np.float32)])
     return found.verdict, found.kind
 
 

@@ -15,7 +15,7 @@ from conformance.check.file import check_file
 from conformance.check.settings import Settings
 from conformance.judging.lapack.backward_error import clusters, solve
 from conformance.judging.lapack.residuals import violation
-from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
 from conformance.verdict import Verdict
 from reference.custom_calls.targets import call_built_in
@@ -160,7 +160,7 @@ def eigenvectors(a: Array) -> tuple[Program, tuple[Array, ...]]:
 def test_signs_of_eigenvectors_are_open_and_eigenvalues_are_not() -> None:
     operand = definite(matrix("s", 4, 4))
     program, (vectors, values, info) = eigenvectors(operand)
-    permitted = Permitted(program, [operand])
+    permitted = PermittedResults(program, [operand])
     turned = vectors * np.array([1, -1, 1, -1], np.float32)
     judgement = judge_program(permitted, [turned, values, info])
     assert (judgement.verdict, judgement.kind) == (Verdict.UNSPECIFIED, "choice of eigenvectors")

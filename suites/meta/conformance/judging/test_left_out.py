@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
 from conformance.known.rewritings.identities import LEFT_OUT
 from conformance.stablehlo.parse import parse_module
-from conformance.triage.isolate import steps
+from conformance.triage.audit import audit
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program
@@ -46,7 +46,7 @@ X = np.array([1.0, 0.9999, 3.001], np.float32)
 
 
 def judged(text: str, actual: Array):
-    return judge_program(Permitted(parse_module(text), (X,)), (actual,))
+    return judge_program(PermittedResults(parse_module(text), (X,)), (actual,))
 
 
 @pytest.mark.parametrize("text", [THERE_AND_BACK, REDUCED])
@@ -91,6 +91,6 @@ def test_what_is_open_excuses_nothing_that_the_backend_shows_otherwise() -> None
             for one, arrays in zip(sets, found, strict=True)
         ]
 
-    made = steps(run, "cpu", program, inputs, [0])
+    made = audit(run, "cpu", program, inputs, [0])
     assert made is not None
     assert [one.operation for one in made.wrong] == [program.main.body.operations[1]]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.arbitrary_values import replace_nans
+from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
-from conformance.judging.perturbation.open_values import with_other_nans
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
@@ -39,8 +39,8 @@ def test_bits_that_are_seen_are_open_where_the_nan_was_computed(
     other, wrong = expected.copy(), expected.copy()
     other[place] ^= 256  # another payload
     wrong[1 - place] ^= 1 << 20
-    assert judge_program(Permitted(program, inputs), [other]).verdict is verdict
-    assert judge_program(Permitted(program, inputs), [wrong]).verdict is Verdict.DIVERGENT
+    assert judge_program(PermittedResults(program, inputs), [other]).verdict is verdict
+    assert judge_program(PermittedResults(program, inputs), [wrong]).verdict is Verdict.DIVERGENT
 
 
 @pytest.mark.parametrize("name", ["f16", "bf16", "f8E5M2", "f8E4M3FN", "f8E4M3FNUZ", "f4E2M1FN"])
@@ -48,7 +48,7 @@ def test_other_nans_are_nans(name: str) -> None:
     of = ELEMENT_TYPES[name]
     codes = np.arange(1 << of.bits).astype(to_bits(np.zeros(1, of.storage)).dtype)
     numbers = from_bits(codes, of)
-    other = with_other_nans(numbers, np.random.default_rng(1))
+    other = replace_nans(numbers, np.random.default_rng(1))
     with np.errstate(invalid="ignore"):  # signaling ones
         nan = np.isnan(numbers)
         assert (np.isnan(other) == nan).all()

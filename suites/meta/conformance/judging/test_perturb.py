@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.judging.perturbation.error_model import moved
-from conformance.judging.perturbation.evaluations import Permitted
-from conformance.judging.perturbation.judge import is_single, judge_program, permits
+from conformance.judging.perturbation.error_model import move_results
+from conformance.judging.perturbation.evaluations import PermittedResults
+from conformance.judging.perturbation.judge import is_single, judge_program, permitted_elements
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
 from conformance.transforms.inline import NotInlined, inlined
@@ -25,7 +25,7 @@ def parsed(text: str):
 def judged(text: str, inputs: list[Array], change=None, result: int = 0):
     """The judgement on the reference's own results, result `result` changed."""
     program = parsed(text)
-    permitted = Permitted(program, inputs)
+    permitted = PermittedResults(program, inputs)
     actual = [np.array(array) for array in permitted.expected]
     if change is not None:
         actual[result] = np.asarray(change(actual[result])).astype(actual[result].dtype)
@@ -135,7 +135,9 @@ def test_only_what_is_rounded_is_moved(
         given = tuple(np.array([1.0078125], np.float32).astype(storage) for _ in operands)
     results = evaluate(program, given)
     for way in (1.0, -1.0):
-        (there,) = moved(operation, given, results, lambda shape, way=way: np.full(shape, way))
+        (there,) = move_results(
+            operation, given, results, lambda shape, way=way: np.full(shape, way)
+        )
         same = bool((to_bits(there) == to_bits(results[0])).all())
         assert same is is_exact
 
@@ -301,13 +303,13 @@ func.func @main(%x: tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>> {
 
 
 def test_permits_says_which_elements() -> None:
-    permitted = Permitted(parsed(ARITHMETIC), ROUNDED)
+    permitted = PermittedResults(parsed(ARITHMETIC), ROUNDED)
     other = permitted.expected[0] * np.array([1, 1.5, 1, 1], np.float32)
-    assert permits(permitted, 0, other).tolist() == [True, False, True, True]
+    assert permitted_elements(permitted, 0, other).tolist() == [True, False, True, True]
 
 
 def test_wrong_results_altogether() -> None:
-    permitted = Permitted(parsed(ARITHMETIC), ROUNDED)
+    permitted = PermittedResults(parsed(ARITHMETIC), ROUNDED)
     assert judge_program(permitted, []).kind == "missing result"
     assert judge_program(permitted, [np.zeros(3, np.float32)]).kind == "wrong shape"
     assert judge_program(permitted, [np.zeros(4)]).kind == "wrong element type"

@@ -88,7 +88,7 @@ def _explained(found: list[tuple[Differing, Findings]], mistake: str) -> Iterato
 def _asked(op: str, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
     """Return the classes that explain mistakes in an op's cases, each with the mistake."""
     seen: list[tuple[Differing, Findings]] = []
-    find = compare.find
+    find = compare.classify_elements
 
     def recorded(differing: Differing) -> Findings:
         findings = find(differing)

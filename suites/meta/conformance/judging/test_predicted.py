@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from conformance.judging.compare import combine, judge_alone
+from conformance.judging.compare import combine, judge_operation
 from conformance.known.computed import Computed
 from conformance.known.in_force import in_force
 from conformance.stablehlo.parse import parse_module
@@ -23,7 +23,7 @@ TINY, ULP = 1e-40, 2.0**-23
 
 def failing(program: Program, inputs: list[Array], *actual: Array) -> Failing:
     """The only class of elements that fail."""
-    (found,) = judge_alone(program, inputs, evaluate(program, inputs), actual).failing
+    (found,) = judge_operation(program, inputs, evaluate(program, inputs), actual).failing
     return found
 
 
@@ -106,7 +106,7 @@ def test_results_of_an_unsigned_type_are_predicted_where_their_bits_are_right() 
     x = array([1.5, -2.0, 4.0])
     program = one("negate", [typed(3)], typed(3))
     (right,) = evaluate(program, [x])
-    found = judge_alone(program, [x], [right], [right.view(np.uint32)])
+    found = judge_operation(program, [x], [right], [right.view(np.uint32)])
     assert [(one.wrong, one.predicted) for one in found.failing] == [(3, 3)]
 
 
@@ -114,7 +114,7 @@ def test_predicted_elements_of_input_sets_add_up() -> None:
     program = one("add", [typed(2), typed(2)], typed(2))
     tiny, zero = array([TINY, TINY]), array([0.0, 0.0])
     judged = [
-        judge_alone(program, [tiny, zero], [tiny], [array([0.0, last])]) for last in (0.0, TINY)
+        judge_operation(program, [tiny, zero], [tiny], [array([0.0, last])]) for last in (0.0, TINY)
     ]
     (both,) = combine(judged).failing
     assert (both.wrong, both.predicted) == (3, 3)

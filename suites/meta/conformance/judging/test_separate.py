@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
-from conformance.judging.perturbation.separate_uses import VERSIONS, copies, separated
+from conformance.judging.perturbation.separate_uses import VERSIONS, find_copies, separate_uses
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from reference.ir.types import ELEMENT_TYPES, Array
@@ -49,7 +49,7 @@ def contracted(factor: float = 1.0) -> Array:
 )
 def test_a_value_may_be_computed_twice(between: str, factor: float, verdict: Verdict) -> None:
     program = parse_module(MASKED.format(between=between))
-    permitted = Permitted(program, [X, S])
+    permitted = PermittedResults(program, [X, S])
     assert (permitted.expected[0] != contracted()).any()
     assert judge_program(permitted, [contracted(factor)]).verdict is verdict
 
@@ -124,7 +124,7 @@ def test_every_op_that_moves_elements_is_tried() -> None:
 
 @pytest.mark.parametrize("op", MOVES)
 def test_what_is_moved_may_be_computed_twice(op: str) -> None:
-    permitted = Permitted(parse_module(MASKED.format(between=MOVES[op])), [X, S])
+    permitted = PermittedResults(parse_module(MASKED.format(between=MOVES[op])), [X, S])
     assert judge_program(permitted, [contracted()]).verdict is Verdict.PASS
     assert judge_program(permitted, [contracted(64.0)]).verdict is Verdict.INACCURATE
 
@@ -196,7 +196,7 @@ def test_one_operation_has_the_same_elements_of_a_value_once(
     if "SHAPE" in parts:
         x = np.array([0.7, -200, -200, 0.7], of)  # rows of which one element is all of the sum
     n = np.full((2, 2) if "SHAPE" in parts else (4, 1), np.nan, of)
-    permitted = Permitted(program, [x, n])
+    permitted = PermittedResults(program, [x, n])
     assert (permitted.expected[0] == 1).any()
     assert judge_program(permitted, [n]).verdict is verdict
 
@@ -216,7 +216,7 @@ def test_one_operation_has_the_same_elements_of_a_value_once(
 def test_copies_of_a_value_are_those_of_all_elements_in_place(
     parts: dict[str, str], count: int
 ) -> None:
-    found = copies(parse_module(quotient(**parts)))
+    found = find_copies(parse_module(quotient(**parts)))
     (exponential, *_) = found.values()
     assert [*found.values()].count(exponential) == count
 
@@ -225,10 +225,10 @@ def test_every_operation_has_its_own_version_of_the_same_elements() -> None:
     more = "%q = stablehlo.divide %e, %k : tensor<4x1xf32>"
     text = quotient().replace(more, more + more.replace("%q", "%t"))
     text = text.replace("power %q, %n", "subtract %q, %t")
-    permitted = Permitted(
+    permitted = PermittedResults(
         parse_module(text), [np.full(4, 0.7, np.float32), np.ones((4, 1), np.float32)]
     )
-    assert all((one == 0).all() for (one,) in permitted.moved())
+    assert all((one == 0).all() for (one,) in permitted.moved_samples())
 
 
 def test_versions_are_few_and_mean_the_same() -> None:
@@ -239,11 +239,11 @@ def test_versions_are_few_and_mean_the_same() -> None:
     types = ", ".join(["tensor<2xf32>"] * 39)
     text = f"func.func @main(%x: tensor<2xf32>) -> ({types}) {{\n"
     program = parse_module(text + "\n".join(lines) + f"\nreturn {ends} : {types}\n}}")
-    found = separated(program)
+    found = separate_uses(program)
     operations = found.program.main.body.operations
     assert found.apart == {"0"}
     assert sum(one.name == "optimization_barrier" for one in operations) == VERSIONS - 1
     assert len(operations) <= 3 * len(program.main.body.operations)
     x = np.array([0.5, -1], np.float32)
-    one, other = (Permitted(each, [x]).expected for each in (program, found.program))
+    one, other = (PermittedResults(each, [x]).expected for each in (program, found.program))
     assert all((a == b).all() for a, b in zip(one, other, strict=True))

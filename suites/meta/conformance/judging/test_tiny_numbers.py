@@ -7,7 +7,7 @@ import pytest
 
 from conformance.backends.session import open_session
 from conformance.judging.compare import Judgement
-from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
@@ -39,7 +39,7 @@ func.func @main(%a: tensor<2xf32>, %b: tensor<2xf32>, %c: tensor<f32>) -> tensor
 def judged(text: str, inputs: list[object], expected: float, got: float, of: str) -> Judgement:
     """The judgement on one result, of which the reference must have what is expected."""
     dtype = {"f16": np.float16, "f32": np.float32, "f64": np.float64}[of]
-    permitted = Permitted(parse_module(text), [np.array(one, dtype) for one in inputs])
+    permitted = PermittedResults(parse_module(text), [np.array(one, dtype) for one in inputs])
     (result,) = permitted.expected
     assert np.signbit(result).all() == np.signbit(expected)
     assert (result == expected).all()
@@ -108,4 +108,4 @@ def test_what_xla_makes_of_it_on_this_cpu_is_permitted() -> None:
     a, b = np.full(1, 1e-30, np.float32), np.full(1, -1e-30, np.float32)
     inputs = [a, b, np.zeros(1, np.float32)]
     actual = open_session("cpu").compile(program).run(inputs)
-    assert judge_program(Permitted(program, inputs), actual).verdict is Verdict.PASS
+    assert judge_program(PermittedResults(program, inputs), actual).verdict is Verdict.PASS

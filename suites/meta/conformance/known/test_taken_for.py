@@ -7,7 +7,7 @@ import pytest
 
 from conformance.backends.interpreter.backend import InterpreterBackend
 from conformance.backends.session import Session
-from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
 from conformance.known.interpreter.indices import LABEL, rewrite
 from conformance.stablehlo.parse import parse_module
@@ -36,7 +36,7 @@ X = np.array([10, 20, 30], np.float32)
 
 def kind_of(program: Program, index: Array, got: float, platform: str) -> str:
     """The class of that number as the result, "" where it is right."""
-    permitted = Permitted(program, (X, index), platform)
+    permitted = PermittedResults(program, (X, index), platform)
     judged = judge_program(permitted, (np.array([got], np.float32),))
     return judged.kind if judged.verdict is Verdict.DIVERGENT else ""
 

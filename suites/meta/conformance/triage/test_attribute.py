@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from conformance.gate.expectations import Expectation
-from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
 from conformance.known.rewritings.contraction import CONTRACTED
 from conformance.known.rewritings.values import Shown
 from conformance.stablehlo.parse import parse_module
 from conformance.triage.attribute import Explainer
-from conformance.triage.fault import Explained, FailedProgram
-from conformance.triage.isolate import Run, steps
+from conformance.triage.audit import Run, audit
+from conformance.triage.fault import Explanation, FailedProgram
 from conformance.triage.localise import Search
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
@@ -25,15 +25,15 @@ from reference.ir.types import Array
 from reference.numerics.alike import flush_subnormals
 
 
-def explained(run: Run, text: str, inputs: Sequence[Array], known: Expectation) -> Explained:
+def explained(run: Run, text: str, inputs: Sequence[Array], known: Expectation) -> Explanation:
     """What is behind the results of a program, where one expectation is there."""
     program = parse_module(text)
     actual = next(run(program, [inputs]))
-    judgement = judge_program(Permitted(program, inputs), actual)
+    judgement = judge_program(PermittedResults(program, inputs), actual)
     assert judgement.verdict.fails
-    found = steps(run, "cpu", program, inputs, range(len(actual)))
+    found = audit(run, "cpu", program, inputs, range(len(actual)))
     explainer = Explainer(Search(run, "cpu"), (known,), "cpu")
-    return explainer.explained(FailedProgram(program, inputs, actual, judgement, found))
+    return explainer.explain(FailedProgram(program, inputs, actual, judgement, found))
 
 
 NORMALIZED = """

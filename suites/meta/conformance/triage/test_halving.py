@@ -13,7 +13,7 @@ from conformance.backends import session
 from conformance.check.settings import Checked, Settings
 from conformance.gate.expectations import Expectation
 from conformance.stablehlo.parse import parse_module
-from conformance.triage import halving, isolate
+from conformance.triage import audit, halving
 from conformance.triage.halving import SHORT, Halving, Stretch
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
@@ -74,7 +74,7 @@ def narrowed(program: Program, change: Change) -> tuple[Stretch | None, int]:
     (actual,) = run(program, [[X]])
     count = 0
     whole = Stretch(program, (X,), tuple(actual))
-    return Halving(run, "cpu", Verdict.INACCURATE).narrowed(whole), count
+    return Halving(run, "cpu", Verdict.INACCURATE).narrow(whole), count
 
 
 @pytest.mark.parametrize("number", [3, 500, 998])
@@ -119,7 +119,7 @@ def test_a_short_program_is_not_cut() -> None:
 def on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     def check(text: str, change: Change, *known: Expectation) -> Checked:
         monkeypatch.setattr(session, "opened", lambda _: Backend(change))
-        for module in (isolate, halving):  # so that not all values can be shown at once
+        for module in (audit, halving):  # so that not all values can be shown at once
             monkeypatch.setattr(module, "MOST_ELEMENTS", 100)
         np.savez(tmp_path / "in.npz", x=X)
         settings = Settings("cpu", inputs=tmp_path / "in.npz", expectations=known)

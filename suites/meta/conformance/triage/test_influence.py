@@ -12,7 +12,7 @@ import pytest
 from conformance.backends import session
 from conformance.check.settings import Checked, Settings
 from conformance.stablehlo.parse import parse_module
-from conformance.triage.isolate import steps
+from conformance.triage.audit import audit
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
@@ -140,11 +140,11 @@ func.func @main(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> {
             yield list(evaluate(whole, inputs, on_result=lambda o, r: lost(whole, o, r)))
 
     inputs = [np.array(-1.0, np.float32), np.array(1.0, np.float32)]
-    found = steps(run, "cpu", program, inputs, [0])
+    found = audit(run, "cpu", program, inputs, [0])
     assert found is not None
     assert [one.operation.name for one in found.wrong] == ["negate", "abs"]
     assert not found.harmless
-    right = steps(run, "cpu", program, [inputs[0], np.array(100.0, np.float32)], [0])
+    right = audit(run, "cpu", program, [inputs[0], np.array(100.0, np.float32)], [0])
     assert right is not None
     assert [one.operation.name for one in right.wrong] == ["negate"]
     assert [one.operation.name for one in right.harmless] == ["abs"]

@@ -33,7 +33,7 @@ def first(wrong: str) -> Located | None:
             yield [array + 5 * (has_product and name == wrong) for name, array in results]
 
     given = (np.array([1, 2], np.float32),)
-    return Search(run, "cpu").first(parse_module(TEXT), given, Verdict.DIVERGENT)
+    return Search(run, "cpu").locate(parse_module(TEXT), given, Verdict.DIVERGENT)
 
 
 def test_an_operation_that_only_lets_another_go_wrong_is_not_named() -> None:
@@ -64,6 +64,6 @@ def test_a_wrong_value_that_nothing_uses_is_not_named() -> None:
     x = np.array([1, 2], np.float32)
     for taken, name in ((False, "multiply"), (True, "negate")):
         given = (x, np.array([taken, taken]))
-        found = Search(run, "cpu").first(parse_module(UNUSED), given, Verdict.DIVERGENT)
+        found = Search(run, "cpu").locate(parse_module(UNUSED), given, Verdict.DIVERGENT)
         assert found is not None
         assert found.operation.name == name

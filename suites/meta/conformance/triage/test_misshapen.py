@@ -19,7 +19,7 @@ from conformance.check.settings import Settings
 from conformance.gate.reading import load
 from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module
-from conformance.triage.misshapen import misshaping, misshaping_in_isolation
+from conformance.triage.misshapen import extract_misshaping, find_misshaping
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
@@ -54,7 +54,9 @@ def knows(operation: Operation, kind: str, message: str) -> str:
 
 def misshaped(first: str, second: str) -> tuple[str, str] | None:
     """The name of the operation, and the id."""
-    found = misshaping(run, parse_module(BROKEN.format(first=first, second=second)), INPUTS, knows)
+    found = find_misshaping(
+        run, parse_module(BROKEN.format(first=first, second=second)), INPUTS, knows
+    )
     return None if found is None else (found[0].name, found[1])
 
 
@@ -74,12 +76,12 @@ def test_operations_that_are_right_alone_are_not_to_blame() -> None:
 
 def test_the_operation_whose_result_fits_nothing_is_a_program_of_its_own() -> None:
     program = parse_module(BROKEN.format(first="negate", second="cosine"))
-    found = misshaping_in_isolation(run, program, INPUTS)
+    found = extract_misshaping(run, program, INPUTS)
     assert found is not None
     assert [one.name for one in found[0].main.body.operations] == ["negate", "return"]
     assert [array.tolist() for array in found[1]] == [[1.0]]
     right = parse_module(BROKEN.format(first="abs", second="cosine"))
-    assert misshaping_in_isolation(run, right, INPUTS) is None
+    assert extract_misshaping(run, right, INPUTS) is None
 
 
 def test_a_finding_is_about_the_operation_whose_result_fits_nothing(

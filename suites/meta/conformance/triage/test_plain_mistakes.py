@@ -18,7 +18,7 @@ from conformance.judging.compare import judge
 from conformance.known.rewritings.table import LABELS
 from conformance.stablehlo.parse import parse_module
 from conformance.transforms.extract import alone
-from conformance.triage.rewritings import rewritten
+from conformance.triage.rewritings import add_rewriting_class
 from reference.interpreter.evaluate import evaluate
 from suites.meta.support.checking import values_of
 from suites.meta.support.plain_mistakes import plain_mistakes
@@ -78,7 +78,7 @@ def _explained(entry: Expectation) -> set[tuple[str, str]]:
                 judgement = judge(*taken, expected, wrong, rule)
                 if judgement.verdict.fails:
                     given = (program, operation, values, expected, wrong, judgement)
-                    found.add((rewritten(*given).kind, name))
+                    found.add((add_rewriting_class(*given).kind, name))
     return {(label, name) for label, name in found if label in LABELS}
 
 

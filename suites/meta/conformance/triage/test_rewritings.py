@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from conformance.judging.perturbation.judge import passed
+from conformance.judging.perturbation.judge import passing_judgement
 from conformance.known.rewritings.exponentials import LARGEST_ARGUMENT, UNROUNDED
 from conformance.known.rewritings.identities import EXPONENTIAL, LOGARITHM, REGROUPED, ZEROS
 from conformance.known.rewritings.narrow import KEPT, NEGATIVE
@@ -294,7 +294,9 @@ def test_what_models_of_the_op_say(op: str, kinds: list[str], is_predicted: bool
         Failing(Verdict.FLUSHED if kind == "subnormal result" else Verdict.DIVERGENT, kind, "", 1)
         for kind in kinds
     )
-    judgement = replace(passed(1), verdict=Verdict.DIVERGENT, kind=kinds[0], failing=failing)
+    judgement = replace(
+        passing_judgement(1), verdict=Verdict.DIVERGENT, kind=kinds[0], failing=failing
+    )
     of = Operation(op, (), ())
     assert is_modelled(of, judgement, "cpu") == is_predicted
 

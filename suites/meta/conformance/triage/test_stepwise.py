@@ -19,7 +19,7 @@ from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load
 from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module
-from conformance.triage.isolate import FAULTY_ITERATIONS, steps
+from conformance.triage.audit import FAULTY_ITERATIONS, audit
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
@@ -351,6 +351,6 @@ def test_a_loop_is_gone_through_until_it_went_wrong_a_few_times() -> None:
 
         return [list(evaluate(subject, one, on_result=on_result)) for one in sets]
 
-    found = steps(run, "cpu", program, inputs, [0])
+    found = audit(run, "cpu", program, inputs, [0])
     assert found is not None
     assert [one.operation.name for one in found.wrong] == ["cosine"] * FAULTY_ITERATIONS

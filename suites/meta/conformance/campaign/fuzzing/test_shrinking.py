@@ -7,7 +7,7 @@ import pytest
 from conformance.campaign.fuzzing.shrinking import TRIES, Shrinking
 from conformance.campaign.fuzzing.trials import Hit
 from conformance.check.outcome import Outcome
-from conformance.triage.minimise.minimise import minimised
+from conformance.triage.minimise.minimise import minimise
 from conformance.verdict import Verdict
 from generators.chains.strategy import numbered
 from generators.values.contents import materialise
@@ -42,7 +42,7 @@ def test_answers_one_by_one_lead_to_the_same_program_as_all_at_once(hit: Hit) ->
         small.answer(fails(tried[0]), 0.01)
         count += 1
     assert small.fails_again
-    at_once = minimised(lambda p, _: fails(p), hit.program, hit.inputs, 60.0, TRIES)
+    at_once = minimise(lambda p, _: fails(p), hit.program, hit.inputs, 60.0, TRIES)
     assert small.program == at_once.program
     assert 1 < count <= TRIES + 1
     assert len(list(small.program.walk())) < len(list(hit.program.walk()))

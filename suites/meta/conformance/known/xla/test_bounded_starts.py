@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
 from conformance.known.xla.indexing.bounded_starts import LABEL
 from conformance.stablehlo.parse import parse_module
@@ -31,7 +31,7 @@ def kind_of(program: Program, size: int, start: int, got: list[float]) -> str:
     """The class of what a slice of 1, 2, 3, 4 gives, "" where it is right."""
     x = np.array([1, 2, 3, 4], np.float32)
     inputs = (x, np.array(size, np.int32), np.array(start, np.int32))
-    judged = judge_program(Permitted(program, inputs), (np.array(got, np.float32),))
+    judged = judge_program(PermittedResults(program, inputs), (np.array(got, np.float32),))
     return judged.kind if judged.verdict is Verdict.DIVERGENT else ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
 from conformance.known.xla.indexing.bounded_windows import LABEL
 from conformance.stablehlo.parse import parse_module
@@ -34,7 +34,7 @@ def kind_of(text: str, got: list[float]) -> str:
     program = parse_module(text)
     inputs = (np.array([[1, 2], [3, 4]], np.float32), np.array(2, np.int32))
     actual = np.array(got, np.float32).reshape(2, 3)
-    judged = judge_program(Permitted(program, inputs), (actual,))
+    judged = judge_program(PermittedResults(program, inputs), (actual,))
     return judged.kind if judged.verdict is Verdict.DIVERGENT else ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.judging.compare import Judgement, judge_alone
+from conformance.judging.compare import Judgement, judge_operation
 from conformance.known.nan_of_powers import LABEL as TO_INFINITY
 from conformance.known.table import known_of
 from conformance.known.xla.subnormals.in_f32 import LABEL, is_narrow
@@ -46,7 +46,7 @@ def powers(*bits: int) -> Array:
 
 def judged(program: Program, operands: list[Array], actual: Array, platform="cpu") -> Judgement:
     expected = evaluate(program, operands)
-    return judge_alone(program, operands, expected, [actual], platform)
+    return judge_operation(program, operands, expected, [actual], platform)
 
 
 def elementwise(op: str, operands: list[list[int]], actual: list[int], **given) -> Judgement:

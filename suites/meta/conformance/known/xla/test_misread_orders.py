@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from conformance.judging.compare import judge_alone
+from conformance.judging.compare import judge_operation
 from conformance.known.xla.misread_orders import CODES, ROUNDED, ranked_by_code, rounded_up
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
@@ -45,7 +45,7 @@ def _array(of: str, *numbers: float) -> Array:
 
 
 def _kind(program: Program, operand: Array, *actual: Array) -> str:
-    judged = judge_alone(program, (operand,), evaluate(program, (operand,)), actual)
+    judged = judge_operation(program, (operand,), evaluate(program, (operand,)), actual)
     return "" if judged.verdict is Verdict.PASS else judged.kind
 
 
@@ -123,5 +123,7 @@ func.func @main(%n: tensor<6xf32>, %x: tensor<6xf6E2M3FN>)
     assert ranks is not None
     order = np.argsort(-to_float64(ranks), kind="stable")
     inputs = (np.arange(6, dtype=np.float32), keys)
-    judged = judge_alone(program, inputs, evaluate(program, inputs), [one[order] for one in inputs])
+    judged = judge_operation(
+        program, inputs, evaluate(program, inputs), [one[order] for one in inputs]
+    )
     assert {(one.verdict, one.kind) for one in judged.failing} == {(Verdict.DIVERGENT, CODES)}

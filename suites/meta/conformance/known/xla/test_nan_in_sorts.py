@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.judging.compare import judge_alone
+from conformance.judging.compare import judge_operation
 from conformance.known.xla.nan_in_sorts import LABEL
 from conformance.stablehlo.parse import parse_module
 from suites.meta.support.small_programs import array
@@ -42,5 +42,5 @@ def test_only_what_such_an_order_gives_is_of_its_class(
 ) -> None:
     program = parse_module(SORT.format(order=order))
     inputs = (array(given), np.arange(4, dtype=np.int32))
-    found = judge_alone(program, inputs, inputs, (array(got), np.array(places, np.int32)))
+    found = judge_operation(program, inputs, inputs, (array(got), np.array(places, np.int32)))
     assert ({one.kind for one in found.failing} == {LABEL}) is is_explained

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.judging.compare import judge_alone
+from conformance.judging.compare import judge_operation
 from conformance.known.xla.windows.no_source import LABEL
 from conformance.stablehlo.parse import parse_module
 from reference.interpreter.evaluate import evaluate
@@ -42,7 +42,8 @@ def _kinds(got: Array, *, is_constant: bool = True) -> set[str]:
     program = parse_module(_text(is_constant=is_constant))
     inputs = [WITHOUT] if is_constant else [array(OPERAND, "si32"), WITHOUT]
     return {
-        kind for _, kind in judge_alone(program, inputs, evaluate(program, inputs), [got]).findings
+        kind
+        for _, kind in judge_operation(program, inputs, evaluate(program, inputs), [got]).findings
     }
 
 

@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from conformance.judging.compare import judge_alone
+from conformance.judging.compare import judge_operation
 from conformance.known.xla.other_types import BYTES
 from conformance.stablehlo.parse import parse_module
 from reference.interpreter.evaluate import evaluate
@@ -38,7 +38,7 @@ TYPE, SHAPE = "wrong element type", BYTES
 def failing(text: str, inputs: list[Array], actual: Array) -> dict[str, tuple[int, int]]:
     """The classes of what fails: how many elements, and how many of them are predicted."""
     program = parse_module(text)
-    found = judge_alone(program, inputs, evaluate(program, inputs), [actual])
+    found = judge_operation(program, inputs, evaluate(program, inputs), [actual])
     return {one.kind: (one.wrong, one.predicted) for one in found.failing}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.judging.compare import judge_alone
+from conformance.judging.compare import judge_operation
 from conformance.known.xla.remainders import REMAINDERS
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
@@ -27,7 +27,7 @@ func.func @main(%a: tensor<{spelled}>, %b: tensor<{spelled}>) -> tensor<{COUNT}x
   return %0 : tensor<{COUNT}x{spelled}>
 }}""")
     limits = [np.array(min(limit, of.max_integer), of.storage) for limit in RANGES[name]]
-    found = judge_alone(program, limits, [np.zeros(COUNT, of.storage)], [numbers])
+    found = judge_operation(program, limits, [np.zeros(COUNT, of.storage)], [numbers])
     return found.verdict, found.kind
 
 

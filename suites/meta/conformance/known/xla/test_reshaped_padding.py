@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge
-from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
 from conformance.known.xla.indexing.reshaped_padding import LABEL
 from conformance.stablehlo.parse import parse_module
@@ -39,6 +39,6 @@ def test_what_is_cut_out_of_the_whole_is_a_class(actual: list[list[int]], kind: 
     inputs, results = (NUMBERS, *SIZES), (np.array(actual, np.float32),)
     judged = judge(program, inputs, evaluate(program, inputs), results, RULES["data"])
     assert judged.kind == kind
-    judged = judge_program(Permitted(program, inputs), results)
+    judged = judge_program(PermittedResults(program, inputs), results)
     assert judged.kind == kind
     assert judged.verdict is (Verdict.DIVERGENT if kind else Verdict.PASS)

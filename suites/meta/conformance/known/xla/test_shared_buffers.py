@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.judging.compare import Judgement, judge_alone
+from conformance.judging.compare import Judgement, judge_operation
 from conformance.known.xla.indexing.shared_buffers import LABEL, SHARED
 from conformance.stablehlo.parse import parse_module
 from reference.interpreter.evaluate import evaluate
@@ -35,7 +35,7 @@ def judged(y: list[int], *actual: list[int]) -> Judgement:
         np.array([7, 4, 1], np.int32), np.array([3, 5, 7], np.int32),
     )  # fmt: skip
     results = tuple(np.array(one, np.int32) for one in actual)
-    return judge_alone(PROGRAM, inputs, evaluate(PROGRAM, inputs), results)
+    return judge_operation(PROGRAM, inputs, evaluate(PROGRAM, inputs), results)
 
 
 def test_results_that_are_the_same_share_a_buffer() -> None:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from conformance.judging.compare import judge_alone
+from conformance.judging.compare import judge_operation
 from conformance.known.xla.small_loops import LABEL
 from conformance.stablehlo.parse import parse_module
-from conformance.triage.isolate import steps
+from conformance.triage.audit import audit
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
@@ -48,7 +48,7 @@ def kind(program: Program, x: Array, y: Array, actual: list[float]) -> str:
     """Return the class of these results of a loop; nothing where they are right."""
     inputs = (np.array(1, np.int32), x, y)
     results = (inputs[0], np.array(actual).astype(x.dtype))
-    judged = judge_alone(program, inputs, evaluate(program, inputs), results)
+    judged = judge_operation(program, inputs, evaluate(program, inputs), results)
     return "" if judged.verdict is Verdict.PASS else judged.kind
 
 
@@ -112,7 +112,7 @@ def test_a_loop_in_a_program_of_several_operations_is_of_the_class_as_a_whole() 
 
         return [list(evaluate(subject, one, on_result=on_result)) for one in sets]
 
-    found = steps(run, "cpu", program, (np.array(1, np.int32), x, x), [0, 1])
+    found = audit(run, "cpu", program, (np.array(1, np.int32), x, x), [0, 1])
     assert found is not None
     assert [(one.operation.name, one.judgement.kind) for one in found.wrong] == [("while", LABEL)]
 
@@ -133,5 +133,5 @@ func.func @main(%x: tensor<4x{of}>, %i: tensor<{of}>) -> (tensor<4x{of}>, tensor
     expected = evaluate(program, inputs)
     for carried, label in ((OF_FIVE_BITS[0], LABEL), (ROUNDED_UP[0], "accuracy")):
         actual = (array(ROUNDED_UP, of), array(carried, of))
-        kinds = {one.kind for one in judge_alone(program, inputs, expected, actual).failing}
+        kinds = {one.kind for one in judge_operation(program, inputs, expected, actual).failing}
         assert label in kinds

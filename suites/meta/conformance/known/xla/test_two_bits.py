@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from conformance.judging.compare import judge_alone
+from conformance.judging.compare import judge_operation
 from conformance.known.xla.two_bits import BYTES, COMPARED, STORED
 from conformance.stablehlo.parse import parse_module
 from reference.interpreter.evaluate import evaluate
@@ -30,7 +30,7 @@ func.func @main(%x: {_T}) -> {result} {{
 
 
 def _kind(program: Program, given: Array, got: Array) -> str:
-    return judge_alone(program, (given,), evaluate(program, (given,)), (got,)).kind
+    return judge_operation(program, (given,), evaluate(program, (given,)), (got,)).kind
 
 
 def _known(program: Program, label: str) -> set[tuple[int, ...]]:
@@ -145,6 +145,6 @@ def test_sorted_bytes_are_in_order(of: str, size: str, got: list[int], expected:
     storage = ELEMENT_TYPES[of.replace("i", "si") if of[0] == "i" else of].storage
     shape = tuple(map(int, size.split("x")))
     given, actual = (np.array(one).astype(storage).reshape(shape) for one in ([0, 1] * 6, got))
-    found = judge_alone(program, (given,), evaluate(program, (given,)), (actual,))
+    found = judge_operation(program, (given,), evaluate(program, (given,)), (actual,))
     assert found.kind == expected
     assert not any(one.predicted for one in found.failing)

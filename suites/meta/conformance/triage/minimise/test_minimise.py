@@ -6,7 +6,7 @@ import numpy as np
 
 from conformance.executors.limit import TooSlow, limited
 from conformance.stablehlo.parse import parse_module
-from conformance.triage.minimise.minimise import minimised
+from conformance.triage.minimise.minimise import minimise
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program
 
@@ -58,7 +58,7 @@ def smallest(text: str, has, *inputs):
         return has(smaller, given)
 
     assert fails(program, inputs)
-    return minimised(fails, program, inputs, seconds=30.0)
+    return minimise(fails, program, inputs, seconds=30.0)
 
 
 def test_operations_shapes_and_data() -> None:
@@ -121,7 +121,7 @@ def test_no_more_is_tried_than_is_allowed() -> None:
         return True
 
     x = np.ones((6, 5), np.float32)
-    minimised(fails, program, (x, x), seconds=30.0, tries=3)
+    minimise(fails, program, (x, x), seconds=30.0, tries=3)
     assert len(tried) == 3
 
 

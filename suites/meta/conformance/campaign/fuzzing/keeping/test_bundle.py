@@ -15,7 +15,7 @@ from conformance.campaign.fuzzing.finding import Finding
 from conformance.campaign.fuzzing.keeping.bundle import regroup, write
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
-from conformance.triage.minimise.shapes import elements_of
+from conformance.triage.minimise.shapes import count_elements
 from conformance.verdict import Element, Verdict
 from suites.meta.support.small_programs import array, one, typed
 
@@ -117,7 +117,7 @@ def test_results_of_unknown_size_are_written_too(tmp_path: Path) -> None:
         finding("f32", 5, 3), program=program, inputs=(array([1], "f32"),), expected=results,
         actual=results, elements=(element,),
     )  # fmt: skip
-    assert elements_of(program) == 2
+    assert count_elements(program) == 2
     own = write(tmp_path, found, {}, "")
     assert "RESULTS = [('f32', [None])]" in (own / "reproduce.py").read_text()
 

@@ -1,4 +1,4 @@
-"""Messages about the elements of a result that are not as they should be."""
+"""Messages about elements of a result that differ from the expected ones."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _PREDICATES = {
     Verdict.INACCURATE: "further off than is permitted",
     Verdict.DIVERGENT: "wrong",
 }
-"""What elements of a verdict are."""
+"""Predicates for the elements of a verdict."""
 
 
-def of_elements(
+def elements_message(
     verdict: Verdict, kind: str, wrong: int, total: int, first: Element, beside: str = ""
 ) -> str:
-    """Return the message on the elements of a verdict and a class, with one of them in full.
+    """Return the message on the elements of a verdict and a class, with the first in full.
 
-    `beside` says of what classes others of the same verdict are.
+    `beside` names the classes of other elements with the same verdict.
     """
     be = "is" if wrong == 1 else "are"
     of = f"element{'s' if total != 1 else ''}{f' of result {first.result}' if first.result else ''}"
@@ -30,14 +30,14 @@ def of_elements(
     )
 
 
-def beside(one: Failing) -> str:
-    """Return a line on elements that fail beside those that are shown."""
+def additional_failure_line(one: Failing) -> str:
+    """Return a line on a failure that the message does not name."""
     told = f"known by {one.known}" if one.known else "new"
     return f"beside them, {told}: {one.verdict.value}: {one.message}"
 
 
-def with_class(verdict: str, kind: str, message: str) -> str:
-    """Return a verdict with its class and message, which need not begin with the class again."""
+def verdict_text(verdict: str, kind: str, message: str) -> str:
+    """Return a verdict with its class and message, without naming the class twice."""
     if not kind:
         return f"{verdict}: {message}" if message else verdict
     message = re.sub(rf"\A(@\S+: )?{re.escape(kind)}: ", r"\1", message)

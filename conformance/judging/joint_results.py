@@ -1,4 +1,4 @@
-"""All results of a program together: what rules and hypotheses say of them, each asked once."""
+"""All results of a program, and what rules and hypotheses answer about them, each asked once."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ Operands = Callable[[], tuple[Operation, tuple[Array, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a rule says of the elements of one result; None where it says nothing.
+class RuleAnswers:
+    """A rule's answers about the elements of one result; None where it has none.
 
-    `bound` has the largest permitted errors, `permitted` those elements that are right together
-    with all others, `measured` the errors in units of what is permitted, `excluded` those that no
-    reading of the specification permits, and why, `either_zero` the zeros that may have either
-    sign.
+    `bound` has the largest permitted errors and `measured` the errors in units of the permitted.
+    `permitted` marks elements that are right given all others. `excluded` has label and mask of
+    elements that no reading of the specification permits. `either_zero` marks zeros of either sign.
     """
 
     bound: Array | None = None
@@ -36,8 +35,8 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Together:
-    """All results of a program on one set of inputs, for what is asked of them together."""
+class JointResults:
+    """All results of a program on one set of inputs, for questions about them as a whole."""
 
     rule: Rule
     operands: Operands
@@ -45,31 +44,31 @@ class Together:
     actual: tuple[Array, ...]
     _answers: dict[Any, tuple[Any, ...]] = field(default_factory=dict[Any, tuple[Any, ...]])
 
-    def said(self, number: int) -> Said:
-        """Return what the rule says of result `number`."""
+    def rule_answers(self, number: int) -> RuleAnswers:
+        """Return the rule's answers about result `number`."""
         rule = self.rule
-        return Said(
-            self._of_expected(rule.bound)[number],
-            self._of_both(rule.permits)[number],
-            self._of_both(rule.measure)[number],
-            self._of_both(rule.excludes)[number] or (),
-            self._of_expected(rule.either_zero)[number],
+        return RuleAnswers(
+            self._ask_about_expected(rule.bound)[number],
+            self._ask_about_both(rule.permits)[number],
+            self._ask_about_both(rule.measure)[number],
+            self._ask_about_both(rule.excludes)[number] or (),
+            self._ask_about_expected(rule.either_zero)[number],
         )
 
-    def by_measure(self, measure: Measure, number: int) -> Array:
+    def measured_errors(self, measure: Measure, number: int) -> Array:
         """Return the errors of result `number` by the measure of a hypothesis."""
-        return self._of_both(measure)[number]
+        return self._ask_about_both(measure)[number]
 
-    def _of_expected(self, ask: Callable[..., tuple[Any, ...]] | None) -> tuple[Any, ...]:
-        return self._once(ask, self.expected)
+    def _ask_about_expected(self, ask: Callable[..., tuple[Any, ...]] | None) -> tuple[Any, ...]:
+        return self._cached_answer(ask, self.expected)
 
-    def _of_both(self, ask: Callable[..., tuple[Any, ...]] | None) -> tuple[Any, ...]:
-        return self._once(ask, self.expected, self.actual)
+    def _ask_about_both(self, ask: Callable[..., tuple[Any, ...]] | None) -> tuple[Any, ...]:
+        return self._cached_answer(ask, self.expected, self.actual)
 
-    def _once(
+    def _cached_answer(
         self, ask: Callable[..., tuple[Any, ...]] | None, *given: tuple[Array, ...]
     ) -> tuple[Any, ...]:
-        """Return an answer about each result, None where nobody is asked."""
+        """Return an answer about each result, None for each if there is no function to ask."""
         if ask is None:
             return (None,) * len(self.expected)
         if ask not in self._answers:
@@ -78,8 +77,11 @@ class Together:
         return self._answers[ask]
 
 
-def tracer(program: Program, inputs: Sequence[Array]) -> Operands:
-    """The program's last operation and its operands, evaluated when first asked for."""
+def operand_tracer(program: Program, inputs: Sequence[Array]) -> Operands:
+    """Return a function that gives the program's last operation and its operands.
+
+    They are evaluated at the first call.
+    """
     kept: list[tuple[Operation, tuple[Array, ...]]] = []
 
     def operands() -> tuple[Operation, tuple[Array, ...]]:

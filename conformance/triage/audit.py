@@ -1,11 +1,11 @@
-"""Every operation of a program judged on the operands that the backend itself has for it.
+"""Audit of a program: every operation judged on the operands that the backend has for it.
 
-The program is run once more with the results of its operations as outputs. An operation is to blame
-when its results are wrong for the operands it had, by its own rule; or in a fused group that
-computes cheap operands again, on those of the group. What the specification leaves open is taken as
-the backend has it, and all that comes after is judged with it.
+The program is run once more with the results of its operations as outputs. An operation is at fault
+if its results are wrong for its operands by its own rule. In a fused group that recomputes cheap
+operands, the group's operands count. Unspecified results are taken as the backend has them, and
+later operations are judged with them.
 
-Loops are gone through with the backend's own body, branches as the backend takes them.
+Loops are followed with the backend's own body, branches as the backend takes them.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ import numpy as np
 
 from conformance.backends.base import BackendError
 from conformance.catalog import rule_of
-from conformance.judging.compare import Judgement, judge, malformed
+from conformance.judging.compare import Judgement, describe_malformed, judge
 from conformance.judging.lapack import backward_error
 from conformance.judging.lapack.residuals import top_k_violation, violation
-from conformance.judging.perturbation.error_model import movable
-from conformance.judging.perturbation.evaluations import Permitted
-from conformance.judging.perturbation.hull import within
+from conformance.judging.perturbation.error_model import make_mover
+from conformance.judging.perturbation.evaluations import PermittedResults
+from conformance.judging.perturbation.hull import is_within
 from conformance.judging.perturbation.judge import judge_program, judge_result
 from conformance.judging.perturbation.overrides import Override
-from conformance.judging.perturbation.separate_uses import cheap, copies
+from conformance.judging.perturbation.separate_uses import find_copies, is_cheap
 from conformance.known.rewritings.table import stated_of
 from conformance.transforms.dead_code import needed
 from conformance.transforms.extract import alone, part, returning
 from conformance.transforms.outline import outlined
 from conformance.transforms.values import can_be_result, elements, makers_of
-from conformance.triage.influence import influential
+from conformance.triage.influence import influential_overrides
 from conformance.triage.prediction import is_modelled
-from conformance.triage.rewritings import rewritten
+from conformance.triage.rewritings import add_rewriting_class
 from conformance.verdict import Errors, Verdict
 from reference.custom_calls.lapack.routines import TOP_K, direction
 from reference.interpreter.evaluate import EvaluationError, evaluate
@@ -49,27 +49,27 @@ Run = Callable[[Program, Sequence[Sequence[Array]]], Iterator[list[Array]]]
 """run(program, input sets): the backend's results on each; raises BackendError."""
 
 MOST_ELEMENTS = 1 << 24
-"""Elements of all results together beyond which they are not all made outputs."""
+"""Largest number of elements of all results that are made outputs at once."""
 
 ITERATIONS = 500
-"""Iterations of a loop that are gone through."""
+"""Largest number of iterations of a loop that are judged."""
 
 FAULTY_ITERATIONS = 8
-"""Of them those in which something is wrong: what goes wrong later is hardly anything else."""
+"""Largest number of wrong iterations that are judged; later ones seldom show another fault."""
 
 WINDOW = 3
-"""How far back operands are looked for that a backend may have computed again."""
+"""Depth of the search for operands that a backend may have recomputed."""
 
 NO_SOLUTION = "not a solution"
-"""The class of results of a decomposition that its equations refute."""
+"""The class of a decomposition's results that violate its equations."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wrong:
+class WrongOperation:
     """An operation whose results are wrong for its operands, and the judgement on them.
 
-    `program` and `values` are where it stands: main, or the body of a loop or a branch in one
-    iteration; `within` the loops and branches around it, the outermost first.
+    `program` and `values` are its surroundings: main, or the body of a loop or a branch in one
+    iteration. `within` are the loops and branches around it, the outermost first.
     """
 
     operation: Operation
@@ -80,39 +80,38 @@ class Wrong:
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
-    """What a backend has at every operation of main, and what is wrong with it.
+class OperationAudit:
+    """A backend's values at every operation of main, and the judgements on them.
 
-    `values` are by name; `ends` what main returned beside them, by number of its result. `wrong`
-    are in order. `adopted` are the operations whose results the specification leaves open, in some
-    elements, `differing` those at fault in main (or with something wrong within), each beside what
-    the reference makes of the same operands. `unsettled` are loops of which not all could be
-    looked into. `harmless` are wrong, too, but repairing them changes no result by more than
-    rounding does.
+    `values` are by name; `ends` are main's results in the same run, by number. `wrong` is in order.
+    `adopted` are operations with unspecified elements. `differing` are the operations of main at
+    fault (or with a fault inside). Both come with the reference's results on the same operands.
+    `unsettled` are loops that could not be judged as a whole. `harmless` are wrong operations whose
+    repair changes no result by more than rounding.
     """
 
     values: Mapping[str, Array]
     ends: Mapping[int, Array]
-    wrong: tuple[Wrong, ...]
+    wrong: tuple[WrongOperation, ...]
     adopted: tuple[Override, ...]
     differing: tuple[Override, ...]
     unsettled: tuple[Operation, ...]
-    harmless: tuple[Wrong, ...] = ()
+    harmless: tuple[WrongOperation, ...] = ()
 
-    def gives(self, actual: Sequence[Array]) -> bool:
-        """Whether results are the same as without all these outputs, those that are looked at."""
+    def has_same_results(self, actual: Sequence[Array]) -> bool:
+        """Return whether the judged results equal those of the run without extra outputs."""
         return all(
             bool(equal_elements(one, actual[number]).all()) for number, one in self.ends.items()
         )
 
 
-def steps(
+def audit(
     run: Run, platform: str, program: Program, inputs: Sequence[Array], numbers: Sequence[int]
-) -> Steps | None:
-    """The steps that lead to the results of these numbers.
+) -> OperationAudit | None:
+    """Return the audit of the operations that lead to the results in `numbers`.
 
-    None where they cannot be shown: too much, or the backend or the reference does not do it, or
-    several processes execute the program, each with values of its own.
+    None if values cannot be shown: there are too many, the backend or the reference refuses, or
+    several processes execute the program, each with its own values.
     """
     if program.process_count > 1:
         return None
@@ -133,21 +132,21 @@ def steps(
         values = {v.name: a for v, a in zip(outputs, arrays, strict=True)}
         values |= dict(zip(given, inputs, strict=True))
         results = dict(zip(numbers, arrays, strict=False))
-        found = _Judging(run, platform, returning(less, shown), inputs, values).all(results)
-        return _that_matter(less, platform, found)
+        found = _Auditor(run, platform, returning(less, shown), inputs, values).audit(results)
+        return _separate_harmless(less, platform, found)
     except (BackendError, EvaluationError):
         return None
 
 
-def _that_matter(program: Program, platform: str, found: Steps) -> Steps:
-    """Return the steps with those set apart that are wrong without making a result wrong."""
-    culprits = influential(program, platform, found.values, found.differing)
+def _separate_harmless(program: Program, platform: str, found: OperationAudit) -> OperationAudit:
+    """Return the audit with wrong operations that do not affect a result set apart."""
+    culprits = influential_overrides(program, platform, found.values, found.differing)
     if len(culprits) == len(found.differing):
         return found
     of_culprits = {id(one.operation) for one in culprits}
     spared = {id(one.operation) for one in found.differing} - of_culprits
 
-    def is_harmless(one: Wrong) -> bool:
+    def is_harmless(one: WrongOperation) -> bool:
         return id(one.within[0] if one.within else one.operation) in spared
 
     harmless = tuple(one for one in found.wrong if is_harmless(one))
@@ -155,8 +154,8 @@ def _that_matter(program: Program, platform: str, found: Steps) -> Steps:
     return replace(found, wrong=wrong, differing=culprits, harmless=harmless)
 
 
-class _Judging:
-    """The judgement of the operations of one program, the backend's values of which are known."""
+class _Auditor:
+    """Judges the operations of one program, given the backend's values."""
 
     def __init__(
         self, run: Run, platform: str, program: Program, inputs: Sequence[Array],
@@ -166,58 +165,58 @@ class _Judging:
         self._inputs, self._values = inputs, values
         self._operations = program.main.body.operations[:-1]
         self._makers = makers_of(program)
-        self._by_values: Permitted | None = None
-        self._wrong: list[Wrong] = []
+        self._by_values: PermittedResults | None = None
+        self._wrong: list[WrongOperation] = []
         self._adopted: list[Override] = []
         self._differing: list[Override] = []
         self._unsettled: list[Operation] = []
 
-    def all(self, ends: Mapping[int, Array]) -> Steps:
-        """The judgement on every operation, in order."""
+    def audit(self, ends: Mapping[int, Array]) -> OperationAudit:
+        """Judge every operation in order."""
         for number, operation in enumerate(self._operations):
-            self._judge(number, operation)
-        return Steps(
+            self._judge_operation(number, operation)
+        return OperationAudit(
             self._values, ends, tuple(self._wrong), tuple(self._adopted), tuple(self._differing),
             tuple(self._unsettled),
         )  # fmt: skip
 
-    def _judge(self, number: int, operation: Operation) -> None:
+    def _judge_operation(self, number: int, operation: Operation) -> None:
         seen = [value for value in operation.results if value.name in self._values]
         got = tuple(self._values[value.name] for value in seen)
         taken = alone(self._program, operation, self._values, self._makers)
-        if taken is None:  # not all of its operands or results can be shown
+        if taken is None:  # an operand or result cannot be shown
             for value, array in zip(seen, got, strict=True):
-                self._found(operation, self._from_values(value, array))
+                self._record(operation, self._judge_value(value, array))
             return
         expected = evaluate(*taken)
-        if malformed(expected, got) is None and all(
+        if describe_malformed(expected, got) is None and all(
             bool(equal_elements(one, other).all()) for one, other in zip(expected, got, strict=True)
         ):
             return
         before = len(self._wrong)
-        judgement = self._judged(number, operation, taken, expected, got)
+        judgement = self._judge_results(number, operation, taken, expected, got)
         if judgement is not None:
-            self._found(operation, judgement)
+            self._record(operation, judgement)
         shift = Override(operation, expected, got)
         if len(self._wrong) > before:
             self._differing.append(shift)
         elif judgement is not None and judgement.verdict is Verdict.UNSPECIFIED:
             self._adopted.append(shift)
 
-    def _found(self, operation: Operation, judgement: Judgement) -> None:
+    def _record(self, operation: Operation, judgement: Judgement) -> None:
         if judgement.verdict.fails:
-            self._wrong.append(Wrong(operation, judgement, self._program, self._values))
+            self._wrong.append(WrongOperation(operation, judgement, self._program, self._values))
 
-    def _from_values(self, value: Value, got: Array) -> Judgement:
-        """The judgement on a value by what the reference makes of those that can be shown."""
+    def _judge_value(self, value: Value, got: Array) -> Judgement:
+        """Judge a value against the reference's, computed from the values that can be shown."""
         if self._by_values is None:
-            self._by_values = Permitted(
+            self._by_values = PermittedResults(
                 self._program, self._inputs, self._platform, taken=self._values
             )
         names = [one.name for one in self._program.main.body.operations[-1].operands]
         return judge_result(self._by_values, names.index(value.name), got)
 
-    def _judged(
+    def _judge_results(
         self,
         number: int,
         operation: Operation,
@@ -225,43 +224,43 @@ class _Judging:
         expected: tuple[Array, ...],
         got: tuple[Array, ...],
     ) -> Judgement | None:
-        """The judgement on results that differ from the reference's; None where they are right."""
-        refuted = self._refuted(operation, got)
+        """Judge results that differ from the reference's; None if they are right."""
+        refuted = self._judge_by_equations(operation, got)
         if refuted is not None:
-            return refuted if refuted.verdict.fails else _adopted(refuted, got)
+            return refuted if refuted.verdict.fails else _adopting_judgement(refuted, got)
         rule = rule_of(operation)
         if is_structure(operation) or calls_target(operation) or rule is None:
-            judgement = judge_program(Permitted(*taken, self._platform), got)
+            judgement = judge_program(PermittedResults(*taken, self._platform), got)
             if judgement.verdict is Verdict.PASS:
                 return None
             whole = rule and judge(*taken, expected, got, rule, platform=self._platform)
             if whole and is_modelled(operation, whole, self._platform):
                 return whole
-            return self._inside(operation, expected, got, judgement)
+            return self._judge_regions(operation, expected, got, judgement)
         judgement = judge(*taken, expected, got, rule, platform=self._platform)
-        if not judgement.verdict.fails or malformed(expected, got) is not None:
+        if not judgement.verdict.fails or describe_malformed(expected, got) is not None:
             return judgement
         if self._is_near(operation, expected, got):
             return None
         given = self._program, operation, self._values, expected, got
-        stated = rewritten(*given, judgement, stated_of)
+        stated = add_rewriting_class(*given, judgement, stated_of)
         if stated is not judgement:
             return stated
-        judgement = self._in_window(number, operation, got, judgement)
+        judgement = self._judge_in_window(number, operation, got, judgement)
         if judgement is None or judgement.verdict is Verdict.FLUSHED:
             return judgement
         if is_modelled(operation, judgement, self._platform):
             return judgement
-        return rewritten(*given, judgement)
+        return add_rewriting_class(*given, judgement)
 
-    def _refuted(self, operation: Operation, got: tuple[Array, ...]) -> Judgement | None:
-        """What the equations of a decomposition say; None of any other operation."""
+    def _judge_by_equations(self, operation: Operation, got: tuple[Array, ...]) -> Judgement | None:
+        """Judge a decomposition's results by its equations; None for other operations."""
         operands = tuple(self._values[value.name] for value in operation.operands)
         if operation.attribute("call_target_name") == TOP_K:
             named = operation.attribute("called_computations")
             bodies = tuple(f.body for f in self._program.functions if (f.name,) == named)
             wrong = top_k_violation(operation, operands, got, largest=direction(bodies) == "GT")
-        elif backward_error.family(operation) is not None:
+        elif backward_error.decomposition_name(operation) is not None:
             wrong = violation(operation, operands, got)
         else:
             return None
@@ -273,33 +272,33 @@ class _Judging:
     def _is_near(
         self, operation: Operation, expected: tuple[Array, ...], got: tuple[Array, ...]
     ) -> bool:
-        """Whether results are as near as those of an operation in a program may be."""
+        """Return whether results are within the tolerances of an operation in a program."""
         operands = tuple(self._values[value.name] for value in operation.operands)
-        move = movable(operation, operands, expected, self._platform)
+        move = make_mover(operation, operands, expected, self._platform)
         there = [move(lambda shape, way=way: np.full(shape, way)) for way in (1.0, -1.0)]
         for number, (want, actual) in enumerate(zip(expected, got, strict=True)):
             of = element_type_of(want)
             right = equal_elements(want, actual)
             if of.is_float or of.is_complex:
                 samples = [want, *(one[number] for one in there)]
-                right = right | within(samples, actual, of, margin=0.0)
+                right = right | is_within(samples, actual, of, margin=0.0)
             if not right.all():
                 return False
         return True
 
-    def _in_window(
+    def _judge_in_window(
         self, number: int, operation: Operation, got: tuple[Array, ...], judgement: Judgement
     ) -> Judgement | None:
-        """None where results are right if cheap operands, and their cheap operands, are computed
-        again within the operation; else the mildest judgement on it and these.
+        """Return None if results are right when cheap operands are recomputed within the operation.
 
-        What is open among these is no excuse: the backend has shown which values it takes there.
+        Cheap operands of these may be recomputed, too. Otherwise return the mildest judgement.
+        Unspecified values among them do not excuse: the backend has shown which values it uses.
         """
         kept = {number}
         for _ in range(WINDOW):
             names = {v.name for n in kept for v in self._operations[n].operands}
             more = {self._makers[name] for name in names if name in self._makers}
-            wider = self._with_copies(kept | {n for n in more if cheap(self._operations[n])})
+            wider = self._add_copies(kept | {n for n in more if is_cheap(self._operations[n])})
             if wider == kept:
                 break
             kept = wider
@@ -308,7 +307,7 @@ class _Judging:
             inputs = [one for one in given if one is not None]
             if len(inputs) < len(given):
                 break
-            found = judge_program(Permitted(group, inputs, self._platform), got)
+            found = judge_program(PermittedResults(group, inputs, self._platform), got)
             if found.verdict is Verdict.PASS:
                 return None
             if found.verdict is Verdict.UNSPECIFIED:
@@ -316,10 +315,10 @@ class _Judging:
             judgement = min(judgement, found, key=lambda one: one.verdict.severity)
         return judgement
 
-    def _with_copies(self, kept: set[int]) -> set[int]:
-        """Add what makes copies of values that these operations make, where one takes such a copy.
+    def _add_copies(self, kept: set[int]) -> set[int]:
+        """Add operations that copy values of these operations, if one of them takes the copy.
 
-        Computed again, the value and its copy are the same numbers.
+        Recomputed, the value and its copy are the same numbers.
         """
         found = set(kept)
         waiting = list(kept)
@@ -336,24 +335,24 @@ class _Judging:
 
     @cached_property
     def _copies(self) -> dict[str, Value]:
-        return copies(self._program)
+        return find_copies(self._program)
 
     # --- Loops and branches ----------------------------------------------------------------------
 
-    def _inside(
+    def _judge_regions(
         self,
         operation: Operation,
         expected: tuple[Array, ...],
         got: tuple[Array, ...],
         judgement: Judgement,
     ) -> Judgement | None:
-        """None where a loop or a branch is right within, or what is wrong is noted."""
+        """Return None if a loop or a branch is right inside, or its faults are recorded."""
         before = len(self._wrong)
         try:
             if structure_of(operation) is Structure.LOOPS:
-                told = self._iterated(operation, expected, got)
+                told = self._judge_loop(operation, expected, got)
             elif structure_of(operation) is Structure.BRANCHES:
-                told = self._branch(operation, got)
+                told = self._judge_branch(operation, got)
             else:
                 return judgement
         except (BackendError, EvaluationError, KeyError):
@@ -363,16 +362,18 @@ class _Judging:
         self._unsettled.append(operation)
         return judgement
 
-    def _branch(self, operation: Operation, got: tuple[Array, ...]) -> bool:
-        region = chosen(operation, self._values)
+    def _judge_branch(self, operation: Operation, got: tuple[Array, ...]) -> bool:
+        region = taken_branch(operation, self._values)
         program, around = outlined(self._program, region, self._values)
-        return self._region(operation, program, around, got)
+        return self._judge_region(operation, program, around, got)
 
-    def _iterated(
+    def _judge_loop(
         self, operation: Operation, expected: tuple[Array, ...], got: tuple[Array, ...]
     ) -> bool:
-        """Whether the backend's own condition and body, again and again, come to its results, and
-        every time are right, or what is wrong is noted."""
+        """Return whether the backend's own condition and body, iterated, give its results.
+
+        Every iteration must be right, or its faults are recorded.
+        """
         (condition, around), (body, inside) = (
             outlined(self._program, region, self._values) for region in operation.regions
         )
@@ -381,13 +382,13 @@ class _Judging:
         noted = before
         for _ in range(ITERATIONS):
             (goes_on,) = self._run(condition, [[*carried, *around]])
-            if not self._region(operation, condition, [*carried, *around], goes_on):
+            if not self._judge_region(operation, condition, [*carried, *around], goes_on):
                 return False
             if not bool(goes_on[0]):
                 break
             inputs = [*carried, *inside]
             (carried,) = self._run(body, [inputs])
-            if not self._region(operation, body, inputs, carried):
+            if not self._judge_region(operation, body, inputs, carried):
                 return False
             if len(self._wrong) > noted:
                 faulty, noted = faulty + 1, len(self._wrong)
@@ -396,56 +397,63 @@ class _Judging:
         else:
             return noted > before
         if noted > before:
-            return _follows(expected, carried, got)
+            return _is_consequence(expected, carried, got)
         return all(
             bool(equal_elements(one, other).all()) for one, other in zip(carried, got, strict=True)
         )
 
-    def _region(
+    def _judge_region(
         self,
         operation: Operation,
         program: Program,
         inputs: Sequence[Array],
         actual: Sequence[Array],
     ) -> bool:
-        """Whether the results of a region are right, or the ways that are wrong are noted."""
-        permitted = Permitted(program, inputs, self._platform)
+        """Return whether the results of a region are right, or its faults are recorded."""
+        permitted = PermittedResults(program, inputs, self._platform)
         if judge_program(permitted, actual).verdict is Verdict.PASS:
             return True
-        found = steps(self._run, self._platform, program, inputs, range(len(actual)))
+        found = audit(self._run, self._platform, program, inputs, range(len(actual)))
         if found is None:
             return False
         for one in found.wrong:
             inner = (operation, *one.within)
-            self._wrong.append(Wrong(one.operation, one.judgement, one.program, one.values, inner))
+            self._wrong.append(
+                WrongOperation(one.operation, one.judgement, one.program, one.values, inner)
+            )
         if found.wrong:
             ends = [found.ends[number] for number in range(len(actual))]
-            return _follows(permitted.expected, ends, actual)
-        return found.gives(actual) and not found.unsettled
+            return _is_consequence(permitted.expected, ends, actual)
+        return found.has_same_results(actual) and not found.unsettled
 
 
-def _follows(expected: Sequence[Array], shown: Sequence[Array], actual: Sequence[Array]) -> bool:
-    """Whether what went wrong on the way is all that is wrong with results: they are as where it
-    shows, or as expected, or not further from these two than the one is from the other."""
+def _is_consequence(
+    expected: Sequence[Array], shown: Sequence[Array], actual: Sequence[Array]
+) -> bool:
+    """Return whether recorded faults explain all errors of the results.
+
+    Each result is as in the audit, or as expected, or no further from these two than they are from
+    each other.
+    """
     for want, one, got in zip(expected, shown, actual, strict=True):
         of = element_type_of(got)
         right = equal_elements(want, got) | equal_elements(one, got)
         if of.is_float or of.is_complex:
-            right = right | within([want, one], got, of)
+            right = right | is_within([want, one], got, of)
         if not right.all():
             return False
     return True
 
 
-def _adopted(judgement: Judgement, got: tuple[Array, ...]) -> Judgement:
+def _adopting_judgement(judgement: Judgement, got: tuple[Array, ...]) -> Judgement:
     total = sum(array.size for array in got)
     return Judgement(
         Verdict.UNSPECIFIED, "choice", judgement.message, total, total, None, None, (), Errors()
     )
 
 
-def chosen(operation: Operation, values: Mapping[str, Any]) -> Region:
-    """The branch of an `if` or a `case` that is taken."""
+def taken_branch(operation: Operation, values: Mapping[str, Any]) -> Region:
+    """Return the branch of an `if` or a `case` that is taken."""
     index = np.asarray(values[operation.operands[0].name])
     if index.dtype == np.bool_:
         return operation.regions[0 if index else 1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.judging.wording import of_elements, with_class
+from conformance.judging.messages import elements_message, verdict_text
 from conformance.verdict import Element, Verdict
 
 FIRST = Element(0, (9, 1), "23.892237", "", "23.272442", "")
@@ -20,19 +20,19 @@ FIRST = Element(0, (9, 1), "23.892237", "", "23.272442", "")
     ],
 )
 def test_a_message_says_what_the_elements_of_a_verdict_are(verdict: Verdict, words: str) -> None:
-    assert words in of_elements(verdict, "class", 3, 20, FIRST)
+    assert words in elements_message(verdict, "class", 3, 20, FIRST)
 
 
 def test_results_beside_the_first_are_named() -> None:
     second = Element(1, (), "1", "", "2", "")
-    assert of_elements(Verdict.DIVERGENT, "sign", 1, 1, second).startswith(
+    assert elements_message(Verdict.DIVERGENT, "sign", 1, 1, second).startswith(
         "sign: 1 of 1 element of result 1 is wrong; at [] expected 1, got 2"
     )
 
 
 def test_a_class_is_said_once() -> None:
-    assert with_class("divergent", "sign", "sign: wrong") == "divergent (sign): wrong"
-    assert with_class("divergent", "sign", "other: wrong") == "divergent (sign): other: wrong"
-    assert with_class("divergent", "sign", "@f: sign: wrong") == "divergent (sign): @f: wrong"
-    assert with_class("pass", "", "") == "pass"
-    assert with_class("unsupported", "", "why") == "unsupported: why"
+    assert verdict_text("divergent", "sign", "sign: wrong") == "divergent (sign): wrong"
+    assert verdict_text("divergent", "sign", "other: wrong") == "divergent (sign): other: wrong"
+    assert verdict_text("divergent", "sign", "@f: sign: wrong") == "divergent (sign): @f: wrong"
+    assert verdict_text("pass", "", "") == "pass"
+    assert verdict_text("unsupported", "", "why") == "unsupported: why"

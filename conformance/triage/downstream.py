@@ -1,13 +1,13 @@
-"""Rewritings of an operation within a program: seen in what comes of its result, not in that.
+"""Rewritings of an operation within a program that show in later results only.
 
-Where a result is shown, a compiler may compute it apart from what takes it, and right.
+Where a result is shown, a compiler may compute it separately for the output, and correctly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from conformance.judging.perturbation.evaluations import Permitted
+from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
 from conformance.known.rewritings.table import rewritings_of
 from reference.interpreter.evaluate import EvaluationError
@@ -15,7 +15,7 @@ from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 
 
-def carried(
+def explain_downstream(
     program: Program,
     inputs: Sequence[Array],
     actual: Sequence[Array],
@@ -23,10 +23,10 @@ def carried(
     values: Mapping[str, Array],
     platform: str,
 ) -> tuple[Operation, str] | None:
-    """The last of the operations of which a rewriting makes all of the program's results what they
-    are, and the rewriting's class; None where there is none.
+    """Return the last operation whose rewriting explains all of the program's results.
 
-    `values` are those that the backend has, `actual` the program's results.
+    The rewriting's class comes with it; None if there is no such operation. `values` are the
+    backend's, `actual` the program's results.
     """
     for operation in reversed(operations):
         if len(operation.results) != 1:
@@ -34,21 +34,21 @@ def carried(
         for label, rewriting in rewritings_of(operation):
             for predicted in rewriting(program, operation, values):
                 taken = {operation.results[0].name: predicted.result}
-                if _gives(program, inputs, actual, taken, platform):
+                if _is_permitted_with(program, inputs, actual, taken, platform):
                     return operation, label
     return None
 
 
-def _gives(
+def _is_permitted_with(
     program: Program,
     inputs: Sequence[Array],
     actual: Sequence[Array],
     taken: Mapping[str, Array],
     platform: str,
 ) -> bool:
-    """Whether a program may give these results if these values stand in the place of its own."""
+    """Return whether a program may give these results with the values in `taken` replaced."""
     try:
-        permitted = Permitted(program, inputs, platform, taken=taken)
+        permitted = PermittedResults(program, inputs, platform, taken=taken)
     except EvaluationError:
         return False
     return not judge_program(permitted, actual).verdict.fails

@@ -1,4 +1,4 @@
-"""Arbitrary values for elements of which nothing is said."""
+"""Arbitrary values for unspecified elements."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from reference.ir.types import Array, element_type_of, from_bits, to_bits
 from reference.numerics.rounding import round_to
 
 
-def other(result: Array, mask: Array, random: np.random.Generator, *, nan: bool = False) -> Array:
-    """The result with arbitrary values, small and large, in the elements that are open; with `nan`
-    that in the place of all numbers that may be one, which few operations make another value of."""
+def fill_arbitrary(
+    result: Array, mask: Array, random: np.random.Generator, *, nan: bool = False
+) -> Array:
+    """Return the result with arbitrary values, small and large, in the masked elements.
+
+    With `nan` all masked numbers become NaN, which few operations turn into another value.
+    """
     of = element_type_of(result)
     if of.is_boolean:
         drawn = random.integers(0, 2, result.shape).astype(np.bool_)
@@ -31,9 +35,11 @@ def other(result: Array, mask: Array, random: np.random.Generator, *, nan: bool 
         return np.where(mask, round_to(drawn[0], of), result).astype(result.dtype)
 
 
-def with_other_nans(array: Array, random: np.random.Generator) -> Array:
-    """Real numbers with other bits in the place of NaNs: of the other sign, or of all ones, where
-    these are a NaN of the type, too."""
+def replace_nans(array: Array, random: np.random.Generator) -> Array:
+    """Return real numbers with the bits of NaNs changed: the other sign, or all ones.
+
+    All ones are used only where they are a NaN of the type.
+    """
     of, bits = element_type_of(array), to_bits(array)
     ones = from_bits(np.full_like(bits, (1 << of.bits) - 1), of)
     with np.errstate(invalid="ignore"):  # signaling ones
