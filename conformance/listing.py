@@ -48,7 +48,7 @@ def coverage_entry(row: Row) -> dict[str, Any]:
 
     cases = range(cases_of(row, "standard"))
     columns = [column.name for column in plan.valid_columns(row.name)]
-    reached = plan.reached(row.name, 0, dict.fromkeys(columns, cases))
+    reached = plan.coverage_report(row.name, 0, dict.fromkeys(columns, cases))
     return {
         "dimensions": plan.coverage(row.name, 0).dimensions(),
         "reached_in_standard": asdict(reached),

@@ -15,7 +15,7 @@ from benchmarks.mutants.measuring import Fate, Part, Settings, by_function, meas
 from benchmarks.mutants.swapping import Living
 from conformance.catalog import CATALOG
 from conformance.verdict import Verdict
-from generators.chains.links import linked
+from generators.chains.links import is_link
 from reference.ops.table import OPS
 
 COLUMNS = ("f32", "bf16", "si32", "ui8", "i1", "complex<f32>", "si8", "f64")
@@ -76,7 +76,7 @@ def family_of(op: str) -> frozenset[str]:
     """The ops of a family that can stand in chains."""
     family = CATALOG[op].family
     return frozenset(
-        name for name, row in CATALOG.items() if row.family == family and linked(OPS[name])
+        name for name, row in CATALOG.items() if row.family == family and is_link(OPS[name])
     )
 
 
@@ -86,7 +86,7 @@ def in_turn(seed: int) -> Iterator[str]:
     random.Random(seed).shuffle(shuffled)
     families: dict[str, list[str]] = {}
     for name in shuffled:
-        if linked(OPS[name]):
+        if is_link(OPS[name]):
             families.setdefault(CATALOG[name].family, []).append(name)
     for some in zip_longest(*families.values()):
         yield from filter(None, some)

@@ -10,29 +10,29 @@ from conformance.campaign.cache.digests import own_digest
 from conformance.campaign.cache.entries import Entries
 from conformance.verdict import Record
 from generators.case.columns import INVALID
-from generators.cells.coverage import Reached
+from generators.cells.coverage import CoverageReport
 
 
 def coverage_of(
     records: Iterable[Record], seed: int, entries: Entries | None = None
-) -> dict[str, Reached]:
+) -> dict[str, CoverageReport]:
     """What the cases behind these records reach, by op; whatever came of them, they were tried.
 
     The plans of all ops are made again, which takes some milliseconds for each, but for what a
     cache has.
     """
-    from generators.cells.plan import reached  # loads every builder: once there is a result
+    from generators.cells.plan import coverage_report  # loads every builder: once there is a result
 
     tried: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     for record in records:
         if record.element_type != INVALID.name:
             tried[record.op][record.element_type].add(record.index)
     if entries is None:
-        return {op: reached(op, seed, columns) for op, columns in tried.items()}
-    found: dict[str, Reached] = {}
+        return {op: coverage_report(op, seed, columns) for op, columns in tried.items()}
+    found: dict[str, CoverageReport] = {}
     for op, columns in tried.items():
         key, stored = cached_coverage(entries, own_digest(), op, seed, columns)
-        found[op] = reached(op, seed, columns) if stored is None else stored
+        found[op] = coverage_report(op, seed, columns) if stored is None else stored
         if stored is None:
             entries.put(key, written_coverage(found[op]))
     return found

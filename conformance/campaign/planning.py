@@ -18,7 +18,7 @@ from conformance.gate.files import Given
 from conformance.results.store import CellKey
 from generators.case.columns import Invalid
 from generators.cells.columns import miss_count
-from generators.cells.plan import needed
+from generators.cells.plan import needed_cases
 
 CASES_PER_MODULE = 32
 """The cases of a bundle of tasks, compiled as one module: with more, a case costs hardly less
@@ -121,7 +121,7 @@ def shortened(task: Task, profile: str) -> Task:
         return task
     if task.stop <= PROFILES[profile]:  # these are every cell's
         return task
-    reaching = needed(cell.op, task.seed, cases_of(cell.row, profile))
+    reaching = needed_cases(cell.op, task.seed, cases_of(cell.row, profile))
     count = max(reaching[cell.element_type.name], PROFILES[profile])
     return replace(task, stop=max(task.start, min(task.stop, count)))
 

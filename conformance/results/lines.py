@@ -9,7 +9,7 @@ from conformance.results.known_elements import KnownElements
 from conformance.results.read_back import read_back_of
 from conformance.results.standings import CellStatus, Standing, cells_which, standings
 from conformance.results.summary import RunData
-from generators.cells.coverage import Reached
+from generators.cells.coverage import CoverageReport
 
 MOST_NEW = 10
 """New divergences that are printed."""
@@ -119,7 +119,7 @@ def _predicted(known: KnownElements) -> list[str]:
     return [f"elements that fail as known: {of} ({known.percent:g} %) predicted within 2 ulp"]
 
 
-def _coverage(dialect: str, reached: Reached) -> str:
+def _coverage(dialect: str, reached: CoverageReport) -> str:
     values = f"{reached.values:,} of {reached.declared_values:,} values"
     apart = f" ({reached.out_of_reach} out of reach)" if reached.out_of_reach else ""
     pairs = f"{reached.pairs:,} of {reached.declared_pairs:,} pairs of them"

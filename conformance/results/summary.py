@@ -29,7 +29,7 @@ from conformance.results.report import (
 from conformance.results.shares import shares_of
 from conformance.results.store import FILE_NAME, CellKey, Store, decoded
 from conformance.verdict import Errors, LostBatch, Record, Timing, Verdict
-from generators.cells.coverage import Reached
+from generators.cells.coverage import CoverageReport
 from reference.ir.op import Dialect
 from reference.ops.table import OPS
 
@@ -96,7 +96,7 @@ class RunData:
     stale: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
     incidents: tuple[str, ...] = ()
-    coverage: dict[str, Reached] = field(default_factory=dict[str, Reached])
+    coverage: dict[str, CoverageReport] = field(default_factory=dict[str, CoverageReport])
     identity: dict[str, Any] = field(default_factory=dict[str, Any])
     lost_batches: tuple[LostBatch, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
@@ -110,17 +110,17 @@ class RunData:
         return by_cell(self.planned, self.filtered, self.records)
 
     @cached_property
-    def whole_coverage(self) -> Reached:
+    def whole_coverage(self) -> CoverageReport:
         """What all ops reach together; what is missing stands with each op. Worked out once."""
         return _together(self.coverage.values())
 
     @cached_property
-    def coverage_by_dialect(self) -> dict[str, Reached]:
+    def coverage_by_dialect(self) -> dict[str, CoverageReport]:
         """What the ops of each dialect reach together, by its name, where there are any.
 
         XlaBuilder's ops have fewer cases: what their twins in StableHLO show they need not.
         """
-        found: dict[str, list[Reached]] = {}
+        found: dict[str, list[CoverageReport]] = {}
         for op, reached in self.coverage.items():
             if op in OPS:  # a stored run may have been of another version
                 found.setdefault(DIALECTS[OPS[op].dialect], []).append(reached)
@@ -200,8 +200,8 @@ def read(store: Store) -> RunData:
     return RunData(records, store.errors(), **given)
 
 
-def _together(every: Collection[Reached]) -> Reached:
-    return Reached(
+def _together(every: Collection[CoverageReport]) -> CoverageReport:
+    return CoverageReport(
         sum(one.values for one in every),
         sum(one.declared_values for one in every),
         sum(one.out_of_reach for one in every),

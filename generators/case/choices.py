@@ -35,7 +35,7 @@ SCALAR = "a scalar"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class NamedChoice:
     """A named choice that a builder made: the values offered, and the value taken.
 
     Values of a dimension that is not `paired` form no pairs with others.
@@ -73,7 +73,7 @@ class Pick:
     def start(self, *, freely: bool = False) -> None:
         """Reset the record of choices to build the case again; `freely` ignores the plan."""
         self._left = {} if freely else dict(self._planned)
-        self.asked: list[Asked] = []
+        self.asked: list[NamedChoice] = []
         self.nothing = False
 
     def aim(self, planned: Mapping[str, str]) -> None:
@@ -105,7 +105,7 @@ class Pick:
             options = [o for o, own in zip(options, labels, strict=True) if own == wanted]
         at = self._draw(len(options)) if len(options) > 1 else 0
         taken = wanted if wanted in labels else labels[at]
-        self.asked.append(Asked(dimension, offered, taken, paired))
+        self.asked.append(NamedChoice(dimension, offered, taken, paired))
         return options[at]
 
     @property

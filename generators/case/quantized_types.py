@@ -68,7 +68,7 @@ class Parameters:
         return replace(self, storage=storage, storage_min=low, storage_max=high)
 
 
-def drawn(
+def draw_quantized_type(
     parameters: Parameters,
     pick: Pick,
     *,
@@ -94,6 +94,6 @@ def drawn(
     return QuantizedType(parameters.storage, low, high, parameters.expressed, scales, points, axis)
 
 
-def with_axis(quantized_type: QuantizedType, axis: int) -> QuantizedType:
+def move_axis(quantized_type: QuantizedType, axis: int) -> QuantizedType:
     """Return the type with its scales along another dimension."""
     return replace(quantized_type, quantization_dimension=axis)

@@ -93,7 +93,7 @@ FEW = 24
 """Maximum number of elements that the reference processes sequentially."""
 
 
-def few(sizes: Sequence[int]) -> tuple[int, ...]:
+def limit_elements(sizes: Sequence[int]) -> tuple[int, ...]:
     """Return the sizes, with the largest reduced until there are at most `FEW` elements."""
     cut = tuple(sizes)
     while math.prod(cut) > FEW:
@@ -122,7 +122,7 @@ def sizes_label(sizes: tuple[int, ...]) -> str:
     return "several" if len(sizes) > 1 else "1" if sizes == (1,) else "one"
 
 
-def capped(most: int) -> Callable[[int], str]:
+def capped_label(most: int) -> Callable[[int], str]:
     """Return a labelling of numbers in which all numbers from `most` on are one value.
 
     Call it once, when a module is loaded: labels are cached by their function.
@@ -134,7 +134,7 @@ def capped(most: int) -> Callable[[int], str]:
     return label
 
 
-_counted = capped(4)
+_counted = capped_label(4)
 
 
 def rank_label(rank: int) -> str:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from generators.case.choices import EMPTINESS, NARROWING, SCALAR, Asked, Pick
+from generators.case.choices import EMPTINESS, NARROWING, SCALAR, NamedChoice, Pick
 
 TOGETHER = 16
 """Cases of each column that are planned with those of the other columns in mind."""
@@ -100,7 +100,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class CoverageReport:
     """The coverage of an op's cases: how much of the builders' offers they reach.
 
     `values` counts covered values of dimensions, per column, `declared_values` all values.
@@ -164,7 +164,7 @@ class Coverage:
         index = len(column.plans)
         if index == TOGETHER:  # from here on each column is planned independently
             left = {p: before for p, before in column.new_pairs.items() if p not in self._pairs}
-            column.new_pairs = _rotated(left, number, len(self.columns))
+            column.new_pairs = _rotate_pairs(left, number, len(self.columns))
         aim = self._aim(column)
         plan = self._filled(column, aim.values if aim else ()) if index else self._begun(number)
         pick = self._build(number, index, plan)
@@ -191,11 +191,11 @@ class Coverage:
             self.names.append(name)
         return self._numbers[name]
 
-    def _reached(self, aim: Aim, asked: Sequence[Asked]) -> bool:
+    def _reached(self, aim: Aim, asked: Sequence[NamedChoice]) -> bool:
         taken = {(one.dimension, one.taken) for one in asked}
         return all(self.names[value] in taken for value in aim.values)
 
-    def reached(self, cases: Mapping[int, Collection[int]], names: Sequence[str]) -> Reached:
+    def reached(self, cases: Mapping[int, Collection[int]], names: Sequence[str]) -> CoverageReport:
         """Return the coverage of the cases of these indices, by the index of their column.
 
         `names` are the names of all columns. The declared values are those offered up to the last
@@ -211,7 +211,7 @@ class Coverage:
             column = self.columns[number]
             rows = [set(column.rows[index]) for index in indices]
             met = set[Value]().union(*rows)
-            offered = _until(last, *column.options.values())
+            offered = _offered_until(last, *column.options.values())
             lost = [value for value in offered if value not in met]
             met_anywhere |= met
             offered_anywhere.update(dict.fromkeys(offered))
@@ -226,7 +226,7 @@ class Coverage:
         missing += [f"{self._text(p >> _SHIFT)}, {self._text(p & _LOW)}" for p in lost_pairs]
         counts = (values, declared, out_of_reach, len(pairs), len(declared_pairs))
         by_dimension = self._by_dimension(offered_anywhere, met_anywhere)
-        return Reached(*counts, tuple(missing[:MOST_NAMED]), by_dimension)
+        return CoverageReport(*counts, tuple(missing[:MOST_NAMED]), by_dimension)
 
     def _by_dimension(
         self, offered: Collection[Value], met: Collection[Value]
@@ -277,7 +277,7 @@ class Coverage:
         pairs: set[Pair] = set()
         for number, column in enumerate(self.columns):
             last = max(cases[number]) if number in cases else together
-            pairs.update(_until(last, column.offered_pairs))
+            pairs.update(_offered_until(last, column.offered_pairs))
         return pairs
 
     def dimensions(self) -> dict[str, list[str]]:
@@ -294,13 +294,13 @@ class Coverage:
         """Return the aim of the column's next case, None if all offers are covered."""
         value = self._missing_value(column)
         if value is not None:
-            return Aim((value,), _taken_in_turn(column, column.missing_values, value))
+            return Aim((value,), _take_missing(column, column.missing_values, value))
         while column.new_pairs and (pair := next(iter(column.new_pairs))) in self._pairs:
             del column.new_pairs[pair]
         for pairs in (column.new_pairs, column.missing_pairs):
             if pairs:
                 pair = next(iter(pairs))
-                before = _taken_in_turn(column, pairs, pair)
+                before = _take_missing(column, pairs, pair)
                 return Aim((pair >> _SHIFT, pair & _LOW), before)
         triple = self._missing_triple(column)
         return Aim(triple, ()) if triple else None
@@ -410,7 +410,7 @@ class Coverage:
             self._values |= column.values
             self._pairs |= column.pairs
 
-    def _new_offer(self, asked: Asked) -> tuple[Value, ...]:
+    def _new_offer(self, asked: NamedChoice) -> tuple[Value, ...]:
         offer = tuple(self._number(asked.dimension, label) for label in asked.offered)
         self._offers[asked.dimension, asked.offered] = offer
         self._empty.update(value for value in offer if self.names[value][1] in EMPTINESS)
@@ -469,12 +469,12 @@ def _last_new(column: Column, count: int) -> int:
     return max(last, *(index for index in (*offered, *vain) if index < count))
 
 
-def _until(last: int, *firsts: Mapping[int, int]) -> list[int]:
+def _offered_until(last: int, *firsts: Mapping[int, int]) -> list[int]:
     """Return the values first offered by a case up to index `last`."""
     return [one for first in firsts for one, index in first.items() if index <= last]
 
 
-def _taken_in_turn(
+def _take_missing(
     column: Column, missing: dict[int, tuple[Value, ...]], aimed: int
 ) -> tuple[Value, ...]:
     """Return the values taken before a missing value or pair, which is aimed at now.
@@ -489,7 +489,7 @@ def _taken_in_turn(
     return before
 
 
-def _rotated(
+def _rotate_pairs(
     pairs: dict[Pair, tuple[Value, ...]], number: int, count: int
 ) -> dict[Pair, tuple[Value, ...]]:
     """Return the pairs rotated for each of `count` columns, so that they start at different

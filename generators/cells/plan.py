@@ -16,7 +16,7 @@ from generators.case.columns import INVALID, Column
 from generators.case.quantized_types import QuantizedColumn
 from generators.case.stream import key_of, stream
 from generators.cells.columns import columns_of
-from generators.cells.coverage import Coverage, Reached
+from generators.cells.coverage import Coverage, CoverageReport
 from generators.families.table import builder
 from generators.quantized.columns import quantized_case
 from reference.ir.types import ElementType
@@ -57,19 +57,19 @@ def coverage(op: str, seed: int) -> Coverage:
 
     def build(column: int, index: int, planned: dict[str, str]) -> Pick:
         pick = _picker(_key(op, columns[column], seed), index, planned)
-        _built(op, columns[column], pick)
+        _build(op, columns[column], pick)
         return pick
 
     return Coverage(len(columns), build)
 
 
-def forget() -> None:
+def forget_plans() -> None:
     """Discard all plans to free memory; they are made again on demand."""
     coverage.cache_clear()
-    needed.cache_clear()
+    needed_cases.cache_clear()
 
 
-def reached(op: str, seed: int, cases: Mapping[str, Collection[int]]) -> Reached:
+def coverage_report(op: str, seed: int, cases: Mapping[str, Collection[int]]) -> CoverageReport:
     """Return the coverage of an op's cases of these indices, by the name of their column."""
     columns = valid_columns(op)
     names = [column.name for column in columns]
@@ -78,7 +78,7 @@ def reached(op: str, seed: int, cases: Mapping[str, Collection[int]]) -> Reached
 
 
 @cache
-def needed(op: str, seed: int, count: int) -> dict[str, int]:
+def needed_cases(op: str, seed: int, count: int) -> dict[str, int]:
     """Return how many of each column's first `count` cases suffice for the coverage of all.
 
     Raises:
@@ -88,7 +88,7 @@ def needed(op: str, seed: int, count: int) -> dict[str, int]:
     return dict(zip(names, coverage(op, seed).needed(count), strict=True))
 
 
-def _built(op: str, column: ElementType | QuantizedColumn, pick: Pick) -> Case:
+def _build(op: str, column: ElementType | QuantizedColumn, pick: Pick) -> Case:
     if isinstance(column, QuantizedColumn):
         return quantized_case(op, column, pick)
     return builder(op)(column, pick)
@@ -112,7 +112,7 @@ def case(
     """
     if planned is None:
         (planned,) = plans(op, column, seed, [index])
-    return _built(op, column, _picker(_key(op, column, seed), index, planned))
+    return _build(op, column, _picker(_key(op, column, seed), index, planned))
 
 
 def plans(

@@ -7,7 +7,7 @@ from generators.chains.chain import Chain, element, shape_of, size_of, tensor
 from reference.ir.program import TensorType, Value
 
 
-def fitted(chain: Chain, value: Value, wanted: TensorType) -> Value:
+def fit_shape(chain: Chain, value: Value, wanted: TensorType) -> Value:
     """Return the elements of a value in a shape, cropped, padded or repeated to fit.
 
     The element types must be the same.

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from generators.case.choices import Asked, Pick
+from generators.case.choices import NamedChoice, Pick
 from reference.ir.types import ALL, ElementType
 from reference.ops.table import OPS
 
@@ -34,7 +34,7 @@ Wanted = Mapping[str, tuple[tuple[str, str], ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class CoverageCounts:
     """The coverage of a campaign: rows of counts, one byte each.
 
     `pairs` maps an op to the counts of the ops that use its results (`COLUMN`), `steps` the name of
@@ -69,10 +69,10 @@ class Guide:
     supports that.
     """
 
-    met: Met | None = None
+    met: CoverageCounts | None = None
     quantized: bool = False
     steps: list[tuple[str, ElementType]] = field(default_factory=list[tuple[str, ElementType]])
-    asked: list[tuple[str, Asked]] = field(default_factory=list[tuple[str, Asked]])
+    asked: list[tuple[str, NamedChoice]] = field(default_factory=list[tuple[str, NamedChoice]])
 
     @property
     def links(self) -> int:
@@ -83,19 +83,19 @@ class Guide:
         """Return one of some ops, which is to use a value that `maker` produces."""
         if self.met is None:
             return names[pick(len(names))]
-        return names[weighed(pick, self.met.seldom(names, of, maker))]
+        return names[draw_weighted(pick, self.met.seldom(names, of, maker))]
 
     def pattern(self, pick: Pick, names: Sequence[str], of: ElementType) -> int:
         """Return the index of one of some patterns, by their names."""
         if self.met is None:
             return pick(len(names))
-        return weighed(pick, self.met.seldom(names, of))
+        return draw_weighted(pick, self.met.seldom(names, of))
 
     def element_type(self, pick: Pick) -> ElementType:
         """Return an element type, more often with more uncovered steps."""
         if self.met is None or not any(self.met.types):
             return ALL[pick(len(ALL))]
-        return ALL[weighed(pick, self.met.types)]
+        return ALL[draw_weighted(pick, self.met.types)]
 
     def aim(self, pick: Pick, op: str) -> None:
         """Plan, every other time, a value of a named choice that cases of an op rarely took."""
@@ -105,7 +105,7 @@ class Guide:
             pick.aim({dimension: label})
 
 
-def weighed(pick: Pick, weights: Sequence[int]) -> int:
+def draw_weighted(pick: Pick, weights: Sequence[int]) -> int:
     """Return an index into the weights, with probabilities proportional to them."""
     sums = list(accumulate(weights))
     return bisect_right(sums, pick(sums[-1]))

@@ -13,9 +13,9 @@ from dataclasses import replace
 from functools import cache
 
 from generators.case.case import Case
-from generators.case.choices import Asked
+from generators.case.choices import NamedChoice
 from generators.chains.chain import Chain, element, shape_of
-from generators.chains.fitting import fitted
+from generators.chains.fitting import fit_shape
 from generators.families.bounded import bounds_of
 from generators.families.table import BUILDERS
 from generators.values.contents import PROFILES, is_stated
@@ -47,7 +47,7 @@ _STRUCTURES = (
 )
 
 
-def linkable(record: Op) -> bool:
+def can_be_in_chain(record: Op) -> bool:
     """Return whether an op may be in a chain: its results do not depend on the run or the process.
 
     This includes XlaBuilder's ops, which `lower_program` lowers.
@@ -55,13 +55,13 @@ def linkable(record: Op) -> bool:
     return record.structure in _STRUCTURES and not record.draws and record.name in BUILDERS
 
 
-def linked(record: Op) -> bool:
+def is_link(record: Op) -> bool:
     """Return whether cases of an op are links: all ops that may be in a chain, and custom calls.
 
     Custom calls have known targets. Ops to which only XlaBuilder's ops are lowered are excluded,
     because the latter represent them.
     """
-    known = linkable(record) or record.structure is Structure.CALLS_TARGET
+    known = can_be_in_chain(record) or record.structure is Structure.CALLS_TARGET
     return known and record.dialect is not Dialect.MHLO
 
 
@@ -74,9 +74,9 @@ _APART = {
 }
 
 
-def apart() -> dict[str, str]:
+def unlinked_ops() -> dict[str, str]:
     """Return the ops that multi-operation programs never contain, with the reason for each."""
-    return {r.name: _reason(r) for r in OPS.values() if not linked(r)}
+    return {r.name: _reason(r) for r in OPS.values() if not is_link(r)}
 
 
 def _reason(record: Op) -> str:
@@ -92,7 +92,7 @@ def linked_ops(of: ElementType, ops: frozenset[str] = frozenset()) -> tuple[str,
     Ops that compile slowly occur once, those lowered to others (which also occur themselves) twice,
     other ops four times.
     """
-    found = [r for r in OPS.values() if linked(r) and of in r.element_types]
+    found = [r for r in OPS.values() if is_link(r) and of in r.element_types]
     names = [r.name for r in found for _ in range(1 if r.expensive else 2 if r.lower else 4)]
     return tuple(name for name in names if not ops or name in ops)
 
@@ -107,16 +107,16 @@ def link(chain: Chain, value: Value, ops: frozenset[str] = frozenset()) -> bool:
     if not names:
         return False
     op = chain.guide.op(chain.pick, names, chain.maker(value), of)
-    case, asked = _built(chain, op, value)
+    case, asked = _build_case(chain, op, value)
     if not is_plain(case.program):
         return False
-    chain.data += written(chain, case, _taken(chain, value, case, OPS[op]))
+    chain.data += write_case(chain, case, _replacements(chain, value, case, OPS[op]))
     chain.guide.steps.append((op, of))
     chain.guide.asked += [(op, one) for one in asked]
     return True
 
 
-def _built(chain: Chain, op: str, value: Value) -> tuple[Case, list[Asked]]:
+def _build_case(chain: Chain, op: str, value: Value) -> tuple[Case, list[NamedChoice]]:
     """Return a case of an op built for the shape of a value, and its named choices."""
     pick = chain.pick
     before = len(pick.asked)
@@ -156,7 +156,7 @@ def _is_modest(of: ValueType, quantized: bool) -> bool:
     return known and math.prod(bounds_of(of)) <= LARGEST_LINK
 
 
-def written(chain: Chain, case: Case, taken: Mapping[str, Value]) -> list[Value]:
+def write_case(chain: Chain, case: Case, taken: Mapping[str, Value]) -> list[Value]:
     """Return the results of a case after adding it to the chain; `taken` replaces its values."""
     main = case.program.main
     functions = {f.name: f"f{next(chain.names)}" for f in case.program.functions if f is not main}
@@ -173,15 +173,15 @@ def written(chain: Chain, case: Case, taken: Mapping[str, Value]) -> list[Value]
     return [renaming.value(result) for result in main.body.operations[-1].operands]
 
 
-def _taken(chain: Chain, value: Value, case: Case, record: Op) -> dict[str, Value]:
+def _replacements(chain: Chain, value: Value, case: Case, record: Op) -> dict[str, Value]:
     """Return replacements for values of the case by name: available values or new parameters."""
     parameters = {
         parameter: tuple(recipe.profiles[number] for recipe in case.inputs)
         for number, parameter in enumerate(case.program.main.arguments)
     }
-    free = [one for one, profiles in parameters.items() if not _are_stated(profiles)]
-    first = _first(value, free, case, record)
-    taken = {} if first is None else {first.name: fitted(chain, value, _tensor(first))}
+    free = [one for one, profiles in parameters.items() if not _hold_given_numbers(profiles)]
+    first = _replaced_value(value, free, case, record)
+    taken = {} if first is None else {first.name: fit_shape(chain, value, _tensor(first))}
     if first in parameters and first.type == value.type and not chain.exact and chain.pick(2):
         chain.fill(value, *dict.fromkeys(parameters[first]))
     for parameter, profiles in parameters.items():
@@ -195,7 +195,9 @@ def _taken(chain: Chain, value: Value, case: Case, record: Op) -> dict[str, Valu
     return taken
 
 
-def _first(value: Value, parameters: Sequence[Value], case: Case, record: Op) -> Value | None:
+def _replaced_value(
+    value: Value, parameters: Sequence[Value], case: Case, record: Op
+) -> Value | None:
     """Return the value of the case that the available value replaces, or None.
 
     This is a parameter of its type, of its element type, or the first operand, a constant.
@@ -213,7 +215,7 @@ def _first(value: Value, parameters: Sequence[Value], case: Case, record: Op) ->
     return next((one for one in constants if _tensor(one).element == of), None)
 
 
-def _are_stated(profiles: Collection[str]) -> bool:
+def _hold_given_numbers(profiles: Collection[str]) -> bool:
     """Return whether an operand must hold given numbers, for example sizes of a result."""
     return all(map(is_stated, profiles))
 

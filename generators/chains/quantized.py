@@ -11,8 +11,8 @@ from functools import cache
 from generators.case.case import Case
 from generators.case.choices import choose
 from generators.chains.chain import Chain, element, shape_of
-from generators.chains.fitting import fitted
-from generators.chains.links import is_plain, linked, written
+from generators.chains.fitting import fit_shape
+from generators.chains.links import is_link, is_plain, write_case
 from generators.quantized.columns import quantized_case, quantized_columns
 from reference.ir.program import QuantizedType, TensorType, Value
 from reference.ir.types import ELEMENT_TYPES
@@ -24,7 +24,7 @@ _F32 = ELEMENT_TYPES["f32"]
 @cache
 def quantized_ops(ops: frozenset[str] = frozenset()) -> tuple[str, ...]:
     """Return the ops, of those given if any, that have cases of quantized tensors."""
-    names = [record.name for record in OPS.values() if linked(record)]
+    names = [record.name for record in OPS.values() if is_link(record)]
     return tuple(name for name in names if quantized_columns(name) and (not ops or name in ops))
 
 
@@ -41,14 +41,14 @@ def quantized_link(chain: Chain, value: Value, ops: frozenset[str] = frozenset()
     pick.shape = None
     if not is_plain(case.program, quantized=True):
         return False
-    for result in written(chain, case, _taken(chain, value, case)):
+    for result in write_case(chain, case, _replacements(chain, value, case)):
         chain.data.append(_number(chain, result))
     chain.guide.steps.append((op, _F32))
     chain.guide.asked += [(op, one) for one in pick.asked]
     return True
 
 
-def _taken(chain: Chain, value: Value, case: Case) -> dict[str, Value]:
+def _replacements(chain: Chain, value: Value, case: Case) -> dict[str, Value]:
     """Return replacements of a case's parameters: quantized available values, or new parameters."""
     taken: dict[str, Value] = {}
     left: list[Value] = [value]
@@ -58,13 +58,15 @@ def _taken(chain: Chain, value: Value, case: Case) -> dict[str, Value]:
         profiles = dict.fromkeys(recipe.profiles[number] for recipe in case.inputs)
         if isinstance(of.element_type, QuantizedType):
             plain = TensorType(of.shape, _F32)
-            taken[parameter.name] = _coded(chain, left.pop() if left else chain.like(plain), of)
+            taken[parameter.name] = _quantized_value(
+                chain, left.pop() if left else chain.like(plain), of
+            )
         else:
             taken[parameter.name] = chain.parameter(of, *profiles)
     return taken
 
 
-def _coded(chain: Chain, value: Value, wanted: TensorType) -> Value:
+def _quantized_value(chain: Chain, value: Value, wanted: TensorType) -> Value:
     """Return a value of a quantized type: available codes of that shape, or a quantized value."""
     there = [one for one in chain.codes if shape_of(one) == wanted.shape]
     if there and chain.pick(3):
@@ -72,7 +74,7 @@ def _coded(chain: Chain, value: Value, wanted: TensorType) -> Value:
         if value.type == wanted:
             return value
     else:
-        value = fitted(chain, value, TensorType(wanted.shape, _F32))
+        value = fit_shape(chain, value, TensorType(wanted.shape, _F32))
     return chain.op("uniform_quantize", value, to=wanted)
 
 

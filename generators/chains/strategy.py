@@ -8,7 +8,7 @@ from generators.case.choices import Pick, choose
 from generators.case.shapes import shape
 from generators.case.stream import key_of, stream
 from generators.chains.chain import LARGEST, Chain, element, size_of, tensor
-from generators.chains.fitting import fitted
+from generators.chains.fitting import fit_shape
 from generators.chains.guide import Guide
 from generators.chains.links import link, linked_ops
 from generators.chains.patterns import algebra, control, folds, gradients, movement, windows
@@ -96,7 +96,7 @@ def step(chain: Chain, ops: Ops) -> None:
         return
     if ops and chain.pick(3) < 2:
         if not link(chain, value, ops):
-            _retyped(chain, value, ops)
+            _add_typed_value(chain, value, ops)
         return
     if chain.pick(10) < chain.guide.links and link(chain, value):
         return
@@ -107,7 +107,7 @@ def step(chain: Chain, ops: Ops) -> None:
     guide.steps.append((chosen.name, of.element))
 
 
-def _retyped(chain: Chain, value: Value, ops: Ops) -> None:
+def _add_typed_value(chain: Chain, value: Value, ops: Ops) -> None:
     """Add a value of a type that the ops take: compared or converted, or a new parameter."""
     fitting = [one for one in _COMMON if linked_ops(one, ops)]
     if not fitting:
@@ -125,7 +125,7 @@ def _small_enough(chain: Chain, value: Value) -> Value:
     of = tensor(value)
     if size_of(of) <= LARGEST:
         return value
-    return fitted(chain, value, TensorType((17,), of.element))
+    return fit_shape(chain, value, TensorType((17,), of.element))
 
 
 def results(chain: Chain) -> list[Value]:
@@ -143,6 +143,6 @@ def key(seed: int, ops: Ops = frozenset()) -> int:
     return key_of(f"chains {seed} {' '.join(sorted(ops))}")
 
 
-def numbered(seed: int, index: int, ops: Ops = frozenset(), guide: Guide | None = None) -> Case:
+def program_at(seed: int, index: int, ops: Ops = frozenset(), guide: Guide | None = None) -> Case:
     """Return the program number `index` of a seed, the same everywhere with equal guidance."""
     return program(stream(key(seed, ops), index), ops, guide)

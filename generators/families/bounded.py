@@ -37,7 +37,9 @@ COUNT, PART, REVERSED, JOINED, ALL = "the size", "a part", "a part reversed", "a
 _NUMBERS = {bits: ELEMENT_TYPES[f"ui{bits}"] for bits in (4, 8, 16, 32, 64)}
 
 
-def bounded(sizes: Sequence[int], dynamic: Sequence[bool], element_type: ElementType) -> TensorType:
+def bounded_type(
+    sizes: Sequence[int], dynamic: Sequence[bool], element_type: ElementType
+) -> TensorType:
     """Return a type of these sizes, which are the bounds of dynamic dimensions."""
     shape = tuple(None if free else n for n, free in zip(sizes, dynamic, strict=True))
     bounds = tuple(n if free else None for n, free in zip(sizes, dynamic, strict=True))
@@ -126,7 +128,7 @@ class Writer:
         other = self.add("constant", (), filled.type, value=filled)
         twice = tuple(2 * n if d == free else n for d, n in enumerate(bounds))
         after[free] += bounds[free]
-        result = bounded(twice, [size is None for size in of.shape], of.element)
+        result = bounded_type(twice, [size is None for size in of.shape], of.element)
         return self.add("concatenate", (value, other), result, dimension=free), after
 
     def _part(self, value: Value, sizes: Sequence[int], free: int) -> Value:

@@ -42,7 +42,7 @@ class Sides(NamedTuple):
     depth: tuple[int, ...]
 
 
-def shuffled(pick: Pick, count: int) -> tuple[int, ...]:
+def shuffle(pick: Pick, count: int) -> tuple[int, ...]:
     """Return a permutation of the numbers below `count`; choice 0 keeps them in order."""
     order = list(range(count))
     for at in range(count - 1):
@@ -109,9 +109,9 @@ def layout(element_type: ElementType, pick: Pick, contracted: tuple[int, ...] = 
     right = of.batch + of.depth + of.columns
     # order[i] is the index of the dimension that becomes dimension i of the operand
     lhs_order, rhs_order = (
-        shuffled(pick, len(sizes)) if mixed else tuple(range(len(sizes))) for sizes in (left, right)
+        shuffle(pick, len(sizes)) if mixed else tuple(range(len(sizes))) for sizes in (left, right)
     )
-    summed = shuffled(pick, depths)
+    summed = shuffle(pick, depths)
     first_depth = batches + len(of.rows)
     given: dict[str, Attribute] = {
         "lhs_batching_dimensions": tuple(lhs_order.index(d) for d in range(batches)),

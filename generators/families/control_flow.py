@@ -231,14 +231,14 @@ def parts(block: BlockWriter, depth: int, *, token: bool = True) -> Value:
     return block.add("tuple", values, of)[0]
 
 
-def like(block: BlockWriter, whole: Value) -> Value:
+def similar_tuple(block: BlockWriter, whole: Value) -> Value:
     """Return another tuple of the same types, with other data and numbers."""
     assert isinstance(whole.type, TupleType)
     values: list[Value] = []
     for index, of in enumerate(whole.type.types):
         if isinstance(of, TupleType):
             (part,) = block.add("get_tuple_element", (whole,), of, given={"index": index})
-            values.append(like(block, part))
+            values.append(similar_tuple(block, part))
         elif of == block.writer.of:
             values.append(block.some())
         else:

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from generators.case.case import Case
 from generators.case.choices import Pick, choose, seldom
-from generators.case.shapes import capped, is_large, more_than_one, size_label
-from generators.families.contraction import precisions, result_of, shuffled, value_rows
+from generators.case.shapes import capped_label, is_large, more_than_one, size_label
+from generators.families.contraction import precisions, result_of, shuffle, value_rows
 from generators.programs.building import Builder, case
 from reference.ir.constants import matrix
 from reference.ir.program import Attribute, TensorType
@@ -145,7 +145,7 @@ def _several(features: int) -> str:
 
 
 _REVERSALS = (0, 0, 0, 0, 1, 2, 3)
-_count_label = capped(2)
+_count_label = capped_label(2)
 
 
 def _orders(pick: Pick, spatial: int, form: Form) -> list[tuple[int, ...]]:
@@ -158,7 +158,7 @@ def _orders(pick: Pick, spatial: int, form: Form) -> list[tuple[int, ...]]:
         return [(0, *places, 1), (*places, 1, 0), (0, *places, 1)]
     rank = spatial + 2
     return [
-        shuffled(pick, rank) if seldom(pick, 2, f"{side} mixed") else tuple(range(rank))
+        shuffle(pick, rank) if seldom(pick, 2, f"{side} mixed") else tuple(range(rank))
         for side in ("lhs", "rhs", "result")
     ]
 
@@ -196,7 +196,7 @@ def _geometry(
 def _reversal(pick: Pick, spatial: int) -> tuple[bool, ...]:
     reversed_ = choose(pick, _REVERSALS[: spatial + 4], "window_reversal", _count_label)
     turned = (*(True,) * reversed_, *(False,) * (spatial - reversed_))
-    return tuple(turned[d] for d in shuffled(pick, spatial))
+    return tuple(turned[d] for d in shuffle(pick, spatial))
 
 
 def _placed(dimensions: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from generators.case.case import Case
 from generators.case.choices import Pick, choose, seldom
-from generators.case.shapes import axis, capped, shape
+from generators.case.shapes import axis, capped_label, shape
 from generators.programs.building import Builder, case
 from generators.values.contents import profiles_of
 from generators.values.profiles import ProfileRow
@@ -46,7 +46,7 @@ def index_label(element_type: ElementType) -> str:
 
 
 _MOVED = frozenset({"small_integers", "special", "bits", "mixed", "wide", "subnormal"})
-_count_label = capped(3)
+_count_label = capped_label(3)
 
 _STRIDES = ("1",) * 8 + ("2",) * 4 + ("3",) * 3 + ("4", "5", "7", "size", "beyond", "33 bits")
 

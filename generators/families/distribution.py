@@ -14,11 +14,15 @@ import numpy as np
 
 from generators.case.case import Case
 from generators.case.choices import Pick, choose, seldom
-from generators.case.shapes import few, shape
-from generators.families.collectives.replica_groups import grouped, groups_of_some, of_any_sizes
+from generators.case.shapes import limit_elements, shape
+from generators.families.collectives.replica_groups import (
+    groups_of_any_sizes,
+    groups_of_some,
+    state_groups,
+)
 from generators.families.data_movement import LARGEST, modest, permutation, rows
-from generators.programs.building import Builder, around, inputs, operand
-from generators.programs.constructs import enclosed
+from generators.programs.building import Builder, inputs, operand, prepend_operations
+from generators.programs.constructs import enclose
 from generators.regions import bodies, forms
 from generators.regions.bodies import BodyBuilder, Monoid
 from generators.values.contents import profiles_of
@@ -90,7 +94,7 @@ def _case(
 ) -> Case:
     regions = () if body is None else (body.region,)
     program = single_op(op, tuple(placed), results, given, regions)
-    program = around(program, (), () if body is None else body.functions)
+    program = prepend_operations(program, (), () if body is None else body.functions)
     return Case(replace(program, process_grid=grid), inputs(pick, tuple(placed), names))
 
 
@@ -122,7 +126,7 @@ def _all_gather(op: str, element: ElementType, pick: Pick, *, may_be_empty: bool
     grid = _grid(pick)
     sizes = modest(shape(pick, min_rank=1))
     given, strategy = _global(pick)
-    listed, groups_ = grouped(pick, ids_of(strategy, grid), may_be_empty=may_be_empty)
+    listed, groups_ = state_groups(pick, ids_of(strategy, grid), may_be_empty=may_be_empty)
     dimension = choose(pick, range(len(sizes)), "all_gather_dim", place)
     if not sizes[dimension]:  # StableHLO's verifier refuses to gather nothing
         sizes = _resized(sizes, dimension, 1)
@@ -175,7 +179,7 @@ def computation(element: ElementType, pick: Pick) -> Monoid:
 
 def _fitting(body: Monoid, sizes: tuple[int, ...]) -> tuple[int, ...]:
     """Return the sizes, reduced if the reference evaluates the body element by element."""
-    return few(sizes) if body.few else modest(sizes)
+    return limit_elements(sizes) if body.few else modest(sizes)
 
 
 def _folds(
@@ -195,7 +199,9 @@ def _all_reduce(op: str, element: ElementType, pick: Pick, *, may_be_empty: bool
     body = computation(element, pick)
     sizes = _fitting(body, sizes)
     given, strategy = _global(pick)
-    given["replica_groups"] = of_any_sizes(pick, ids_of(strategy, grid), may_be_empty=may_be_empty)
+    given["replica_groups"] = groups_of_any_sizes(
+        pick, ids_of(strategy, grid), may_be_empty=may_be_empty
+    )
     shapes = _shapes(pick, sizes)
     placed, names = _folds(pick, body, shapes)
     results = tuple(TensorType(one, body.results[0]) for one in shapes)
@@ -206,7 +212,9 @@ def folded_among_replicas(op: str, element: ElementType, pick: Pick) -> Case:
     """Return a case of an op that sums across replicas, and only takes groups."""
     grid = _grid(pick)
     shapes = _shapes(pick, modest(shape(pick)))
-    given: dict[str, Attribute] = {"replica_groups": of_any_sizes(pick, grid[0], may_be_empty=True)}
+    given: dict[str, Attribute] = {
+        "replica_groups": groups_of_any_sizes(pick, grid[0], may_be_empty=True)
+    }
     placed, names = _folds(pick, bodies.fold_of("add", element), shapes)
     results = tuple(TensorType(sizes, element) for sizes in shapes)
     return _case(pick, op, grid, placed, results, names, given)
@@ -226,7 +234,7 @@ def _reduce_scatter(
     body = computation(element, pick)
     part = _fitting(body, part)
     given, strategy = _global(pick)
-    listed, groups_ = grouped(pick, ids_of(strategy, grid), may_be_empty=may_be_empty)
+    listed, groups_ = state_groups(pick, ids_of(strategy, grid), may_be_empty=may_be_empty)
     dimension = choose(pick, range(len(part)), "scatter_dimension", place)
     count = len(strategy(listed, grid)[0])
     if not part[dimension]:  # StableHLO's verifier refuses to scatter nothing
@@ -241,7 +249,7 @@ def _reduce_scatter(
     return _case(pick, op, grid, placed, results, names, given, body)
 
 
-def exchanged(sizes: tuple[int, ...], split: int, joined: int, count: int) -> tuple[int, ...]:
+def exchanged_shape(sizes: tuple[int, ...], split: int, joined: int, count: int) -> tuple[int, ...]:
     """Return the shape after all_to_all: divided along one dimension, multiplied along another."""
     part = _resized(sizes, split, sizes[split] // count)
     return _resized(part, joined, part[joined] * count)
@@ -259,7 +267,7 @@ def _all_to_all(
     grid = _grid(pick)
     sizes = modest(shape(pick, min_rank=1))
     given, strategy = _channel(pick)
-    listed, groups_ = grouped(pick, ids_of(strategy, grid), may_be_empty=may_be_empty)
+    listed, groups_ = state_groups(pick, ids_of(strategy, grid), may_be_empty=may_be_empty)
     count = len(listed[0])
     split = choose(pick, range(len(sizes)), "split_dimension", place)
     joined = choose(pick, range(len(sizes)), "concat_dimension", place)
@@ -275,7 +283,7 @@ def _all_to_all(
         "replica_groups": groups_,
     }  # fmt: skip
     results = tuple(
-        TensorType(exchanged(of.static_shape, split, joined, count), element) for of in types
+        TensorType(exchanged_shape(of.static_shape, split, joined, count), element) for of in types
     )
     placed, names = _data(pick, types)
     return _case(pick, op, grid, placed, results, names, given)
@@ -302,7 +310,7 @@ def _rooted(
     if has_zero:
         listed, stated = groups_of_some(pick, count_of_ids)
     else:
-        listed, stated = grouped(pick, count_of_ids, may_be_empty=False)
+        listed, stated = state_groups(pick, count_of_ids, may_be_empty=False)
     given["replica_groups"] = stated
     if not seldom(pick, 4, "has_dynamic_root"):
         return given, []
@@ -379,6 +387,6 @@ RESTATABLE: dict[str, Builder] = IN_MAIN | {
 empty, and a tuple may be scattered."""
 
 BUILDERS: dict[str, Builder] = {
-    op: enclosed(build, paired=_BUILD[op] is not _id) for op, build in IN_MAIN.items()
+    op: enclose(build, paired=_BUILD[op] is not _id) for op, build in IN_MAIN.items()
 }
 """The builder of each op's cases."""

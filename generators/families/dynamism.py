@@ -15,7 +15,7 @@ from generators.case.case import Case
 from generators.case.choices import Pick, choose, seldom
 from generators.case.shapes import axis, shape
 from generators.families import data_movement as movement
-from generators.families.bounded import Writer, bounded, ways_to_look
+from generators.families.bounded import Writer, bounded_type, ways_to_look
 from generators.programs.building import Builder, case
 from generators.values.profiles import ProfileRow
 from reference.ir.program import (
@@ -219,7 +219,7 @@ def _set_dimension_size(op: str, element_type: ElementType, pick: Pick) -> Case:
     else:
         size = writer.parameter("size", SIZE, f"values:{left}")
     free = [d == dimension for d in range(len(sizes))]
-    cut = writer.add(op, (whole, size), bounded(sizes, free, element_type), **given)
+    cut = writer.add(op, (whole, size), bounded_type(sizes, free, element_type), **given)
     now = tuple(left if d == dimension else n for d, n in enumerate(sizes))
     return writer.case(writer.look(cut, now, way), movement.rows(element_type))
 

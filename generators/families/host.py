@@ -17,7 +17,7 @@ from generators.case.shapes import sizes_label
 from generators.families.data_movement import permutation
 from generators.families.distribution import IN_MAIN, OF_THE_TYPE, grid_label
 from generators.programs.building import Builder
-from generators.programs.constructs import STARTED, in_construct
+from generators.programs.constructs import STARTED, put_in_construct
 from generators.programs.writing import SHAPES, BlockWriter, Writer, scalar
 from reference.ir.processes import ProcessGrid
 from reference.ir.program import (
@@ -124,7 +124,7 @@ def _asynchronous(op: str, element: ElementType, pick: Pick) -> Case:
     if name in _COLLECTIVES:  # its own cells plan its other variations
         of_results = OPS[op].principal.of_results  # the results name the cell and have its type
         drawn = Pick(pick, {"body": choose(pick, OF_THE_TYPE)} if of_results else {})
-        return in_construct(IN_MAIN[name](element, drawn), STARTED, drawn)
+        return put_in_construct(IN_MAIN[name](element, drawn), STARTED, drawn)
     writer = Writer(pick, TensorType((2 + pick(4), 1 + pick(3)), element))
     operand = writer.parameter(writer.of)
     small = TensorType((1 + pick(2), 1), element)

@@ -6,7 +6,7 @@ from functools import partial
 
 from generators.case.case import Case
 from generators.case.choices import Pick, choose, seldom
-from generators.case.quantized_types import Parameters, QuantizedColumn, drawn
+from generators.case.quantized_types import Parameters, QuantizedColumn, draw_quantized_type
 from generators.case.shapes import shape
 from generators.programs.building import Builder, case
 from reference.ir.program import QuantizedType, TensorType
@@ -29,9 +29,9 @@ def _type(
         d for d, count in enumerate(size) if count
     ]  # a type without scales cannot be written
     if not fitting or not (per_axis or seldom(pick, 4, "per axis")):
-        return drawn(parameters, pick)
+        return draw_quantized_type(parameters, pick)
     axis = fitting[pick(len(fitting))]
-    return drawn(parameters, pick, axis=axis, size=size[axis])
+    return draw_quantized_type(parameters, pick, axis=axis, size=size[axis])
 
 
 def _quantize(op: str, element: ElementType, pick: Pick) -> Case:
@@ -50,7 +50,7 @@ def _dequantize(op: str, element: ElementType, pick: Pick) -> Case:
     return case(pick, op, {"operand": TensorType(size, given)}, (result,), _CODES)
 
 
-def requantized(column: QuantizedColumn, pick: Pick) -> Case:
+def requantize_case(column: QuantizedColumn, pick: Pick) -> Case:
     """Return a `uniform_quantize` of quantized tensors: from the column's type to any other."""
     size = shape(pick, min_rank=int(column.per_axis))
     given = Parameters.chosen(column.storage, column.expressed, pick)
@@ -61,7 +61,7 @@ def requantized(column: QuantizedColumn, pick: Pick) -> Case:
     return case(pick, "uniform_quantize", types, (result,), _CODES)
 
 
-def dequantized(column: QuantizedColumn, pick: Pick) -> Case:
+def dequantize_case(column: QuantizedColumn, pick: Pick) -> Case:
     """Return a `uniform_dequantize` of the column's type."""
     size = shape(pick, min_rank=int(column.per_axis))
     given = Parameters.chosen(column.storage, column.expressed, pick)

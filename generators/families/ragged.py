@@ -11,9 +11,9 @@ from math import prod
 
 from generators.case.case import Case
 from generators.case.choices import Pick, choose, seldom
-from generators.case.shapes import capped, size_label
+from generators.case.shapes import capped_label, size_label
 from generators.families.collectives.ragged_exchange import ragged_all_to_all
-from generators.families.contraction import precisions, result_of, shuffled, value_rows
+from generators.families.contraction import precisions, result_of, shuffle, value_rows
 from generators.families.data_movement import INDEX_TYPES, index_label
 from generators.programs.building import Builder, case
 from reference.ir.program import Attribute, TensorType
@@ -27,7 +27,7 @@ _OTHERS = (2, 3, 1, 4)
 _DEPTHS = (3, 1, 2, 4, 8, 17, 33, 65, 0)
 _GROUPS = (3, 2, 1, 4, 7)
 _MOST_LISTED = 64
-_count = capped(2)
+_count = capped_label(2)
 
 ALL, FEWER, MORE, EMPTY, ONE, NONE = (
     "all indices", "fewer", "more", "some empty", "one has all", "all empty"
@@ -85,7 +85,7 @@ def ragged_dot(element_type: ElementType, pick: Pick, *, may_narrow: bool = Fals
     right = [*sides["batch"], *sides["depth"], *sides["columns"], *grouped]
     mixed = seldom(pick, 3, "dimensions mixed")
     lhs_order, rhs_order = (
-        shuffled(pick, len(sizes)) if mixed else tuple(range(len(sizes))) for sizes in (left, right)
+        shuffle(pick, len(sizes)) if mixed else tuple(range(len(sizes))) for sizes in (left, right)
     )
     batches, depths = len(sides["batch"]), len(sides["depth"])
     first = batches + len(sides["rows"])

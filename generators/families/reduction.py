@@ -10,8 +10,15 @@ import numpy as np
 
 from generators.case.case import Case, InputRecipe
 from generators.case.choices import Pick, choose, name_of, seldom
-from generators.case.shapes import few, is_large, more_than_one, rank_label, shape, size_label
-from generators.programs.building import Builder, around, constant, inputs, operand
+from generators.case.shapes import (
+    is_large,
+    limit_elements,
+    more_than_one,
+    rank_label,
+    shape,
+    size_label,
+)
+from generators.programs.building import Builder, constant, inputs, operand, prepend_operations
 from generators.regions import bodies, forms
 from generators.regions.bodies import BodyBuilder, Monoid
 from generators.values.contents import profiles_of
@@ -110,7 +117,7 @@ def _program(
 ) -> Program:
     """Return the program of one reduction, with the constants and functions that its body uses."""
     program = single_op(op, placed, results, given, (body.region,))
-    return around(program, body.outside, body.functions)
+    return prepend_operations(program, body.outside, body.functions)
 
 
 def _dimensions(pick: Pick, rank: int) -> tuple[int, ...]:
@@ -142,7 +149,7 @@ def _reduce(op: str, element: ElementType, pick: Pick) -> Case:
     if len(body.inputs) == 1 and is_large(pick, element):
         sizes = choose(pick, _LARGE)
     if body.few:
-        sizes = few(sizes)
+        sizes = limit_elements(sizes)
     dimensions = _dimensions(pick, len(sizes))
     if 0 in sizes and dimensions and not any(sizes[d] == 0 for d in dimensions):
         sizes = _swapped(
@@ -238,7 +245,7 @@ def _reduce_window(op: str, element: ElementType, pick: Pick) -> Case:
     if large:
         sizes = choose(pick, _LARGE_IN_WINDOWS)
     if body.few:
-        sizes = tuple(min(size, 9) for size in few(sizes))
+        sizes = tuple(min(size, 9) for size in limit_elements(sizes))
     along = [_window(pick, size, large=large) for size in sizes]
     if choose(pick, ("some",) * 11 + ("empty",), "windows") == "some":
         along = [_fitting(size, row) for size, row in zip(sizes, along, strict=True)]
@@ -314,7 +321,7 @@ def select_and_scatter(
         body = forms.calling(body)
     select, functions, plain = _selector(element, pick)
     if body.few or not plain:
-        sizes = few(sizes)
+        sizes = limit_elements(sizes)
     along = [_pooling(pick, size) for size in sizes]
     if padded is not None:
         along = [(window, stride, padded(window)) for window, stride, _ in along]
@@ -344,7 +351,7 @@ def select_and_scatter(
     )
     result = TensorType(sizes, body.results[0])
     program = single_op(op, placed, (result,), given, (select, body.region))
-    program = around(program, (), (*functions, *body.functions))
+    program = prepend_operations(program, (), (*functions, *body.functions))
     return Case(program, inputs(pick, placed, rows))
 
 
@@ -433,7 +440,7 @@ def _map(op: str, element: ElementType, pick: Pick) -> Case:
     if maker is _in_functions:
         region, functions = forms.in_functions(region)
     if maker is _not_elementwise:
-        sizes = few(sizes)
+        sizes = limit_elements(sizes)
     pick.nothing = 0 in sizes
     names = profiles_of(element)
     rows = tuple(tuple("bits" if t is _I1 else name for t in types) for name in names)
@@ -445,7 +452,7 @@ def _map(op: str, element: ElementType, pick: Pick) -> Case:
     assert isinstance(value.type, TensorType)
     result = TensorType(sizes, value.type.element_type)
     given: dict[str, Attribute] = {"dimensions": tuple(range(len(sizes)))}
-    program = around(single_op(op, placed, (result,), given, (region,)), (), functions)
+    program = prepend_operations(single_op(op, placed, (result,), given, (region,)), (), functions)
     return Case(program, inputs(pick, placed, rows))
 
 

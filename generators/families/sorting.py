@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from generators.case.case import Case
 from generators.case.choices import Pick, choose, seldom
-from generators.case.shapes import axis, few, is_large, shape, size_label
-from generators.programs.building import Builder, around, case, inputs, operand
+from generators.case.shapes import axis, is_large, limit_elements, shape, size_label
+from generators.programs.building import Builder, case, inputs, operand, prepend_operations
 from generators.regions.comparators import Comparator, comparators
 from reference.ir.program import Attribute, TensorType, single_op
 from reference.ir.types import ElementType
@@ -30,7 +30,7 @@ def _sort(element_type: ElementType, pick: Pick) -> Case:
     if math.prod(sizes) > max(_LARGEST, sizes[dimension]):
         sizes = [size if d == dimension else min(size, 2) for d, size in enumerate(sizes)]
     if chosen.few:
-        sizes = list(few(sizes))
+        sizes = list(limit_elements(sizes))
     given: dict[str, Attribute] = {
         "dimension": dimension - len(sizes) * seldom(pick, 8, "dimension from the end"),
         "is_stable": not seldom(pick, 2, "not stable"),
@@ -40,7 +40,7 @@ def _sort(element_type: ElementType, pick: Pick) -> Case:
     if chosen.alike > 1:
         return _with_one_operand(pick, chosen, kinds, given)
     made = case(pick, "sort", types, kinds, chosen.rows, given, regions=(chosen.region,))
-    return replace(made, program=around(made.program, (), chosen.functions))
+    return replace(made, program=prepend_operations(made.program, (), chosen.functions))
 
 
 def _with_one_operand(

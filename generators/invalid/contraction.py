@@ -15,7 +15,7 @@ _LHS, _RHS, _RESULT = (2, 3, 4), (2, 4, 5), (2, 3, 5)
 _IDS = Ids("C14", "C17", "C18", "C19", "C20")
 _AXES = Axes((1, 3), (2, 5), (2, 5))
 
-NOT_ALONE: dict[str, tuple[str, ...]] = {}
+INSEPARABLE: dict[str, tuple[str, ...]] = {}
 """Ids that no program violates in isolation, by op: none."""
 
 

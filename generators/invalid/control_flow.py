@@ -28,14 +28,14 @@ _TYPES = tuple(ELEMENT_TYPES[name] for name in ("f32", "si64", "i1", "bf16", "co
 TOKEN = TokenType()
 
 
-def begun(tensor_type: TensorType) -> tuple[BlockWriter, Value]:
+def begin_block(tensor_type: TensorType) -> tuple[BlockWriter, Value]:
     """Return a block of main with one parameter of this type, and that parameter."""
     writer = Writer(Pick(lambda _: 0), tensor_type)
     value = writer.parameter(tensor_type)
     return writer.block(value), value
 
 
-def ended(block: BlockWriter, results: Sequence[Value], *others: Function) -> Program:
+def end_block(block: BlockWriter, results: Sequence[Value], *others: Function) -> Program:
     """Return the program that returns these results."""
     return block.writer.case(block, results, *others).program
 
@@ -73,38 +73,38 @@ def _branches(op: str, ids: tuple[str, str, str], index: TensorType) -> Iterator
     taking, agreeing, giving = ids
     for of in _types():
         for turn in range(2):
-            block, value = begun(of)
+            block, value = begin_block(of)
             argument = (block.writer.fresh(of),)
             regions = [_region(block, (value,)) for _ in range(2)]
             regions[turn] = _region(block, (value,), argument)
             chooser = block.writer.parameter(index)
-            yield taking, ended(block, block.add(op, (chooser,), of, regions=tuple(regions)))
+            yield taking, end_block(block, block.add(op, (chooser,), of, regions=tuple(regions)))
         for other in others(of):
-            block, value = begun(of)
+            block, value = begin_block(of)
             wrong, chooser = _given(block, other), block.writer.parameter(index)
             regions = [_region(block, (value,)), _region(block, (wrong,))]
-            yield agreeing, ended(block, block.add(op, (chooser,), of, regions=tuple(regions)))
-            block, value = begun(of)
+            yield agreeing, end_block(block, block.add(op, (chooser,), of, regions=tuple(regions)))
+            block, value = begin_block(of)
             chooser = block.writer.parameter(index)
             regions = [_region(block, (value,)) for _ in range(2)]
-            yield giving, ended(block, block.add(op, (chooser,), other, regions=tuple(regions)))
-        block, value = begun(of)
+            yield giving, end_block(block, block.add(op, (chooser,), other, regions=tuple(regions)))
+        block, value = begin_block(of)
         chooser = block.writer.parameter(index)
         regions = [_region(block, (value,)), _region(block, (value, value))]
-        yield agreeing, ended(block, block.add(op, (chooser,), of, regions=tuple(regions)))
-        block, value = begun(of)
+        yield agreeing, end_block(block, block.add(op, (chooser,), of, regions=tuple(regions)))
+        block, value = begin_block(of)
         chooser = block.writer.parameter(index)
         regions = [_region(block, (value,)) for _ in range(2)]
-        yield giving, ended(block, block.add(op, (chooser,), of, of, regions=tuple(regions)))
+        yield giving, end_block(block, block.add(op, (chooser,), of, of, regions=tuple(regions)))
 
 
 def _choosers(op: str, *wrong: TensorType) -> Iterator[Miss]:
     """Yield near misses of I1: the index or predicate is no scalar of its type."""
     for index in wrong:
-        block, value = begun(TensorType((2, 3), _TYPES[0]))
+        block, value = begin_block(TensorType((2, 3), _TYPES[0]))
         regions = tuple(_region(block, (value,)) for _ in range(2))
         chooser = block.writer.parameter(index)
-        yield "I1", ended(block, block.add(op, (chooser,), value.type, regions=regions))
+        yield "I1", end_block(block, block.add(op, (chooser,), value.type, regions=regions))
 
 
 def _case(op: str) -> Iterator[Miss]:
@@ -112,13 +112,13 @@ def _case(op: str) -> Iterator[Miss]:
     one = TensorType((1,), ELEMENT_TYPES["si32"])
     yield from _choosers(op, scalar("si64"), scalar("ui32"), scalar("i1"), scalar("f32"), one)
     for of in _types():
-        block, value = begun(of)
+        block, value = begin_block(of)
         index = block.writer.parameter(scalar("si32"))
         block.add(op, (index,))
-        yield "C1", ended(block, (value,))
-        block, _ = begun(of)
+        yield "C1", end_block(block, (value,))
+        block, _ = begin_block(of)
         index = block.writer.parameter(scalar("si32"))
-        yield "C1", ended(block, block.add(op, (index,), of))
+        yield "C1", end_block(block, block.add(op, (index,), of))
     yield from _branches(op, ("C2", "C3", "C4"), scalar("si32"))
 
 
@@ -142,10 +142,10 @@ def _while(op: str) -> Iterator[Miss]:
     """Yield near misses of C1 (condition), C2 (body), C3 (results)."""
     for of in _types():
         for id_, turn in _loops(of):
-            block, value = begun(of)
+            block, value = begin_block(of)
             condition, body, results = turn(block, value)
             given = block.add(op, (value,), *results, regions=(condition, body))
-            yield id_, ended(block, given)
+            yield id_, end_block(block, given)
 
 
 def _loops(tensor_type: TensorType) -> Iterator[tuple[str, Turn]]:
@@ -185,44 +185,44 @@ def _barrier(op: str) -> Iterator[Miss]:
     """Yield near misses of C1: results of other types, too few, too many."""
     for of in _types():
         for results in (*((other,) for other in others(of)), (of, of)):
-            block, value = begun(of)
-            yield "C1", ended(block, block.add(op, (value,), *results))
-        block, value = begun(of)
-        yield "C1", ended(block, block.add(op, (value, value), of))
+            block, value = begin_block(of)
+            yield "C1", end_block(block, block.add(op, (value,), *results))
+        block, value = begin_block(of)
+        yield "C1", end_block(block, block.add(op, (value, value), of))
 
 
 def _tuple(op: str) -> Iterator[Miss]:
     """Yield near misses of C1: a tuple of other types, of fewer and of more."""
     for of in _types():
         for types in (*((of, other) for other in others(of)), (of,), (of, of, of), (of, TOKEN)):
-            block, value = begun(of)
+            block, value = begin_block(of)
             block.add(op, (value, value), TupleType(types))
-            yield "C1", ended(block, (value,))
+            yield "C1", end_block(block, (value,))
 
 
 def _element(op: str) -> Iterator[Miss]:
     """Yield near misses of I1 (no tuple), C1 (no such element), C2 (another type)."""
     for of in _types():
-        block, value = begun(of)
-        yield "I1", ended(block, block.add(op, (value,), of, given={"index": 0}))
+        block, value = begin_block(of)
+        yield "I1", end_block(block, block.add(op, (value,), of, given={"index": 0}))
         for index in (-1, 2, 2147483647):
-            block, value = begun(of)
+            block, value = begin_block(of)
             (whole,) = block.add("tuple", (value, value), TupleType((of, of)))
-            yield "C1", ended(block, block.add(op, (whole,), of, given={"index": index}))
+            yield "C1", end_block(block, block.add(op, (whole,), of, given={"index": index}))
         for other in others(of):
-            block, value = begun(of)
+            block, value = begin_block(of)
             (whole,) = block.add("tuple", (value, value), TupleType((of, of)))
-            yield "C2", ended(block, block.add(op, (whole,), other, given={"index": 1}))
+            yield "C2", end_block(block, block.add(op, (whole,), other, given={"index": 1}))
 
 
 def _tokens(op: str) -> Iterator[Miss]:
     """Yield near misses of I1: an input that is no token."""
     for of in _types():
         for tensors, count in ((1, 0), (1, 1), (2, 0)):
-            block, value = begun(of)
+            block, value = begin_block(of)
             tokens = [_given(block, TOKEN) for _ in range(count)]
             block.add(op, [*tokens, *[value] * tensors], TOKEN)
-            yield "I1", ended(block, (value,))
+            yield "I1", end_block(block, (value,))
 
 
 def _composite(op: str) -> Iterator[Miss]:
@@ -236,7 +236,7 @@ def _composite(op: str) -> Iterator[Miss]:
             function: str = "f",
             tensor_type: TensorType = of,
         ) -> Program:
-            block, value = begun(tensor_type)
+            block, value = begin_block(tensor_type)
             inputs = [
                 value if one == tensor_type else _given(block, one)
                 for one in types or (tensor_type,)
@@ -245,7 +245,7 @@ def _composite(op: str) -> Iterator[Miss]:
             taken = block.add(op, inputs, *(results or (tensor_type,)), given=given)
             argument = block.writer.fresh(tensor_type)
             body = Region((argument,), block.writer.block().ended((argument,)).operations)
-            return ended(block, taken, Function("f", body, (tensor_type,)))
+            return end_block(block, taken, Function("f", body, (tensor_type,)))
 
         for name in ("op", "", "my.", ".op", "1.op", "my op.a", "my-a.op", "my..op", "my.op "):
             yield "C1", program(name=name)
@@ -270,5 +270,5 @@ NEAR_MISSES: dict[str, Misses] = {
 }
 """The generator of each op's near misses."""
 
-NOT_ALONE: dict[str, tuple[str, ...]] = {}
+INSEPARABLE: dict[str, tuple[str, ...]] = {}
 """Ids that no program violates in isolation, by op: none."""

@@ -16,7 +16,7 @@ _LHS, _RHS, _RESULT = (2, 6, 5, 4), (3, 2, 4, 6), (2, 4, 4, 6)
 _IDS = Ids("C28", "C31", "C32", "C33", "C34")
 _AXES = Axes((1, 6), (3, 6), (3, 6))
 
-NOT_ALONE: dict[str, tuple[str, ...]] = {}
+INSEPARABLE: dict[str, tuple[str, ...]] = {}
 """Ids that no program violates in isolation, by op: none."""
 
 Make = Callable[..., Program]

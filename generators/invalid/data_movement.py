@@ -324,7 +324,7 @@ NEAR_MISSES: dict[str, Misses] = {
 }
 """The generator of each op's near misses."""
 
-NOT_ALONE: dict[str, tuple[str, ...]] = {
+INSEPARABLE: dict[str, tuple[str, ...]] = {
     # element types must be equal (C2), so that both or no operands are quantized per axis
     "dynamic_update_slice": ("I1", "I2"),
     # the padding value has the operand's element type (C1): also per axis, which violates I2

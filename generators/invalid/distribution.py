@@ -269,7 +269,7 @@ NEAR_MISSES: dict[str, Misses] = {
 }
 """The generator of each op's near misses."""
 
-NOT_ALONE: dict[str, tuple[str, ...]] = dict.fromkeys(
+INSEPARABLE: dict[str, tuple[str, ...]] = dict.fromkeys(
     ("all_reduce", "collective_reduce", "reduce_scatter"), ("I1",)
 )
 """Ids that no program violates in isolation, by op: a per-axis quantized operand has an element

@@ -145,7 +145,7 @@ NEAR_MISSES: dict[str, Misses] = {
 }
 """The generator of each op's near misses."""
 
-NOT_ALONE: dict[str, tuple[str, ...]] = {
+INSEPARABLE: dict[str, tuple[str, ...]] = {
     # the padding value has the operand's element type (C1): also per axis, which violates I2
     "dynamic_pad": ("I1",),
 }

@@ -28,7 +28,7 @@ broadcasting would accept."""
 
 _I1, _F32, _F64 = (ELEMENT_TYPES[name] for name in ("i1", "f32", "f64"))
 
-NOT_ALONE: dict[str, tuple[str, ...]] = {
+INSEPARABLE: dict[str, tuple[str, ...]] = {
     "clamp": ("I1", "I2", "I3"),
     "compare": ("I1", "I2"),
     "complex": ("I1", "I2"),

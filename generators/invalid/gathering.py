@@ -376,7 +376,7 @@ NEAR_MISSES: dict[str, Misses] = {
 }
 """The generator of each op's near misses."""
 
-NOT_ALONE: dict[str, tuple[str, ...]] = {
+INSEPARABLE: dict[str, tuple[str, ...]] = {
     # Inputs and updates have one element type (C6): if it is per-axis quantized, both are violated.
     "scatter": ("I1", "I3"),
 }

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from generators.families.host import SELF
-from generators.invalid.control_flow import TOKEN, begun, ended, others
+from generators.invalid.control_flow import TOKEN, begin_block, end_block, others
 from generators.invalid.misses import Miss, Misses
 from generators.programs.writing import BlockWriter
 from reference.ir.program import (
@@ -36,13 +36,13 @@ def _token(block: BlockWriter) -> Value:
 
 def _returned(block: BlockWriter, given: Sequence[Value], value: Value) -> Program:
     """Return the program that returns the tensors among these values, or else its parameter."""
-    return ended(block, [one for one in given if isinstance(one.type, TensorType)] or [value])
+    return end_block(block, [one for one in given if isinstance(one.type, TensorType)] or [value])
 
 
 def _infeed(op: str) -> Iterator[Miss]:
     """Yield near misses of I1 (no token), C1 (no result), C2 (payload), C3 (no final token)."""
     for of in _types():
-        block, value = begun(of)
+        block, value = begin_block(of)
         yield "I1", _returned(block, block.add(op, (value,), of, TOKEN), value)
         wrong: tuple[tuple[str, tuple[ValueType, ...]], ...] = (
             ("C1", ()),
@@ -53,7 +53,7 @@ def _infeed(op: str) -> Iterator[Miss]:
             ("C3", (of, of)),
         )
         for id_, results in wrong:
-            block, value = begun(of)
+            block, value = begin_block(of)
             yield id_, _returned(block, block.add(op, (_token(block),), *results), value)
 
 
@@ -61,12 +61,12 @@ def _outgoing(op: str, given: dict[str, Attribute]) -> Iterator[Miss]:
     """Yield near misses of I1 (an input is no tensor), I2 (no token)."""
     for of in _types():
         for inputs in ((TOKEN, of), (of, TOKEN), (TOKEN,)):
-            block, value = begun(of)
+            block, value = begin_block(of)
             operands = [value if one == of else _token(block) for one in inputs]
             operands.append(_token(block))
             yield "I1", _returned(block, block.add(op, operands, TOKEN, given=given), value)
         for count in (1, 2):
-            block, value = begun(of)
+            block, value = begin_block(of)
             operands = [value] * count
             yield "I2", _returned(block, block.add(op, operands, TOKEN, given=given), value)
 
@@ -114,7 +114,7 @@ def _send(op: str) -> Iterator[Miss]:
     wrong = [*_channels("I4", "I6"), ("I4", backwards), ("C5", not_host)]
     for of in _types():
         for id_, given in wrong:
-            block, value = begun(of)
+            block, value = begin_block(of)
             operands = (value, _token(block))
             yield id_, _returned(block, block.add(op, operands, TOKEN, given=given), value)
 
@@ -126,10 +126,10 @@ def _recv(op: str) -> Iterator[Miss]:
     }  # fmt: skip
     not_host = {"channel_id": 1, "channel_type": HOST_TO_DEVICE, "source_target_pairs": SELF}
     for of in _types():
-        block, value = begun(of)
+        block, value = begin_block(of)
         yield "I1", _returned(block, block.add(op, (value,), of, TOKEN, given=host), value)
         for id_, given in (*_channels("I3", "I5"), ("C5", not_host)):
-            block, value = begun(of)
+            block, value = begin_block(of)
             yield id_, _returned(
                 block, block.add(op, (_token(block),), of, TOKEN, given=given), value
             )  # fmt: skip
@@ -157,7 +157,7 @@ def _started(
     count: int = 1,
 ) -> tuple[BlockWriter, Value, Value]:
     """Return the block, the parameter and the future of an async_start on `count` parameters."""
-    block, value = begun(tensor_type)
+    block, value = begin_block(tensor_type)
     argument = block.writer.fresh(taken or tensor_type)
     inner = block.writer.block(arguments=(argument,))
     region = inner.ended(write(inner, argument))
@@ -197,18 +197,18 @@ def _async_start(op: str) -> Iterator[Miss]:
             *(("C4", _started(op, of, _halved, (other,))) for other in others(half)),
         ]
         for id_, (block, value, _) in programs:
-            yield id_, ended(block, (value,))
+            yield id_, end_block(block, (value,))
 
 
 def _async_done(op: str) -> Iterator[Miss]:
     """Yield near misses of I1 (no future), C1 (other results)."""
     for of in _types():
-        block, value = begun(of)
-        yield "I1", ended(block, block.add(op, (value,), of))
+        block, value = begin_block(of)
+        yield "I1", end_block(block, block.add(op, (value,), of))
         half = TensorType((2,), of.element_type)
         for results in (*((other,) for other in others(half)), (half, half)):
             block, value, future = _started("async_start", of, _halved, (half,))
-            yield "C1", ended(block, block.add(op, (future,), *results))
+            yield "C1", end_block(block, block.add(op, (future,), *results))
 
 
 NEAR_MISSES: dict[str, Misses] = {
@@ -221,6 +221,6 @@ NEAR_MISSES: dict[str, Misses] = {
 }
 """The generator of each op's near misses."""
 
-NOT_ALONE: dict[str, tuple[str, ...]] = {"async_start": ("I1",)}
+INSEPARABLE: dict[str, tuple[str, ...]] = {"async_start": ("I1",)}
 """Ids that no program violates in isolation, by op. By C3 the operands of async_start have the
 types of its body's operation, and no permitted op takes tokens or per-axis tensors."""

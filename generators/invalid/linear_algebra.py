@@ -11,7 +11,7 @@ from reference.ir.types import ELEMENT_TYPES as TYPES
 _F32, _F64, _C64 = (TYPES[name] for name in ("f32", "f64", "complex<f32>"))
 _PER_AXIS = QuantizedType(TYPES["si8"], -128, 127, _F32, (0.5, 0.25, 1.0), (0, 0, 0), 1)
 
-NOT_ALONE: dict[str, tuple[str, ...]] = {"triangular_solve": ("I1", "I2")}
+INSEPARABLE: dict[str, tuple[str, ...]] = {"triangular_solve": ("I1", "I2")}
 """C1 of `triangular_solve` requires operands of one type, so that an inadmissible operand violates
 I1, I2 or both, and C1 or both."""
 

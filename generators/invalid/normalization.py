@@ -12,7 +12,7 @@ from reference.ops.table import OPS
 _F32, _OTHERS = TYPES["f32"], (TYPES["f64"], TYPES["bf16"])
 _SHAPE, _FEATURES = (2, 3, 4), 3
 
-NOT_ALONE: dict[str, tuple[str, ...]] = {
+INSEPARABLE: dict[str, tuple[str, ...]] = {
     "batch_norm_grad": ("I1", "I2", "I3", "I4", "I5"),
     "batch_norm_inference": ("I1",),
     "batch_norm_training": ("I1",),

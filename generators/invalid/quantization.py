@@ -52,5 +52,5 @@ def _quantize(op: str) -> Iterator[Miss]:
 NEAR_MISSES: dict[str, Misses] = {"uniform_dequantize": _dequantize, "uniform_quantize": _quantize}
 """The generator of each op's near misses."""
 
-NOT_ALONE: dict[str, tuple[str, ...]] = {}
+INSEPARABLE: dict[str, tuple[str, ...]] = {}
 """Ids that no program violates in isolation, by op: none."""

@@ -7,5 +7,5 @@ from generators.invalid.misses import Misses
 NEAR_MISSES: dict[str, Misses] = {}
 """The generator of each op's near misses."""
 
-NOT_ALONE: dict[str, tuple[str, ...]] = {}
+INSEPARABLE: dict[str, tuple[str, ...]] = {}
 """Ids that no program violates in isolation: none."""

@@ -13,7 +13,7 @@ from reference.ir.types import ELEMENT_TYPES as TYPES
 _F32, _F64, _SI32, _SI64, _UI64 = (TYPES[name] for name in ("f32", "f64", "si32", "si64", "ui64"))
 _SCALAR, _SIZES, _RESULT = tensor(_F32), tensor(_SI64, 2), tensor(_F32, 2, 3)
 
-NOT_ALONE: dict[str, tuple[str, ...]] = {}
+INSEPARABLE: dict[str, tuple[str, ...]] = {}
 """Ids that no program violates in isolation, by op: none."""
 
 

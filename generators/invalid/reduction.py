@@ -278,7 +278,7 @@ NEAR_MISSES: dict[str, Misses] = {
 }
 """The generator of each op's near misses."""
 
-NOT_ALONE: dict[str, tuple[str, ...]] = {
+INSEPARABLE: dict[str, tuple[str, ...]] = {
     # An init value has the type of its input (C2, C3), also if that is quantized per axis.
     "reduce": ("I1",),
     "reduce_window": ("I1",),

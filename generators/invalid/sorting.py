@@ -81,5 +81,5 @@ def _no_comparators(element_type: ElementType, other: ElementType) -> Iterator[R
 NEAR_MISSES: dict[str, Misses] = {"sort": _sort}
 """The generator of each op's near misses."""
 
-NOT_ALONE: dict[str, tuple[str, ...]] = {}
+INSEPARABLE: dict[str, tuple[str, ...]] = {}
 """Ids that no program violates in isolation, by op: see each comment."""

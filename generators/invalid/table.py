@@ -5,15 +5,15 @@ from __future__ import annotations
 from generators.invalid.misses import Miss, Misses
 from reference.ops.registry import assemble, is_not_needed
 
-__all__ = ["NEAR_MISSES", "NOT_ALONE", "Miss", "near_misses"]
+__all__ = ["INSEPARABLE", "NEAR_MISSES", "Miss", "near_misses"]
 
 NEAR_MISSES: dict[str, Misses] = assemble(
     "generators.invalid", "NEAR_MISSES", needed=lambda record: bool(record.constraints)
 )
 """The generator of each op's near misses."""
 
-NOT_ALONE: dict[str, tuple[str, ...]] = assemble(
-    "generators.invalid", "NOT_ALONE", needed=is_not_needed
+INSEPARABLE: dict[str, tuple[str, ...]] = assemble(
+    "generators.invalid", "INSEPARABLE", needed=is_not_needed
 )
 """Ids that no program violates in isolation, by op; each family gives the reason."""
 

@@ -124,7 +124,7 @@ def inputs(
     return tuple(recipes)
 
 
-def around(
+def prepend_operations(
     program: Program, before: tuple[Operation, ...], functions: tuple[Function, ...]
 ) -> Program:
     """Return the program with operations prepended to its only function, and more functions."""

@@ -102,7 +102,7 @@ class _Writer:
         return Region(tuple(arguments), (*self.operations, Operation("return", tuple(results))))
 
 
-def enclosed(build: Builder, *, paired: bool = True) -> Builder:
+def enclose(build: Builder, *, paired: bool = True) -> Builder:
     """Return a builder of the same cases, with the operation in a construct in some cases."""
 
     def built(element_type: ElementType, pick: Pick) -> Case:
@@ -110,7 +110,7 @@ def enclosed(build: Builder, *, paired: bool = True) -> Builder:
         started = (STARTED,) * 2 * (made.program.subject.name in COLLECTIVES)
         ways = (ALONE,) * 6 + (IF, IF, CASE, LOOP, LOOP) + started
         way = choose(pick, ways, "stands", paired=paired)
-        return made if way == ALONE else in_construct(made, way, pick)
+        return made if way == ALONE else put_in_construct(made, way, pick)
 
     return built
 
@@ -119,7 +119,7 @@ Write = Callable[[_Writer, Program], tuple[Value, ...]]
 """write(writer, program): writes a construct with the program's subject in it; its results."""
 
 
-def in_construct(made: Case, way: str, pick: Pick) -> Case:
+def put_in_construct(made: Case, way: str, pick: Pick) -> Case:
     """Return a case of one operation with that operation in a construct of a kind."""
     main = made.program.main
     *before, _, end = main.body.operations

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from generators.case.choices import Pick
-from generators.case.quantized_types import Parameters, drawn, with_axis
+from generators.case.quantized_types import Parameters, draw_quantized_type, move_axis
 from reference.ir.program import Operation, QuantizedType, TensorType
 
 Types = dict[str, TensorType | QuantizedType]
@@ -45,11 +45,11 @@ def _add(operation: Operation, parameters: Parameters, pick: Pick) -> Types | No
     lhs, rhs = operation.operands
     types: Types = {}
     for value, per_axis in ((lhs, True), (rhs, both), (operation.results[0], True)):
-        types[value.name] = drawn(
+        types[value.name] = draw_quantized_type(
             parameters, pick, axis=axis if per_axis else None, size=shape[axis]
         )
     if lhs == rhs:
-        types[lhs.name] = drawn(parameters, pick, axis=axis, size=shape[axis])
+        types[lhs.name] = draw_quantized_type(parameters, pick, axis=axis, size=shape[axis])
     return types
 
 
@@ -64,7 +64,7 @@ def _alike(operation: Operation, parameters: Parameters, pick: Pick) -> Types | 
     axis = dimension(shape, pick)
     if axis is None:
         return None
-    kind = drawn(parameters, pick, axis=axis, size=shape[axis])
+    kind = draw_quantized_type(parameters, pick, axis=axis, size=shape[axis])
     return {value.name: kind for value in values}
 
 
@@ -76,8 +76,8 @@ def _broadcast(operation: Operation, parameters: Parameters, pick: Pick) -> Type
     if axis is None or not isinstance(dimensions, tuple):
         return None
     to = int(dimensions[axis])  # type: ignore[call-overload] - a tuple of integers
-    kind = drawn(parameters, pick, axis=axis, size=before[axis])
-    wide = with_axis(kind, to)
+    kind = draw_quantized_type(parameters, pick, axis=axis, size=before[axis])
+    wide = move_axis(kind, to)
     if before[axis] == 1:
         count = after[to]
         if not count:
@@ -100,8 +100,8 @@ def _reshape(operation: Operation, parameters: Parameters, pick: Pick) -> Types 
     if not pairs:
         return None
     axis, to = pairs[pick(len(pairs))]
-    kind = drawn(parameters, pick, axis=axis, size=before[axis])
-    return {operation.operands[0].name: kind, operation.results[0].name: with_axis(kind, to)}
+    kind = draw_quantized_type(parameters, pick, axis=axis, size=before[axis])
+    return {operation.operands[0].name: kind, operation.results[0].name: move_axis(kind, to)}
 
 
 def _transpose(operation: Operation, parameters: Parameters, pick: Pick) -> Types | None:
@@ -110,9 +110,9 @@ def _transpose(operation: Operation, parameters: Parameters, pick: Pick) -> Type
     axis = dimension(shape, pick)
     if axis is None or not isinstance(order, tuple):
         return None
-    kind = drawn(parameters, pick, axis=axis, size=shape[axis])
+    kind = draw_quantized_type(parameters, pick, axis=axis, size=shape[axis])
     to = order.index(axis)
-    return {operation.operands[0].name: kind, operation.results[0].name: with_axis(kind, to)}
+    return {operation.operands[0].name: kind, operation.results[0].name: move_axis(kind, to)}
 
 
 def _kernel(axis: Callable[[Operation, Pick], tuple[int, int] | None]) -> PerAxis:
@@ -128,15 +128,17 @@ def _kernel(axis: Callable[[Operation, Pick], tuple[int, int] | None]) -> PerAxi
         if lhs == rhs or not shapes[1][inner]:
             return None
         size, to = shapes[1][inner], shapes[-1]
-        kernel = drawn(parameters, pick, symmetric=True, axis=inner, size=size)
-        kinds: Types = {lhs.name: drawn(parameters, pick), rhs.name: kernel}
+        kernel = draw_quantized_type(parameters, pick, symmetric=True, axis=inner, size=size)
+        kinds: Types = {lhs.name: draw_quantized_type(parameters, pick), rhs.name: kernel}
         if pick(4) == 3:  # hybrid
             assert isinstance(lhs.type, TensorType)
             assert isinstance(result.type, TensorType)
             return kinds | {lhs.name: lhs.type, result.name: result.type}
         outward = outer if pick(2) and 0 <= outer < len(to) and to[outer] else None
         steps = to[outward] if outward is not None else 1
-        return kinds | {result.name: drawn(parameters, pick, axis=outward, size=steps)}
+        return kinds | {
+            result.name: draw_quantized_type(parameters, pick, axis=outward, size=steps)
+        }
 
     return types
 

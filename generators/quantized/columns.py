@@ -14,7 +14,13 @@ from dataclasses import dataclass, replace
 
 from generators.case.case import Case, InputRecipe
 from generators.case.choices import Pick, choose
-from generators.case.quantized_types import PER_AXIS, PER_TENSOR, Parameters, QuantizedColumn, drawn
+from generators.case.quantized_types import (
+    PER_AXIS,
+    PER_TENSOR,
+    Parameters,
+    QuantizedColumn,
+    draw_quantized_type,
+)
 from generators.families import quantization
 from generators.families.control_flow import NOT_QUANTIZED
 from generators.families.table import BUILDERS
@@ -103,7 +109,7 @@ def _transformed(op: str, column: QuantizedColumn, case: Case, pick: Pick) -> Ca
         types = _each_its_own(alone, parameters, pick)
     if types is None:
         return None
-    rewrite = _Rewrite(types, drawn(parameters, pick))
+    rewrite = _Rewrite(types, draw_quantized_type(parameters, pick))
     if alone and OPS[op].body_types:
         rewrite = _in_types_of_bodies(rewrite, alone, parameters, pick)
     program = rewrite.program(case.program)
@@ -132,9 +138,11 @@ def _each_its_own(operation: Operation, parameters: Parameters, pick: Pick) -> T
             continue
         dot = operation.name in ("dot_general", "convolution", "dynamic_conv")
         kernel = dot and number == 1
-        of = drawn(parameters, pick, symmetric=kernel)
+        of = draw_quantized_type(parameters, pick, symmetric=kernel)
         if dot and value in operation.results and pick(2):
-            of = drawn(parameters.stored_as(ELEMENT_TYPES["si32"]), pick, symmetric=True)
+            of = draw_quantized_type(
+                parameters.stored_as(ELEMENT_TYPES["si32"]), pick, symmetric=True
+            )
         types[value.name] = of
     if (
         operation.name in ("dot_general", "convolution") and pick(4) == 3
@@ -156,7 +164,7 @@ def _in_types_of_bodies(
     if kind == _ALIKE:
         return rewrite
     storage = choose(pick, _WIDER_STORAGE) if kind == _WIDER else parameters.storage
-    folded = drawn(parameters.stored_as(storage), pick)
+    folded = draw_quantized_type(parameters.stored_as(storage), pick)
     types: Types = {value.name: rewrite.common for value in operation.operands}
     return replace(rewrite, types=types, common=folded, unfolded=rewrite.common)
 
@@ -304,19 +312,19 @@ def _bitcast(column: QuantizedColumn, pick: Pick) -> Case | None:
         shape = value.type.static_shape
         axis = dimension(shape, pick) if column.per_axis else None
         axes.append(axis)
-        types[value.name] = drawn(
+        types[value.name] = draw_quantized_type(
             whole, pick, axis=axis, size=shape[axis] if axis is not None else 1
         )
     if column.per_axis and axes.count(None) == len(axes):
         return None
-    program = _Rewrite(types, drawn(whole, pick), storage).program(case.program)
+    program = _Rewrite(types, draw_quantized_type(whole, pick), storage).program(case.program)
     filled = tuple(replace(one, profiles=("codes",) * len(one.profiles)) for one in case.inputs)
     return Case(program, filled)
 
 
 OWN: dict[str, Callable[[QuantizedColumn, Pick], Case | None]] = {
     "bitcast_convert": _bitcast,
-    "uniform_dequantize": quantization.dequantized,
-    "uniform_quantize": quantization.requantized,
+    "uniform_dequantize": quantization.dequantize_case,
+    "uniform_quantize": quantization.requantize_case,
 }
 """Builders of the ops that take quantized tensors by their nature; None says to try again."""

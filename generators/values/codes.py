@@ -129,14 +129,14 @@ def encode(sign: Array, magnitude: Array, element_type: ElementType) -> Array:
     return magnitude | (sign.astype(np.uint64) << np.uint64(element_type.part.bits - 1))
 
 
-def as_array(codes: Array, element_type: ElementType) -> Array:
+def codes_to_array(codes: Array, element_type: ElementType) -> Array:
     """Return the array (of storage type, or of the parts' for a complex type) with these codes."""
     return from_bits(codes.astype(bits_dtype(element_type)), element_type.part)
 
 
 def decode(magnitude: Array, element_type: ElementType) -> Array:
     """Return the float64 values of magnitude codes from 0 to `top(of)`."""
-    return as_array(magnitude.astype(np.uint64), element_type).astype(np.float64)
+    return codes_to_array(magnitude.astype(np.uint64), element_type).astype(np.float64)
 
 
 @cache

@@ -16,7 +16,7 @@ import numpy as np
 
 from generators.case.case import InputRecipe
 from generators.values import float_profiles, integer_profiles
-from generators.values.codes import Words, as_array, encode, top
+from generators.values.codes import Words, codes_to_array, encode, top
 from generators.values.shaped_values import fill_shaped, is_shaped
 from generators.values.undecided import UNDECIDED, undecided_at
 from reference.ir.program import Program, QuantizedType, TensorType
@@ -143,7 +143,7 @@ def fill(type: TensorType, profile: str, seed: int) -> Array:  # noqa: A002 - th
     if filler is None or of.is_complex < row.complex_only:
         raise ValueError(f"profile {profile} means nothing for {of}")
     if not of.is_complex:
-        return as_array(filler(of, count, words), of).reshape(shape)
+        return codes_to_array(filler(of, count, words), of).reshape(shape)
     codes = filler(of, 2 * count, words).astype(bits_dtype(of))
     return from_bits(codes.reshape(*shape, 2), of)
 
@@ -166,7 +166,7 @@ def fill_codes(
     return quantize(numbers, quantized_type)
 
 
-def _shifted(codes: Array, by: Array, element_type: ElementType) -> Array:
+def _shift_codes(codes: Array, by: Array, element_type: ElementType) -> Array:
     """Return float codes moved by `by` ulp; non-finite codes are unchanged."""
     sign_bit = (
         np.uint64(1 << (element_type.part.bits - 1))
@@ -180,7 +180,7 @@ def _shifted(codes: Array, by: Array, element_type: ElementType) -> Array:
     return np.where(magnitude <= top(element_type), moved, codes)
 
 
-def _negated(codes: Array, element_type: ElementType) -> Array:
+def _negate_codes(codes: Array, element_type: ElementType) -> Array:
     """Return float codes with the opposite sign, if the format has it."""
     fmt = element_type.float_format
     if not fmt.signed:
@@ -191,13 +191,13 @@ def _negated(codes: Array, element_type: ElementType) -> Array:
     return np.where((codes & ~sign_bit) == 0, codes, codes ^ sign_bit)
 
 
-def _held(codes: Array, quantized_type: QuantizedType, shape: tuple[int, ...]) -> Array:
+def _clamp_codes(codes: Array, quantized_type: QuantizedType, shape: tuple[int, ...]) -> Array:
     """Return codes clamped to the range of their type."""
     inside = np.clip(codes.astype(np.int64), quantized_type.storage_min, quantized_type.storage_max)
     return inside.astype(quantized_type.storage_type.storage).reshape(shape)
 
 
-def correlated(first: Array, type: TensorType, correlation: str, seed: int) -> Array:  # noqa: A002
+def correlate(first: Array, type: TensorType, correlation: str, seed: int) -> Array:  # noqa: A002
     """Return an operand related to `first`, of the same type: "equal", "negated" or "one_ulp".
 
     One ulp is one unit in the last place up or down (in a complex number, at most one in each
@@ -220,13 +220,13 @@ def correlated(first: Array, type: TensorType, correlation: str, seed: int) -> A
     if of.is_integer:
         moved = np.uint64(0) - codes if correlation == "negated" else codes + steps.view(np.uint64)
         if isinstance(type.element_type, QuantizedType):
-            return _held(
+            return _clamp_codes(
                 from_bits(moved.astype(bits_dtype(of)), of), type.element_type, first.shape
             )
     elif correlation == "negated":
-        moved = _negated(codes, of)
+        moved = _negate_codes(codes, of)
     else:
-        moved = _shifted(codes, steps, of)
+        moved = _shift_codes(codes, steps, of)
     return from_bits(moved.astype(bits_dtype(of)).reshape(bits.shape), of)
 
 
@@ -257,7 +257,7 @@ def _arguments(program: Program, recipe: InputRecipe) -> tuple[Array, ...]:
         assert isinstance(of, TensorType)
         profile = recipe.profiles[number]
         if recipe.correlation != "independent" and of in first and not is_stated(profile):
-            arrays.append(correlated(first[of], of, recipe.correlation, seed))
+            arrays.append(correlate(first[of], of, recipe.correlation, seed))
         else:
             arrays.append(fill(of, profile, seed))
             first.setdefault(of, arrays[-1])

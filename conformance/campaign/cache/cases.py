@@ -27,7 +27,7 @@ from conformance.campaign.tasks import Task, TaskResult, joined
 from conformance.catalog import Cell
 from conformance.verdict import Errors, LostBatch, Record, Timing
 from generators.case.columns import Invalid
-from generators.cells.coverage import Reached
+from generators.cells.coverage import CoverageReport
 
 Bundle = tuple[Task, ...]
 
@@ -230,17 +230,17 @@ class CachedCases:
 
 def cached_coverage(
     entries: Entries, own: str, op: str, seed: int, cases: Mapping[str, set[int]]
-) -> tuple[bytes, Reached | None]:
+) -> tuple[bytes, CoverageReport | None]:
     """Return what the cache has of what cases of an op reach, with the key to put it there by."""
     indices = {name: sorted(found) for name, found in cases.items()}
     key = key_of("coverage", own, op, seed, indices)
     stored = entries.get([key]).get(key)
     if stored is None:
         return key, None
-    return key, msgspec.json.decode(stored, type=Reached)
+    return key, msgspec.json.decode(stored, type=CoverageReport)
 
 
-def written_coverage(reached: Reached) -> bytes:
+def written_coverage(reached: CoverageReport) -> bytes:
     """Return what the cache keeps of what cases reach."""
     return msgspec.json.encode(reached)
 

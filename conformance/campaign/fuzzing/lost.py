@@ -18,7 +18,7 @@ from conformance.stablehlo.emit import EmitError, emit
 from conformance.transforms.parameters import with_named_parameters
 from conformance.triage.attribute import group_title
 from conformance.verdict import Verdict
-from generators.cells.plan import forget
+from generators.cells.plan import forget_plans
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program
@@ -58,7 +58,7 @@ class Losses:
         """What a trial of one program came to that lost its worker."""
         guide, met = trial.guide, Meetings()
         case = case_of(trial, trial.start, guide)
-        forget()  # a campaign's own process makes few programs, and is to stay small
+        forget_plans()  # a campaign's own process makes few programs, and is to stay small
         met.note(case.program, guide)
         program = lower_program(case.program)
         outcome = known_loss(

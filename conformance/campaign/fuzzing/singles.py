@@ -16,7 +16,7 @@ from conformance.catalog import CATALOG
 from generators.case.case import Case
 from generators.case.quantized_types import QuantizedColumn
 from generators.cells import plan
-from generators.chains.links import linked
+from generators.chains.links import is_link
 from reference.ir.types import ElementType
 from reference.ops.table import OPS
 
@@ -58,7 +58,7 @@ def _cells(ops: frozenset[str], quantized: bool) -> tuple[_Cell, ...]:
 
     Those of a cell come together: where a backend takes none of them, few trials are taken apart.
     """
-    chosen = [name for name, record in OPS.items() if linked(record) and (not ops or name in ops)]
+    chosen = [name for name, record in OPS.items() if is_link(record) and (not ops or name in ops)]
     return tuple(
         (op, column, index)
         for op in chosen

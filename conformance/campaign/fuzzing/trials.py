@@ -8,7 +8,7 @@ from conformance.backends.registry import BACKENDS, parse
 from conformance.campaign.fuzzing.steering.meetings import Meetings
 from conformance.check.outcome import Outcome
 from conformance.gate.expectations import Expectation
-from generators.chains.guide import Guide, Met
+from generators.chains.guide import CoverageCounts, Guide
 from generators.chains.seeds.fragment import Fragment
 from reference.ir.program import Program
 from reference.ir.types import Array
@@ -44,7 +44,7 @@ class Trial:
     expectations: tuple[Expectation, ...] = field(default=(), repr=False)
     seconds: float = 5.0
     seeds: str = ""
-    met: Met | None = field(default=None, repr=False, compare=False)
+    met: CoverageCounts | None = field(default=None, repr=False, compare=False)
     varied: tuple[Fragment, ...] = field(default=(), repr=False, compare=False)
 
     def __len__(self) -> int:

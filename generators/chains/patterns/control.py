@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from generators.case.choices import choose
 from generators.chains.chain import Chain, element, shape_of, tensor
-from generators.chains.fitting import fitted
+from generators.chains.fitting import fit_shape
 from generators.chains.patterns.pattern import (
     Pattern,
     anything,
@@ -196,7 +196,7 @@ def _as_table(chain: Chain, value: Value, of: ElementType) -> Value:
     if of.bits > 8 or chain.pick(2) == 0:
         return value
     rows = of.max_integer + choose(chain.pick, (2, 0, 1, 3, 45))
-    return fitted(chain, value, TensorType((rows,), element(value)))
+    return fit_shape(chain, value, TensorType((rows,), element(value)))
 
 
 def _rows(chain: Chain, size: int, of: ElementType) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from generators.case.choices import choose
 from generators.chains.chain import Chain, element, shape_of, tensor
-from generators.chains.fitting import fitted
+from generators.chains.fitting import fit_shape
 from generators.chains.patterns.pattern import (
     Pattern,
     integers,
@@ -106,7 +106,7 @@ def _sum_of_products_of_many_dimensions(chain: Chain, value: Value) -> Value:
     shape = choose(chain.pick, _MANY_DIMENSIONS)
     of = TensorType(shape, element(value))
     few = TensorType(shape[:3], element(value))
-    narrow = fitted(chain, value, few)
+    narrow = fit_shape(chain, value, few)
     wide = chain.broadcast(narrow, shape, 0, 1, 2)
     product = chain.op("multiply", wide, chain.parameter(of))
     scalar = TensorType((), element(value))
@@ -122,7 +122,7 @@ def _product_of_two(chain: Chain, value: Value) -> Value:
     """Write a matrix product with sizes of 1, without contraction, or of a transpose."""
     of = element(value)
     n, k, m = (choose(chain.pick, (1, 2, 3, 4)) for _ in range(3))
-    lhs = fitted(chain, value, TensorType((n, k), of))
+    lhs = fit_shape(chain, value, TensorType((n, k), of))
     rhs = chain.like(TensorType((m, k) if chain.pick(2) else (k, m), of))
     at = shape_of(rhs).index(k) if k != m else chain.pick(2)
     if chain.pick(3) == 2:
@@ -156,14 +156,14 @@ def _product_with_ones(chain: Chain, value: Value) -> Value:
 
 def _product_of_products(chain: Chain, value: Value) -> Value:
     of = TensorType((2, 2), element(value))
-    first = fitted(chain, value, of)
+    first = fit_shape(chain, value, of)
     second = _product(chain, first, chain.like(of), (1,), (0,))
     return _product(chain, second, chain.like(of), (1,), (chain.pick(2),))
 
 
 def _product_of_joined(chain: Chain, value: Value) -> Value:
     of = element(value)
-    first = fitted(chain, value, TensorType((2, 3), of))
+    first = fit_shape(chain, value, TensorType((2, 3), of))
     joined = chain.op("concatenate", first, chain.like(TensorType((2, 2), of)), dimension=1)
     return _product(chain, joined, chain.drawn(TensorType((5, 2), of)), (1,), (0,))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from generators.case.choices import choose
 from generators.chains.chain import Chain, element, shape_of, size_of, tensor
-from generators.chains.fitting import fitted
+from generators.chains.fitting import fit_shape
 from generators.chains.patterns.pattern import Pattern, edges_of, numbers, shaped, small
 from generators.families.data_movement import permutation
 from reference.ir.program import TensorType, Value
@@ -55,7 +55,7 @@ def _transposed_twice(chain: Chain, value: Value) -> Value:
     dimensions of equal sizes.
     """
     if chain.pick(3) == 2:
-        value = fitted(chain, value, TensorType((2, 2, 2), element(value)))
+        value = fit_shape(chain, value, TensorType((2, 2, 2), element(value)))
     order = permutation(chain.pick, tensor(value).rank)
     back = tuple(order.index(d) for d in range(len(order)))
     once = chain.op("transpose", value, permutation=order)
@@ -282,7 +282,7 @@ def _cut_to_a_part_of_a_sum(chain: Chain, value: Value) -> Value:
 
 def _square(chain: Chain, value: Value) -> Value:
     """Write the value as a square matrix, combined with its transpose."""
-    matrix = fitted(chain, value, TensorType((3, 3), element(value)))
+    matrix = fit_shape(chain, value, TensorType((3, 3), element(value)))
     turned = chain.op("transpose", matrix, permutation=(1, 0))
     if not numbers(tensor(value)):
         return chain.op("concatenate", matrix, turned, dimension=0)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from generators.case.choices import choose
 from generators.chains.chain import Chain, element, shape_of, size_of
-from generators.chains.fitting import fitted
+from generators.chains.fitting import fit_shape
 from generators.chains.patterns.folds import fold, multiplied
 from generators.chains.patterns.pattern import Pattern, numbers
 from generators.families.reduction import padding_of
@@ -78,7 +78,7 @@ def _windows(chain: Chain, value: Value) -> Value:
     """Write windows of one element, of all, or growing; padded, cropped, dilated, strided."""
     large = chain.pick(4) == 3
     if large:
-        value = fitted(chain, value, TensorType(choose(chain.pick, _LARGE), element(value)))
+        value = fit_shape(chain, value, TensorType(choose(chain.pick, _LARGE), element(value)))
     kind = choose(chain.pick, _LARGE_KINDS if large else _KINDS)
     ones, cut = chain.pick(3) == 2, bool(chain.pick(2))
     along = [_along(chain, kind, size, ones=ones, cut=cut) for size in shape_of(value)]
@@ -156,7 +156,7 @@ def _convolved(chain: Chain, value: Value) -> Value:
     of, pick = element(value), chain.pick
     batch, features = choose(pick, (1, 2)), choose(pick, (1, 2, 3, 4, 8))
     sizes = [choose(pick, (1, 2, 3, 5, 8)) for _ in range(1 + pick(2))]
-    image = fitted(chain, value, TensorType((batch, *sizes, features), of))
+    image = fit_shape(chain, value, TensorType((batch, *sizes, features), of))
     return _convolution(chain, image, [_edges(chain, size) for size in sizes])
 
 
@@ -165,7 +165,7 @@ def _convolved_padded(chain: Chain, value: Value) -> Value:
     of, pick = element(value), chain.pick
     features = choose(pick, (1, 2, 4))
     sizes = [choose(pick, (2, 1, 3, 5)) for _ in range(1 + pick(2))]
-    image = fitted(chain, value, TensorType((1, *sizes, features), of))
+    image = fit_shape(chain, value, TensorType((1, *sizes, features), of))
     filling = chain.number(choose(pick, (0, 0, 1)), TensorType((), of))
     padded = _padded(chain, image, filling)
     return _convolution(chain, padded.value, padded.again(chain)[1:-1])

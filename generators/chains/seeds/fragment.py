@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from generators.chains.chain import LARGEST
-from generators.chains.links import linkable
+from generators.chains.links import can_be_in_chain
 from reference.interpreter.verify import check, given_attributes
 from reference.ir.constraints import ConstraintViolation
 from reference.ir.program import (
@@ -45,7 +45,7 @@ def fits(fragment: Fragment) -> bool:
     values = [*fragment.main.arguments]
     for operation in fragment.main.body.operations[:-1]:
         record = OPS.get(operation.name)
-        if record is None or not (is_constant(operation) or linkable(record)):
+        if record is None or not (is_constant(operation) or can_be_in_chain(record)):
             return False
         values += operation.results
     if not all(plain(value.type) and _size(value.type) <= MOST_ELEMENTS for value in values):
@@ -55,10 +55,10 @@ def fits(fragment: Fragment) -> bool:
     if not _is_written_well(fragment) or check(fragment):
         return False
     inside = tuple(lower_program(fragment).walk())
-    return _sizes_are_stated(inside) and not any(map(_is_laborious, inside))
+    return _has_constant_sizes(inside) and not any(map(_is_laborious, inside))
 
 
-def _sizes_are_stated(operations: Sequence[Operation]) -> bool:
+def _has_constant_sizes(operations: Sequence[Operation]) -> bool:
     """Return whether operands that determine result sizes are constants: parameters may be
     anything."""
     constants = {one.results[0].name for one in operations if is_constant(one)}
@@ -91,20 +91,20 @@ def _is_written_well(fragment: Fragment) -> bool:
     known = {argument.name for argument in fragment.main.arguments}
     for operation in fragment.main.body.operations:
         made = {value.name for value in operation.results}
-        taken = {value.name for value in _taken_by(operation)}
+        taken = {value.name for value in _used_values(operation)}
         if made & known or not taken <= known:
             return False
         known |= made
     return True
 
 
-def _taken_by(operation: Operation) -> Iterator[Value]:
+def _used_values(operation: Operation) -> Iterator[Value]:
     """Yield the outer values that an operation uses, including those in its regions."""
     yield from operation.operands
     for region in operation.regions:
         own = {value.name for value in region.arguments}
         for inner in region.operations:
-            yield from (value for value in _taken_by(inner) if value.name not in own)
+            yield from (value for value in _used_values(inner) if value.name not in own)
             own |= {value.name for value in inner.results}
 
 
@@ -113,7 +113,7 @@ def _size(of: ValueType) -> int:
     return math.prod(of.static_shape)
 
 
-def written(fragment: Fragment, operations: tuple[Operation, ...]) -> Fragment:
+def replace_body(fragment: Fragment, operations: tuple[Operation, ...]) -> Fragment:
     """Return the fragment with other operations, the same results, and the parameters they need."""
     *inside, end = operations
     made = {value.name for one in inside for value in one.results}
@@ -123,7 +123,7 @@ def written(fragment: Fragment, operations: tuple[Operation, ...]) -> Fragment:
     return replace(fragment, functions=(main,))
 
 
-def solved(fragment: Fragment) -> Fragment | None:
+def infer_types(fragment: Fragment) -> Fragment | None:
     """Return the fragment with inferred result types; None if inference fails.
 
     If an op leaves its result type to the program, the stated type is kept.
@@ -150,10 +150,10 @@ def solved(fragment: Fragment) -> Fragment | None:
         operations.append(replace(taking, results=results))
         known |= {value.name: value for value in results}
     end = replace_operands(fragment.main.body.operations[-1], known)
-    return written(fragment, (*operations, end))
+    return replace_body(fragment, (*operations, end))
 
 
-def renamed(fragment: Fragment, prefix: str) -> Fragment:
+def rename_values(fragment: Fragment, prefix: str) -> Fragment:
     """Return the fragment with new names for all values, including those of regions."""
     names: dict[str, str] = {}
 
@@ -175,6 +175,6 @@ def renamed(fragment: Fragment, prefix: str) -> Fragment:
     return replace(fragment, functions=(Function("main", region(main.body), main.result_types),))
 
 
-def with_values(fragment: Fragment, others: Mapping[str, Value]) -> tuple[Operation, ...]:
+def replace_parameters(fragment: Fragment, others: Mapping[str, Value]) -> tuple[Operation, ...]:
     """Return the operations of a fragment without its return, with parameters replaced."""
     return tuple(replace_operands(one, others) for one in fragment.main.body.operations[:-1])

@@ -10,8 +10,8 @@ from generators.case.stream import stream
 from generators.chains.chain import Chain, element
 from generators.chains.guide import Guide
 from generators.chains.patterns.pattern import Pattern
-from generators.chains.seeds.fragment import Fragment, renamed, with_values
-from generators.chains.seeds.variations import varied
+from generators.chains.seeds.fragment import Fragment, rename_values, replace_parameters
+from generators.chains.seeds.variations import vary
 from generators.chains.strategy import PATTERNS, Ops, key, results, step
 from reference.ir.program import TensorType, Value
 
@@ -25,7 +25,7 @@ def program(
     """Return a valid program that contains one or two fragments."""
     chain = Chain(pick, exact=bool(pick(2)), guide=guide or Guide())
     for _ in range(choose(pick, (1, 1, 1, 2))):
-        _write(chain, varied(pick, choose(pick, fragments), pick(MOST_VARIATIONS)))
+        _write(chain, vary(pick, choose(pick, fragments), pick(MOST_VARIATIONS)))
     for _ in range(choose(pick, (0, 0, 1, 2))):
         step(chain, ops)
     return chain.case(results(chain))
@@ -33,14 +33,14 @@ def program(
 
 def _write(chain: Chain, fragment: Fragment) -> None:
     """Add a fragment to a chain; its parameters are available values, or built from new values."""
-    own = renamed(fragment, f"s{next(chain.names)}_")
-    given = {one.name: _given(chain, one) for one in own.main.arguments}
-    for operation in with_values(own, given):
+    own = rename_values(fragment, f"s{next(chain.names)}_")
+    given = {one.name: _argument(chain, one) for one in own.main.arguments}
+    for operation in replace_parameters(own, given):
         chain.operations.append(operation)
         chain.data += operation.results
 
 
-def _given(chain: Chain, argument: Value) -> Value:
+def _argument(chain: Chain, argument: Value) -> Value:
     """Return a value for a parameter.
 
     This is mostly a new parameter, else an available value, a constant, or a pattern on a
@@ -56,12 +56,12 @@ def _given(chain: Chain, argument: Value) -> Value:
     else:
         before = chain.parameter(of)
         chain.data.append(before)
-        value = _rewritten(chain, before)
+        value = _apply_pattern(chain, before)
     chain.data.append(value)
     return value
 
 
-def _rewritten(chain: Chain, value: Value) -> Value:
+def _apply_pattern(chain: Chain, value: Value) -> Value:
     """Return the result of a pattern on a value, or the value if the type differs."""
     of = value.type
     assert isinstance(of, TensorType)
@@ -71,7 +71,7 @@ def _rewritten(chain: Chain, value: Value) -> Value:
     return made if made.type == of and element(made) == element(value) else value
 
 
-def numbered(
+def program_at(
     seed: int,
     index: int,
     fragments: Sequence[Fragment],

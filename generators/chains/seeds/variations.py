@@ -14,8 +14,14 @@ from itertools import count as count_from
 import numpy as np
 
 from generators.case.choices import Pick, choose
-from generators.chains.links import linkable
-from generators.chains.seeds.fragment import MOST_ELEMENTS, Fragment, fits, solved, written
+from generators.chains.links import can_be_in_chain
+from generators.chains.seeds.fragment import (
+    MOST_ELEMENTS,
+    Fragment,
+    fits,
+    infer_types,
+    replace_body,
+)
 from reference.ir.op import Op
 from reference.ir.program import (
     Attribute,
@@ -156,7 +162,7 @@ def _plain_by_operands(count: int) -> tuple[str, ...]:
 def _is_plain(record: Op) -> bool:
     stated = [name for name in record.attributes if name not in record.optional]
     simple = record.lifts and not (record.needs_result or record.several or record.regions)
-    return linkable(record) and simple and not stated
+    return can_be_in_chain(record) and simple and not stated
 
 
 def other_attribute(pick: Pick, fragment: Fragment) -> Fragment | None:
@@ -230,7 +236,7 @@ def one_less(pick: Pick, fragment: Fragment) -> Fragment | None:
     at, operand = choose(pick, places)
     instead = {operations[at].results[0].name: operand}
     after = tuple(replace_operands(one, instead) for one in operations[at + 1 :])
-    return written(fragment, (*operations[:at], *after))
+    return replace_body(fragment, (*operations[:at], *after))
 
 
 def one_more(pick: Pick, fragment: Fragment) -> Fragment | None:
@@ -248,12 +254,12 @@ def one_more(pick: Pick, fragment: Fragment) -> Fragment | None:
     behind = Value(f"{value.name}_{free}", value.type)
     made = Operation(name, (value,) * count, (behind,))
     after = (replace_operands(one, {value.name: behind}) for one in operations[at + 1 :])
-    return written(fragment, (*operations[: at + 1], made, *after))
+    return replace_body(fragment, (*operations[: at + 1], made, *after))
 
 
 def _replaced(fragment: Fragment, at: int, operation: Operation) -> Fragment:
     operations = fragment.main.body.operations
-    return written(fragment, (*operations[:at], operation, *operations[at + 1 :]))
+    return replace_body(fragment, (*operations[:at], operation, *operations[at + 1 :]))
 
 
 VARIATIONS: tuple[Variation, ...] = (
@@ -265,7 +271,7 @@ _TRIES = 4
 """Number of variations that are drawn until one is valid."""
 
 
-def varied(pick: Pick, fragment: Fragment, times: int) -> Fragment:
+def vary(pick: Pick, fragment: Fragment, times: int) -> Fragment:
     """Return the fragment varied `times` times; fewer if drawn variations are invalid."""
     for _ in range(times):
         fragment = next(_valid(pick, fragment), fragment)
@@ -275,6 +281,6 @@ def varied(pick: Pick, fragment: Fragment, times: int) -> Fragment:
 def _valid(pick: Pick, fragment: Fragment) -> Iterator[Fragment]:
     for _ in range(_TRIES):
         changed = choose(pick, VARIATIONS)(pick, fragment)
-        whole = None if changed is None else solved(changed)
+        whole = None if changed is None else infer_types(changed)
         if whole is not None and fits(whole):
             yield whole

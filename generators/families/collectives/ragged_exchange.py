@@ -14,11 +14,11 @@ import numpy as np
 
 from generators.case.case import Case
 from generators.case.choices import Pick, choose, seldom
-from generators.case.shapes import capped
+from generators.case.shapes import capped_label
 from generators.families.collectives.replica_groups import groups
 from generators.families.data_movement import permutation, rows
 from generators.families.distribution import GRIDS, grid_label
-from generators.programs.building import around, inputs, operand
+from generators.programs.building import inputs, operand, prepend_operations
 from reference.ir.constants import matrix
 from reference.ir.processes import ProcessGrid, processes
 from reference.ir.program import (
@@ -40,7 +40,7 @@ _NAMES = ("input_offsets", "send_sizes", "output_offsets", "recv_sizes")
 _LARGEST_PART = 3
 _LENGTHS = (4, 3, 1, 7, 16, 33)
 _INNER: tuple[tuple[int, ...], ...] = ((), (3,), (1,), (2, 2), (0,), (5,))
-_count = capped(2)
+_count = capped_label(2)
 
 Tables = dict[str, Array]
 """For each of the operands of offsets and sizes those of all processes, by their number."""
@@ -152,5 +152,5 @@ def ragged_all_to_all(element: ElementType, pick: Pick) -> Case:
     taken = tuple(value for value in main.arguments if value not in values)
     body = replace(main.body, arguments=taken)
     program = replace(program, functions=(replace(main, body=body),))
-    program = replace(around(program, tuple(before), ()), process_grid=grid)
+    program = replace(prepend_operations(program, tuple(before), ()), process_grid=grid)
     return Case(program, inputs(pick, tuple(placed), names))

@@ -42,7 +42,7 @@ def groups(pick: Pick, count: int) -> list[list[int]]:
     return _listed(pick, _plan(pick, _kind(pick, count, may_be_empty=False), count))
 
 
-def grouped(pick: Pick, count: int, *, may_be_empty: bool) -> tuple[list[list[int]], Dense]:
+def state_groups(pick: Pick, count: int, *, may_be_empty: bool) -> tuple[list[list[int]], Dense]:
     """Return groups of all ids below `count`, of one size, and the `replica_groups` that state
     them.
 
@@ -56,14 +56,14 @@ def grouped(pick: Pick, count: int, *, may_be_empty: bool) -> tuple[list[list[in
     return listed_ids(stated), stated
 
 
-def of_any_sizes(pick: Pick, count: int, *, may_be_empty: bool) -> Dense:
+def groups_of_any_sizes(pick: Pick, count: int, *, may_be_empty: bool) -> Dense:
     """Return groups of all ids below `count`, now and then of several sizes."""
-    listed, stated = grouped(pick, count, may_be_empty=may_be_empty)
+    listed, stated = state_groups(pick, count, may_be_empty=may_be_empty)
     if is_empty(stated) or isinstance(stated, MeshGroups):
         return stated
     if not seldom(pick, 6, "groups of several sizes") or count == 1:
         return stated
-    return padded(_uneven(pick, listed))
+    return pad_groups(_uneven(pick, listed))
 
 
 def groups_of_some(pick: Pick, count: int) -> tuple[list[list[int]], Dense]:
@@ -153,7 +153,7 @@ def _uneven(pick: Pick, given: list[list[int]]) -> list[list[int]]:
     return [ids[:cut], ids[cut:]]
 
 
-def padded(given: Sequence[Sequence[int]]) -> Dense:
+def pad_groups(given: Sequence[Sequence[int]]) -> Dense:
     """Return groups as MLIR has them: filled up with -1 to the size of the largest."""
     size = max(map(len, given), default=0)
     return matrix([[*group, *[-1] * (size - len(group))] for group in given])

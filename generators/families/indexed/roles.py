@@ -118,7 +118,7 @@ def batches(pick: Pick) -> list[int]:
     return [choose(pick, BATCHES) for _ in range(count)]
 
 
-def with_few(chosen: Access) -> Access:
+def limit_slices(chosen: Access) -> Access:
     """Return the addressing with at most two slices per dimension, and few elements in total."""
     shape = tuple(min(n, 2) if d in chosen.batching else n for d, n in enumerate(chosen.shape))
     sizes = tuple(map(min, chosen.sizes, shape))

@@ -20,9 +20,9 @@ from generators.families.indexed.roles import (
     explicit,
     index_profiles,
     index_type,
-    with_few,
+    limit_slices,
 )
-from generators.programs.building import around, case
+from generators.programs.building import case, prepend_operations
 from generators.regions import forms
 from generators.regions.bodies import (
     BodyBuilder,
@@ -194,7 +194,7 @@ def scatters(op: str, element_type: ElementType, pick: Pick) -> Case:
     """Return a case of scatter."""
     chosen, update = access(pick, element_type), updates_of(element_type, pick)
     if update.few:
-        chosen = with_few(chosen)
+        chosen = limit_slices(chosen)
     implicit = chosen.implicit and not seldom(pick, 2, "index vectors of 1")
     rank = len(chosen.batch) + len(chosen.kept)
     window_dims = tuple(sorted(permutation(pick, rank)[: len(chosen.kept)]))
@@ -228,7 +228,7 @@ def scatters(op: str, element_type: ElementType, pick: Pick) -> Case:
     rows = tuple((*row, target, *row) for target in profiles for row in update.rows)
     made = case(pick, op, types, results, rows, given, regions=(update.region,))
     pick.nothing = 0 in size  # nothing is updated
-    return replace(made, program=around(made.program, update.outside, update.functions))
+    return replace(made, program=prepend_operations(made.program, update.outside, update.functions))
 
 
 __all__ = ["Update", "scalar", "scatters", "updates_of"]

@@ -9,7 +9,7 @@ from generators.case.case import Case
 from generators.case.choices import Pick
 from generators.families import contraction, normalization, ragged
 from generators.families.convolution import Form, of_form
-from generators.families.xla.twins import renamed, twins
+from generators.families.xla.twins import rename_to_op, twins
 from generators.programs.building import Builder, hiding
 from reference.ir.program import Dense, Operation, TensorType
 from reference.ir.types import ElementType
@@ -89,7 +89,7 @@ def _conv(name: str, element_type: ElementType, pick: Pick) -> Case:
     form = _FORMS[name]
     made, named = of_form(form, element_type, pick)
     restate = partial(_convolution, named, form.mixed, form.dilated)
-    return Case(renamed(made.program, OPS[name], restate), made.inputs)
+    return Case(rename_to_op(made.program, OPS[name], restate), made.inputs)
 
 
 _PREFERRING: dict[str, Builder] = {

@@ -52,7 +52,7 @@ def _select_tuples(element_type: ElementType, pick: Pick) -> Case:
     pred = writer.parameter(PREDICATE, "bits")
     on_true = control_flow.parts(block, depth=1, token=False)
     same = seldom(pick, 6, "one tuple")
-    on_false = on_true if same else control_flow.like(block, on_true)
+    on_false = on_true if same else control_flow.similar_tuple(block, on_true)
     (whole,) = block.add("Select (tuples)", (pred, on_true, on_false), on_true.type)
     return writer.case(block, control_flow.leaves(block, whole))
 

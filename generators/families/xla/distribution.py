@@ -10,9 +10,9 @@ from generators.case.case import Case
 from generators.case.choices import Pick
 from generators.families import distribution
 from generators.families.collectives.ragged_exchange import ragged_all_to_all
-from generators.families.xla.twins import Restate, renamed, twins
+from generators.families.xla.twins import Restate, rename_to_op, twins
 from generators.programs.building import Builder
-from generators.programs.constructs import enclosed
+from generators.programs.constructs import enclose
 from reference.ir.program import Dense, Operation, TensorType
 from reference.ir.types import ElementType
 from reference.ops.distribution.groups import is_empty
@@ -75,7 +75,7 @@ _PAGE_ORDER = (0, 2, 3, 1, 4, 5)
 
 def _ragged_all_to_all(element_type: ElementType, pick: Pick) -> Case:
     made = ragged_all_to_all(element_type, pick)
-    program = renamed(made.program, OPS["RaggedAllToAll"])
+    program = rename_to_op(made.program, OPS["RaggedAllToAll"])
     main = program.main
     *before, subject, end = main.body.operations
     operands = tuple(subject.operands[at] for at in _PAGE_ORDER)
@@ -102,7 +102,7 @@ _IN_MAIN: dict[str, Builder] = {
 }
 
 BUILDERS: dict[str, Builder] = {
-    name: build if name in _STANDING else enclosed(_leaving_out(build), paired=False)
+    name: build if name in _STANDING else enclose(_leaving_out(build), paired=False)
     for name, build in _IN_MAIN.items()
 }
 """The builder of each op's cases; the builder has no op that starts or awaits another."""

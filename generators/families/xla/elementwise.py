@@ -9,7 +9,7 @@ from generators.case.case import Case
 from generators.case.choices import Pick, choose
 from generators.case.shapes import shape
 from generators.families import elementwise
-from generators.families.xla.twins import renamed, twins
+from generators.families.xla.twins import rename_to_op, twins
 from generators.programs.building import Builder, case
 from generators.values import profiles
 from reference.ir.accuracy import HIGHEST, TOLERANCE, ResultAccuracy
@@ -76,7 +76,7 @@ def accurate(build: Builder, record: Op, element_type: ElementType, pick: Pick) 
     accuracy = choose(pick, _ASKED, "result_accuracy", _asked)
     made = build(element_type, pick)
     given = {} if accuracy is None else {"result_accuracy": accuracy}
-    return Case(renamed(made.program, record, lambda _: given), made.inputs)
+    return Case(rename_to_op(made.program, record, lambda _: given), made.inputs)
 
 
 BUILDERS: dict[str, Builder] = (

@@ -7,10 +7,10 @@ from typing import Any
 
 from generators.case.case import Case
 from generators.case.choices import Pick, choose
-from generators.case.shapes import capped, shape
+from generators.case.shapes import capped_label, shape
 from generators.families import data_movement, elementwise, gathering, sorting
-from generators.families.bounded import NOT_LOOKED_AT, Writer, bounded, ways_to_look
-from generators.families.contraction import shuffled
+from generators.families.bounded import NOT_LOOKED_AT, Writer, bounded_type, ways_to_look
+from generators.families.contraction import shuffle
 from generators.families.dynamism import BUILDERS as DYNAMIC
 from generators.families.xla.twins import Restate, twins
 from generators.programs.building import Builder, case
@@ -93,7 +93,7 @@ def _reshape_ordered(element_type: ElementType, pick: Pick) -> Case:
     new_sizes = _new_sizes(sizes, choose(pick, _NEW_SHAPES, "new shape"))
     given: dict[str, Any] = {"new_sizes": new_sizes}
     if kind != _LEFT_OUT:
-        order = shuffled(pick, rank) if kind == _SHUFFLED else tuple(range(rank))
+        order = shuffle(pick, rank) if kind == _SHUFFLED else tuple(range(rank))
         given["dimensions"] = order[::-1] if kind == _REVERSED else order
     of, result = TensorType(sizes, element_type), TensorType(new_sizes, element_type)
     rows = profiles.rows(element_type)
@@ -105,7 +105,7 @@ def _shown_order(kind: str) -> str:
     return _IN_ORDER if kind == _LEFT_OUT else kind
 
 
-_most = capped(3)
+_most = capped_label(3)
 
 
 _INDEX_TYPES = ("si32", "si64")
@@ -149,7 +149,7 @@ def _dynamic_reshape(element_type: ElementType, pick: Pick) -> Case:
         now = (pick(sizes[0] + 1), *sizes[1:])
         free = (True, *[False] * (len(sizes) - 1))
         left = writer.parameter("left", SIZE, f"values:{now[0]}")
-        cut = bounded(sizes, free, element_type)
+        cut = bounded_type(sizes, free, element_type)
         value = writer.add("set_dimension_size", (value, left), cut, dimension=0)
     then = _new_sizes(now, kind)
     dynamic = tuple(then[n] != after[n] or not pick(3) for n in range(len(after)))
@@ -157,7 +157,7 @@ def _dynamic_reshape(element_type: ElementType, pick: Pick) -> Case:
         dynamic = (True, *dynamic[1:])
     wanted = [writer.parameter(f"size{n}", index, f"values:{size}") for n, size in enumerate(then)]
     given["dims_are_dynamic"] = dynamic
-    made = bounded(after, dynamic, element_type)
+    made = bounded_type(after, dynamic, element_type)
     reshaped = writer.add("DynamicReshape", (value, *wanted), made, **given)
     return writer.case(writer.look(reshaped, then, way), profiles.rows(element_type))
 

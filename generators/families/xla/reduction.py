@@ -9,7 +9,7 @@ from typing import Any
 from generators.case.case import Case
 from generators.case.choices import Pick, choose
 from generators.families import reduction
-from generators.families.xla.twins import renamed, twins
+from generators.families.xla.twins import rename_to_op, twins
 from generators.programs.building import Builder, hiding
 from reference.ir.program import Operation
 from reference.ir.types import ElementType
@@ -51,7 +51,7 @@ def _reduce_window(element_type: ElementType, pick: Pick) -> Case:
     name = choose(pick, (SAME, VALID, _LONGER), "padding")
     made = reduction.BUILDERS["reduce_window"](element_type, pick)
     restate = partial(_windowed, name)
-    program = renamed(made.program, OPS["ReduceWindow"], restate, inferred=True)
+    program = rename_to_op(made.program, OPS["ReduceWindow"], restate, inferred=True)
     pick.nothing = any(0 in of.shape for of in program.main.result_types)  # type: ignore[union-attr]
     return replace(made, program=program)
 
@@ -62,7 +62,7 @@ def _select_and_scatter(element_type: ElementType, pick: Pick) -> Case:
         "select_and_scatter", element_type, pick, partial(padding_along, name)
     )
     restate = partial(_restated, name)
-    return replace(made, program=renamed(made.program, OPS["SelectAndScatter"], restate))
+    return replace(made, program=rename_to_op(made.program, OPS["SelectAndScatter"], restate))
 
 
 BUILDERS: dict[str, Builder] = twins(

@@ -18,15 +18,15 @@ Restate = Callable[[Operation], dict[str, Any]]
 """restate(operation of the twin): the attributes of the page, where they are not the twin's."""
 
 
-def of_twin(
+def restate_case(
     build: Builder, record: Op, restate: Restate | None, element_type: ElementType, pick: Pick
 ) -> Case:
     """Return a case of the twin as a case of the op."""
     made = build(element_type, pick)
-    return Case(renamed(made.program, record, restate), made.inputs)
+    return Case(rename_to_op(made.program, record, restate), made.inputs)
 
 
-def renamed(
+def rename_to_op(
     program: Program, record: Op, restate: Restate | None = None, *, inferred: bool = False
 ) -> Program:
     """Return the program with its last twin replaced by the op.
@@ -73,6 +73,6 @@ def twins(
     """Return builders for such ops, given the builders for their twins."""
     ways = restated or {}
     return {
-        record.name: partial(of_twin, builders[record.twin], record, ways.get(record.name))
+        record.name: partial(restate_case, builders[record.twin], record, ways.get(record.name))
         for record in records
     }

@@ -57,5 +57,5 @@ def _of_two(op: str, pred: TensorType, on_true: TupleType, on_false: TupleType) 
 NEAR_MISSES: dict[str, Misses] = {"Conditional": _conditional, "Select (tuples)": _select}
 """The generator of each op's near misses."""
 
-NOT_ALONE: dict[str, tuple[str, ...]] = {}
+INSEPARABLE: dict[str, tuple[str, ...]] = {}
 """Ids that no program violates in isolation: none."""

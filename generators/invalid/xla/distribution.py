@@ -8,7 +8,7 @@ from typing import Any
 
 from generators.invalid.distribution import NEAR_MISSES as TWINS
 from generators.invalid.misses import Miss, Misses, program, tensor
-from generators.invalid.xla.restated import restated
+from generators.invalid.xla.restated import restate_misses
 from generators.regions.bodies import fold_of
 from reference.ir.constants import matrix
 from reference.ir.types import element_type
@@ -38,7 +38,7 @@ def _of_nothing(op: str) -> Iterator[Miss]:
 
 def _all_to_all(op: str) -> Iterator[Miss]:
     """Yield near misses of P1 to P5; P2: the operand is a tuple."""
-    yield from restated(TWINS["all_to_all"])(op)
+    yield from restate_misses(TWINS["all_to_all"])(op)
     given: dict[str, Any] = {
         "split_dimension": 0, "concat_dimension": 0, "split_count": 2,
         "replica_groups": matrix([[0, 1]]),
@@ -94,12 +94,12 @@ NEAR_MISSES: dict[str, Misses] = {
     "AllGather": _all_gather,
     "AllReduce": _of_nothing,
     "AllToAll": _all_to_all,
-    "CollectivePermute": restated(TWINS["collective_permute"]),
+    "CollectivePermute": restate_misses(TWINS["collective_permute"]),
     "CrossReplicaSum": _of_nothing,
     "RaggedAllToAll": _ragged_all_to_all,
     "ReduceScatter": _reduce_scatter,
 }
 """The generator of each op's near misses."""
 
-NOT_ALONE: dict[str, tuple[str, ...]] = {}
+INSEPARABLE: dict[str, tuple[str, ...]] = {}
 """Ids that no program violates in isolation: none."""

@@ -41,5 +41,5 @@ def _scan(op: str) -> Iterator[Miss]:
 NEAR_MISSES: dict[str, Misses] = {"Scan": _scan, "TopK": _top_k}
 """The generator of each op's near misses."""
 
-NOT_ALONE: dict[str, tuple[str, ...]] = {}
+INSEPARABLE: dict[str, tuple[str, ...]] = {}
 """Ids that no program violates in isolation: none."""

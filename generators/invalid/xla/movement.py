@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from generators.invalid.gathering import NEAR_MISSES as GATHERING
 from generators.invalid.misses import Miss, Misses, program, tensor
-from generators.invalid.xla.restated import restated
+from generators.invalid.xla.restated import restate_misses
 from reference.ir.types import element_type
 from reference.ops.xla.shapes import Shape
 
@@ -91,9 +91,9 @@ NEAR_MISSES: dict[str, Misses] = {
     "Reshape": _reshape,
     "Reshape (explicit)": _explicit,
     "Reshape (ordered)": _ordered,
-    "Scatter": restated(GATHERING["scatter"]),
+    "Scatter": restate_misses(GATHERING["scatter"]),
 }
 """The generator of each op's near misses."""
 
-NOT_ALONE: dict[str, tuple[str, ...]] = {}
+INSEPARABLE: dict[str, tuple[str, ...]] = {}
 """Ids that no program violates in isolation: none."""

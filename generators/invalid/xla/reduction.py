@@ -26,5 +26,5 @@ def _reduce_window(op: str) -> Iterator[Miss]:
 NEAR_MISSES: dict[str, Misses] = {"ReduceWindow": _reduce_window}
 """The generator of each op's near misses."""
 
-NOT_ALONE: dict[str, tuple[str, ...]] = {}
+INSEPARABLE: dict[str, tuple[str, ...]] = {}
 """Ids that no program violates in isolation: none."""

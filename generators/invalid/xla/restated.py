@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from generators.families.xla.twins import renamed
+from generators.families.xla.twins import rename_to_op
 from generators.invalid.misses import Miss, Misses
 from reference.ops.table import OPS
 
 
-def restated(misses: Misses) -> Misses:
+def restate_misses(misses: Misses) -> Misses:
     """Return what makes an op's near misses from its twin's, for all that its record restates.
 
     `misses` are the twin's; the op has the twin's attributes under the same names.
@@ -20,6 +20,6 @@ def restated(misses: Misses) -> Misses:
         ours = {theirs: own for own, ids in record.restates for theirs in ids}
         for id_, program in misses(record.twin):
             if id_ in ours:
-                yield ours[id_], renamed(program, record)
+                yield ours[id_], rename_to_op(program, record)
 
     return of

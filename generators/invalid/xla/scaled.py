@@ -48,5 +48,5 @@ def _scaled_dot(op: str) -> Iterator[Miss]:
 NEAR_MISSES: dict[str, Misses] = {"ScaledDot": _scaled_dot}
 """The generator of each op's near misses."""
 
-NOT_ALONE: dict[str, tuple[str, ...]] = {}
+INSEPARABLE: dict[str, tuple[str, ...]] = {}
 """Ids that no program violates in isolation: none."""

@@ -14,7 +14,7 @@ from generators.case.case import Case, InputRecipe
 from generators.case.choices import Pick
 from generators.case.stream import stream
 from generators.families.distribution import IN_MAIN
-from generators.programs.constructs import CASE, IF, LOOP, STARTED, in_construct
+from generators.programs.constructs import CASE, IF, LOOP, STARTED, put_in_construct
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import check, evaluate
 from reference.ir.types import element_type
@@ -32,8 +32,8 @@ EVERY = [(op, way) for op in sorted(IN_MAIN) for way in OF_NAME
 def drawn(op: str, way: str) -> list[Case]:
     """Some cases of an op in a construct."""
     picks = [stream(77, index, {}, index) for index in range(DRAWN)]
-    return [in_construct(IN_MAIN[op](element_type("ui32"), pick), way, pick)
-            if op.endswith("_id") else in_construct(IN_MAIN[op](F32, pick), way, pick)
+    return [put_in_construct(IN_MAIN[op](element_type("ui32"), pick), way, pick)
+            if op.endswith("_id") else put_in_construct(IN_MAIN[op](F32, pick), way, pick)
             for pick in picks]  # fmt: skip
 
 
@@ -77,7 +77,7 @@ def test_a_sum_is_judged_by_its_bound_wherever_it_stands(way: str) -> None:
     rule = CATALOG["all_reduce"].tolerance
     for index in range(40):
         pick = stream(3, index, ADDED, 0)
-        made = in_construct(IN_MAIN["all_reduce"](F32, pick), way, pick)
+        made = put_in_construct(IN_MAIN["all_reduce"](F32, pick), way, pick)
         _, *deciding = made.inputs[0].profiles
         inputs = materialise(made.program, InputRecipe(("unit", *deciding), index))
         expected = evaluate(made.program, inputs)
@@ -94,7 +94,7 @@ def test_a_sum_is_judged_by_its_bound_wherever_it_stands(way: str) -> None:
 
 def test_choices_are_drawn_where_nothing_is_planned() -> None:
     pick = Pick(lambda _: 0)
-    made = in_construct(IN_MAIN["all_gather"](F32, pick), IF, pick)
+    made = put_in_construct(IN_MAIN["all_gather"](F32, pick), IF, pick)
     predicate = made.program.main.arguments[-1]
     assert str(predicate.type) == "tensor<i1>"
     assert [recipe.profiles[-1] for recipe in made.inputs] == ["values:1"]

@@ -13,14 +13,14 @@ from conformance.catalog import CATALOG, Cell
 from generators.case.choices import NARROWING, Pick, choose, seldom
 from generators.case.shapes import LARGE_TYPES
 from generators.cells import plan
-from generators.cells.coverage import Coverage, Reached
+from generators.cells.coverage import Coverage, CoverageReport
 from generators.quantized.columns import quantized_columns
 from reference.ir.types import ELEMENT_TYPES
 
 F32 = ELEMENT_TYPES["f32"]
 
 
-def reached(op: str, profile: str, seed: int = 0) -> Reached:
+def reached(op: str, profile: str, seed: int = 0) -> CoverageReport:
     """What a profile reaches of an op's dimensions, in all its columns."""
     columns = plan.valid_columns(op)
     cases = {
@@ -28,7 +28,7 @@ def reached(op: str, profile: str, seed: int = 0) -> Reached:
                       for n in range(task.start, task.stop)}
         for column in columns
     }  # fmt: skip
-    return plan.reached(op, seed, cases)
+    return plan.coverage_report(op, seed, cases)
 
 
 def test_what_is_planned_later_changes_no_count() -> None:
@@ -64,7 +64,7 @@ def test_every_value_is_reached_somewhere(op: str, profile: str) -> None:
     """
     cases = cases_of(CATALOG[op], profile)
     columns = [column.name for column in plan.valid_columns(op)]
-    plan.reached(op, 0, dict.fromkeys(columns, range(cases)))
+    plan.coverage_report(op, 0, dict.fromkeys(columns, range(cases)))
     covered = plan.coverage(op, 0)
     met = {value for column in covered.columns for row in column.rows[:cases] for value in row}
     offered = {v for column in covered.columns for some in column.options.values() for v in some}

@@ -11,7 +11,7 @@ from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
 from conformance.transforms.merge import merge
 from conformance.verdict import Verdict
-from generators.programs.building import around
+from generators.programs.building import prepend_operations
 from generators.regions import forms
 from generators.regions.bodies import Monoid, fold_of, ops_of, selector, several
 from generators.values.contents import fill, profiles_of
@@ -53,7 +53,7 @@ def reduction(body: Monoid, element: ElementType, size: int = 6) -> Program:
     operands = (Value("input", TensorType((size,), element)), body.identity[0])
     results = (TensorType((), body.results[0]),)
     made = single_op("reduce", operands, results, {"dimensions": (0,)}, (body.region,))
-    return around(made, body.outside, body.functions)
+    return prepend_operations(made, body.outside, body.functions)
 
 
 @pytest.mark.parametrize("name", NAMES)

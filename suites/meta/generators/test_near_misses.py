@@ -2,7 +2,7 @@
 
 import pytest
 
-from generators.invalid.table import NOT_ALONE, near_misses
+from generators.invalid.table import INSEPARABLE, near_misses
 from reference.interpreter.evaluate import check
 from reference.ops.table import OPS
 from suites.meta.support.drawn_cases import ELEMENT_TYPES_OF
@@ -14,5 +14,5 @@ def test_near_misses_break_exactly_one_constraint(op: str) -> None:
     for id_, program in misses:
         assert [ids for _, ids in check(program)] == [(id_,)], program
     listed = {*OPS[op].constraints, *OPS[op].inputs}
-    assert {id_ for id_, _ in misses} == listed - set(NOT_ALONE.get(op, ()))
+    assert {id_ for id_, _ in misses} == listed - set(INSEPARABLE.get(op, ()))
     assert len({program.digest for _, program in misses}) == len(misses)

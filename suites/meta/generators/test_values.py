@@ -10,7 +10,7 @@ from generators.values.codes import Words, decode, nearest, step, top
 from generators.values.contents import (
     CORRELATIONS,
     PROFILES,
-    correlated,
+    correlate,
     fill,
     materialise,
     profiles_of,
@@ -252,43 +252,43 @@ def test_correlated_operands(of: ElementType) -> None:
     kind = TensorType((200,), of)
     first = fill(kind, "bits", 6)
     bits = to_bits(first)
-    assert (to_bits(correlated(first, kind, "equal", 1)) == bits).all()
+    assert (to_bits(correlate(first, kind, "equal", 1)) == bits).all()
     for correlation in CORRELATIONS[1:]:
-        scalar = correlated(first[:1].reshape(()), TensorType((), of), correlation, 1)
+        scalar = correlate(first[:1].reshape(()), TensorType((), of), correlation, 1)
         assert isinstance(scalar, np.ndarray)
         assert scalar.shape == ()
     if of.is_boolean:
-        assert (correlated(first, kind, "one_ulp", 1) == ~first).all()
+        assert (correlate(first, kind, "one_ulp", 1) == ~first).all()
         return
     if of.is_integer:
         mask = (1 << of.bits) - 1
-        negated = to_bits(correlated(first, kind, "negated", 1)).tolist()
+        negated = to_bits(correlate(first, kind, "negated", 1)).tolist()
         assert [(-int(b)) & mask for b in bits] == negated
-        moved = to_bits(correlated(first, kind, "one_ulp", 1)).tolist()
+        moved = to_bits(correlate(first, kind, "one_ulp", 1)).tolist()
         assert {(int(b) - int(a)) & mask for a, b in zip(bits, moved, strict=True)} == {1, mask}
         return
     finite = fill(kind, "moderate", 6)
-    moved = correlated(finite, kind, "one_ulp", 1)
+    moved = correlate(finite, kind, "one_ulp", 1)
     if of.is_float:
         here, there = (nearest(a.astype(np.float64), of)[1] for a in (finite, moved))
         assert (abs(here - there) <= 1).all()
         assert (here != there).mean() > 0.5
         assert (there <= top(of)).all()
-        negated = correlated(finite, kind, "negated", 1).astype(np.float64)
+        negated = correlate(finite, kind, "negated", 1).astype(np.float64)
         sign = -1 if of.float_format.signed else 1
         assert (negated == sign * finite.astype(np.float64)).all()
     else:
         assert (moved.real == finite.real).any()
         assert (moved != finite).any()
         assert (abs(moved - finite) <= 2 * np.spacing(abs(finite))).all()
-        assert (correlated(finite, kind, "negated", 1) == -finite).all()
+        assert (correlate(finite, kind, "negated", 1) == -finite).all()
 
 
 def test_what_is_not_finite_stays_when_moved_by_an_ulp() -> None:
     kind = TensorType((4,), F32)
     first = np.array([np.inf, -np.inf, np.nan, F32.float_format.max_finite], np.float32)
     for seed in range(8):
-        moved = correlated(first, kind, "one_ulp", seed)
+        moved = correlate(first, kind, "one_ulp", seed)
         assert np.isinf(moved[:2]).all()
         assert np.isnan(moved[2])
         assert np.isfinite(moved[3])

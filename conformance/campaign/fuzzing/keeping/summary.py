@@ -10,7 +10,7 @@ from typing import Any
 from conformance.campaign.fuzzing.keeping.journal import FILE_NAME, Journal, Kept
 from conformance.errors import UsageError
 from conformance.results.store import FILE_NAME as RESULTS
-from generators.chains.links import linked
+from generators.chains.links import is_link
 from reference.ops.table import OPS
 
 
@@ -55,5 +55,5 @@ def load(path: Path) -> CampaignData:
             tuple(journal.findings()),
             frozenset(journal.pairs()),
             journal.modules(),
-            tuple(record.name for record in OPS.values() if linked(record)),
+            tuple(record.name for record in OPS.values() if is_link(record)),
         )

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from conformance.transforms.extract import part
 from conformance.transforms.values import can_be_result, makers_of, used_by
-from generators.chains.links import linkable
-from generators.chains.seeds.fragment import Fragment, fits, renamed
+from generators.chains.links import can_be_in_chain
+from generators.chains.seeds.fragment import Fragment, fits, rename_values
 from reference.interpreter.verify import check
 from reference.ir.program import Operation, Program, TensorType, Value
 from reference.ir.resizing import Sizes, resize_dimensions, sizes_of
@@ -55,7 +55,7 @@ def leading_to(program: Program, end: int, length: int) -> Fragment | None:
 
 def _stands(operation: Operation) -> bool:
     record = OPS.get(operation.name)
-    return record is not None and linkable(record) and not is_constant(operation)
+    return record is not None and can_be_in_chain(record) and not is_constant(operation)
 
 
 def _leading_to(
@@ -83,7 +83,7 @@ def _piece(program: Program, kept: set[int], makers: dict[str, int]) -> Fragment
         return None
     whole = part(program, kept, ends, makers)
     small = _small(Program((whole.main,)))
-    return None if small is None or not fits(small) else renamed(small, "v")
+    return None if small is None or not fits(small) else rename_values(small, "v")
 
 
 def _small(piece: Fragment) -> Fragment | None:

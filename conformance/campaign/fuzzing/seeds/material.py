@@ -62,7 +62,7 @@ def case_of(trial: Trial, number: int, guide: Guide | None = None) -> Case:
     if trial.seeds:
         material = _read(trial.seeds, trial.ops)
         if material.fragments and number % material.every == material.every - 1:
-            return seeded.numbered(trial.seed, number, material.fragments, trial.ops, guide)
+            return seeded.program_at(trial.seed, number, material.fragments, trial.ops, guide)
     if trial.varied and number % VARIED == VARIED // 2:
-        return seeded.numbered(trial.seed, number, trial.varied, trial.ops, guide)
-    return strategy.numbered(trial.seed, number, trial.ops, guide)
+        return seeded.program_at(trial.seed, number, trial.varied, trial.ops, guide)
+    return strategy.program_at(trial.seed, number, trial.ops, guide)

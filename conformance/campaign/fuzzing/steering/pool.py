@@ -8,7 +8,7 @@ from random import Random
 
 from conformance.campaign.fuzzing.seeds.cutting import leading_to
 from conformance.campaign.fuzzing.steering.meetings import Pair, pairs_of
-from generators.chains.guide import COLUMN, Met
+from generators.chains.guide import COLUMN, CoverageCounts
 from generators.chains.seeds.fragment import Fragment, fits
 from reference.ir.program import Program
 
@@ -56,7 +56,7 @@ class Pool:
         )
 
 
-def pieces(program: Program, told: Met | None, seen: set[Pair]) -> Iterator[Fragment]:
+def pieces(program: Program, told: CoverageCounts | None, seen: set[Pair]) -> Iterator[Fragment]:
     """What leads to each operation that takes what an op makes whose results no such op had taken.
 
     `told` is what had been met, `seen` the pairs that were met since; it grows.
@@ -76,6 +76,6 @@ def pieces(program: Program, told: Met | None, seen: set[Pair]) -> Iterator[Frag
         makers |= {value.name: operation.name for value in operation.results}
 
 
-def _is_met(told: Met, pair: Pair) -> bool:
+def _is_met(told: CoverageCounts, pair: Pair) -> bool:
     maker, op = pair
     return op not in COLUMN or bool(told.pairs.get(maker, bytes(len(COLUMN)))[COLUMN[op]])

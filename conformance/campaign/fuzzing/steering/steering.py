@@ -15,7 +15,7 @@ from heapq import heappop, heappush
 from conformance.campaign.fuzzing.steering.meetings import Choice, Meetings
 from conformance.campaign.fuzzing.steering.pool import Pool
 from conformance.campaign.fuzzing.trials import Trial, Tried
-from generators.chains.guide import COLUMN, ENOUGH, TYPE, Met
+from generators.chains.guide import COLUMN, ENOUGH, TYPE, CoverageCounts
 from generators.chains.seeds.fragment import Fragment
 from generators.chains.strategy import STEPS
 from reference.ir.program import Program
@@ -71,7 +71,9 @@ class Steering:
             self._pool.add_new(tried.new)
             for place, program in failing.items():
                 self._pool.add_failing(place, program)
-        met = Met(_frozen(self._pairs), _frozen(self._steps), self._wanted, tuple(self._left))
+        met = CoverageCounts(
+            _frozen(self._pairs), _frozen(self._steps), self._wanted, tuple(self._left)
+        )
         varied = self._pool.drawn(self._seed << 32 | trial.start)
         return replace(trial, met=met, varied=varied)
 

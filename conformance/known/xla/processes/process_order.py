@@ -12,7 +12,7 @@ from typing import Any
 
 from conformance.transforms.collective import collectives_of
 from conformance.transforms.replacing import with_each
-from generators.families.collectives.replica_groups import padded
+from generators.families.collectives.replica_groups import pad_groups
 from reference.ir.processes import ProcessGrid
 from reference.ir.program import Dense, Operation, Program, attributes
 from reference.ops.distribution.groups import listed_ids
@@ -51,7 +51,7 @@ def _in_xla_order(one: Operation, grid: ProcessGrid) -> Operation | None:
         for group in listed_ids(groups)
     ]
     given: dict[str, Any] = dict(one.attributes)
-    given |= {"replica_groups": padded(flattened), "use_global_device_ids": True}
+    given |= {"replica_groups": pad_groups(flattened), "use_global_device_ids": True}
     return replace(one, attributes=attributes(**given))
 
 

@@ -21,7 +21,7 @@ from conformance.campaign.tasks import Task, cases_of
 from conformance.catalog import CATALOG, Cell, cells
 from conformance.errors import UsageError
 from generators.case.columns import INVALID
-from generators.cells.plan import coverage, reached, valid_columns
+from generators.cells.plan import coverage, coverage_report, valid_columns
 from reference.ir.types import ELEMENT_TYPES
 
 
@@ -101,8 +101,8 @@ def test_a_cell_of_standard_ends_where_it_has_reached_what_all_its_cases_do() ->
         assert [task.start for task in tasks] == [0]
         counts[column.name] = tasks[-1].stop
     assert PROFILES["standard"] == min(counts.values()) < max(counts.values()) < most
-    whole = reached(op, 0, dict.fromkeys(columns, range(most)))
-    assert reached(op, 0, {name: range(count) for name, count in counts.items()}) == whole
+    whole = coverage_report(op, 0, dict.fromkeys(columns, range(most)))
+    assert coverage_report(op, 0, {name: range(count) for name, count in counts.items()}) == whole
 
 
 def test_tasks_without_a_needed_case_are_left_out() -> None:

@@ -21,7 +21,7 @@ from conformance.verdict import Verdict
 from generators.case.case import Case, InputRecipe
 from generators.case.choices import Pick
 from generators.invalid.misses import tensor
-from generators.programs.constructs import ALONE, IF, LOOP, in_construct
+from generators.programs.constructs import ALONE, IF, LOOP, put_in_construct
 from generators.regions.bodies import fold_of
 from reference.interpreter.evaluate import evaluate
 from reference.ir.constants import matrix
@@ -96,7 +96,7 @@ def test_each_array_of_a_tuple_that_is_scattered_is_judged_as_a_reduction(way: s
     program, inputs = _scattered()
     if way != ALONE:
         case = Case(program, (InputRecipe(("values:1",) * 2, 0),))
-        program = in_construct(case, way, Pick(lambda _: 0)).program
+        program = put_in_construct(case, way, Pick(lambda _: 0)).program
         more = [np.array(1, argument.type.element.storage)  # type: ignore[union-attr]
                 for argument in program.main.arguments[2:]]  # fmt: skip
         inputs = tuple(v for n in range(3) for v in (*inputs[2 * n : 2 * n + 2], *more))

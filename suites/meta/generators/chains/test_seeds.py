@@ -10,8 +10,14 @@ from conformance.campaign.fuzzing.seeds.gathering import PATTERNS
 from conformance.stablehlo.parse import parse_module
 from conformance.transforms.values import defined
 from generators.case.stream import stream
-from generators.chains.seeds.fragment import Fragment, fits, renamed, solved, written
-from generators.chains.seeds.strategy import numbered
+from generators.chains.seeds.fragment import (
+    Fragment,
+    fits,
+    infer_types,
+    rename_values,
+    replace_body,
+)
+from generators.chains.seeds.strategy import program_at
 from generators.chains.seeds.variations import (
     VARIATIONS,
     Variation,
@@ -35,7 +41,7 @@ def fragments() -> tuple[Fragment, ...]:
 
 def test_programs_are_valid_and_can_be_evaluated(fragments) -> None:
     for number in range(400):
-        case = numbered(3, number, fragments)
+        case = program_at(3, number, fragments)
         assert check(case.program) == []
         main = case.program.main.body
         made = [value.name for one in main.operations for value in one.results]
@@ -50,8 +56,8 @@ def test_programs_are_valid_and_can_be_evaluated(fragments) -> None:
 
 
 def test_a_number_is_the_same_program_everywhere(fragments) -> None:
-    first = [numbered(0, number, fragments) for number in range(20)]
-    assert first == [numbered(0, number, fragments) for number in range(20)]
+    first = [program_at(0, number, fragments) for number in range(20)]
+    assert first == [program_at(0, number, fragments) for number in range(20)]
     assert len({case.program.digest for case in first}) == 20
 
 
@@ -135,7 +141,7 @@ def test_one_more_operation_can_stand_behind_a_value_twice(fragments) -> None:
         once = one_more(stream(2, number), softmax)
         twice = None if once is None else one_more(stream(2, number), once)
         assert twice is not None
-        whole = solved(twice)
+        whole = infer_types(twice)
         assert whole is None or fits(whole)
 
 
@@ -143,7 +149,7 @@ def test_a_piece_that_takes_what_nothing_makes_does_not_fit(fragments) -> None:
     for piece in fragments:
         first, *rest = piece.main.body.operations
         if any(value in one.operands for one in rest for value in first.results):
-            assert not fits(written(piece, tuple(rest)))
+            assert not fits(replace_body(piece, tuple(rest)))
 
 
 @pytest.mark.parametrize("variation", VARIATIONS, ids=lambda one: one.__name__)
@@ -153,7 +159,7 @@ def test_every_variation_often_gives_another_valid_piece(fragments, variation: V
         pick = stream(1, number)
         before = fragments[pick(len(fragments))]
         changed = variation(pick, before)
-        whole = None if changed is None else solved(changed)
+        whole = None if changed is None else infer_types(changed)
         if whole is not None and fits(whole):
             found += whole != before
     assert found >= 8
@@ -164,14 +170,14 @@ def test_types_follow_what_was_changed(fragments) -> None:
     old = max(sizes_of(piece))
     assert old + 1 not in sizes_of(piece)
     assert old + 1 in sizes_of(resize_dimensions(piece, {old: old + 1}))
-    assert solved(piece) == piece
+    assert infer_types(piece) == piece
 
 
 def test_names_are_made_anew_and_nothing_else(fragments) -> None:
     for piece in fragments:
-        other = renamed(piece, "z")
+        other = rename_values(piece, "z")
         assert all(v.name.startswith("z") for one in other.walk() for v in one.results)
-        assert renamed(other, "v") == renamed(piece, "v")
+        assert rename_values(other, "v") == rename_values(piece, "v")
         assert check(other) == []
 
 

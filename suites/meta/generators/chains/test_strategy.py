@@ -11,9 +11,9 @@ from conformance.campaign.fuzzing.steering.meetings import pairs_of
 from generators.case.stream import stream
 from generators.chains.chain import Chain
 from generators.chains.guide import Guide
-from generators.chains.links import linked, linked_ops
+from generators.chains.links import is_link, linked_ops
 from generators.chains.strategies import programs
-from generators.chains.strategy import PATTERNS, numbered
+from generators.chains.strategy import PATTERNS, program_at
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
 from reference.interpreter.quantized import has_quantized_values, is_quantized_operation
@@ -39,7 +39,7 @@ def ways_to_fail(case) -> list[str]:
 
 def test_every_program_is_valid_and_evaluated() -> None:
     for number in range(150):
-        assert ways_to_fail(numbered(71, number)) == [], number
+        assert ways_to_fail(program_at(71, number)) == [], number
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
@@ -49,8 +49,8 @@ def test_drawn_by_hypothesis_they_are_valid_too(case) -> None:
 
 
 def test_the_same_number_is_the_same_program() -> None:
-    assert numbered(3, 17) == numbered(3, 17)
-    assert numbered(3, 17) != numbered(4, 17)
+    assert program_at(3, 17) == program_at(3, 17)
+    assert program_at(3, 17) != program_at(4, 17)
 
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=[p.name for p in PATTERNS])
@@ -79,13 +79,13 @@ def test_most_programs_have_several_operations_and_all_ops_come_up() -> None:
     names: Counter[str] = Counter()
     lengths: list[int] = []
     for number in range(800):
-        operations = numbered(5, number).program.main.body.operations[:-1]
+        operations = program_at(5, number).program.main.body.operations[:-1]
         working = [one.name for one in operations if not is_constant(one)]
         names.update(working)
         lengths.append(len(working))
     assert max(lengths) >= 12
     assert sum(length > 1 for length in lengths) > 640
-    known = {record.name for record in OPS.values() if linked(record)}
+    known = {record.name for record in OPS.values() if is_link(record)}
     assert len(known & set(names)) > 0.75 * len(known)
     assert known == {name for name in known if OPS[name].dialect is not Dialect.MHLO}
 
@@ -93,7 +93,7 @@ def test_most_programs_have_several_operations_and_all_ops_come_up() -> None:
 def test_ops_of_xla_builder_are_linked_to_others_and_lowered_with_them() -> None:
     pairs: Counter[tuple[Dialect, Dialect]] = Counter()
     for number in range(500):
-        case = numbered(9, number)
+        case = program_at(9, number)
         for one, other in pairs_of(case.program):
             if one in OPS and other in OPS:
                 pairs[OPS[one].dialect, OPS[other].dialect] += 1
@@ -113,7 +113,7 @@ def test_tokens_tuples_and_bounded_sizes_come_between_tensors() -> None:
     kinds: Counter[str] = Counter()
     ops = frozenset({"after_all", "tuple", "Select (tuples)", "SetDimensionSize", "custom_call"})
     for number in range(120):
-        program = numbered(4, number, ops).program
+        program = program_at(4, number, ops).program
         main = program.main
         made = [value.type for one in main.body.operations for value in one.results]
         kinds["token"] += TokenType() in made
@@ -121,7 +121,7 @@ def test_tokens_tuples_and_bounded_sizes_come_between_tensors() -> None:
         kinds["bounded"] += any(isinstance(of, TensorType) and bool(of.bounds) for of in made)
         outer = [*(value.type for value in main.arguments), *main.result_types]
         assert all(isinstance(of, TensorType) and of.is_static for of in outer), number
-        assert ways_to_fail(numbered(4, number, ops)) == [], number
+        assert ways_to_fail(program_at(4, number, ops)) == [], number
     assert min(kinds[kind] for kind in ("token", "tuple", "bounded")) > 4, kinds
 
 
@@ -129,8 +129,8 @@ def test_quantized_values_are_linked_where_a_backend_takes_them() -> None:
     ops: Counter[str] = Counter()
     direct = 0
     for number in range(400):
-        case = numbered(2, number, guide=Guide(quantized=True))
-        assert case == numbered(2, number, guide=Guide(quantized=True))
+        case = program_at(2, number, guide=Guide(quantized=True))
+        assert case == program_at(2, number, guide=Guide(quantized=True))
         working = [one for one in case.program.walk() if has_quantized_values(one)]
         ops.update(one.name for one in working)
         made = {
@@ -140,7 +140,7 @@ def test_quantized_values_are_linked_where_a_backend_takes_them() -> None:
                       for one in working for value in one.operands)  # fmt: skip
         if working:
             assert ways_to_fail(case) == [], number
-        assert not any(map(has_quantized_values, numbered(2, number).program.walk()))
+        assert not any(map(has_quantized_values, program_at(2, number).program.walk()))
     assert len(ops) > 25
     assert ops["uniform_quantize"] > 15
     assert ops["uniform_dequantize"] > 15
@@ -149,5 +149,7 @@ def test_quantized_values_are_linked_where_a_backend_takes_them() -> None:
 
 def test_a_campaign_about_some_ops_has_them_in_most_programs() -> None:
     ops = frozenset({"sort", "cholesky"})
-    met = sum(any(one.name in ops for one in numbered(0, n, ops).program.walk()) for n in range(40))
+    met = sum(
+        any(one.name in ops for one in program_at(0, n, ops).program.walk()) for n in range(40)
+    )
     assert met > 25

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from generators.cells import plan
-from generators.families.bounded import ALL, PART, bounded, bounds_of, ways_to_look
+from generators.families.bounded import ALL, PART, bounded_type, bounds_of, ways_to_look
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program, TensorType
@@ -53,7 +53,7 @@ def test_a_size_that_is_not_cut_is_seen(op: str) -> None:
 
 
 def test_a_type_of_bounded_sizes_knows_its_bounds() -> None:
-    of = bounded((4, 3), (True, False), F32)
+    of = bounded_type((4, 3), (True, False), F32)
     assert (of.shape, of.bounds, bounds_of(of)) == ((None, 3), (4, None), (4, 3))
     assert bounds_of(TensorType((2, 5), F32)) == (2, 5)
 

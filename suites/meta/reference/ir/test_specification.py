@@ -10,7 +10,7 @@ import pytest
 
 from conformance.catalog import CATALOG
 from generators.cells.columns import ordered_misses
-from generators.invalid.table import NEAR_MISSES, NOT_ALONE
+from generators.invalid.table import INSEPARABLE, NEAR_MISSES
 from reference.interpreter.evaluate import check
 from reference.ir.op import Dialect
 from reference.ops.table import OPS
@@ -56,7 +56,7 @@ def test_every_constraint_of_the_specification_is_known(op: str) -> None:
 @pytest.mark.parametrize("op", HERE)
 def test_near_misses_break_exactly_the_constraint_they_name(op: str) -> None:
     listed = {*OPS[op].constraints, *OPS[op].inputs}
-    alone = listed - set(NOT_ALONE.get(op, ()))
+    alone = listed - set(INSEPARABLE.get(op, ()))
     if op not in NEAR_MISSES:
         assert not alone
         return

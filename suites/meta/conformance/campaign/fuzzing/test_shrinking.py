@@ -9,7 +9,7 @@ from conformance.campaign.fuzzing.trials import Hit
 from conformance.check.outcome import Outcome
 from conformance.triage.minimise.minimise import minimise
 from conformance.verdict import Verdict
-from generators.chains.strategy import numbered
+from generators.chains.strategy import program_at
 from generators.values.contents import materialise
 from reference.ir.program import Program
 from reference.ops.xla.lowering import lower_program
@@ -21,7 +21,7 @@ def hits() -> list[Hit]:
     """Programs of several operations, one of which is to blame."""
     found = []
     for number in range(80):
-        case = numbered(11, number)
+        case = program_at(11, number)
         program = lower_program(case.program)
         names = [one.name for one in program.walk()]
         if OP in names and len(names) > 8:

@@ -24,7 +24,7 @@ from conformance.campaign.fuzzing.trials import Trial
 from conformance.errors import UsageError
 from conformance.stablehlo.parse import parse_module
 from generators.chains.seeds.fragment import fits
-from generators.chains.strategy import numbered
+from generators.chains.strategy import program_at
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program, TensorType
 from reference.ops.structure import is_constant
@@ -110,7 +110,7 @@ def test_of_ops_asked_for_only_pieces_that_have_one_are_taken(tmp_path: Path) ->
         ops = frozenset({op})
         trial = Trial("reference", 0, 0, 12, ops, seeds=file)
         cases = [case_of(trial, number).program for number in range(12)]
-        assert any(case != numbered(0, n, ops).program for n, case in enumerate(cases)) is there
+        assert any(case != program_at(0, n, ops).program for n, case in enumerate(cases)) is there
 
 
 def test_a_campaign_takes_programs_of_the_users_own(tmp_path: Path, capsys) -> None:

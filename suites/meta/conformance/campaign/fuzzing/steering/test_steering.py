@@ -5,8 +5,8 @@ from __future__ import annotations
 from conformance.campaign.fuzzing.steering.meetings import Meetings
 from conformance.campaign.fuzzing.steering.steering import LAG, Steering
 from conformance.campaign.fuzzing.trials import Trial, Tried
-from generators.chains.guide import Guide, weighed
-from generators.chains.strategy import numbered
+from generators.chains.guide import Guide, draw_weighted
+from generators.chains.strategy import program_at
 from reference.interpreter.verify import check
 from reference.ir.program import Program
 
@@ -25,7 +25,7 @@ def campaign(*, guided: bool) -> tuple[Meetings, list[Program]]:
         told = steering.steered(trial).met if guided else None
         for number in range(start, start + PER_TRIAL):
             guide = Guide(told)
-            programs.append(numbered(5, number, guide=guide).program)
+            programs.append(program_at(5, number, guide=guide).program)
             met.note(programs[-1], guide)
         steering.add(start, tried(met), {})
         total.add(met)
@@ -75,4 +75,4 @@ def test_what_sittings_before_have_met_counts() -> None:
 
 
 def test_weights_are_those_of_the_draw() -> None:
-    assert [weighed(lambda _, at=at: at, (1, 3, 1)) for at in range(5)] == [0, 1, 1, 1, 2]
+    assert [draw_weighted(lambda _, at=at: at, (1, 3, 1)) for at in range(5)] == [0, 1, 1, 1, 2]
