@@ -21,7 +21,7 @@ from conformance.results.cells import FILTERED, UNTESTED, CellResults
 from conformance.results.left_out import LeftOut as Remaining
 from conformance.verdict import LostBatch as Batch
 from conformance.verdict import Record, Verdict
-from generators.cells.coverage import Reached as Measured
+from generators.cells.coverage import CoverageReport as Measured
 
 
 def denominators(cells: Sequence[CellResults]) -> Denominators:

@@ -37,7 +37,7 @@ from conformance.outputs.campaign import CampaignFinding, CampaignSummary
 from conformance.outputs.schema import CAMPAIGN, json_text
 from conformance.results.versions import build, versions
 from conformance.verdict import Verdict
-from generators.chains.links import apart, linked
+from generators.chains.links import is_link, unlinked_ops
 from generators.chains.seeds.fragment import Fragment
 from reference.ops.table import OPS
 
@@ -140,7 +140,7 @@ def _pieces(executor: LocalExecutor, campaign: Campaign) -> tuple[Fragment, ...]
 
 
 def _ops(patterns: Sequence[str]) -> frozenset[str]:
-    names, reasons = [record.name for record in OPS.values() if linked(record)], apart()
+    names, reasons = [record.name for record in OPS.values() if is_link(record)], unlinked_ops()
     found: set[str] = set()
     for pattern in patterns:
         matching = [name for name in names if fnmatchcase(name, pattern)]
@@ -216,7 +216,7 @@ def _summarise(journal: Journal, campaign: Campaign) -> None:
         counts=dict(journal.counts()),
         pairs_of_ops=journal.pair_count(),
         findings=tuple(map(_described, journal.findings())),
-        unlinked_ops=apart(),
+        unlinked_ops=unlinked_ops(),
     )
     (campaign.out / "campaign.json").write_text(json_text(shown), "utf-8")
 
@@ -270,7 +270,8 @@ def _print(journal: Journal, campaign: Campaign) -> int:
         f"{new} findings, {len(found) - new} known\n"
     )
     if not campaign.ops:
-        left = f"{len(apart())} ops stand in no chain: campaign.json and docs/fuzzing.md say why"
+        count = len(unlinked_ops())
+        left = f"{count} ops stand in no chain: campaign.json and docs/fuzzing.md say why"
         sys.stdout.write(f"{left}\n")
     if new:
         return 1
