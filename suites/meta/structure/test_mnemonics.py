@@ -47,6 +47,7 @@ PATTERNS = {
     "conformance/backends/fake/wrong_programs.py": "faults, each of a pattern of operations",
     "conformance/frontends/extensions.py": "constraints of particular ops, broken on purpose",
     "conformance/frontends/inputs/": "what operations around a value say of it",
+    "conformance/hlo/": "opcodes of HLO, each read as operations of StableHLO",
     "conformance/known/interpreter/": "what the interpreter computes in place of particular ops",
     "conformance/known/rewritings/": "patterns of operations that compilers rewrite",
     "conformance/known/table.py": "which hypotheses are about which op",
