@@ -55,7 +55,7 @@ def _too_large(*_: Any, **__: Any) -> Any:
 def test_evaluations_after_the_first_may_be_too_large(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(PermittedResults, "moved", _too_large)
+    monkeypatch.setattr(PermittedResults, "moved_samples", _too_large)
     found = checked(tmp_path, FAULTY, Settings("reference:low_precision"))
     assert (found.verdict, found.kind) == (Verdict.UNSUPPORTED, "not evaluated")
     assert found.message.startswith("out of memory: Unable to allocate 3 GiB (negate); ")
@@ -64,7 +64,7 @@ def test_evaluations_after_the_first_may_be_too_large(
 def test_a_verdict_stands_if_its_explanation_is_too_large(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Explainer, "explained", _too_large)
+    monkeypatch.setattr(Explainer, "explain", _too_large)
     found = checked(tmp_path, FAULTY, Settings("reference:low_precision"))
     assert found.verdict is Verdict.DIVERGENT
     assert found.operation.startswith("exponential %0 ")

@@ -99,7 +99,7 @@ def test_results_that_are_the_same_are_not_looked_into(
     def never(*_: object) -> None:
         raise AssertionError("operations were judged one by one")
 
-    monkeypatch.setattr(step_notes, "steps", never)
+    monkeypatch.setattr(step_notes, "audit", never)
     assert check_file(path, Settings(OFF, inputs)).verdict is Verdict.PASS
     np.savez(inputs, x=X.astype(np.float32), y=Y.astype(np.float32))
     with pytest.raises(AssertionError):
@@ -119,7 +119,7 @@ def test_a_note_says_what_is_left_out(
         while True:
             audit(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(step_notes, "steps", slowly)
+    monkeypatch.setattr(step_notes, "audit", slowly)
     monkeypatch.setattr(program, "LEAST_SECONDS", 0.2)
     (note,) = check_file(path, Settings(OFF, inputs)).notes
     assert note.startswith(f"{UNJUDGED}: it took longer than ")

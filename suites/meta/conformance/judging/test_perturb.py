@@ -334,7 +334,7 @@ func.func @main(%x: tensor<f32>) -> tensor<f32> {
 
 
 def test_calls_of_calls_without_end_are_not_inlined(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inlining, "MOST_OPERATIONS", 2000)
+    monkeypatch.setattr(inlining, "MAX_OPERATIONS", 2000)
     functions = [
         f"func.func private @f{i}(%x: tensor<f32>) -> tensor<f32> {{\n"
         + "".join(

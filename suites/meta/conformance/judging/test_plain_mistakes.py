@@ -95,7 +95,7 @@ def _asked(op: str, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
         seen.append((differing, findings))
         return findings
 
-    monkeypatch.setattr(compare, "find", recorded)
+    monkeypatch.setattr(compare, "classify_elements", recorded)
     explained: set[tuple[str, str]] = set()
     for column in valid_columns(op):
         if column.name not in TYPES:

@@ -340,7 +340,7 @@ def test_complex_without_extended_precision(of, monkeypatch):
         want = function(*operands)
         with monkeypatch.context() as patch:
             patch.setattr(complex_functions, "HAS_EXTENDED", False)
-            patch.setattr(complex_functions, "AT_HAND", complex_functions._DOUBLE)
+            patch.setattr(complex_functions, "AVAILABLE", complex_functions._DOUBLE)
             got, length = function(*operands), absolute(z)
         np.testing.assert_array_equal(to_bits(got), to_bits(want), err_msg=name)
         np.testing.assert_array_equal(length, absolute(z))

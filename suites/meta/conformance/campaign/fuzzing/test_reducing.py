@@ -32,7 +32,7 @@ def finding(failing: Program, times: int, monkeypatch: pytest.MonkeyPatch) -> re
 
     monkeypatch.setattr(reducing, "judged_alone", judged)
     small = SimpleNamespace(program=SMALL, inputs=(array([0, 0], "f32"),))
-    monkeypatch.setattr(reducing, "minimised", lambda *_: small)
+    monkeypatch.setattr(reducing, "minimise", lambda *_: small)
     numbers = array([0, 0, 0, 0, 0], "f32")
     hit = Hit(0, LARGE, (numbers, numbers), FAILED)
     return reducing.reduced(Trial("reference", 0, 0, 1), hit, 1.0)
