@@ -1,4 +1,4 @@
-"""What a reader of a backend's results must know beside its verdicts: batches, budget, cache."""
+"""Remarks on a backend's results: what is judged, lost batches, the budget, the cache."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ class Remarks:
 
     `batches` crashed or timed out although none of their cases does so in isolation; `new` of them
     fail the run. `left_out` counts the cases at most that `--budget` left out, in so many `cells`.
-    `from_cache` counts the cases among its `cases` that were taken from a cache.
+    `from_cache` counts the cases among its `cases` that were taken from a cache. `judged` says what
+    is judged where that is not all that a device computes, "" else.
     """
 
     backend: str
@@ -25,6 +26,7 @@ class Remarks:
     cells: int = 0
     from_cache: int = 0
     cases: int = 0
+    judged: str = ""
 
     @property
     def of_batches(self) -> str:
@@ -53,13 +55,15 @@ class Remarks:
     @property
     def line(self) -> str:
         """All of them in one line, "" for nothing."""
-        return "; ".join(filter(None, (self.of_batches, self.of_budget, self.of_cache)))
+        parts = (self.judged, self.of_batches, self.of_budget, self.of_cache)
+        return "; ".join(filter(None, parts))
 
 
 def remarks_on(run: RunData, backend: str) -> Remarks:
     """Return what a run says of a backend beside its verdicts."""
     batches = [one for one in run.lost_batches if one.backend == backend and one.verdict.fails]
     left_out = [one for one in run.left_out if one.backend == backend]
+    versions = (one.versions for one in run.backends if one.name == backend)
     return Remarks(
         backend,
         len(batches),
@@ -68,6 +72,7 @@ def remarks_on(run: RunData, backend: str) -> Remarks:
         len(left_out),
         sum(count for cell, count in run.cached_cases.items() if cell[2] == backend),
         sum(record.backend == backend for record in run.records) if run.cached_cases else 0,
+        dict(next(versions, ())).get("judged", ""),
     )
 
 

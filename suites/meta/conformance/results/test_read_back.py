@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from conformance.backends.base import NOT_READ_BACK, Description
+from conformance.backends.compiled.backend import NO_DEVICE_CODE
 from conformance.results.read_back import read_back_of
+from conformance.results.remarks import remarks_on
 from conformance.results.summary import RunData
 from conformance.verdict import Record, Verdict
 
@@ -32,3 +34,11 @@ def test_cells_that_compile_have_values_or_name_what_stands_in_the_way() -> None
         f"{NAME}: 1 of 2 cells that compile have values (50.0 %); "
         "programs not read back: custom-call $x (1)"
     )
+
+
+def test_a_reader_is_told_that_no_device_code_was_run() -> None:
+    versions = (("jax", "0.12"), ("judged", NO_DEVICE_CODE))
+    described = (Description(NAME, "cuda", "H100", versions), Description("cpu", "cpu", "cpu", ()))
+    run = RunData([], {}, 0, "smoke", {}, backends=described)
+    assert remarks_on(run, NAME).line == NO_DEVICE_CODE
+    assert not remarks_on(run, "cpu").line
