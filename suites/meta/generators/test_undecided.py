@@ -30,7 +30,7 @@ def operands(op: str) -> tuple[Array, ...]:
 @pytest.mark.parametrize("op", UNDECIDED)
 def test_each_number_is_settled_by_balls(op: str, monkeypatch: pytest.MonkeyPatch) -> None:
     settled: list[float] = []
-    certified = complex_functions.certified
+    certified = complex_functions.round_certified
 
     def counted(function: Any, rows: list[Array], to: Any) -> Array:
         settled.extend(rows[0].tolist())
