@@ -20,7 +20,7 @@ def fuzz(
     programs: Annotated[
         int,
         typer.Option(
-            min=0, help="Programs to try at most.", show_default="as many as there is time for"
+            min=0, help="Maximum number of programs.", show_default="as many as there is time for"
         ),
     ] = 0,
     op: Ops = None,
@@ -31,14 +31,14 @@ def fuzz(
     corpus: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of findings, looked at first; new ones are kept there.",
+            help="Folder of findings: replay these first, and save new findings there.",
             show_default="the folder findings in --out",
         ),
     ] = None,
     seeds: Annotated[
         Path | None,
         typer.Option(
-            help="Programs of your own, a folder or a file: pieces of them are varied.",
+            help="Your own programs, a folder or a file: vary pieces of these programs.",
             show_default="patterns that come with hlo-conformance",
         ),
     ] = None,
@@ -46,17 +46,20 @@ def fuzz(
         "hlo-conformance-campaign"
     ),
     timeout: Annotated[
-        float, typer.Option(min=0.1, help="Seconds for a batch of programs; one alone has a third.")
+        float,
+        typer.Option(
+            min=0.1, help="Seconds for a batch of programs; a program in isolation has a third."
+        ),
     ] = 60.0,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Forget the campaign that --out holds, and start over.")
+        bool, typer.Option("--fresh", help="Delete the campaign in --out, and start over.")
     ] = False,
 ) -> int:
-    """Look for bugs: programs of several operations, what fails made small, told apart and kept.
+    """Fuzz a backend with programs of several operations; minimise, group and save what fails.
 
-    Each finding is a folder with its program, inputs, results and a script that shows it. A
-    campaign that was interrupted goes on when the same command is given again, until its budget is
-    spent. Exits with 1 when there are findings that no expectation knows.
+    Each finding is a folder with its program, inputs, results and a script that reproduces it. The
+    same command continues an interrupted campaign until its budget is spent. Exits with 1 when no
+    expectation matches a finding.
     """
     from conformance.campaign.fuzzing import command
     from reports.campaigns.page import write
@@ -90,24 +93,24 @@ def reduce(
     inputs: Annotated[
         Path | None,
         typer.Option(
-            help="Inputs with which it fails, as `check` takes them.",
+            help="Inputs on which the program fails, as for `check`.",
             show_default="drawn by what the program does with them",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the inputs that are drawn.")] = 0,
     expectations: Expectations = None,
     backend_version: BackendVersions = None,
-    out: Annotated[Path, typer.Option("--out", help="Folder for the smaller program.")] = Path(
+    out: Annotated[Path, typer.Option("--out", help="Folder for the minimised program.")] = Path(
         "hlo-conformance-reduced"
     ),
-    budget: Annotated[str, typer.Option(help="Time for it, such as 90s or 10m.")] = "2m",
+    budget: Annotated[str, typer.Option(help="Time to minimise, such as 90s or 10m.")] = "2m",
     timeout: Annotated[
         float, typer.Option(min=0.1, help="Seconds for one run of the program.")
     ] = 60.0,
 ) -> int:
-    """Make a failing program as small as it can be while it fails in the same way.
+    """Minimise a failing program: it fails in the same way with fewer operations and elements.
 
-    Exits with 1 when it fails, 0 when it does not, and so is left as it is.
+    Exits with 1 when the program fails. A program that does not fail stays unchanged: exit code 0.
     """
     from conformance.campaign.fuzzing import reduction
 

@@ -17,23 +17,25 @@ from conformance.options import (
 )
 
 app = typer.Typer(
-    help="Known divergences: list them, or see whether a backend still shows them.",
+    help="List known divergences, replay their counterexamples, and write expectation files.",
     no_args_is_help=True,
 )
 
-Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Which. [default: all]")]
-LinesOption = Annotated[LinesFormat, typer.Option("--format", help="How to print.")]
+Ids = Annotated[
+    list[str] | None, typer.Argument(metavar="[ID]...", help="Ids of entries. [default: all]")
+]
+LinesOption = Annotated[LinesFormat, typer.Option("--format", help="Output format.")]
 
 
 @app.command("list")
 def list_expectations(
     ids: Ids = None,
-    backend: Annotated[str, typer.Option(help="Whose divergences.")] = "cpu",
+    backend: Annotated[str, typer.Option(help="Backend whose divergences to list.")] = "cpu",
     expectations: Expectations = None,
     backend_version: BackendVersions = None,
     format: LinesOption = LinesFormat.TEXT,  # noqa: A002 - the option's name
 ) -> int:
-    """List what is known of a backend, in the versions that are installed here."""
+    """List the known divergences of a backend, for the versions installed here."""
     from conformance.check import expectations as known
 
     found = known.chosen(expectations, backend, ids or (), backend_version or ())
@@ -47,7 +49,7 @@ def list_expectations(
 @app.command("check")
 def check_expectations(
     ids: Ids = None,
-    backend: Annotated[str, typer.Option(help="The backend to run them on.")] = "cpu",
+    backend: Annotated[str, typer.Option(help="Backend to replay the counterexamples on.")] = "cpu",
     expectations: Expectations = None,
     backend_version: BackendVersions = None,
     format: LinesOption = LinesFormat.TEXT,  # noqa: A002 - the option's name
@@ -55,7 +57,8 @@ def check_expectations(
         int | None, typer.Option(min=1, help="Worker processes. [default: one per core]")
     ] = None,
     db: Annotated[
-        Path | None, typer.Option(help="A run, of which to say what each expectation explains.")
+        Path | None,
+        typer.Option(help="A run: count the elements in it that each expectation explains."),
     ] = None,
     strict: Annotated[
         bool,
@@ -64,9 +67,9 @@ def check_expectations(
         ),
     ] = False,
 ) -> int:
-    """Replay the counterexamples: which show, which are fixed; exits with 1 where one is not shown.
+    """Replay the counterexamples, and exit with 1 if one does not reproduce.
 
-    Says of your own entries, too, which know what an earlier entry knows.
+    Reports entries whose bug is fixed, and your entries that an earlier entry overlaps.
     """
     from conformance.check import expectations as known
 
@@ -91,16 +94,18 @@ def update_expectations(
     out: Annotated[Path, typer.Option("--out", help="The file to add entries to, or to make.")],
     backend: Annotated[
         list[str] | None,
-        typer.Option(help="Of these backends alone. Repeatable.", show_default="all of the run"),
+        typer.Option(
+            help="Write entries for this backend only. Repeatable.", show_default="all of the run"
+        ),
     ] = None,
     seconds: Annotated[
-        float, typer.Option(min=0.1, help="Time for minimising each counterexample.")
+        float, typer.Option(min=0.1, help="Seconds to minimise each counterexample.")
     ] = 10.0,
 ) -> int:
-    """Write entries for what is new in a run, each with a minimised counterexample.
+    """Write an entry for each new divergence in a run, with a minimised counterexample.
 
-    They are added to what the file holds, which stays as it is. Each has the reason TODO, which
-    `run --strict` refuses. Exits with 1 where something is left that no entry can know.
+    Adds entries to the file and keeps its content. Each new entry has the reason TODO, which
+    `run --strict` refuses. Exits with 1 if no entry can match a new divergence.
     """
     from conformance.campaign.updating import command
 
