@@ -1,4 +1,4 @@
-"""How fast a sweep is, against what it cannot do without: XLA's execution and numpy's float64.
+"""The speed of a sweep against its unavoidable work: XLA's execution and numpy's float64.
 
     python benchmarks/sweep.py [--op exponential] [--values 268435456] [--backend cpu] [--jobs 2]
 

@@ -1,1 +1,1 @@
-"""How long the report of a large run takes to write and to open."""
+"""The time that the report of a large run takes to write and to open."""

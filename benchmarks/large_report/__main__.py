@@ -1,4 +1,4 @@
-"""What the report of a large run costs: `python -m benchmarks.large_report [--records 100000]`.
+"""The cost of the report of a large run: `python -m benchmarks.large_report [--records 100000]`.
 
 Writes synthetic stores of N records over the cells of the real catalog, and the report of each by
 the command. Opens the page in a headless Chromium. Prints for each store:
@@ -36,7 +36,7 @@ return [Math.max(page.domContentLoadedEventEnd, ...paints), document.all.length,
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What one report cost; `opened_ms` is None where no browser was asked."""
+    """The cost of a report; `opened_ms` is None where no browser was asked."""
 
     seconds: float
     cpu_seconds: float

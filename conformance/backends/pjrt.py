@@ -20,14 +20,13 @@ from conformance.backends import isa
 from conformance.backends.base import (
     BackendError,
     Description,
-    Rejected,
     Settings,
     Unsupported,
     only,
 )
-from conformance.backends.interpreter.limits import why_not_verified
+from conformance.backends.verification import verify
 from conformance.backends.versions import of_distributions
-from conformance.backends.xla_messages import classify, one_line, refused_by_verifier
+from conformance.backends.xla_messages import classify, one_line
 from conformance.errors import NotAvailable
 from conformance.stablehlo.shardings import is_annotated
 from conformance.tolerance.hardware import Hardware
@@ -442,13 +441,7 @@ class PjrtBackend:
         """Compile a module (see `conformance.backends.base.Backend`)."""
         import jaxlib._jax as private
 
-        unasked = why_not_verified(program)
-        if unasked is not None:
-            raise Unsupported(unasked)
-        refusal = self.refusal(program)
-        if refusal is not None:
-            invalid = refused_by_verifier(text)
-            raise refusal if invalid is None else Rejected(invalid)
+        verify(text, program, self.refusal)
         if "lapack_" in text:
             load_lapack()
         shared = program.shared_among > 1

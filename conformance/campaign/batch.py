@@ -248,7 +248,7 @@ def _devices(program: Program) -> _Devices:
 
 @dataclass(frozen=True, slots=True)
 class _Answers:
-    """How cases went, by the identity of each: cases of different cells have the same index.
+    """Outcomes of cases, by the identity of each: cases of different cells have the same index.
 
     `lost` are the modules that the backend refused as a whole alone.
     """

@@ -91,7 +91,7 @@ def gone(
 
 @dataclass(frozen=True, slots=True)
 class _Cache:
-    """What counterexamples showed on a backend in earlier runs, where there is a cache.
+    """Outcomes of counterexamples on a backend in earlier runs, where there is a cache.
 
     It depends on all our sources, on the entry and on the backend. That one does not reproduce is
     kept only where nothing else can be the reason: neither memory or a race, by what the entry

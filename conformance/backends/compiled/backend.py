@@ -17,14 +17,13 @@ from conformance.backends.base import (
     BackendError,
     Description,
     NotReadBack,
-    Rejected,
     Settings,
     Unsupported,
 )
 from conformance.backends.compiled.compilers import MOST_DEVICES, Compiler
-from conformance.backends.interpreter.limits import why_not_verified
 from conformance.backends.pjrt import compile_options, load_lapack
-from conformance.backends.xla_messages import classify, one_line, refused_by_verifier
+from conformance.backends.verification import verify
+from conformance.backends.xla_messages import classify, one_line
 from conformance.hlo.read import read_module
 from conformance.hlo.unreadable import Unreadable
 from reference.interpreter import quantized
@@ -34,7 +33,7 @@ from reference.ir.types import Array
 from reference.ops.structure import HOST
 
 NO_DEVICE_CODE = "rewriting: no device code was run"
-"""What reports say of these backends."""
+"""The remark of reports on these backends."""
 
 _DEFAULTS = Settings()
 
@@ -87,13 +86,7 @@ class CompiledBackend:
         Raises:
             BackendError: the compiler's answer, when it is an error.
         """
-        unasked = why_not_verified(program)
-        if unasked is not None:
-            raise Unsupported(unasked)
-        refusal = self.refusal(program)
-        if refusal is not None:
-            invalid = refused_by_verifier(text)
-            raise refusal if invalid is None else Rejected(invalid)
+        verify(text, program, self.refusal)
         if "lapack_" in text:
             load_lapack()
         count = program.process_count

@@ -32,7 +32,7 @@ _TPU_ENVIRONMENT = {
     "TPU_WORKER_HOSTNAMES": "localhost",
     "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
 }
-"""What keeps libtpu from asking the network for a TPU, and from locking out other workers."""
+"""The environment in which libtpu asks no network for a TPU and locks out no other worker."""
 
 _TPU_ACCELERATORS = {"v5e": "v5litepod-8", "v6e": "v6e-8"}
 """Accelerator types of libtpu by generation."""
@@ -104,10 +104,7 @@ def gpu_compiler(target: str) -> Compiler:
     def devices(count: int) -> list[Any]:
         return _gpu_devices(installed[0], config, _topology_size(count))[:count]
 
-    try:
-        devices(_SMALL)
-    except (RuntimeError, NotImplementedError, ValueError) as error:
-        raise NotAvailable(_does_not_load("gpu-compile", installed[0], error)) from error
+    _check_loads("gpu-compile", installed[0], devices)
     distributions = ("jaxlib", installed[0])
     return Compiler("cuda", target, Hardware.GPU, distributions, devices, _compile_only)
 
@@ -130,20 +127,25 @@ def tpu_compiler(generation: str) -> Compiler:
     def devices(count: int) -> list[Any]:
         return _tpu_devices(generation, _topology_size(count))[:count]
 
-    try:
-        devices(_SMALL)
-    except (RuntimeError, NotImplementedError, ValueError) as error:
-        raise NotAvailable(_does_not_load("tpu-compile", "libtpu", error)) from error
+    _check_loads("tpu-compile", "libtpu", devices)
     distributions = ("jaxlib", "libtpu")
     return Compiler("tpu", f"TPU {generation}", Hardware.TPU, distributions, devices, _compile_only)
 
 
-def _does_not_load(family: str, distribution: str, error: Exception) -> str:
-    ((_, plugin), (_, jaxlib)) = of_distributions(distribution, "jaxlib")
-    return (
-        f"{family}: {distribution} {plugin} does not compile with jaxlib {jaxlib} "
-        f"({one_line(str(error))}): install the versions that belong together"
-    )
+def _check_loads(family: str, distribution: str, devices: Callable[[int], list[Any]]) -> None:
+    """Describe a device by a plugin, to see that it works with this jaxlib.
+
+    Raises:
+        NotAvailable: when it does not.
+    """
+    try:
+        devices(_SMALL)
+    except (RuntimeError, NotImplementedError, ValueError) as error:
+        ((_, plugin), (_, jaxlib)) = of_distributions(distribution, "jaxlib")
+        raise NotAvailable(
+            f"{family}: {distribution} {plugin} does not compile with jaxlib {jaxlib} "
+            f"({one_line(str(error))}): install the versions that belong together"
+        ) from error
 
 
 def _is_installed(distribution: str) -> bool:

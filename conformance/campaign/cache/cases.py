@@ -41,7 +41,7 @@ Keep = Callable[[Task, TaskResult], None]
 """What is done with a task that has ended."""
 
 _UNSTEADY = b"-"
-"""What is kept of a case that did not end in the same way every time: it is run in full."""
+"""The value stored for a case that did not end in the same way every time: it is run in full."""
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class _Partly:
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """What cases on one backend depend on.
+    """The digests that cases on one backend depend on.
 
     `own` is the digest of the sources that decide what passes, `whole` of all our sources,
     `backend` of the backend. `manner` is how cases are run and judged, beside that.
