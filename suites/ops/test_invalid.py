@@ -1,7 +1,6 @@
-"""Near misses of every op on the backends given with --backend: each must be refused.
+"""A backend refuses invalid programs of every op: each program breaks one constraint.
 
-A backend that compiles a program which breaks a constraint accepts an invalid one. What is known
-of it stands in its expectations, by the id of the constraint.
+An expectation matches a program that is accepted by the id of the constraint.
 """
 
 from __future__ import annotations
@@ -14,20 +13,26 @@ from conformance.catalog import Cell
 from conformance.errors import NotAvailable
 from conformance.gate.expectations import known_by
 from conformance.verdict import Verdict
-from suites.running import TIMEOUT, expectations_of, explained
+from suites.ops.failures import TIMEOUT, expectations_of, failure_text
 
 
-def test_refuses(invalid_cell: Cell, executors, pytestconfig: pytest.Config) -> None:
+def test_invalid_programs_are_refused(
+    invalid_cell: Cell, executors, pytestconfig: pytest.Config
+) -> None:
     tasks = plan_of(invalid_cell, pytestconfig.getoption("profile") or "smoke", 0)
     try:
-        done = run_isolated(executors(invalid_cell.backend), bundles(tasks), TIMEOUT, pytest.fail)
-        records = [record for one in done if one is not None for record in one[1].records]
+        results = run_isolated(
+            executors(invalid_cell.backend), bundles(tasks), TIMEOUT, pytest.fail
+        )
+        records = [
+            record for result in results if result is not None for record in result[1].records
+        ]
     except NotAvailable as error:
         pytest.fail(str(error), pytrace=False)
     assert records
     known = expectations_of(invalid_cell.backend)
     new = [r for r in records if r.verdict.fails and not known_by(known, r)]
     if new:
-        pytest.fail("\n".join(map(explained, new)), pytrace=False)
+        pytest.fail("\n".join(map(failure_text, new)), pytrace=False)
     if all(record.verdict is Verdict.UNSUPPORTED for record in records):
         pytest.skip(f"unsupported by {invalid_cell.backend}: {records[0].message}")

@@ -1,4 +1,4 @@
-"""What the conformance tests share: expectations, and failures as one would want to read them."""
+"""Known divergences of a backend, and the text of a failure."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ TIMEOUT = 60.0
 
 @cache
 def expectations_of(backend: str) -> tuple[Expectation, ...]:
-    """The shipped expectations that apply to this backend and these versions."""
+    """Return the shipped expectations for the backend and the installed versions."""
     return load(None, [backend], versions())
 
 
-def explained(record: Record) -> str:
-    """The failure as one would want to read it: function, index, expected, actual, distance."""
+def failure_text(record: Record) -> str:
+    """Return the failure as text: operation, index, expected and actual value, distance."""
     lines = [f"{record.id}: {record.verdict.value}: {record.message}"]
     for element in record.detail.elements if record.detail else ():
         ulp = "" if element.ulp is None else f" ({element.ulp:g} ulp)"
-        given = ", ".join(f"{name}={value}" for name, value, _ in element.inputs)
+        inputs = ", ".join(f"{name}={value}" for name, value, _ in element.inputs)
         lines.append(
-            f"  {record.op}({given}) at {list(element.index)}: expected {element.expected} "
+            f"  {record.op}({inputs}) at {list(element.index)}: expected {element.expected} "
             f"{element.expected_hex}, got {element.actual} {element.actual_hex}{ulp}"
         )
     if record.detail:

@@ -1,0 +1,1 @@
+"""Run every cell of the catalog on a backend, by default XLA's CPU."""
