@@ -30,8 +30,7 @@ Written by `python -m docs.tools`; a test compares the two.
 
 A class says how elements are wrong, or what the backend computed instead.
 [Expectations](expectations.md) name classes in `kinds`.
-[Why is this a divergence?](divergences.md) says how a class is found,
-[tolerances](tolerances.md#classes) which module of the code decides it.
+[Why is this a divergence?](divergences.md) says how a class is found.
 
 Two families of classes are not listed. An invalid program that is accepted has the id of the
 constraint that it breaks, such as `C3`. An element that an entry with `computes` predicts has the
