@@ -24,7 +24,7 @@ explains itself with `--help`, too.
 | exit code | means |
 | ---: | --- |
 | 0 | the backend conforms, but for known divergences |
-| 1 | something diverges that no expectation knows, or is lost against a baseline |
+| 1 | a divergence that no expectation matches, or a loss against a baseline |
 | 2 | the command is wrong: one line says why |
 | 3 | the backend is not available |
 | 4 | nothing was tested |
