@@ -25,6 +25,7 @@ from conformance.errors import UsageError
 from conformance.frontends.archives import stacked
 from conformance.frontends.modules import Unit, units_of
 from conformance.frontends.naming import input_names
+from conformance.outputs.schema import VERDICT as SAVED
 from conformance.stablehlo.emit import EmitError, emit, spell
 from conformance.stablehlo.pretty import pretty
 from conformance.verdict import Verdict
@@ -126,7 +127,7 @@ class Folder:
                 _write_executed(self.path, unit)
             arrays = stacked(unit.flat.program, self.inputs)
             write_arrays(self.path / INPUTS, dict(zip(names, arrays, strict=True)))
-            self._write({"verdict": "no answer"})
+            self._write("no answer")
         except OSError as error:
             raise UsageError(f"cannot write to {self.path}: {error.strerror or error}") from error
 
@@ -147,14 +148,9 @@ class Folder:
                     arrays = {f"result_{number}": array for number, array in enumerate(results)}
                     write_arrays(self.path / name, arrays)
             self._write(
-                {
-                    "verdict": outcome.verdict.value,
-                    "class": outcome.kind,
-                    "operation": outcome.operation,
-                    "message": outcome.message,
-                    "known": ", ".join(outcome.known),
-                }
-            )
+                outcome.verdict.value, outcome.kind, outcome.operation, outcome.message,
+                outcome.known,
+            )  # fmt: skip
         except OSError as error:
             raise UsageError(f"cannot write to {self.path}: {error.strerror or error}") from error
 
@@ -162,14 +158,27 @@ class Folder:
         """Remove all of it: nothing fails."""
         shutil.rmtree(self.path, ignore_errors=True)
 
-    def _write(self, verdict: Mapping[str, str]) -> None:
+    def _write(
+        self,
+        verdict: str,
+        kind: str = "",
+        operation: str = "",
+        message: str = "",
+        known: Sequence[str] = (),
+    ) -> None:
         arguments = self.program.unit.flat.program.main.arguments
         given = f"--inputs {INPUTS} " if arguments else ""
         again = f"hlo-conformance check {PROGRAM} {given}--backend {shlex.quote(self.backend)}"
         shown = {
+            "schema": SAVED.name,
+            "schema_version": SAVED.version,
             "file": self.file.encode("utf-8", "backslashreplace").decode(),
             "program": self.program.unit.name,
-            **verdict,
+            "verdict": verdict,
+            "class": kind,
+            "operation": operation,
+            "message": message,
+            "known": list(known),
             "backend": self.backend,
             "inputs": self.origin,
             "parameters": {

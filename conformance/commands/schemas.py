@@ -10,7 +10,7 @@ import typer
 
 from conformance.errors import UsageError, unknown
 
-NAMES = ("report", "check", "sweep", "campaign")
+NAMES = ("report", "check", "sweep", "campaign", "finding", "verdict")
 """The outputs, as conformance.outputs.schema has them: known here without loading it."""
 
 

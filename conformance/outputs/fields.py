@@ -15,6 +15,12 @@ State = Literal[
 ]  # fmt: skip
 """The state of a cell: a verdict, or that the cell was planned and not run."""
 
+SavedVerdict = Literal[
+    "pass", "unspecified", "unsupported", "flushed", "inaccurate", "divergent", "rejected",
+    "accepted", "timed_out", "crashed", "no answer",
+]  # fmt: skip
+"""A verdict, or that the process ended before there was any."""
+
 Version = Annotated[str, msgspec.Meta(pattern=r"^1\.[0-9]+$")]
 """The version of a schema that a reader of any version 1 of it can read."""
 

@@ -79,6 +79,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     from_cache: Annotated[
         Count, about("Cases that did not fail in an earlier run, taken from `--cache`.")
     ]
+    failed_as_before: Annotated[
+        Count, about("Cases that were run and failed as in the run that filled `--cache`.")
+    ]
     build: Annotated[str, about("The digest of hlo-conformance's own sources; empty if unknown.")]
     versions: Annotated[dict[str, str], about("Versions on which results depend, by package.")]
     backends: Annotated[tuple[Backend, ...], about("The backends, in the order given.")]

@@ -16,6 +16,7 @@ import msgspec
 from conformance.outputs.campaign import CampaignSummary
 from conformance.outputs.checked import Checked
 from conformance.outputs.report import Report
+from conformance.outputs.saved import CheckFolder, FindingFolder
 from conformance.outputs.sweep import Sweep
 from conformance.verdict import Verdict
 
@@ -47,14 +48,18 @@ CHECK = Output("check", "1.0", Checked, "`check --format json`, an object on a l
 SWEEP = Output("sweep", "1.0", Sweep, "`sweep.json` and `sweep --format json`")
 CAMPAIGN = Output("campaign", "1.0", CampaignSummary, "`campaign.json` of `fuzz`")
 
-OUTPUTS = {one.name: one for one in (REPORT, CHECK, SWEEP, CAMPAIGN)}
+FINDING = Output("finding", "1.0", FindingFolder, "`finding.json` of a finding of `fuzz`")
+VERDICT = Output("verdict", "1.0", CheckFolder, "`verdict.json` of `check --save`")
+
+OUTPUTS = {one.name: one for one in (REPORT, CHECK, SWEEP, CAMPAIGN, FINDING, VERDICT)}
 """Every output by its name."""
 
 
 def schema_of(output: Output) -> dict[str, Any]:
     """Return the JSON Schema of an output."""
     (shape,), definitions = msgspec.json.schema_components([output.shape], ref_template=_PLACE)
-    definitions["Verdict"]["enum"] = [*Verdict]  # in the order of severity, as it says
+    if "Verdict" in definitions:
+        definitions["Verdict"]["enum"] = [*Verdict]  # in the order of severity, as it says
     return {
         "$schema": _DIALECT,
         "$id": f"urn:hlo-conformance:{output.name}:{output.version}",

@@ -31,11 +31,11 @@ NEW, UNEXPLAINED = "new", "unexplained"
 
 
 def cells_which(unmatched: str = NEW) -> Mapping[CellStatus, str]:
-    """Return the statuses as predicates of several cells: 12 diverge, new."""
+    """Return the statuses as predicates of several cells: 12 with new divergences."""
     return {
         CellStatus.CONFORMS: "conform",
-        CellStatus.NEW: f"diverge, {unmatched}",
-        CellStatus.KNOWN: "diverge, known",
+        CellStatus.NEW: f"with {unmatched} divergences",
+        CellStatus.KNOWN: "with known divergences",
         CellStatus.UNSUPPORTED: "unsupported",
         CellStatus.UNTESTED: "untested",
     }

@@ -249,6 +249,7 @@ def _report(run: RunData) -> Report:
         lost_batches=tuple(map(batch_of, run.lost_batches)),
         left_out=tuple(map(left_out_of, run.left_out)),
         from_cache=run.from_cache,
+        failed_as_before=run.failed_as_before,
         build=str(run.identity.get("build of hlo-conformance", "")),
         versions=run.versions,
         backends=tuple(map(backend_of, run.backends)),

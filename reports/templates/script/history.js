@@ -1,5 +1,5 @@
   // Runs over time: the shares of each, the cells that changed, and the outcomes of one cell.
-  const OUTCOMES = { conforms: "conform", new: "diverge, new", known: "diverge, known", unsupported: "unsupported", untested: "untested" };
+  const OUTCOMES = { conforms: "conform", new: "with new divergences", known: "with known divergences", unsupported: "unsupported", untested: "untested" };
   const outcomeTag = (code) => {
     const found = data.history.outcomes[code];
     if (!found) return make("span", { class: "hint" }, "not planned");

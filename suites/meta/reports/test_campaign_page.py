@@ -24,8 +24,8 @@ TOLD = {
     "votes": "reference and interpreter against the backend",
     "inputs": {"x": "f32[2]: 1.0, nan"},
     "elements": [
-        {"result": 0, "index": [1], "expected": "7", "expected bits": "0x40E00000",
-         "actual": EVIL, "actual bits": "0x00000000"},
+        {"result": 0, "index": [1], "expected": "7", "expected_bits": "0x40E00000",
+         "actual": EVIL, "actual_bits": "0x00000000"},
     ],
     "attribution": {
         "vanishes": ["without pass algsimp"],

@@ -20,6 +20,8 @@ from conformance.campaign.fuzzing.finding import Finding, working
 from conformance.campaign.fuzzing.grouping import element_types, key_of
 from conformance.check.saving import ACTUAL, EXPECTED, INPUTS, PROGRAM, write_arrays
 from conformance.errors import UsageError
+from conformance.outputs.saved import as_now
+from conformance.outputs.schema import FINDING as OUTPUT
 from conformance.stablehlo.emit import EmitError, emit
 from conformance.verdict import Verdict
 from reference.ir.program import TensorType
@@ -27,7 +29,7 @@ from reference.ir.types import Array, element_type_of, to_bits
 
 FINDING, SCRIPT, ISSUE = "finding.json", "reproduce.py", "issue.md"
 
-FIRST_FOUND, LAST_FOUND = "first found", "last found"
+FIRST_FOUND, LAST_FOUND = "first_found", "last_found"
 """When a program first and last came to a finding, in UTC."""
 
 ELEMENTS = 4
@@ -95,15 +97,10 @@ def regroup(
     if not (own / FINDING).is_file():
         return
     try:
-        told = json.loads((own / FINDING).read_text("utf-8"))
+        told = as_now(json.loads((own / FINDING).read_text("utf-8")))
         if told.get("programs", programs) != programs:
             told |= _found_now(own)
-        told |= {
-            "element types": element_types(culprits),
-            "programs": programs,
-            "culprits": dict(culprits),
-            "signatures": dict(signatures),
-        }
+        told |= _programs(culprits, signatures, programs)
         _replace(own / FINDING, json.dumps(told, indent=2) + "\n")
         text = (own / ISSUE).read_text("utf-8").partition(_GROUP)[0]
         lines = _group(culprits, signatures, programs)
@@ -138,7 +135,7 @@ def _group(culprits: Mapping[str, int], signatures: Mapping[str, int], programs:
 def _dates(own: Path) -> dict[str, str]:
     """Return when programs came to the finding in a folder, as far as that says so."""
     try:
-        told = json.loads((own / FINDING).read_text("utf-8"))
+        told = as_now(json.loads((own / FINDING).read_text("utf-8")))
         return {name: str(told[name]) for name in (FIRST_FOUND, LAST_FOUND) if name in told}
     except (OSError, ValueError, TypeError):
         return {}
@@ -216,8 +213,10 @@ def _at(array: Array, index: tuple[int, ...]) -> Array:
 
 
 def described(finding: Finding, versions: Mapping[str, str], command: str) -> dict[str, Any]:
-    """A finding as finding.json has it."""
+    """Return a finding as finding.json has it, but for when programs came to it."""
     return {
+        "schema": OUTPUT.name,
+        "schema_version": OUTPUT.version,
         "verdict": finding.verdict.value,
         "class": finding.kind,
         "culprit": finding.culprit,
@@ -236,9 +235,9 @@ def described(finding: Finding, versions: Mapping[str, str], command: str) -> di
                 "result": e.result,
                 "index": list(e.index),
                 "expected": e.expected,
-                "expected bits": e.expected_hex,
+                "expected_bits": e.expected_hex,
                 "actual": e.actual,
-                "actual bits": e.actual_hex,
+                "actual_bits": e.actual_hex,
             }
             for e in finding.elements[:ELEMENTS]
         ],
@@ -251,8 +250,21 @@ def described(finding: Finding, versions: Mapping[str, str], command: str) -> di
         },
         "backend": finding.backend,
         "versions": dict(versions),
-        "found by": command,
+        "found_by": command,
         "again": f"hlo-conformance check {PROGRAM} --inputs {INPUTS} --backend {finding.backend}",
+        **_programs({finding.culprit: 1} if finding.culprit else {}, {finding.signature: 1}, 1),
+    }
+
+
+def _programs(
+    culprits: Mapping[str, int], signatures: Mapping[str, int], programs: int
+) -> dict[str, Any]:
+    """Return what finding.json says of the programs that came to a finding."""
+    return {
+        "element_types": element_types(culprits),
+        "programs": programs,
+        "culprits": dict(culprits),
+        "signatures": dict(signatures),
     }
 
 

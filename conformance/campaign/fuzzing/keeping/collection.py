@@ -15,6 +15,7 @@ from conformance.campaign.fuzzing.keeping.journal import FILE_NAME, Journal
 from conformance.check.saving import PROGRAM
 from conformance.errors import UsageError
 from conformance.outputs import finding as output
+from conformance.outputs.saved import as_now
 from conformance.verdict import Verdict
 
 
@@ -67,7 +68,7 @@ def _folders(path: Path) -> list[Path]:
 def _read(folder: Path) -> tuple[output.Finding, str, str]:
     """Return a finding with the key of its cause and the text of its script."""
     try:
-        told = json.loads((folder / FINDING).read_text("utf-8"))
+        told = as_now(json.loads((folder / FINDING).read_text("utf-8")))
         program = (folder / PROGRAM).read_text("utf-8")
         script = folder / SCRIPT
         text = script.read_text("utf-8") if script.is_file() else ""
@@ -85,7 +86,7 @@ def _described(folder: Path, told: Mapping[str, Any], program: str) -> output.Fi
         verdict=Verdict(told.get("verdict", "")),
         class_=str(told.get("class", "")),
         culprit=str(told.get("culprit") or told.get("operation") or ""),
-        element_types=tuple(map(str, told.get("element types", ()))),
+        element_types=tuple(map(str, told.get("element_types", ()))),
         message=str(told.get("message", "")),
         programs=msgspec.convert(told.get("programs", 1), int),
         first_found=str(told.get(FIRST_FOUND, "")),

@@ -22,7 +22,7 @@ from conformance.errors import UsageError
 
 FILE_NAME = "campaign.sqlite"
 
-_VERSION = 4
+_VERSION = 5
 """Counts the changes of the tables."""
 
 _SCHEMA = """

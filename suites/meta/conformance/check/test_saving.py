@@ -19,6 +19,7 @@ from conformance.verdict import Verdict
 from reference.ir.program import Function, Operation, Program, Region, TensorType, Value
 from reference.ir.types import ELEMENT_TYPES
 from suites.meta.support.checking import FAULTY, TEST_PROGRAM, checked
+from suites.meta.support.schemas import validate
 
 LOW = "reference:low_precision"
 
@@ -32,6 +33,7 @@ def kept(tmp_path: Path, text: str | bytes, backend: str = LOW, **how: Any) -> l
 def test_a_failing_program_is_written_with_all_that_it_takes(tmp_path: Path) -> None:
     (folder,) = kept(tmp_path, FAULTY)
     said = json.loads((folder / "verdict.json").read_text())
+    validate("verdict", said)
     assert (folder / "program.mlir").read_text() == FAULTY
     assert said["verdict"] == "divergent"
     assert said["operation"].startswith("exponential %0 ")
@@ -86,7 +88,9 @@ func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
     code = guarded(lambda: app(["check", str(path), *map(str, given)], standalone_mode=False))
     assert code == 1
     (folder,) = (tmp_path / "k").iterdir()
-    assert json.loads((folder / "verdict.json").read_text())["verdict"] == "no answer"
+    said = json.loads((folder / "verdict.json").read_text())
+    validate("verdict", said)
+    assert said["verdict"] == "no answer"
     assert np.isnan(load(folder / "inputs.npz")["x"][1])
 
 

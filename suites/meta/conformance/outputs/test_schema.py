@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import shutil
 from collections.abc import Callable, Iterator
@@ -20,9 +19,9 @@ from conformance.outputs.schema import OUTPUTS, json_text, schema_of, schema_tex
 from conformance.results.cells import UNTESTED
 from conformance.results.store import FILE_NAME, Store
 from conformance.verdict import Verdict
+from suites.meta.support.schemas import ROOT, validate
 from suites.meta.support.synthetic_run import RUNS, run
 
-ROOT = Path(__file__).parents[4]
 SCHEMAS = sorted((ROOT / "schema").glob("*.json"))
 HOW_TO_MEND = """the shape of `{0}` has changed: raise its version in conformance/outputs/schema.py
 (docs/schema.md says which part, and that 1.0 stays before the first release), then
@@ -55,23 +54,6 @@ def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
         return code, capsys.readouterr().out
 
     return called
-
-
-def closed(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema, with fields that it does not have refused."""
-    made = copy.deepcopy(schema)
-    for of in made["$defs"].values():
-        if "properties" in of:
-            of["additionalProperties"] = False
-    return made
-
-
-def validate(name: str, value: Any) -> None:
-    """Check an output by its schema exactly, and by all earlier ones of the same MAJOR."""
-    Draft202012Validator(closed(schema_of(OUTPUTS[name]))).validate(value)
-    major = OUTPUTS[name].version.partition(".")[0]
-    for path in ROOT.glob(f"schema/{name}-{major}.*.json"):
-        Draft202012Validator(json.loads(path.read_text())).validate(value)
 
 
 @pytest.mark.parametrize("name", OUTPUTS)

@@ -81,7 +81,7 @@ def test_the_console_has_a_line_for_each_backend():
     lines = lines_of(run_of(PASS, NEW), "")
     assert "cpu conforms in the 1 cell tested. 1 of 1 cells conform (100 %)" in lines
     failing = "gpu does not conform: 1 case fails, new, in 1 of 1 cells tested."
-    assert f"{failing} 0 of 1 cells conform (0 %); 1 diverge, new" in lines
+    assert f"{failing} 0 of 1 cells conform (0 %); 1 with new divergences" in lines
 
 
 def test_shares_are_rounded_down_and_counts_agree_in_number():

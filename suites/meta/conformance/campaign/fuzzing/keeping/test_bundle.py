@@ -17,6 +17,7 @@ from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
 from conformance.triage.minimise.shapes import count_elements
 from conformance.verdict import Element, Verdict
+from suites.meta.support.schemas import validate
 from suites.meta.support.small_programs import array, one, typed
 
 
@@ -104,6 +105,7 @@ def test_all_is_written_and_the_program_can_be_checked(tmp_path: Path) -> None:
     with np.load(own / "inputs.npz") as archive:
         assert sorted(archive.files) == ["a0", "a1"]
     text = (own / "issue.md").read_text()
+    validate("finding", json.loads((own / "finding.json").read_text()))
     assert "jaxlib 1.2" in text
     assert "stablehlo.add" in text
     assert "| 0 | [1] | 5" in text
@@ -152,7 +154,8 @@ def test_what_comes_to_a_finding_later_is_written_into_its_folder(tmp_path: Path
     assert issue.count("## Where it was found") == 1
     assert "Element types: bf16, f32." in issue
     assert "- `add bf16,bf16>bf16`" in issue
-    assert told["element types"] == ["bf16", "f32"]
+    assert told["element_types"] == ["bf16", "f32"]
     assert (told["programs"], told["culprits"]) == (3, {"add f32": 2, "add bf16": 1})
+    validate("finding", told)
     regroup(tmp_path / "gone", {}, {}, 0)  # a folder that somebody moved is no error
     assert not (tmp_path / "gone").exists()
