@@ -12,10 +12,16 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import fields
+from itertools import islice
 from pathlib import Path
 from time import perf_counter
 
 from conformance.results.summary import RunData, load
+
+DETAILS = 20
+"""Differences that are printed."""
 
 OURS = [sys.executable, "-m", "conformance", "run"]
 
@@ -36,6 +42,24 @@ def differences(one: RunData, other: RunData) -> list[str]:
     """Return what differs in the reports of two runs, but for times and what the cache gave."""
     names = ("records", "errors", "coverage", "exit_code", "incidents", "stale", "fixed")
     return [name for name in names if getattr(one, name) != getattr(other, name)]
+
+
+def in_detail(one: RunData, other: RunData) -> Iterator[str]:
+    """Yield what differs in the records and the errors of two runs, a line each."""
+    theirs = {record.id: record for record in other.records}
+    for record in one.records:
+        there = theirs.get(record.id)
+        if there is None:
+            yield f"{record.id}: only in the first"
+        elif there != record:
+            names = (field.name for field in fields(record))
+            pairs = ((name, getattr(record, name), getattr(there, name)) for name in names)
+            told = (f"{name}: {first!r:.200} {second!r:.200}" for name, first, second in pairs
+                    if first != second)  # fmt: skip
+            yield f"{record.id}: {'; '.join(told)}"
+    for cell, errors in one.errors.items():
+        if errors != other.errors.get(cell):
+            yield f"errors of {'-'.join(cell)}: {errors!r:.300} {other.errors.get(cell)!r:.300}"
 
 
 def main() -> None:
@@ -69,7 +93,8 @@ def main() -> None:
             print("differs from that:", ", ".join(differences(run, other)) or "nothing")
         found = differences(run, again)
         if found:
-            raise SystemExit(f"the reports differ in {', '.join(found)}")
+            told = "\n".join(islice(in_detail(run, again), DETAILS))
+            raise SystemExit(f"the reports differ in {', '.join(found)}\n{told}")
 
 
 if __name__ == "__main__":
