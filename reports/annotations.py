@@ -1,4 +1,4 @@
-"""What CI systems show beside the code: annotations of GitHub, code quality of GitLab."""
+"""Annotations for CI systems: workflow commands of GitHub, code quality reports of GitLab."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from conformance.results.summary import RunData
 from reports import findings, squares, text
 
 ANNOTATIONS = 10
-"""Annotations of one kind that GitHub shows of a step; it drops more."""
+"""The number of annotations of one kind that GitHub shows for a step."""
 
 
 SUMMARY_LIMIT = 1_000_000
-"""Bytes of a job summary that GitHub takes; of a longer one it shows nothing."""
+"""The largest job summary in bytes; GitHub shows nothing of a longer one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that fails the run, told once for all element types.
+    """A failure of the run, described once for all element types.
 
-    `key` is the same for the same problem of another run. `file` and `line` are where the baseline
-    has the first of its cells, "" and 1 where there is no such file.
+    `key` is the same for the same problem in another run. `file` and `line` are the position of its
+    first cell in the baseline, "" and 1 without a baseline file.
     """
 
     title: str
@@ -43,10 +43,10 @@ class Problem:
 def problems(
     run: RunData, comparison: Comparison | None = None, db: str = "", root: str = ""
 ) -> list[Problem]:
-    """Return what fails a run: what is new or lost against a baseline, else all that is new.
+    """Return the failures of a run: new or lost cases against a baseline, otherwise all new ones.
 
-    Lost batches and incidents follow. `db` is the folder that `replay` is to be told, `root` that
-    of the repository, "" for this one.
+    Lost batches and incidents follow. `db` is the folder for `replay`, `root` the folder of the
+    repository, "" for the working directory.
     """
     if comparison is None:
         new = [_of_group(one) for one in findings.groups(run, db) if one.status == findings.NEW]
@@ -69,7 +69,7 @@ def _outside_of_cases(run: RunData) -> Iterator[Problem]:
 
 
 def path_in(root: str, path: str) -> str:
-    """Return a path as seen from the root of a repository; as it is where that has no such file."""
+    """Return a path relative to the root of a repository, or unchanged if the file is not there."""
     absolute = Path(path).absolute()
     if root and absolute.is_relative_to(root):
         return absolute.relative_to(root).as_posix()
@@ -77,7 +77,8 @@ def path_in(root: str, path: str) -> str:
 
 
 def _cell_lines(path: str) -> dict[str, int]:
-    """Return the lines of the cells in a baseline file by how they begin; none of a stored run."""
+    """Return the lines of the cells in a baseline file by their beginning; empty for a stored
+    run."""
     if not Path(path).is_file():
         return {}
     text_of = Path(path).read_text(encoding="utf-8", errors="replace")
@@ -123,7 +124,8 @@ def _of_group(group: findings.Group) -> Problem:
 
 
 def github(found: Sequence[Problem]) -> Iterator[str]:
-    """Yield GitHub's workflow commands: one annotates the baseline's line, or else the job."""
+    """Yield GitHub's workflow commands; each annotates the cell's line in the baseline, or the
+    job."""
     for one in found[:ANNOTATIONS]:
         at = f"file={_property(one.file)},line={one.line}," if one.file else ""
         yield f"::error {at}title={_property(one.title)}::{_data(one.message)}"
@@ -133,7 +135,7 @@ def github(found: Sequence[Problem]) -> Iterator[str]:
 
 
 def _data(given: str) -> str:
-    """Return text in which nothing ends the command or begins another."""
+    """Escape text so that it neither ends the command nor begins another."""
     return given.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
@@ -144,7 +146,7 @@ def _property(given: str) -> str:
 def gitlab(found: Sequence[Problem]) -> str:
     """Return GitLab's code quality report.
 
-    The fingerprint of a problem is the same in every run, so that GitLab tells what a merge request
+    The fingerprint of a problem is the same in every run, so GitLab shows what a merge request
     adds.
     """
     issues = [
@@ -172,13 +174,12 @@ def write_for(
 ) -> list[str]:
     """Write what a CI system shows of a run, and return the lines that it reads from the output.
 
-    `ci` is "github" or "gitlab"; anything else has nothing of its own. GitHub's job summary, a file
-    that is called `summary`, gets what `out`/summary.md holds. `root` is the folder of the
-    repository, from which both systems look for files; `at` the folder in which `replay`
-    finds the run, where that is not `out`.
+    `ci` is "github" or "gitlab"; other values write nothing. `out`/summary.md is appended to
+    GitHub's job summary, the file `summary`. `root` is the folder of the repository, to which paths
+    are relative. `at` is the folder in which `replay` finds the run, if it is not `out`.
 
     Raises:
-        OSError: when a file cannot be written.
+        OSError: if a file cannot be written.
     """
     if ci not in ("github", "gitlab"):
         return []

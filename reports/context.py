@@ -1,4 +1,4 @@
-"""What a run is reported with, beside a baseline: earlier runs, and findings of campaigns."""
+"""The context of a report: earlier runs, and findings of campaigns."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:  # it loads jax, and a report of no campaign needs none
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Earlier runs and findings, None where they were not asked for."""
+    """Earlier runs and findings, None if they were not asked for."""
 
     history: History | None = None
     causes: tuple[FoundCause, ...] | None = None
 
 
 NOTHING = Context()
-"""A run by itself."""
+"""A report of one run without context."""

@@ -13,11 +13,11 @@ if TYPE_CHECKING:  # it loads jax, and a report of no campaign needs none
     from conformance.campaign.fuzzing.keeping.collection import FoundCause
 
 RUNS, CELLS, CAUSES = 20, 30, 20
-"""How many of each are listed: the newest runs, the cells that changed last, the causes."""
+"""The largest number of listed runs (the newest), cells (those that changed last) and causes."""
 
 
 def sections(context: Context) -> list[str]:
-    """Return the sections on what a run is reported with."""
+    """Return the sections about earlier runs and findings."""
     made: list[str] = []
     if context.history is not None:
         made += _history(context.history)

@@ -1,4 +1,4 @@
-"""What did not pass: each case with its anchor and command, gathered into classes."""
+"""Cases that did not pass, each with its anchor and command, grouped by class."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ NO_FAMILY = "not in the catalog"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A case that did not pass, under an anchor of its own on the page.
+    """A case that did not pass, with an anchor of its own on the page.
 
-    `db` is the folder that `replay` is to be told, "" for the one that it looks into by itself.
+    `db` is the folder for `replay`, "" for its default.
     """
 
     anchor: str
@@ -49,15 +49,15 @@ class Finding:
 
 
 NEW, KNOWN, OPEN = "new", "known", "open"
-"""What a finding is: a failure, a failure that an expectation knows, or no failure at all."""
+"""Kinds of findings: a new failure, a known failure, an unspecified result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Findings of one class, for which one explanation is looked for.
+    """Findings of one class, which probably have one cause.
 
-    Of new failures: same op, backend, verdict and kind. Of known ones: same expectation, backend
-    and verdict. Of what the specification leaves open: same backend, verdict and kind.
+    New failures have op, backend, verdict and kind in common. Known failures have expectation,
+    backend and verdict in common. Unspecified results have backend, verdict and kind in common.
     """
 
     status: str
@@ -71,33 +71,33 @@ class Group:
 
     @property
     def ops(self) -> tuple[str, ...]:
-        """The ops concerned."""
+        """The ops of the group."""
         return tuple(sorted({finding.record.op for finding in self.findings}))
 
     @property
     def element_types(self) -> tuple[str, ...]:
-        """The element types concerned, in the specification's order."""
+        """The element types of the group, in the specification's order."""
         return tuple(sorted({f.record.element_type for f in self.findings}, key=type_order))
 
 
 DEFAULT_OUT = Path("hlo-conformance-results")
-"""Where the command line keeps a run unless told otherwise: that of
-`conformance.commands.reporting`, which loads no report."""
+"""The command line's default folder of a run, equal to that in `conformance.commands.reporting`,
+which loads no report."""
 
 
 def db_of(out: Path) -> str:
-    """What `replay --db` must be given for a run whose reports are written to `out`."""
+    """Return the argument of `replay --db` for a run whose reports are written to `out`."""
     return str(out) if out != DEFAULT_OUT and (out / FILE_NAME).exists() else ""
 
 
 def replay_command(record: Record, db: str) -> str:
-    """The command that replays a record, to be copied into a shell."""
+    """Return the command that replays a record, ready for a shell."""
     told = f" --db {text.exposed(db)}" if db else ""
     return f"hlo-conformance replay {text.exposed(record.id)}{told}"
 
 
 def groups(run: RunData, db: str) -> tuple[Group, ...]:
-    """The findings by class: new ones first, worst first, then in the catalog's order."""
+    """Return the findings by class: new ones first, worst first, then in the catalog's order."""
     shown = [record for record in run.records if record.verdict.fails or record.detail is not None]
     anchors = text.unique("d-" + text.slug(record.id) for record in shown)
     classes: dict[tuple[str, str, Verdict, str, str, str], list[Finding]] = defaultdict(list)
@@ -122,7 +122,8 @@ def groups(run: RunData, db: str) -> tuple[Group, ...]:
 
 
 def _one_of_each_first(findings: Sequence[Finding]) -> list[Finding]:
-    """Turn by turn one of every op and element type, so that a cut leaves some of each."""
+    """Return findings with one of each op and element type first, so that a cut keeps some of
+    each."""
     turns: Counter[tuple[str, str]] = Counter()
     ranked: list[tuple[int, str, tuple[int, str], Finding]] = []
     for finding in sorted(findings, key=lambda f: f.record.index):
@@ -133,7 +134,7 @@ def _one_of_each_first(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def explanation(run: RunData, known: str) -> tuple[str, str]:
-    """The reason and the link of the expectation with that id, "" where it gives none."""
+    """Return reason and link of the expectation with that id, "" if it has none."""
     found = run.expectations.get(known)
     return ("", "") if found is None else (found.reason, found.link)
 
@@ -142,9 +143,9 @@ SHOWN_INPUTS = 6
 
 
 def first_inputs(data: bytes) -> tuple[tuple[str, str, str], ...]:
-    """The first elements of the inputs of a case as (name, decimal, hex).
+    """Return the first elements of a case's inputs as (name, decimal, hex).
 
-    For cases that came to no comparison, such as crashes; nothing where the archive is unreadable.
+    It serves cases without a comparison, such as crashes. Empty if the archive cannot be read.
     """
     try:
         arrays = unpack_inputs(data)

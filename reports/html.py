@@ -1,9 +1,8 @@
-"""The HTML report: one offline file that answers whether a backend conforms, and shows why not.
+"""The HTML report: one offline file that shows whether a backend conforms, and why not.
 
-Nothing is fetched (a content security policy forbids it), and text from programs, messages and
-names is escaped wherever it lands: autoescaping in the markup, \\u escapes in the embedded data,
-`textContent` in the script. The first screen is markup; the rest is drawn from the data when a
-reader comes to it.
+A content security policy forbids any download. Text from programs, messages and names is escaped
+everywhere: by autoescaping in the markup, by \\u escapes in the embedded data, by `textContent` in
+the script. The first screen is markup; the script draws the rest from the data on demand.
 """
 
 from __future__ import annotations
@@ -38,12 +37,12 @@ def render(
     at: Path | None = None,
     context: Context = NOTHING,
 ) -> None:
-    """Write `out`/index.html, with what changed since a baseline where one was compared.
+    """Write `out`/index.html, with the changes since a baseline if there is a comparison.
 
-    `at` is the folder in which `replay` finds the run, where that is not `out`.
+    `at` is the folder in which `replay` finds the run, if it is not `out`.
 
     Raises:
-        OSError: when the folder cannot be written.
+        OSError: if the folder cannot be written.
     """
     write(view.build(run, findings.db_of(at or out), comparison), out, context)
 
@@ -68,9 +67,9 @@ def html(
     comparison: Comparison | None = None,
     context: Context = NOTHING,
 ) -> str:
-    """The report as one HTML document, with programs as they are stored.
+    """Return the report as one HTML document, with programs as they are stored.
 
-    `db` is the folder that `replay` is to be told.
+    `db` is the folder for `replay`.
     """
     seen = view.build(run, db, comparison)
     return _html(seen, divergences.listed(seen.groups), dict, context)
@@ -79,7 +78,7 @@ def html(
 def _html(
     seen: View, groups: list[Listed], pretty: Callable[[], Mapping[str, str]], context: Context
 ) -> str:
-    """The page; programs in their `pretty` forms, which are asked for once all else is there."""
+    """Return the page. Programs have their `pretty` forms, which are computed last."""
     return template("index.html").render(
         view=seen,
         run=seen.run,
@@ -97,7 +96,7 @@ def _html(
 
 @cache
 def template(name: str) -> jinja2.Template:
-    """A template of the pages, with what they have in common: filters, glyphs, escaping."""
+    """Return a template of the pages, with common filters, glyphs and escaping."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("reports", "templates"),
         autoescape=True,
@@ -122,13 +121,13 @@ def template(name: str) -> jinja2.Template:
 
 
 def _without_controls(value: Any) -> Any:
-    """What every {{ ... }} passes through, so that no place can forget it."""
+    """Remove control characters; every {{ ... }} passes through this."""
     is_markup = hasattr(value, "__html__")
     return text.visible(value) if isinstance(value, str) and not is_markup else value
 
 
 def embedded(value: Any) -> str:
-    """JSON that is safe inside a <script> element: no < and no line separators in it."""
+    """Return JSON that is safe inside a <script> element: without < and line separators."""
     plain = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     for character in "<\u2028\u2029":
         plain = plain.replace(character, f"\\u{ord(character):04x}")

@@ -26,14 +26,14 @@ def render(
 ) -> None:
     """Write `out`/junit.xml.
 
-    A cell with new failures fails, once per record, and once per case that it lost where the run
-    was compared with a baseline, which also says what is new. A cell that fails in known ways
-    alone, or is unsupported or untested, is skipped, with the reason. Cells filtered out are left
-    out. Incidents, and batches that fail though none of their cases does, are errors in a suite of
-    their own. `at` is the folder in which `replay` finds the run, where that is not `out`.
+    A cell with new failures fails, once per record. With a baseline, it also fails once per lost
+    case, and the baseline decides what is new. A cell with known failures only, or an unsupported
+    or untested cell, is skipped with the reason. Filtered cells are left out. Incidents and lost
+    batches are errors in a suite of their own. `at` is the folder in which `replay` finds the run,
+    if it is not `out`.
 
     Raises:
-        OSError: when the folder cannot be written.
+        OSError: if the folder cannot be written.
     """
     write(view.build(run, findings.db_of(at or out), comparison), out)
 
@@ -51,7 +51,7 @@ def write(seen: View, out: Path) -> None:
 
 
 def document(run: RunData, db: str = "", comparison: Comparison | None = None) -> JUnitXml:
-    """The report as junitparser's document; `db` is the folder that `replay` is to be told."""
+    """Return the report as junitparser's document; `db` is the folder for `replay`."""
     return _document(view.build(run, db, comparison))
 
 
@@ -68,7 +68,7 @@ def _document(seen: View) -> JUnitXml:
 
 
 OUTSIDE = "batches and incidents"
-"""The suite of what belongs to no cell."""
+"""The suite for results that belong to no cell."""
 
 
 def _outside_of_cells(seen: View) -> TestSuite:
@@ -83,7 +83,7 @@ def _outside_of_cells(seen: View) -> TestSuite:
 
 
 def _batch(batch: LostBatch, seen: View) -> TestCase:
-    """Return a lost batch: an error where it fails the run, else skipped with the reason."""
+    """Return a lost batch as an error if it fails the run, otherwise as skipped with the reason."""
     name = text.one_line(f"{batch.name}@{batch.backend}")
     case = TestCase(name, f"conformance.{text.slug(batch.backend)}.batches")
     if is_new(batch):
@@ -132,13 +132,13 @@ def _why_untested(cell: Square, seen: View) -> str:
 
 
 def _left_out(cell: Square, seen: View) -> str:
-    """Return how many cases of a cell `--budget` left out, "" for none."""
+    """Return the number of cases of a cell that `--budget` left out in words, "" for none."""
     count = seen.run.left_out_cases.get(cell.key, 0)
     return f"--budget left out up to {text.plural(count, 'case')}" if count else ""
 
 
 def _failures(cell: Square, seen: View) -> list[Failure]:
-    """Return what fails the cell: new failures, or what is new or lost against the baseline."""
+    """Return the failures of a cell: new ones, or new and lost ones against the baseline."""
     if seen.comparison is None:
         return [_failure(record, seen.db) for record in cell.records if record.is_new_failure]
     changes = seen.comparison.by_cell.get(cell.key, [])

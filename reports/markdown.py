@@ -29,12 +29,12 @@ CHANGES = 20
 def render(
     run: RunData, out: Path, comparison: Comparison | None = None, more: Sequence[str] = ()
 ) -> None:
-    """Write `out`/summary.md, with what changed since a baseline where one was compared.
+    """Write `out`/summary.md, with the changes since a baseline if there is a comparison.
 
-    `more` are sections that follow that.
+    `more` are sections that follow.
 
     Raises:
-        OSError: when the folder cannot be written.
+        OSError: if the folder cannot be written.
     """
     write(view.build(run, comparison=comparison), out, more)
 
@@ -49,7 +49,7 @@ def write(seen: View, out: Path, more: Sequence[str] = ()) -> None:
 
 
 def markdown(run: RunData, comparison: Comparison | None = None, more: Sequence[str] = ()) -> str:
-    """The summary as Markdown (GitHub's, with tables)."""
+    """Return the summary as GitHub's Markdown, with tables."""
     return _markdown(view.build(run, comparison=comparison), more)
 
 
@@ -67,14 +67,14 @@ def _markdown(seen: View, more: Sequence[str]) -> str:
 
 
 def inert(given: str, limit: int = 160) -> str:
-    """Foreign text as Markdown text on one line, in which nothing is markup, link or mention."""
+    """Return foreign text on one line as Markdown without markup, links or mentions."""
     flat = html.escape(text.one_line(given, limit), quote=False)
     flat = re.sub(r"([\\`*\[\]|~@]|(?<!\w)_|_(?!\w)|#(?=\d)|^[-+#>=])", r"\\\1", flat)
     return flat.replace("://", ":\\//").replace("www.", "www\\.")
 
 
 def code(given: str) -> str:
-    """Foreign text in the type of code, with no way out of it, usable in a table."""
+    """Return foreign text as inline code that it cannot end, usable in a table."""
     flat = text.one_line(given, 160)
     if flat and not set(flat) & set("`|\\"):
         return f"`{flat}`"
@@ -83,13 +83,13 @@ def code(given: str) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], right: int) -> str:
-    """A table; the columns from number `right` on are numbers, set flush right."""
+    """Return a table; the columns from number `right` on are numbers, aligned right."""
     rule = ["---" if number < right else "---:" for number in range(len(head))]
     return "\n".join("| " + " | ".join(row) + " |" for row in (head, rule, *rows))
 
 
 def _standings(seen: View) -> str:
-    """A row for each backend: its cells by status, and what changed since the baseline."""
+    """Return a row for each backend: its cells by status, and what changed since the baseline."""
     since = seen.comparison
     kinds = () if since is None else (Kind.NEW, Kind.LOST, Kind.FIXED)
     rows: list[tuple[str, ...]] = []
@@ -131,7 +131,7 @@ def _consequence(batch: LostBatch) -> str:
 
 
 def _alone(seen: View) -> str:
-    """Which backend answers alone, where at least three can be compared."""
+    """Return which backend differs from all others, if at least three can be compared."""
     found = seen.differences
     if not found.cases:
         return ""
@@ -187,7 +187,7 @@ def _changed(kind: Kind, groups: Sequence[ChangedGroup]) -> str:
 
 
 def _coverage(seen: View) -> list[tuple[str, str, str]]:
-    """What the cases reach, where that is known: runs of older versions do not say."""
+    """Return the coverage of the cases, if known; runs of older versions do not state it."""
     rows: list[tuple[str, str, str]] = []
     for dialect, one in seen.run.coverage_by_dialect.items():
         values = (text.count(one.values), text.count(one.declared_values))
@@ -218,7 +218,7 @@ def _totals(seen: View) -> str:
 
 
 def _unpredictable(seen: View) -> list[tuple[str, str, str]]:
-    """The cases that fail as known and that no program predicts, where there are any."""
+    """Return the number of known failures that no program predicts, if there are any."""
     totals = seen.totals
     if not totals.unpredictable:
         return []
@@ -227,7 +227,7 @@ def _unpredictable(seen: View) -> list[tuple[str, str, str]]:
 
 
 def _predicted(seen: View) -> list[tuple[str, str, str]]:
-    """The elements that fail as known and are predicted, where any fail."""
+    """Return the number of predicted elements among those of known failures, if there are any."""
     known = seen.run.known_elements
     if known.percent is None:
         return []
@@ -284,7 +284,7 @@ def _stale(seen: View) -> str:
 
 
 def _open(seen: View) -> str:
-    """Where backends differ in what the specification leaves open."""
+    """Return the cases on which backends differ in unspecified results."""
     cases = open_cases(seen.run)
     if not cases:
         return ""
@@ -301,7 +301,7 @@ def _open(seen: View) -> str:
 
 
 def _accuracy(seen: View) -> str:
-    """The cells with the largest errors in units of their budgets."""
+    """Return the cells with the largest errors as shares of their budgets."""
     measured = [c for c in seen.cells.values() if c.worst and (c.share or 0) > 0]
     measured.sort(key=lambda c: (-_excess(c), c.key))
     rows = [

@@ -1,4 +1,4 @@
-"""Programs of a report in MLIR's pretty form, printed in a worker: MLIR is not loaded here."""
+"""Programs of a report in MLIR's pretty form, printed in a worker that loads MLIR."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from conformance.errors import NotAvailable
 from conformance.executors.local import Call, LocalExecutor
 
 SECONDS = 60.0
-"""As long may all programs of a report take; 400 of them take a quarter of a second (measured)."""
+"""Seconds for all programs of a report; 400 of them take a quarter of a second."""
 
 
 def pretty_forms(programs: Iterable[str]) -> dict[str, str]:
-    """The pretty form of each program that has one, by its generic form as it is stored.
+    """Return the pretty form of each program by its stored generic form.
 
-    Where no worker can print them there is none: the report then shows the generic form alone.
+    Without a worker that can print them it is empty, and the report shows the generic forms.
     """
     texts = list(dict.fromkeys(filter(None, programs)))
     if not texts:
@@ -33,7 +33,7 @@ def pretty_forms(programs: Iterable[str]) -> dict[str, str]:
 
 
 def _pretty(texts: list[str]) -> list[str]:
-    """In a worker: see `conformance.stablehlo.pretty.pretty`."""
+    """Return pretty forms, in a worker; see `conformance.stablehlo.pretty.pretty`."""
     from conformance.stablehlo.pretty import pretty
 
     return pretty(texts)

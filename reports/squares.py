@@ -1,4 +1,4 @@
-"""The squares of the matrix op x element type: signs, words and measures of each cell."""
+"""The squares of the matrix op x element type: sign, words and figures of each cell."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ GLYPHS: dict[str, str] = {
     Verdict.INACCURATE: "≈", Verdict.DIVERGENT: "≠", Verdict.REJECTED: "R", Verdict.ACCEPTED: "A",
     Verdict.TIMED_OUT: "T", Verdict.CRASHED: "†", UNTESTED: "○", FILTERED: "",
 }  # fmt: skip
-"""One sign per state, so that colour never stands alone."""
+"""One sign per state, so that colour is never the only distinction."""
 
 SQUARE = 4
-"""Characters that fit into a square of the matrix, beside its sign."""
+"""Characters that fit into a square of the matrix beside its sign."""
 
 
 MEANINGS: dict[str, str] = {
@@ -38,25 +38,25 @@ MEANINGS: dict[str, str] = {
 
 
 class Square(CellResults):
-    """One square of the matrix: a cell, and how it is shown.
+    """One square of the matrix: a cell and its presentation.
 
-    `worst` and `budget` are in the unit of its op, those of the record nearest to its budget or
-    furthest beyond.
+    `worst` and `budget` are in the unit of its op, from the record with the largest share of its
+    budget.
     """
 
     @cached_property
     def nearest(self) -> Record | None:
-        """The case that is nearest to its budget or furthest beyond, None without cases."""
+        """The case with the largest share of its budget, None without cases."""
         return max(self.records, key=_use_of_budget, default=None)
 
     @property
     def worst(self) -> float | None:
-        """The error that uses most of its budget, None where none was measured."""
+        """The error with the largest share of its budget, None if none was measured."""
         return None if self.nearest is None else self.nearest.worst_ulp
 
     @property
     def budget(self) -> float | None:
-        """The budget of that error, None where the rule has none."""
+        """The budget of that error, None if the rule has none."""
         return None if self.nearest is None else self.nearest.budget_ulp
 
     @property
@@ -66,7 +66,7 @@ class Square(CellResults):
 
     @property
     def is_known(self) -> bool:
-        """Whether the cell fails only in known ways."""
+        """Whether the cell fails, and only in known ways."""
         return self.failing > 0 and self.new == 0
 
     @property
@@ -76,22 +76,22 @@ class Square(CellResults):
 
     @property
     def accuracy(self) -> str:
-        """Worst error against budget, such as 2.1/3; "" where the rule has no budget."""
+        """Worst error and budget, such as 2.1/3; "" if the rule has no budget."""
         if self.budget is None:
             return "" if self.worst is None else text.short_ulp(self.worst)
         return f"{text.short_ulp(self.worst or 0.0)}/{text.short_ulp(self.budget)}"
 
     @property
     def brief(self) -> str:
-        """`accuracy` where a square of the matrix holds it, else the worst error alone."""
+        """`accuracy` if it fits into a square of the matrix, otherwise the worst error."""
         whole = self.accuracy
         return whole if len(whole) <= SQUARE else whole.partition("/")[0]
 
     @property
     def share(self) -> float | None:
-        """Worst error as a share of the budget, for the bar: 0 to 1, 1 also beyond.
+        """Worst error as a share of the budget, 0 to 1, for the bar; 1 also beyond the budget.
 
-        None where there is nothing to share: no budget, or a budget of 0 that is kept.
+        None without a budget, or with a budget of 0 that is kept.
         """
         if self.budget is None or self.worst is None or not (self.budget or self.worst):
             return None
@@ -102,7 +102,7 @@ class Square(CellResults):
 
     @property
     def unit(self) -> str:
-        """What the cell's errors are measured in."""
+        """The unit of the cell's errors."""
         return unit_of(self.op)
 
     @property
@@ -120,12 +120,12 @@ class Square(CellResults):
 
 
 def square_of(cell: CellResults) -> Square:
-    """The square that shows a cell."""
+    """Return the square that shows a cell."""
     return Square(cell.op, cell.element_type, cell.backend, cell.state, cell.records)
 
 
 def _use_of_budget(record: Record) -> tuple[float, float]:
-    """A key that is largest for the record nearest to its budget, or furthest over it."""
+    """Return a sort key that is largest for the record with the largest share of its budget."""
     worst = record.worst_ulp
     if worst is None:
         return (-1.0, -1.0 if record.budget_ulp is None else 0.0)
@@ -136,16 +136,16 @@ def _use_of_budget(record: Record) -> tuple[float, float]:
 
 
 def unit_of(op: str) -> str:
-    """What the errors of an op are measured in: ulp, or its error bound."""
+    """Return the unit of an op's errors: ulp, or its error bound."""
     return CATALOG[op].tolerance.unit if op in CATALOG else "ulp"
 
 
 def words(state: str) -> str:
-    """A state or verdict as prose: timed out, not timed_out."""
+    """Return a state or verdict as prose: timed out for timed_out."""
     return state.replace("_", " ")
 
 
 def type_order(name: str) -> tuple[int, str]:
-    """A sort key that puts element types into the specification's order, unknown ones last."""
+    """Return a sort key for element types in the specification's order, unknown ones last."""
     known = list(ELEMENT_TYPES)
     return (known.index(name) if name in ELEMENT_TYPES else len(known), name)

@@ -1,4 +1,4 @@
-"""Numbers and foreign text as the reports show them: short, honest, harmless."""
+"""Numbers and foreign text as the reports show them: short, exact and escaped."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from conformance.gate.comparison import Kind
 MINUS = "−"
 
 MESSAGE_LIMIT, PROGRAM_LIMIT, EXPANDED_LIMIT = 600, 3_000, 6_000
-"""Characters that are shown at once of a message and of a program, and on demand."""
+"""Characters of a message and of a program that are shown at once, and on demand."""
 
 
 def count(number: int) -> str:
-    """An integer with thousands set apart: 12,345."""
+    """Return an integer with separated thousands: 12,345."""
     return f"{number:,}"
 
 
 def ulp(error: float | None) -> str:
-    """An error in ulp, in as few digits as say what matters; "–" where there is none."""
+    """Return an error in ulp in few digits; "–" for none."""
     if error is None:
         return "–"
     if math.isnan(error):
@@ -39,14 +39,14 @@ def ulp(error: float | None) -> str:
 
 
 def short_ulp(error: float | None) -> str:
-    """An error in ulp in at most four characters, for the cells of the matrix."""
+    """Return an error in ulp in at most four characters, for the cells of the matrix."""
     if error is None or not math.isfinite(error) or abs(error) < 10:
         return ulp(error)
     return f"{error:.0f}" if error < 999.5 else f"{error:.0e}".replace("e+0", "e").replace("+", "")
 
 
 def duration(seconds: float) -> str:
-    """A time span for people: 0.8 s, 94 s, 12 min 30 s, 3 h 05 min."""
+    """Return a time span for people: 0.8 s, 94 s, 12 min 30 s, 3 h 05 min."""
     if not math.isfinite(seconds) or seconds < 0:
         return "–"
     if seconds < 10:
@@ -60,7 +60,7 @@ def duration(seconds: float) -> str:
 
 
 def changes(counts: Mapping[Kind, int], kinds: Iterable[Kind]) -> str:
-    """Return how many cases changed in these ways: 1 new, 40 lost."""
+    """Return the numbers of changed cases in words: 1 new, 40 lost."""
     return ", ".join(f"{count(counts[kind])} {kind.value}" for kind in kinds)
 
 
@@ -70,7 +70,7 @@ def sentence(line: str) -> str:
 
 
 def plural(number: int, noun: str, many: str = "") -> str:
-    """A number with its noun: 1 case, 2 cases, 0 cases."""
+    """Return a number with its noun: 1 case, 2 cases, 0 cases."""
     return f"{count(number)} {noun if number == 1 else many or noun + 's'}"
 
 
@@ -79,10 +79,10 @@ _PLAIN = re.compile(r"[\n\t -~]*")
 
 
 def visible(text: str) -> str:
-    """Text without control characters: each is shown as its code, so that none can act.
+    """Return text in which each control character is replaced by its code.
 
-    Covers what XML forbids (C0 controls, lone surrogates, U+FFFE, U+FFFF) and the marks that
-    reorder what is displayed (bidirectional overrides).
+    These are the characters that XML forbids (C0 controls, lone surrogates, U+FFFE, U+FFFF) and
+    marks that reorder the displayed text (bidirectional overrides).
     """
     if _PLAIN.fullmatch(text):
         return text
@@ -99,7 +99,8 @@ def _hidden(character: str) -> bool:
 
 
 def clipped(text: str, limit: int) -> tuple[str, int]:
-    """The first `limit` characters, to a line's end where one is near, and how many are left."""
+    """Return the first `limit` characters, cut at a line's end if one is near, and the number of
+    the others."""
     if len(text) <= limit:
         return text, 0
     end = text.rfind("\n", limit * 3 // 4, limit)
@@ -108,18 +109,19 @@ def clipped(text: str, limit: int) -> tuple[str, int]:
 
 
 def one_line(text: str, limit: int = 200) -> str:
-    """The text on one line, ended by an ellipsis where it is longer than `limit`."""
+    """Return the text on one line, ended by an ellipsis if it is longer than `limit`."""
     flat = " ".join(visible(text).split())
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
 def slug(text: str) -> str:
-    """The text as a part of an HTML id or URL fragment: letters, digits, dot, dash, underscore."""
+    """Return the text as a part of an HTML id or URL fragment: letters, digits, dot, dash,
+    underscore."""
     return re.sub(r"[^A-Za-z0-9._-]+", "_", text).strip("_") or "x"
 
 
 def unique(names: Iterable[str]) -> list[str]:
-    """The names, later copies numbered, so that all differ."""
+    """Return the names, repeated ones numbered, so that all differ."""
     seen: dict[str, int] = {}
     result: list[str] = []
     for name in names:
@@ -133,7 +135,7 @@ def unique(names: Iterable[str]) -> list[str]:
 
 
 def web_link(link: str) -> str:
-    """The link where it is an http or https address with a host, else "": nothing else is safe."""
+    """Return the link if it is an http or https address with a host, otherwise ""."""
     if any(_hidden(c) or c.isspace() for c in link):
         return ""
     try:
@@ -144,7 +146,7 @@ def web_link(link: str) -> str:
 
 
 def exposed(value: str) -> str:
-    """A word of a command line that is to be copied, quoted where a shell would act on it."""
+    """Return a word of a command line, quoted if a shell would change it."""
     plain = visible(value).replace("\n", "\\n").replace("\t", "\\t")
     if plain and re.fullmatch(r"[A-Za-z0-9_@%+=:,./-]+", plain):
         return plain
@@ -152,13 +154,13 @@ def exposed(value: str) -> str:
 
 
 def fragment(**state: str) -> str:
-    """Return the address within the page that shows a state: #matrix=cpu&is=new."""
+    """Return the address within the page of a state: #matrix=cpu&is=new."""
     return "#" + urlencode({name: visible(value) for name, value in state.items() if value})
 
 
 @dataclass(frozen=True, slots=True)
 class Clipped:
-    """Text in three parts: shown, shown on demand, and the number of characters left out."""
+    """Text in three parts: shown, shown on demand, and the number of omitted characters."""
 
     head: str
     rest: str

@@ -1,4 +1,4 @@
-"""What the reports say, worked out from a run: ops, totals, the answer, and what did not pass.
+"""The contents of reports, computed from a run: ops, totals, the answer, cases that did not pass.
 
 The renderers (HTML, JUnit, Markdown) only lay this out; every number they print comes from here.
 """
@@ -27,7 +27,7 @@ from reports.squares import Square, square_of, type_order
 
 @dataclass(frozen=True, slots=True)
 class OpResults:
-    """One op's section: what the catalog says of it, and its cells."""
+    """One op's section: its facts from the catalog, and its cells."""
 
     name: str
     family: str
@@ -40,7 +40,7 @@ class OpResults:
 
     @property
     def is_planned(self) -> bool:
-        """Whether the run was to test any of it."""
+        """Whether the run planned any of its cells."""
         return any(cell.state != FILTERED for cell in self.cells)
 
 
@@ -70,7 +70,7 @@ class Totals:
 
 @dataclass(frozen=True)
 class View:
-    """All that a report says of a run."""
+    """The contents of a report."""
 
     run: RunData
     ops: tuple[OpResults, ...]
@@ -90,7 +90,7 @@ class View:
 
     @property
     def status(self) -> str:
-        """Does it conform? "empty", "fails", "known", "partial" or "conforms"."""
+        """The answer: "empty", "fails", "known", "partial" or "conforms"."""
         if self.comparison is not None and self.comparison.is_failure:
             return "fails"
         if self.run.incidents:
@@ -101,7 +101,7 @@ class View:
 
     @property
     def headline(self) -> str:
-        """The answer in a sentence or two; no backend is blamed for another."""
+        """The answer in one or two sentences, by backend."""
         if self.comparison is not None and self.comparison.is_failure:
             return f"Since the baseline: {'; '.join(_regressions(self.comparison))}."
         said = conclusion(self.standings)
@@ -110,7 +110,7 @@ class View:
 
 
 def _outside_of_cases(run: RunData) -> str:
-    """Return what fails the run and belongs to no case, "" for nothing."""
+    """Return the failures of the run that belong to no case in words, "" for none."""
     incidents = len(other_incidents(run))
     batches = len(run.incidents) - incidents
     parts = [text.plural(batches, "lost batch", "lost batches")] if batches else []
@@ -119,7 +119,7 @@ def _outside_of_cases(run: RunData) -> str:
 
 
 def _regressions(comparison: Comparison) -> list[str]:
-    """Return what each backend lost against the baseline, those that lost nothing left out."""
+    """Return what each backend lost against the baseline; backends without losses are left out."""
     counts: dict[str, Counter[Kind]] = defaultdict(Counter)
     for change in comparison.changes:
         if change.kind in REGRESSIONS:
@@ -131,9 +131,9 @@ def _regressions(comparison: Comparison) -> list[str]:
 
 
 def build(run: RunData, db: str = "", comparison: Comparison | None = None) -> View:
-    """Work out everything that the reports show of a run, and of its comparison with a baseline.
+    """Compute everything that the reports show of a run, and of its comparison with a baseline.
 
-    `db` is where `replay` finds it.
+    `db` is the folder in which `replay` finds the run.
     """
     cells = {key: square_of(cell) for key, cell in run.cells.items()}
     ops = _ops(cells.values())
@@ -193,19 +193,20 @@ def _totals(run: RunData, ops: Sequence[OpResults], cells: dict[CellKey, Square]
 
 
 def changes_of(seen: View, backend: str, kind: Kind) -> int:
-    """Return how many cases of a backend changed in this way since the baseline."""
+    """Return the number of a backend's cases that changed in this way since the baseline."""
     since = seen.comparison
     return 0 if since is None else sum(one.backend == backend for one in since.of(kind))
 
 
 def errors_of(run: RunData, cell: Square) -> Errors | None:
-    """The errors kept of a cell, None where there are none."""
+    """Return the stored errors of a cell, or None."""
     found = run.errors.get(cell.key)
     return found if found is not None and any(found.histogram) else None
 
 
 def filters(run: RunData) -> list[tuple[str, str]]:
-    """The options that chose this run's cells, those in use, as (option, value)."""
+    """Return the options that selected this run's cells as (option, value); unused ones are left
+    out."""
     items: list[tuple[str, str]] = []
     for name, value in run.filters.items():
         if value not in (None, "", [], ()):

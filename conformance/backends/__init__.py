@@ -1,1 +1,1 @@
-"""Backends: what compiles and runs a program."""
+"""Backends: XLA, plugins and other implementations that compile and run a program."""

@@ -1,6 +1,6 @@
-"""The seam between the harness and what it tests: compile a module, run it, say how it went.
+"""The interface between the harness and a backend: compile a module, run it, report errors.
 
-What is below the seam, one class per backend, is driven by `conformance.backends.session` alone.
+`conformance.backends.session` is the only caller of these classes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from reference.ir.types import Array
 
 
 class BackendError(Exception):
-    """A backend's own answer that is not a result. Subclasses tell the three kinds apart."""
+    """A backend's answer that is not a result. A subclass for each kind of answer."""
 
 
 class Unsupported(BackendError):
@@ -25,9 +25,9 @@ class Unsupported(BackendError):
 
 
 class NotReadBack(Unsupported):
-    """The compiler took the program, and its optimised module cannot be read or evaluated.
+    """The compiler accepted the program, and its optimised module cannot be read or evaluated.
 
-    The message begins with the construct that stands in the way, and a colon.
+    The message begins with the construct that cannot be read, and a colon.
     """
 
 
@@ -40,26 +40,27 @@ class Rejected(BackendError):
 
 
 class Failed(BackendError):
-    """The backend broke in an orderly way: an internal error, a runtime error."""
+    """The backend reports an error of its own: an internal error, or one at run time."""
 
 
 ANSWERED = {
     "out of memory": re.compile(r"RESOURCE_EXHAUSTED|(?i:out of memory)"),
     "internal error": re.compile(""),
 }
-"""The classes of what a backend that broke answers, by its words: the first that is right.
+"""Classes of errors that a backend itself reports, by words of the message; the first match counts.
+Its process continues. A `crashed` program of any other class has ended its process.
 
 Its process goes on, as it does not where the verdict is `crashed` and the class another.
 """
 
 
 def kind_of_unsupported(error: Unsupported) -> str:
-    """Return the class of a program that is unsupported: "" for one that was not even compiled."""
+    """Return the class of an unsupported program: "" if it was not compiled."""
     return NOT_READ_BACK if isinstance(error, NotReadBack) else ""
 
 
 def failure_of(error: BackendError) -> tuple[Verdict, str]:
-    """The verdict and the class of a valid program that was refused, or that broke the backend."""
+    """Return verdict and class of a valid program that a backend refused or failed on."""
     if isinstance(error, Rejected):
         return Verdict.REJECTED, "refused as invalid"
     said = str(error)
@@ -67,18 +68,20 @@ def failure_of(error: BackendError) -> tuple[Verdict, str]:
 
 
 def loses_process(verdict: Verdict, kind: str) -> bool:
-    """Whether a verdict of that class is on a program that ended its process, or never ended,
-    and not on one of which the backend said so itself."""
+    """Return whether the program crashed its process or timed out, as verdict and class say.
+
+    A backend that reports a timeout itself does not count.
+    """
     return verdict in (Verdict.CRASHED, Verdict.TIMED_OUT) and kind not in ANSWERED
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a compiler is to work otherwise than it does by itself.
+    """Settings of a compiler that differ from its defaults.
 
-    `without` are passes that it leaves out, by the names it gives them; `unoptimized` has it
-    generate code as it comes; `dump` is a folder for the program after each pass that changes it,
-    as text or, with `dump_as_protos`, as serialised protos.
+    `without` are passes to disable, by the compiler's names. `unoptimized` disables optimisation of
+    the generated code. `dump` is a folder for the program after each pass that changes it, as text
+    or, with `dump_as_protos`, as serialised protos.
     """
 
     without: tuple[str, ...] = ()
@@ -89,7 +92,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a backend is: name, platform, device kind and versions, as shown to people."""
+    """Name, platform, device kind and versions of a backend, as shown to people."""
 
     name: str
     platform: str
@@ -103,56 +106,59 @@ class Executable(Protocol):
     def execute(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
         """Run main in every process of the program at once.
 
-        `inputs` has the arguments of main for each process, most often of a single one; what comes
-        back are the results for each process, in order, of the storage types.
+        Args:
+            inputs: the arguments of main for each process; most programs have one process.
+
+        Returns:
+            The results of each process, in order, in the storage types.
 
         Raises:
-            BackendError: when the backend answers with an error.
+            BackendError: if the backend answers with an error.
         """
         ...
 
 
 class Backend(Protocol):
-    """Something that compiles and runs StableHLO programs, found on this machine and open.
+    """An open backend: it compiles and runs StableHLO programs on this machine.
 
-    `name` is what records call it, `hardware` says which tolerance figures apply to it.
+    `name` is its name in records, `hardware` selects the tolerances that apply to it.
     """
 
     name: str
     hardware: Hardware
 
     def describe(self) -> Description:
-        """What this backend is."""
+        """Return name, platform, device and versions."""
         ...
 
     def configured(self, settings: Settings) -> Backend:
-        """This backend with its compiler set to work so, which leaves this one as it is.
+        """Return the same backend with other compiler settings; this one is unchanged.
 
         Raises:
-            Unsupported: when it has no compiler that could be told.
+            Unsupported: if it has no compiler with settings.
         """
         ...
 
     def refusal(self, program: Program) -> BackendError | None:
-        """The error that `compile` is sure to answer, where that can be told without compiling."""
+        """Return the error that `compile` would raise, if it can be known without compiling."""
         ...
 
     def compile(self, text: str, program: Program) -> Executable:
-        """Compile a module given as text, and as the program that the text was made from.
+        """Compile a module, given as text and as the program that the text was made from.
 
         Raises:
-            Unsupported: when it does not implement the program.
-            Rejected: when it holds the program for invalid.
-            Failed: when it breaks.
+            Unsupported: if the backend does not implement the program.
+            Rejected: if the backend considers the program invalid.
+            Failed: if the backend fails.
         """
         ...
 
 
 def only(inputs: Sequence[Sequence[Array]]) -> Sequence[Array]:
-    """The arguments of the single process of a program that was compiled for one.
+    """Return the arguments of the single process of a program.
 
     Raises:
-        ValueError: when there are arguments for another number of processes.
+        ValueError: if there are arguments for another number of processes.
     """
     if len(inputs) != 1:
         raise ValueError(f"the program is compiled for 1 process, not for {len(inputs)}")

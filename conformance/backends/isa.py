@@ -23,15 +23,15 @@ INSTRUCTION_SETS = {
     "AVX512": "avx512f", "AVX512_VNNI": "avx512vnni", "AVX512_BF16": "avx512bf16",
     "AVX512_FP16": "avx512fp16", "AMX": "amx-tile", "AMX_FP16": "amx-fp16",
 }  # fmt: skip
-"""Instruction sets by XLA's names, each with LLVM's name of the feature that it begins with."""
+"""Instruction sets by XLA's names, each with LLVM's name of its first feature."""
 
 _EXCLUDED_BY = {
     "SSE4_2": ("AVX", "F16C"), "AVX": ("AVX2", "FMA"), "AVX2": ("AVX512", "AVX512_FP16"),
     "AVX512": ("AVX512_VNNI",), "AVX512_VNNI": ("AVX512_BF16",), "AVX512_BF16": ("AMX",),
     "AMX": ("AMX_FP16",), "AMX_FP16": (),
 }  # fmt: skip
-"""Instruction sets that each maximum excludes, beside those that later maxima do (read off XLA's
-own account of its target). No maximum lies between AVX512 and AVX512_FP16."""
+"""Instruction sets that each maximum excludes, besides those that later maxima exclude, as XLA
+reports its target. No maximum lies between AVX512 and AVX512_FP16."""
 
 _IMPLIED = {
     "AVX": ("SSE4_2",), "AVX2": ("SSE4_2", "AVX"),
@@ -40,7 +40,7 @@ _IMPLIED = {
 """Instruction sets that a processor has whenever it has the key."""
 
 MAXIMA = tuple(_EXCLUDED_BY)
-"""The maxima that XLA understands, from the oldest; another name it ignores without a word."""
+"""The maxima that XLA understands, from the oldest. XLA silently ignores other names."""
 
 ENVIRONMENT, FLAG = "XLA_FLAGS", "--xla_cpu_max_isa"
 _GIVEN = re.compile(rf"{FLAG}(?:=|\s+)(\S*)")
@@ -51,9 +51,9 @@ _FEATURES = re.compile(rb"[+-][a-z0-9][a-z0-9.-]*(?:,[+-][a-z0-9][a-z0-9.-]*)+")
 
 @cache
 def of_host() -> frozenset[str]:
-    """Return the instruction sets that this machine has; none where it is no x86 or does not say.
+    """Return the instruction sets of this machine; none if it is not x86 or does not report them.
 
-    Source: the flags in Linux's /proc/cpuinfo, spelt as LLVM's features but for `_` and `.`.
+    Source: the flags in Linux's /proc/cpuinfo, spelt as LLVM's features except for `_` and `.`.
     """
     if platform.machine() not in ("x86_64", "AMD64") or not _CPUINFO.exists():
         return frozenset()
@@ -72,9 +72,9 @@ def requested() -> str:
 
 
 def request(maximum: str) -> None:
-    """Ask XLA, through the environment, for this maximum from now on.
+    """Set the maximum that XLA reads from the environment.
 
-    It has an effect in processes in which XLA has made no client yet.
+    It has an effect only in processes in which XLA has made no client yet.
     """
     others = _GIVEN.sub("", os.environ.get(ENVIRONMENT, "")).strip()
     os.environ[ENVIRONMENT] = f"{others} {FLAG}={maximum}".strip()
@@ -82,7 +82,7 @@ def request(maximum: str) -> None:
 
 @contextmanager
 def requesting(maximum: str) -> Generator[None]:
-    """Ask for this maximum, and for what was asked before if the block raises."""
+    """Set the maximum, and restore the previous one if the block raises."""
     before = os.environ.get(ENVIRONMENT)
     request(maximum)
     try:
@@ -97,14 +97,16 @@ def requesting(maximum: str) -> Generator[None]:
 def targeted(maximum: str = "") -> frozenset[str]:
     """Return the instruction sets that XLA targets here with a maximum.
 
-    Without one it is the maximum that the environment asks for, or none.
+    Without a maximum, the environment's applies, if any.
     """
     return of_host() - excluded(maximum or requested())
 
 
 def targeted_by(backend: str) -> frozenset[str]:
-    """Return the instruction sets that XLA targets for a backend of that name, such as `cpu:AVX2`;
-    none for one that is not XLA's for CPU."""
+    """Return the instruction sets that XLA targets for a backend such as `cpu:AVX2`.
+
+    Empty for a backend that is not XLA's for CPU.
+    """
     return targeted(backend.partition(":")[2]) if _is_cpu(backend) else frozenset()
 
 
@@ -113,7 +115,7 @@ def _is_cpu(backend: str) -> bool:
 
 
 def identity(backends: Iterable[str]) -> dict[str, str]:
-    """Return what identifies a run on these backends beside its versions, by what it is called."""
+    """Return what identifies a run on these backends besides its versions, by name."""
     cpus = [name for name in backends if _is_cpu(name)]
     return {f"instruction sets of {name}": as_text(targeted_by(name)) for name in cpus}
 
@@ -127,9 +129,9 @@ def excluded(maximum: str) -> frozenset[str]:
 
 
 def of_features(executable: bytes) -> frozenset[str] | None:
-    """Return the instruction sets that a serialized executable of XLA says it was made for.
+    """Return the instruction sets that a serialized executable of XLA states as its target.
 
-    None where it says nothing of features, as XLA's executables for other devices do.
+    None if it states no features, as XLA's executables for other devices do.
     """
     lists = _FEATURES.findall(executable)
     if not lists:
@@ -139,13 +141,13 @@ def of_features(executable: bytes) -> frozenset[str] | None:
 
 
 def as_text(sets: Collection[str]) -> str:
-    """Return instruction sets as people are shown them, without those that others imply."""
+    """Return instruction sets as text for people, without those that others imply."""
     implied = {older for name in sets for older in _IMPLIED.get(name, ())}
     return ", ".join(n for n in INSTRUCTION_SETS if n in sets and n not in implied) or "not x86"
 
 
 def check_condition(condition: str) -> None:
-    """Raise ValueError, saying what may be written, if this is no condition on instruction sets."""
+    """Raise ValueError with the permitted forms if this is no condition on instruction sets."""
     for part in filter(None, condition.split(",")):
         found = _CONDITION.fullmatch(part.strip())
         if found is None or found[2] not in INSTRUCTION_SETS:
@@ -156,12 +158,12 @@ def check_condition(condition: str) -> None:
 
 
 def satisfies(sets: Collection[str], condition: str) -> bool:
-    """Tell whether a target with these instruction sets satisfies a condition.
+    """Return whether a target with these instruction sets satisfies a condition.
 
-    `>=NAME` asks for a target that has it, `<NAME` for one of x86 that has not; several are
-    separated by commas and must all hold. Sets of x86 are not in one order: AVX512_FP16 may be
-    there without AVX512_VNNI. So each part is asked of its own set, not of a level. A target that
-    is no x86 satisfies no condition.
+    `>=NAME` requires a target that has the set, `<NAME` a target of x86 without it. Several
+    conditions are separated by commas and must all hold. Sets of x86 are not ordered: AVX512_FP16
+    may exist without AVX512_VNNI. So each condition is about its own set. A target that is not x86
+    satisfies no condition.
     """
     parts = [_CONDITION.fullmatch(part.strip()) for part in condition.split(",") if part.strip()]
     if parts and not sets:

@@ -1,8 +1,8 @@
-"""Which passes XLA runs on a program, from the files that it dumps and the lines that it prints.
+"""The passes that XLA runs on a program, read from its dumped files and its log.
 
 Source: jaxlib 0.10.2 and 0.12.0, measured. A file is dumped after each pass that changed the
-program, and at the beginning of each pipeline; its name says which. Where `hlo_pass_pipeline` is
-logged, a line is printed when a pass begins, and another one when it has ended.
+program, and at the beginning of each pipeline; its name states the pass. With `hlo_pass_pipeline`
+logged, a line is printed when a pass begins, and another when it has ended.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PRINTING = {"TF_CPP_MIN_LOG_LEVEL": "0", "TF_CPP_VMODULE": "hlo_pass_pipeline=1"
 class Passes:
     """Passes of a compiler in the order in which they ran, each once.
 
-    `single` are passes that change a program by themselves, `pipelines` are rows of others.
+    `single` are passes that change a program, `pipelines` are sequences of passes.
     """
 
     single: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ class Passes:
 
 
 def dumped(folder: Path) -> Passes:
-    """The passes that changed the program whose stages were dumped into a folder."""
+    """Return the passes that changed a program, from the folder of its dumped stages."""
     found = [_DUMPED.search(path.name) for path in sorted(folder.iterdir())]
     told = [one for one in found if one is not None]
     pipelines = {one["pipeline"] for one in told}
@@ -45,7 +45,7 @@ def dumped(folder: Path) -> Passes:
 
 
 def unfinished(lines: Iterable[str]) -> tuple[str, ...]:
-    """The passes that began and did not end, by what was printed: the innermost first."""
+    """Return the passes that began and did not end, by the printed lines: the innermost first."""
     going_on: list[str] = []
     for line in lines:
         if ended := _ENDED.search(line):

@@ -1,7 +1,7 @@
-"""XLA through PJRT: the one file that uses jax's private names.
+"""XLA through PJRT: the only file that uses jax's private names.
 
-Source: jaxlib 0.10.2 and 0.12.0, measured. A CPU client is made directly, so that it neither
-starts the accelerators of a machine nor keeps them from being opened beside it.
+Source: jaxlib 0.10.2 and 0.12.0, measured. A CPU client is made directly, so that it does not start
+the accelerators of the machine, nor block them for others.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ quantized op "can't be translated to XLA HLO", or ends with a type that is "PRIM
 _HARDWARE = {
     "gpu": Hardware.GPU, "cuda": Hardware.GPU, "rocm": Hardware.GPU, "tpu": Hardware.TPU,
 }  # fmt: skip
-"""By the names that clients give their platforms."""
+"""Kinds of hardware by the names that clients give their platforms."""
 
 _JAX_NAME = {"gpu": "cuda", "tpu": "tpu"}
 _MEND = {
@@ -55,7 +55,7 @@ _MEND = {
 
 @cache
 def jax_module() -> Any:
-    """The jax module, quiet, with 64-bit types, and leaving a GPU's memory to others."""
+    """Return the jax module: quiet, with 64-bit types, and without preallocated GPU memory."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     try:
@@ -69,7 +69,7 @@ def jax_module() -> Any:
 
 @cache
 def load_lapack() -> None:
-    """Let jaxlib's handlers of LAPACK find its routines (scipy's), or calling one is fatal."""
+    """Register scipy's LAPACK routines with jaxlib's handlers; without them a call crashes."""
     from jax._src.lax import linalg
 
     linalg.initialize_lapack()
@@ -83,7 +83,7 @@ CPU_DEVICES = 8
 
 @cache
 def cpu_devices(count: int) -> list[Any]:
-    """The devices of a client that has so many, all of them on this machine's CPU."""
+    """Return the devices of a client with so many devices, all on this machine's CPU."""
     jax_module()
     from jaxlib import xla_client
 
@@ -91,7 +91,7 @@ def cpu_devices(count: int) -> list[Any]:
 
 
 def _device(platform: str) -> Any:
-    """The first device of a platform; nothing stands in for one that is not there."""
+    """Return the first device of a platform; no other platform replaces a missing one."""
     if platform == "cpu":
         return cpu_devices(1)[0]
     jax = jax_module()
@@ -118,9 +118,9 @@ _TRIVIAL = """func.func @main(%x: tensor<f32>) -> tensor<f32> {
 
 
 def _targeted(device: Any) -> frozenset[str] | None:
-    """Return the instruction sets that XLA targets on a device, as it says itself of a program.
+    """Return the instruction sets that XLA targets on a device, read from a compiled program.
 
-    None where it does not say.
+    None if the program does not state them.
     """
     import jaxlib._jax as private
 
@@ -130,11 +130,11 @@ def _targeted(device: Any) -> frozenset[str] | None:
 
 
 def _limited_device(maximum: str) -> Any:
-    """Return the CPU's device, for which XLA targets no instruction sets over a maximum.
+    """Return a CPU device for which XLA targets no instruction sets above a maximum.
 
     Raises:
-        NotAvailable: when this machine has no such instruction set, or XLA has begun to target
-            more than that in this process.
+        NotAvailable: if this machine lacks the instruction set, or XLA already targets more in this
+            process.
     """
     if maximum not in isa.of_host():
         had = isa.as_text(isa.of_host())
@@ -154,12 +154,12 @@ def _limited_device(maximum: str) -> Any:
 
 
 def load_plugin(name: str, path: Path) -> Any:
-    """A client of the PJRT plugin in a library, which this process knows by `name` from then on.
+    """Return a client of the PJRT plugin in a library, registered as `name` in this process.
 
-    jax itself is not told of it: to `jax.devices()` nothing changes.
+    jax itself is not told: `jax.devices()` is unchanged.
 
     Raises:
-        RuntimeError: when jaxlib cannot load or start it, in jaxlib's words.
+        RuntimeError: if jaxlib cannot load or start it, with jaxlib's message.
     """
     jax_module()
     from jaxlib import xla_client
@@ -172,10 +172,10 @@ def load_plugin(name: str, path: Path) -> Any:
 
 
 def load_topology(name: str, path: Path, **description: str) -> list[Any]:
-    """Return devices that a PJRT plugin can compile for, described to it in its own options.
+    """Return devices that a PJRT plugin can compile for, described by the plugin's options.
 
     Raises:
-        RuntimeError: when jaxlib cannot load or start the plugin, in jaxlib's words.
+        RuntimeError: if jaxlib cannot load or start the plugin, with jaxlib's message.
     """
     jax_module()
     from jaxlib import xla_client
@@ -191,18 +191,18 @@ def load_topology(name: str, path: Path, **description: str) -> list[Any]:
 
 
 _loaded_plugins: dict[str, Any] = {}
-"""Interfaces of the plugins that this process has loaded to compile for devices alone."""
+"""Interfaces of plugins that this process has loaded only to compile for devices."""
 
 
 def runtime_of(client: Any) -> str:
-    """What a client says of its version beyond its platform's name: "" where that is nothing."""
+    """Return the version that a client reports besides its platform's name; "" if none."""
     lines = str(client.platform_version).splitlines()
     said = [line for line in lines if line not in ("PJRT C API", client.platform)]
     return said[0] if said else ""
 
 
 class PjrtExecutable:
-    """A module compiled by XLA, with what is needed to pass its arguments."""
+    """A module compiled by XLA, with the types and devices of its arguments."""
 
     def __init__(self, loaded: Any, devices: list[Any], text: str, program: Program) -> None:
         """Keep an executable loaded for a device per process; the program tells the types."""
@@ -263,10 +263,10 @@ class PjrtExecutable:
 
 
 def _moves_parts_of_bytes(operation: Operation) -> bool:
-    """Whether it is a collective of elements of two or four bits.
+    """Return whether the operation is a collective of elements of two or four bits.
 
-    These corrupt the process, which then ends at once, later, or with wrong results of other
-    programs (jaxlib 0.10.2 and 0.12.0): not even a worker can be let run them.
+    These corrupt the process, which then crashes at once, later, or computes other programs wrongly
+    (jaxlib 0.10.2 and 0.12.0). So not even a worker may run them.
     """
     types = (value.type for value in (*operation.operands, *operation.results))
     return operation.name in COMMUNICATION and any(
@@ -288,7 +288,7 @@ def _static(value_type: ValueType) -> TensorType:
 
 
 class SharedExecutable:
-    """A module of one process whose values XLA has shared out among devices."""
+    """A module of one process that XLA has partitioned among devices."""
 
     def __init__(self, loaded: Any, devices: list[Any], text: str, program: Program) -> None:
         """Keep an executable loaded for these devices; it says which has which part of what."""
@@ -321,7 +321,7 @@ class SharedExecutable:
         ]
 
     def _shardings(self, given: Any, types: Sequence[TensorType]) -> list[Any]:
-        """What lies where, as jax's shardings; where XLA says nothing, all of it on each device."""
+        """Return jax's shardings of values; a value without one is replicated on each device."""
         from jax._src.sharding_impls import GSPMDSharding
 
         if given is None:
@@ -330,7 +330,7 @@ class SharedExecutable:
 
 
 def _together(parts: Sequence[Any], sharding: Any, of: TensorType) -> Array:
-    """The array whose parts devices have; of copies, those of the last device."""
+    """Return the array whose parts are on devices; of replicas, that of the last device."""
     whole = np.empty(of.static_shape, of.storage)
     places = sharding.devices_indices_map(of.static_shape)
     for part in parts:
@@ -339,7 +339,7 @@ def _together(parts: Sequence[Any], sharding: Any, of: TensorType) -> Array:
 
 
 def compile_options(grid: tuple[int, int] | None, devices: list[Any], settings: Settings) -> Any:
-    """The options to compile with for a process grid, whose processes have these devices."""
+    """Return the compile options for a process grid with these devices."""
     import jaxlib._jax as private
     from jaxlib import xla_client
 
@@ -358,7 +358,7 @@ def compile_options(grid: tuple[int, int] | None, devices: list[Any], settings: 
 
 
 def _set(options: Any, settings: Settings) -> None:
-    """Have XLA's own options say what settings do; what they leave open keeps its default."""
+    """Apply settings to XLA's options; options without a setting keep their defaults."""
     if settings.without:
         options.xla_disable_hlo_passes = ",".join(settings.without)
     if settings.unoptimized:
@@ -371,7 +371,7 @@ def _set(options: Any, settings: Settings) -> None:
 
 
 class PjrtBackend:
-    """XLA on one device: of a platform that jax knows, `cpu`, `gpu` (CUDA) or `tpu`, or another."""
+    """XLA on one device, of a platform that jax knows (`cpu`, `gpu`, `tpu`) or of a plugin."""
 
     def __init__(self, name: str, platform: str = "", *, device: Any = None) -> None:
         """Find the first device of a platform, or take the one that is given.
@@ -394,20 +394,20 @@ class PjrtBackend:
         self.hardware = _HARDWARE.get(str(self._client.platform), Hardware.CPU)
 
     def configured(self, settings: Settings) -> Self:
-        """The same device, with other settings (see `conformance.backends.base.Backend`)."""
+        """Return the same device with other settings (see `conformance.backends.base.Backend`)."""
         other = copy.copy(self)
         other._settings = settings
         return other
 
     def describe(self) -> Description:
-        """The device, and the versions that decide what it answers."""
+        """Return the device, and the versions on which its results depend."""
         kind, platform = str(self._device.device_kind), str(self._client.platform)
         device = f"{kind} ({machine.machine()})" if platform == "cpu" else kind
         versions = (*of_distributions("jax", "jaxlib"), *self._versions())
         return Description(self.name, platform, device, versions)
 
     def _versions(self) -> tuple[tuple[str, str], ...]:
-        """The versions of what jaxlib loads, and the instruction sets that XLA's CPU targets."""
+        """Return the versions of what jaxlib loads, and the instruction sets of XLA's CPU."""
         runtime = runtime_of(self._client)
         sets = _targeted(self._device) if self._platform == "cpu" else None
         return (
@@ -416,7 +416,8 @@ class PjrtBackend:
         )
 
     def refusal(self, program: Program) -> BackendError | None:
-        """What cannot go in or out of main here, waits for ever, or is never translated."""
+        """Return the error of programs that main cannot pass, that wait for ever, or that XLA never
+        translates."""
         waiting = {operation.name for operation in program.walk()} & HOST
         if waiting:
             return Unsupported(f"{min(waiting)}: jaxlib has no way to do the host's part of it")
@@ -460,8 +461,7 @@ class PjrtBackend:
         return executable(loaded, devices, text, program)
 
     def _devices(self, count: int) -> list[Any]:
-        """A device for each of so many processes; the CPU has as many as are asked for, within
-        reason.
+        """Return a device for each process; the CPU has as many as are needed, up to a limit.
 
         Raises:
             Unsupported: when there are fewer.
@@ -474,9 +474,9 @@ class PjrtBackend:
         return devices[:count]
 
     def _check_transfer(self, tensor_type: TensorType) -> None:
-        """Refuse what cannot be moved between numpy and a device.
+        """Raise Unsupported if a tensor cannot be moved between numpy and a device.
 
-        That is quantized tensors, as PJRT has no buffers of them, and f6 before jax 0.11.
+        These are quantized tensors, because PJRT has no buffers for them, and f6 before jax 0.11.
         """
         if isinstance(tensor_type.element_type, QuantizedType):
             raise Unsupported(

@@ -49,7 +49,7 @@ class PluginBackend(PjrtBackend):
 
 
 def _spoken(client: Any) -> tuple[tuple[str, str], ...]:
-    """The versions of PJRT's interface and of StableHLO that a plugin says it speaks."""
+    """Return the versions of PJRT's interface and of StableHLO that a plugin reports."""
     interface = [getattr(client, f"pjrt_c_api_{part}_version", "?") for part in ("major", "minor")]
     dialect = getattr(client, "stablehlo_current_version", ())
     return tuple(
@@ -74,7 +74,7 @@ def _device(name: str, library: Path) -> Any:
 
 
 def _problem(message: str) -> str:
-    """What is wrong with a library, from what jaxlib says of it."""
+    """Return what is wrong with a library, in words for the user, from jaxlib's message."""
     ((_, version),) = of_distributions("jaxlib")
     line = one_line(message)
     if _NO_PLUGIN.search(message):

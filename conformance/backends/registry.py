@@ -1,4 +1,4 @@
-"""Backends by name: `family`, or `family:argument`, which is taken apart here and nowhere else."""
+"""Backends by name, `family` or `family:argument`; only this module splits a name."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _COMPILED = (*_XLA, "conformance.backends.compiled.backend")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A backend as it was asked for.
+    """A backend as the user named it.
 
-    `argument` is what stands after the colon, "" for none; `name` is what records call the backend,
-    the same on every machine.
+    `argument` is the part after the colon, "" if there is none. `name` is the name in records, the
+    same on every machine.
     """
 
     family: str
@@ -35,21 +35,21 @@ class Choice:
 
     @property
     def spelling(self) -> str:
-        """What it is asked for with, from any folder of this machine."""
+        """The name that opens this backend from any folder of this machine."""
         return f"{self.family}:{self.argument}" if self.argument else self.family
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """What all backends have in common whose names begin alike.
+    """Backends whose names begin alike.
 
-    `meaning` says what they are. `arguments` is what may stand after the colon, in words, "" for
-    nothing; it must, if `needs_argument`. `preload` are modules that a worker process should find
-    loaded; `workers` is how many processes may use the device at a time, None where every core may
-    have one. `quantized`: whether it is known to take programs with quantized types. `configures`:
-    whether what stands after the colon only configures the family's backend, so that what is known
-    of `cpu` is known of `cpu:AVX2`. `only_compiles`: programs are compiled and never executed, and
-    the reference evaluates the optimised modules.
+    `meaning` describes them. `arguments` describes in words what may follow the colon, "" for
+    nothing; it is required if `needs_argument`. `preload` are modules that a worker loads before it
+    forks. `workers` is the number of processes that may use the device at a time, None for one per
+    core. `quantized` says that programs with quantized types are known to work. `configures` says
+    that the argument only configures the family's backend, so that what is known of `cpu` is known
+    of `cpu:AVX2`. `only_compiles` says that programs are compiled and not executed, and that the
+    reference evaluates the optimised modules.
     """
 
     meaning: str
@@ -65,7 +65,7 @@ class Family:
 
 
 def parse(name: str) -> Choice:
-    """The backend of that name; whether it can be had here, opening it shows.
+    """Return the backend of a name. Only opening it shows whether it is available.
 
     Raises:
         UsageError: when there is no such backend, with what may have been meant.
@@ -79,15 +79,17 @@ def parse(name: str) -> Choice:
 
 
 def names_of(name: str) -> tuple[str, ...]:
-    """Return the names by which expectations may speak of a backend: its own, and its family's
-    where it is only another configuration of that."""
+    """Return the names by which expectations may match a backend.
+
+    These are its own, and its family's if it only configures the family's backend.
+    """
     family = name.partition(":")[0]
     configured = family in BACKENDS and BACKENDS[family].configures
     return (name, family) if configured and family != name else (name,)
 
 
 def parse_all(names: Iterable[str]) -> tuple[Choice, ...]:
-    """The backends of these names, each once.
+    """Return the backends of these names, each once.
 
     Raises:
         UsageError: when there is none of a name, or two would have the same name in records.
@@ -103,7 +105,7 @@ def parse_all(names: Iterable[str]) -> tuple[Choice, ...]:
 
 
 def open_backend(choice: Choice) -> Backend:
-    """The chosen backend, ready to compile.
+    """Return the chosen backend, ready to compile.
 
     Raises:
         NotAvailable: when it cannot be had on this machine, with how to mend it.
@@ -115,7 +117,7 @@ def open_backend(choice: Choice) -> Backend:
 
 
 def _plain(family: str, argument: str) -> Choice:
-    """A backend that is called what was asked for."""
+    """Return a backend with the family's name."""
     return Choice(family, argument, f"{family}:{argument}" if argument else family)
 
 
@@ -133,7 +135,7 @@ def _choose_cpu(family: str, argument: str) -> Choice:
 
 
 def _choose_among(what: str, known: Sequence[str]) -> Callable[[str, str], Choice]:
-    """Return how a backend is chosen whose argument, if given, is one of these."""
+    """Return a function that chooses a backend whose argument, if any, is in `known`."""
 
     def choose(family: str, argument: str) -> Choice:
         found = next((name for name in known if name.lower() == argument.lower()), "")
@@ -296,4 +298,4 @@ BACKENDS: dict[str, Family] = {
         quantized=True,
     ),
 }
-"""The families of backends, each with all that the harness has to know before it opens one."""
+"""The families of backends, each with what the harness must know before it opens one."""

@@ -1,4 +1,4 @@
-"""Sessions: how every part of the harness compiles programs on a backend and runs them.
+"""Sessions: all parts of the harness compile and run programs through them.
 
 A backend is opened once per process. Whatever it raises becomes its answer here, and nowhere else:
 Unsupported, Rejected or Failed.
@@ -29,23 +29,23 @@ EMISSION, COMPILATION, EXECUTION = "emission", "compilation", "execution"
 """The steps of a session."""
 
 Around = Callable[[str], AbstractContextManager[None]]
-"""around(step): what is done around each step of a session, such as taking the time."""
+"""A function of a step: a context manager around each step of a session, such as a timer."""
 
 KEPT = 32
-"""Compiled programs that a session keeps: a search asks for the same ones on other inputs."""
+"""Compiled programs that a session keeps, because a search runs the same ones on other inputs."""
 
 _opened: dict[str, tuple[Choice, Backend]] = {}
 
 
 def opened(name: str) -> Backend:
-    """The backend of that name, opened when first asked for in this process.
+    """Return the backend of a name, opened at the first call in this process.
 
-    A plugin that was opened as `plugin:NAME=PATH` is found as `plugin:NAME` from then on, which is
-    what records call it.
+    A plugin opened as `plugin:NAME=PATH` is available as `plugin:NAME` afterwards, its name in
+    records.
 
     Raises:
-        UsageError: when there is no such backend.
-        NotAvailable: when it cannot be had on this machine, with how to mend it.
+        UsageError: if there is no such backend.
+        NotAvailable: if it is not available on this machine; the message says how to mend it.
     """
     if name in _opened:
         return _opened[name][1]
@@ -57,17 +57,17 @@ def opened(name: str) -> Backend:
 
 
 def open_session(name: str, around: Around | None = None) -> Session:
-    """A session of the backend of that name.
+    """Return a session of the backend of a name.
 
     Raises:
-        UsageError: when there is no such backend.
-        NotAvailable: when it cannot be had on this machine, with how to mend it.
+        UsageError: if there is no such backend.
+        NotAvailable: if it is not available on this machine; the message says how to mend it.
     """
     return Session(opened(name), around)
 
 
 class Session:
-    """A backend to compile programs with and run them.
+    """A backend that compiles and runs programs.
 
     `compilations` counts the programs that it was given to compile.
     """
@@ -81,36 +81,36 @@ class Session:
 
     @property
     def name(self) -> str:
-        """What records call the backend."""
+        """The backend's name in records."""
         return self._backend.name
 
     @property
     def hardware(self) -> Hardware:
-        """The kind of hardware whose tolerance figures apply."""
+        """The kind of hardware whose tolerances apply."""
         return self._backend.hardware
 
     def configured(self, settings: Settings) -> Session:
-        """A session of the same backend, with its compiler set to work so.
+        """Return a session of the same backend with other compiler settings.
 
         Raises:
-            Unsupported: when it has no compiler that could be told.
+            Unsupported: if it has no compiler with settings.
         """
         return Session(self._backend.configured(settings), self._around)
 
     def describe(self) -> Description:
-        """Name, platform, device and versions of the backend."""
+        """Return name, platform, device and versions of the backend."""
         return self._backend.describe()
 
     def refusal(self, program: Program) -> BackendError | None:
-        """The error that compiling is sure to end in, where that can be told without it."""
+        """Return the error that compiling would raise, if it can be known without compiling."""
         return self._backend.refusal(program)
 
     def compile(self, program: Program, text: str = "") -> Compiled:
-        """Compile a program, given as text too where it was text before.
+        """Compile a program; `text` is its text if it was read from one.
 
         Raises:
-            EmitError: when it cannot be written as text; no backend has seen it then.
-            BackendError: the backend's answer, when it is an error.
+            EmitError: if it cannot be written as text; no backend has seen it then.
+            BackendError: the backend's answer, if it is an error.
         """
         if not text:
             with self._around(EMISSION):
@@ -123,21 +123,22 @@ class Session:
     def run(
         self, program: Program, sets: Sequence[Sequence[Array]], text: str = ""
     ) -> Iterator[list[Array]]:
-        """The results of a program on each set of inputs, by the program as `kept` has it.
+        """Yield the results of a program on each set of inputs; `kept` compiles it.
 
         Raises:
-            BackendError: the backend's answer, when it is an error.
+            BackendError: the backend's answer, if it is an error.
         """
         compiled = self.kept(program, text)
         for inputs in sets:
             yield compiled.run(inputs)
 
     def kept(self, program: Program, text: str = "") -> Compiled:
-        """A compiled program, which is kept for a while. What is sure to be refused is not tried.
+        """Return a compiled program from a small cache. A program that is sure to be refused is not
+        tried.
 
         Raises:
-            BackendError: the backend's answer, when it is an error; Unsupported also of a program
-                that cannot be written.
+            BackendError: the backend's answer, if it is an error; Unsupported also for a program
+                that cannot be written as text.
         """
         refusal = self.refusal(program)
         if refusal is not None:
@@ -155,17 +156,17 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A program that a session has compiled, for so many processes."""
+    """A program that a session has compiled, for a number of processes."""
 
     executable: Executable
     processes: int
     around: Around
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
-        """The results of main on these arguments: those of each process in turn.
+        """Return the results of main on these arguments, those of each process in turn.
 
         Raises:
-            BackendError: the backend's answer, when it is an error.
+            BackendError: the backend's answer, if it is an error.
         """
         each = len(inputs) // self.processes
         shares = [inputs[n * each : (n + 1) * each] for n in range(self.processes)]
@@ -175,7 +176,7 @@ class Compiled:
 
 @contextmanager
 def _answering() -> Generator[None]:
-    """Make whatever a backend raises its answer, and no error of the harness."""
+    """Turn whatever a backend raises into its answer, so that it is no error of the harness."""
     try:
         yield
     except BackendError:

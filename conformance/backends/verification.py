@@ -11,17 +11,17 @@ from reference.ir.program import Program
 
 
 def verify(text: str, program: Program, refusal: Callable[[Program], BackendError | None]) -> None:
-    """Raise what a backend answers to a program that it does not compile.
+    """Raise the answer of a backend that does not compile a program.
 
     Args:
         text: the program as MLIR.
         program: the program.
-        refusal: returns why the backend cannot compile it, or None. A program that is invalid,
-            too, counts as rejected.
+        refusal: returns the reason why the backend cannot compile it, or None. A program that is
+            also invalid counts as rejected.
 
     Raises:
-        Unsupported: when MLIR's verifier cannot be asked, or the backend cannot compile it.
-        Rejected: when the program is invalid.
+        Unsupported: if MLIR's verifier cannot run, or the backend cannot compile the program.
+        Rejected: if the program is invalid.
     """
     unasked = why_not_verified(program)
     if unasked is not None:

@@ -1,4 +1,4 @@
-"""Versions of what is installed here."""
+"""Versions of installed distributions."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from importlib.metadata import PackageNotFoundError, distribution, distributions
 from pathlib import Path
 
 GIVEN = "version given"
-"""What a backend's description calls the version that `--backend-version` gave."""
+"""The name, in a backend's description, of the version given by `--backend-version`."""
 
 
 def of_distributions(*names: str) -> tuple[tuple[str, str], ...]:
-    """The version of each of these distributions, by name."""
+    """Return the version of each of these distributions, by name."""
     return tuple((name, _version(name)) for name in names)
 
 
 def of_file(path: Path) -> tuple[tuple[str, str], ...]:
-    """The version of the distribution that a file was installed by; nothing where by none."""
+    """Return the version of the distribution that installed a file; empty if none did."""
     resolved = path.resolve()
     for found in distributions():
         if path.name not in (found.read_text("RECORD") or ""):
@@ -27,9 +27,9 @@ def of_file(path: Path) -> tuple[tuple[str, str], ...]:
 
 
 def libraries_of(name: str) -> tuple[Path, ...] | None:
-    """Return the PJRT plugins that a distribution has installed; None where it is not installed.
+    """Return the PJRT plugins that a distribution has installed; None if it is not installed.
 
-    Of several libraries they are those that are called plugin or PJRT.
+    If it has several libraries, only those with plugin or PJRT in their name count.
     """
     try:
         found = distribution(name)

@@ -1,4 +1,4 @@
-"""What an error message of XLA says: not implemented, refused as invalid, or broken.
+"""Error messages of XLA: not implemented, refused as invalid, or an internal error.
 
 Source: jaxlib 0.10.2 and 0.12.0, measured.
 """
@@ -30,7 +30,7 @@ _UNSUPPORTED = (
     re.compile(r"Custom emitter for \S+ not found"),  # of the TPU's compiler
     re.compile(r"No implementation found for requested accuracy"),
 )
-"""What XLA says when it does not implement a program."""
+"""Words of XLA's messages about programs that it does not implement."""
 
 _REJECTED = (
     re.compile(r"^INVALID_ARGUMENT"),
@@ -40,25 +40,25 @@ _REJECTED = (
     re.compile(r"indices parameter must be an integral tensor"),
     re.compile(r"RET_CHECK failure \(\S+\) dynamic_root\.IsArray\(\)"),
 )
-"""What XLA's own shape inference says to programs that MLIR's verifier has let through."""
+"""Words of messages of XLA's shape inference, about programs that MLIR's verifier accepts."""
 
 _UNSUPPORTED_F6 = re.compile(r"Failed to translate module to LLVM IR")
-"""What XLA:CPU says (as an internal error) of conversions of f6 types: LLVM has no 6-bit float."""
+"""Words of XLA:CPU's internal error about conversions of f6 types: LLVM has no 6-bit float."""
 
 _UNREGISTERED = re.compile(r"unregistered operation 'stablehlo\.(\w+)'")
-"""What a dialect says that is older than an op."""
+"""Words of the message of a dialect that is older than an op."""
 
 _LOCATION = re.compile(
     r'(?:loc\(.*?\)\): |(?:loc\()?"?(?:-|<\w+>)"?:\d+(?::\d+)?\)?:? ?)(?:error: )?'
 )
 _METADATA = re.compile(r", metadata=\{[^{}]*\}")
-"""Where an instruction comes from, which no reader needs: the program is shown."""
+"""The source location of an instruction, which is removed because the program is shown."""
 
 _PATH = re.compile(r"(?<![\w/])/?(?:[\w.+-]+/)+(?:([\w.+-]+\.(?:cc|cpp|h))|[\w.+-]+)")
 
 
 def one_line(message: str) -> str:
-    """What an error message says, on one line, without locations; of paths, the source file."""
+    """Return an error message on one line, without locations; of paths, the source file."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     if not lines:
         return "no message"
@@ -67,14 +67,14 @@ def one_line(message: str) -> str:
 
 
 def refused_by_verifier(text: str) -> str | None:
-    """Why MLIR's verifier refuses a module, None where it does not."""
+    """Return why MLIR's verifier refuses a module, or None."""
     from conformance.stablehlo.parse import diagnose
 
     return diagnose(text)
 
 
 def verdict_of_verifier(refusal: str) -> BackendError:
-    """What a refusal of MLIR's verifier is: of what it does not know, or of an invalid program."""
+    """Return the error for a refusal of MLIR's verifier: unsupported, or an invalid program."""
     newer = _UNREGISTERED.search(refusal)
     known = any(words.search(refusal) for words in _UNSUPPORTED)
     known = known or (newer is not None and newer[1] in OPS)
@@ -82,11 +82,12 @@ def verdict_of_verifier(refusal: str) -> BackendError:
 
 
 def classify(message: str, text: str, program: Program) -> BackendError:
-    """The kind of answer that an error message of XLA is, for a module and its program.
+    """Return the kind of answer that an error message of XLA is, for a module and its program.
 
-    A program is Rejected when MLIR's verifier refuses the text, or XLA's own does; Unsupported by
-    the words known for that only, which the verifier has too (of algorithms of a dot, which the
-    specification leaves to hardware); all else is a failure of the backend.
+    A program is Rejected if MLIR's verifier refuses the text, or XLA's own verifier does. It is
+    Unsupported if the message has words that are known to mean that; the verifier has such words,
+    too (algorithms of a dot, which the specification leaves to the hardware). Everything else is
+    Failed.
     """
     refusal = refused_by_verifier(text)
     if refusal is not None:

@@ -1,1 +1,1 @@
-"""The commands of the command line that have files of their own; conformance.cli has the others."""
+"""Commands of the command line with files of their own; conformance.cli has the others."""

@@ -1,4 +1,4 @@
-"""The commands that look for bugs by themselves: campaigns, and failing programs made smaller."""
+"""The commands `fuzz` and `reduce`: campaigns, and minimisation of failing programs."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ NAMES = ("report", "check", "sweep", "campaign", "finding", "verdict")
 
 
 class SchemaFormat(StrEnum):
-    """How a schema is printed."""
+    """The form in which a schema is printed."""
 
     JSON = "json"
     MARKDOWN = "markdown"

@@ -1,1 +1,1 @@
-"""Known divergences: what does not fail a run."""
+"""Known divergences: expectations, baselines, comparisons of runs, exit codes."""

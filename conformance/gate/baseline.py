@@ -1,7 +1,7 @@
-"""Baselines: how each case of a run ended, for later runs to be compared with.
+"""Baselines: the outcome of each case of a run, with which later runs are compared.
 
-`conformance/gate/baseline_file.py` has their form as a text file, `conformance/gate/comparison.py`
-the comparison.
+`conformance/gate/baseline_file.py` has their text format, `conformance/gate/comparison.py` the
+comparison.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from conformance.verdict import Record, Verdict
 
 
 def baseline_of(run: RunData) -> Baseline:
-    """Return the baseline that a run is."""
+    """Return the baseline of a run."""
     cells: dict[CellKey, dict[int, Case]] = {}
     for record in run.records:
         key = (record.op, record.element_type, record.backend)
@@ -37,12 +37,12 @@ def baseline_of(run: RunData) -> Baseline:
 
 
 def case_of(record: Record) -> Case:
-    """Return what a baseline keeps of a record."""
+    """Return the part of a record that a baseline stores."""
     return Case(record.digest[: baseline_file.DIGEST_DIGITS], outcome_of(record))
 
 
 def outcome_of(record: Record) -> Outcome:
-    """Return how a case ended, without what varies from machine to machine."""
+    """Return the outcome of a case, without anything that varies among machines."""
     verdict = record.verdict
     if verdict is Verdict.UNSPECIFIED:
         return Outcome(Verdict.PASS)  # the specification permits both
@@ -52,7 +52,7 @@ def outcome_of(record: Record) -> Outcome:
 
 
 def _worst_error(record: Record) -> float | None:
-    """Return the largest error of the class that is shown, to three digits."""
+    """Return the largest error of the shown class, to three digits."""
     shown = [f for f in record.failing if (f.verdict, f.kind) == (record.verdict, record.kind)]
     errors = [one.worst_ulp for one in shown if one.worst_ulp is not None]
     if not errors and record.verdict is Verdict.INACCURATE and record.worst_ulp is not None:
@@ -63,17 +63,17 @@ def _worst_error(record: Record) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class ReadBaseline:
-    """A baseline with the path that it was read from, as the user typed it."""
+    """A baseline, with its path as the user typed it."""
 
     path: str
     baseline: Baseline = field(repr=False)
 
 
 def read_baseline(path: Path) -> ReadBaseline:
-    """Read a baseline file, or the run that a folder or a results.sqlite holds.
+    """Read a baseline file, or the run in a folder or in a results.sqlite.
 
     Raises:
-        BaselineError: when there is none, or it cannot be read, with what helps.
+        BaselineError: if there is none, or it cannot be read; the message says what to do.
     """
     if path.is_dir() or path.suffix == Path(FILE_NAME).suffix:
         try:

@@ -36,14 +36,14 @@ _STRING = r'("(?:[^"\\]|\\.)*")'
 
 
 class BaselineError(Exception):
-    """A baseline cannot be had or used; the message says in one line why and what helps."""
+    """A baseline cannot be read or used; the message says in one line why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a case ended: the verdict and, of a failure, its class and largest error.
+    """The outcome of a case: the verdict and, of a failure, its class and largest error.
 
-    `known` says whether an expectation knew the failure.
+    `known` says whether an expectation matched the failure.
     """
 
     verdict: Verdict
@@ -53,13 +53,13 @@ class Outcome:
 
     @property
     def is_unexplained(self) -> bool:
-        """Whether it failed and no expectation knew it."""
+        """Whether it failed and no expectation matched it."""
         return self.verdict.fails and not self.known
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A case: the first digits of its program's digest, and how it ended."""
+    """A case: the first digits of its program's digest, and its outcome."""
 
     digest: str
     outcome: Outcome
@@ -67,10 +67,10 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """How every case of a run ended, and what the run was of.
+    """The outcome of every case of a run, and the run's identity.
 
-    `build` tells the sources of hlo-conformance, which decide what is planned; `backends` are
-    their own versions by name; `cells` has the cases by index.
+    `build` is the digest of hlo-conformance's sources, on which the plan depends. `backends` has
+    the backends' versions by name. `cells` has the cases by index.
     """
 
     profile: str
@@ -82,7 +82,7 @@ class Baseline:
 
 
 def as_text(baseline: Baseline) -> str:
-    """Return the content of the file: the same for the same baseline."""
+    """Return the content of the file; equal baselines have equal content."""
     return "\n".join(_lines(baseline)) + "\n"
 
 
@@ -90,7 +90,7 @@ def write(baseline: Baseline, path: Path) -> None:
     """Write the file in one step, and its folder.
 
     Raises:
-        BaselineError: when it cannot be written.
+        BaselineError: if it cannot be written.
     """
     partial = path.with_name(path.name + ".partial")
     try:
@@ -138,7 +138,8 @@ def read(path: Path) -> Baseline:
     """Read a baseline file.
 
     Raises:
-        BaselineError: when there is none, it is of another format, or damaged, and where.
+        BaselineError: if there is none, it has another format, or it is damaged; the message says
+            where.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -165,7 +166,7 @@ def _again(path: Path) -> str:
 
 
 class _Reader:
-    """The lines of a file, read one by one into a baseline."""
+    """A parser of baseline files, line by line."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -1,6 +1,6 @@
-"""The classes that failures may have, by which expectation files name them.
+"""The classes of failures, by the names that expectation files use.
 
-Near misses that are accepted have the id of a constraint as their class (`C3`, `I1`).
+Accepted near misses have the id of a constraint as their class (`C3`, `I1`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A run against a baseline: what is new, lost, fixed, gained, or changed in error, case by case.
+"""Comparison of a run with a baseline, case by case: new, lost, fixed, gained, changed in error.
 
-A case is the same where the seed, its cell, its index and its program are. What has no such partner
-is compared by its cell, where the runs share none of the cell's cases.
+Two cases are the same if seed, cell, index and program are equal. Cells without a common case are
+compared as a whole.
 """
 
 from __future__ import annotations
@@ -22,32 +22,33 @@ from conformance.verdict import Record, Verdict
 
 
 class Kind(StrEnum):
-    """What has become of a case since the baseline, in the order in which it is told."""
+    """The kind of a change since the baseline, in the order of reports."""
 
     NEW = "new"
-    """It fails, no expectation knows that, and it did not fail so before."""
+    """It fails, no expectation matches it, and it did not fail in this way before."""
     LOST = "lost"
-    """The backend gave results, and now gives none, or the case was not run."""
+    """The backend had results, and now has none, or the case was not run."""
     FIXED = "fixed"
     """It failed, and passes."""
     GAINED = "gained"
-    """The backend did not support it, and now gives results."""
+    """The backend did not support it, and now has results."""
     CHANGED = "changed in error"
-    """It is wrong in another way, which fails nothing by itself."""
+    """It is wrong in another way, which is no failure by itself."""
 
 
 REGRESSIONS = (Kind.NEW, Kind.LOST)
-"""What fails a run."""
+"""Kinds of changes that fail a run."""
 
 _ERROR_GROWTH = 2.0
-"""The factor from which on a larger error counts: less than that varies with instruction sets."""
+"""The smallest factor by which an error counts as changed; instruction sets cause smaller
+changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A case that is not what it was, or a whole cell, whose index is None.
+    """A changed case, or a changed cell as a whole, whose index is None.
 
-    `after` is None where the case was not run; `record` is that of this run, where there is one.
+    `after` is None if the case was not run. `record` is the record of this run, if there is one.
     """
 
     kind: Kind
@@ -67,13 +68,13 @@ class Change:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All that changed, in the order in which it is told, and how much was compared.
+    """All changes in the order of reports, and the extent of the comparison.
 
-    `differences` are those of the runs themselves, as (what, the baseline's, this run's).
-    `same` counts cases that were compared one by one, `wholes` cells that were compared as such,
-    `unmatched` cases of the baseline without a partner in this run, `added` the reverse, `left_out`
-    those that the time of `--budget` was not enough for: they are not lost.
-    `unexplained` counts the cases that fail as in the baseline, and that no expectation knows.
+    `differences` are differences of the runs themselves, as (name, the baseline's value, this run's
+    value). `same` counts cases compared one by one, `wholes` cells compared as a whole, `unmatched`
+    cases of the baseline without a counterpart in this run, `added` the reverse. `left_out` counts
+    cases for which the time of `--budget` was not enough; they are not lost. `unexplained` counts
+    cases that fail as in the baseline and that no expectation matches.
     """
 
     path: str
@@ -88,22 +89,22 @@ class Comparison:
 
     @cached_property
     def counts(self) -> dict[Kind, int]:
-        """How many cases, or whole cells, changed in each way."""
+        """The number of changed cases, or whole cells, of each kind."""
         found = Counter(change.kind for change in self.changes)
         return {kind: found[kind] for kind in Kind}
 
     @property
     def is_failure(self) -> bool:
-        """Whether something is new or lost."""
+        """Whether a change is new or lost."""
         return any(self.counts[kind] for kind in REGRESSIONS)
 
     def of(self, kind: Kind) -> tuple[Change, ...]:
-        """Return what changed in one way."""
+        """Return the changes of one kind."""
         return tuple(change for change in self.changes if change.kind is kind)
 
     @cached_property
     def by_cell(self) -> dict[CellKey, list[Change]]:
-        """What changed, by cell."""
+        """The changes by cell."""
         found: dict[CellKey, list[Change]] = {}
         for change in self.changes:
             found.setdefault(change.key, []).append(change)
@@ -114,7 +115,7 @@ def compare(run: RunData, given: ReadBaseline) -> Comparison:
     """Compare a run with a baseline.
 
     Raises:
-        BaselineError: when they have no cell in common.
+        BaselineError: if they have no cell in common.
     """
     names = [backend.name for backend in run.backends]
     names += [backend for _, _, backend in run.cells]
@@ -140,7 +141,7 @@ def renamed(given: ReadBaseline, backends: Sequence[str], planned: Iterable[Cell
     A run of one backend can be compared with a baseline of one other.
 
     Raises:
-        BaselineError: when nothing of it can be compared with these cells.
+        BaselineError: if nothing in it can be compared with these cells.
     """
     baseline = given.baseline
     cells = baseline.cells
@@ -164,7 +165,7 @@ def renamed(given: ReadBaseline, backends: Sequence[str], planned: Iterable[Cell
 
 
 class _Matching:
-    """The cells of two runs side by side, and counts of what was compared."""
+    """The cells of two runs side by side, with counts of what was compared."""
 
     def __init__(self, run: RunData, baseline: Baseline) -> None:
         self._run, self._then = run, baseline
@@ -180,7 +181,7 @@ class _Matching:
         self.left_out = 0
 
     def changes(self) -> Iterator[Change]:
-        """Yield what changed in all cells that this run was to test."""
+        """Yield the changes in all planned cells."""
         for key, cell in self._run.cells.items():
             if cell.state == FILTERED:
                 self.unmatched += len(self._then.cells.get(key, {}))
@@ -245,9 +246,9 @@ class _Matching:
         after: Mapping[int, Case],
         records: Mapping[int, Record],
     ) -> Iterator[Change]:
-        """Compare cells that have no case in common: whether the backend supports them.
+        """Compare cells without a common case: whether the backend supports them.
 
-        That other cases pass does not say that what failed is mended.
+        That other cases pass does not show that a failure is mended.
         """
         then = [case.outcome for case in before.values()]
         now = [case.outcome for case in after.values()]
@@ -262,9 +263,9 @@ class _Matching:
 
 
 def kind_of(before: Outcome | None, after: Outcome | None) -> Kind | None:
-    """Return what became of a case, None where it ended as it did.
+    """Return the kind of a change, or None if the outcome is unchanged.
 
-    `before` is None for a case that the baseline lacks, `after` for one that was not run.
+    `before` is None for a case that the baseline lacks, `after` for a case that was not run.
     """
     if after is None:
         is_unsupported = before is None or before.verdict is Verdict.UNSUPPORTED
@@ -284,7 +285,7 @@ def kind_of(before: Outcome | None, after: Outcome | None) -> Kind | None:
 
 
 def _kind_of_unexplained(before: Outcome | None, after: Outcome) -> Kind | None:
-    """Return what became of a case whose failure no expectation knows."""
+    """Return the kind of a change whose failure no expectation matches."""
     if before is None or not before.is_unexplained or _way(before) != _way(after):
         return Kind.NEW
     growth = _growth(before, after)
@@ -294,12 +295,13 @@ def _kind_of_unexplained(before: Outcome | None, after: Outcome) -> Kind | None:
 
 
 def _way(outcome: Outcome) -> tuple[Verdict, str]:
-    """Return in which way a case ended."""
+    """Return verdict and class of an outcome."""
     return outcome.verdict, outcome.kind
 
 
 def _growth(before: Outcome, after: Outcome) -> int:
-    """Return 1 where the error has grown by the factor that counts, -1 where it shrank, else 0."""
+    """Return 1 if the error has grown by the factor that counts, -1 if it has shrunk, otherwise
+    0."""
     then, now = before.error, after.error
     if then is None or now is None or then == now:
         return 0
@@ -317,7 +319,7 @@ def _worst(outcomes: Sequence[Outcome]) -> Outcome | None:
 
 
 def _order_in(run: RunData) -> Callable[[Change], tuple[int, int, int]]:
-    """Return the order in which changes are told: by kind, then as the run has its cells."""
+    """Return the sort key of changes: by kind, then in the order of the run's cells."""
     place = {key: number for number, key in enumerate(run.cells)}
     kinds = list(Kind)
 
@@ -328,7 +330,7 @@ def _order_in(run: RunData) -> Callable[[Change], tuple[int, int, int]]:
 
 
 def _differences(now: Baseline, then: Baseline) -> Iterator[tuple[str, str, str]]:
-    """Yield in what the runs themselves differ: what they were of, with which versions."""
+    """Yield the differences of the runs themselves: their scopes and versions."""
     stated = _circumstances(now), _circumstances(then)
     for name in dict.fromkeys((*stated[0], *stated[1])):
         ours, theirs = (one.get(name, "") for one in stated)

@@ -45,20 +45,20 @@ from reference.ops.table import OPS
 from reference.ops.xla.lowering import lower_program
 
 VERDICTS = (Verdict.DIVERGENT.value, Verdict.INACCURATE.value)
-"""The verdicts on elements that are as such an entry predicts."""
+"""Verdicts on elements that such an entry predicts."""
 
 _OTHERS = ("within", "flushes", "constants")
 _WITHOUT = ("kinds", "words", "where", "max_ulp", "rare")
 _JOINED = " + "
 _TRIED = 8
-"""Cases of an op and element type for which `computes` is read, at most."""
+"""The largest number of cases of an op and element type for which `computes` is parsed."""
 
 
 def completed(found: Expectation, given: Mapping[str, Any]) -> Expectation:
-    """Return an entry that has been read, with the class of what it predicts.
+    """Return an entry as read from a file, with the class of its prediction.
 
     Raises:
-        ValueError: when keys that are given do not go together.
+        ValueError: if its keys contradict one another.
     """
     if not found.computes:
         for key in _OTHERS:
@@ -78,10 +78,10 @@ def completed(found: Expectation, given: Mapping[str, Any]) -> Expectation:
 
 
 def check(found: Expectation) -> None:
-    """Check what can be said of `computes` without reading it as StableHLO.
+    """Check `computes` as far as possible without parsing it as StableHLO.
 
     Raises:
-        ValueError: with what is wrong.
+        ValueError: with the error.
     """
     check_values(found)
     if found.computes.lstrip().startswith("("):
@@ -96,10 +96,10 @@ def check(found: Expectation) -> None:
 
 
 def check_values(found: Expectation) -> None:
-    """Check what any entry says that predicts values.
+    """Check the parts that all entries with predicted values have.
 
     Raises:
-        ValueError: with what is wrong.
+        ValueError: with the error.
     """
     ulps(found.within)
     wrong = [verdict for verdict in found.verdicts if verdict not in VERDICTS]
@@ -127,12 +127,12 @@ def _check_constants(found: Expectation, record: Op) -> None:
 
 
 def check_instances(found: Expectation) -> None:
-    """Have MLIR read `computes` for operations of each op and element type of the entry.
+    """Parse `computes` with MLIR for operations of each op and element type of the entry.
 
-    Operations of an op may differ in more than their types, so one that can be read is enough.
+    Operations of an op may differ in more than their types, so one that parses is enough.
 
     Raises:
-        ValueError: with the first op and element type for which it cannot, and why.
+        ValueError: with the first op and element type for which none parses, and the reason.
     """
     if not found.computes or found.instead_of:
         return
@@ -144,7 +144,7 @@ def check_instances(found: Expectation) -> None:
 
 
 def _ops(found: Expectation) -> Sequence[str]:
-    """Return the ops that an entry is about; those that it names by a glob, of StableHLO alone."""
+    """Return the ops that an entry matches; a glob matches only ops of StableHLO."""
     return [
         name
         for name, record in OPS.items()
@@ -154,7 +154,7 @@ def _ops(found: Expectation) -> Sequence[str]:
 
 
 def _columns(found: Expectation, name: str) -> list[ElementType | QuantizedColumn]:
-    """Return the element types of an op that an entry is about."""
+    """Return the element types of an op that an entry matches."""
     from generators.cells.plan import valid_columns  # loads every strategy
 
     patterns = found.element_types
@@ -162,7 +162,7 @@ def _columns(found: Expectation, name: str) -> list[ElementType | QuantizedColum
 
 
 def _problem(found: Expectation, name: str, of: ElementType | QuantizedColumn) -> str | None:
-    """Return why `computes` means nothing for any of some operations; None where it does."""
+    """Return why `computes` has no meaning for any of some operations, or None."""
     first: str | None = None
     for operation in _samples(name, of):
         try:

@@ -1,4 +1,4 @@
-"""How a run ends: its exit code, and in words what it lost and gained against a baseline."""
+"""The conclusion of a run: its exit code, and what it lost and gained against a baseline."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from conformance.results.summary import RunData
 from conformance.verdict import Verdict
 
 MOST_TOLD = 10
-"""Groups of changes that are printed of each kind."""
+"""The number of groups of changes of each kind that are printed."""
 
 
 def exit_code(
@@ -110,7 +110,7 @@ def tally(comparison: Comparison) -> str:
 
 
 def scope(comparison: Comparison) -> str:
-    """Return in one line what was compared with what, and what could not be."""
+    """Return one line about what was compared with what, and what could not be compared."""
     differing = ", ".join(
         f"{what.removeprefix('backend: ')} {then or 'none'} → {now or 'none'}"
         for what, then, now in comparison.differences
@@ -136,7 +136,7 @@ def scope(comparison: Comparison) -> str:
 
 
 def comparison_lines(comparison: Comparison, replay: str) -> list[str]:
-    """Return what is printed of a comparison; `replay` is a command in which {} is a case's id."""
+    """Return the printed lines of a comparison; in `replay`, a command, {} is a case's id."""
     lines = [f"against the baseline: {tally(comparison)}", scope(comparison)]
     if comparison.unexplained:
         lines.append(
@@ -155,7 +155,7 @@ def comparison_lines(comparison: Comparison, replay: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Changes of one kind and op on one backend that went from one outcome to another."""
+    """Changes of one kind and op on one backend, with the same outcomes before and after."""
 
     kind: Kind
     op: str
@@ -166,25 +166,25 @@ class Group:
 
     @property
     def element_types(self) -> tuple[str, ...]:
-        """The element types concerned, in the run's order."""
+        """The element types of the changes, in the run's order."""
         return tuple(dict.fromkeys(change.element_type for change in self.changes))
 
     @property
     def cases(self) -> str:
-        """How many cases changed, or cells where the change is of cells as wholes."""
+        """The number of changed cases, or of cells that changed as a whole."""
         count = len(self.changes)
         what = "whole cell" if self.changes[0].index is None else "case"
         return f"{count} {what}{'' if count == 1 else 's'}"
 
     @property
     def message(self) -> str:
-        """What the first of them says."""
+        """The message of the first change."""
         record = self.changes[0].record
         return "" if record is None else " ".join((record.message or record.kind).split())
 
 
 def grouped(changes: tuple[Change, ...]) -> list[Group]:
-    """Return changes in groups, the order kept."""
+    """Return changes in groups, in the same order."""
     found: dict[tuple[Kind, str, str, str, str, bool], list[Change]] = {}
     for one in changes:
         words = (outcome_words(one.before), outcome_words(one.after))
@@ -194,7 +194,7 @@ def grouped(changes: tuple[Change, ...]) -> list[Group]:
 
 
 def outcome_words(outcome: Outcome | None) -> str:
-    """Return how a case ended, in a few words."""
+    """Return an outcome in a few words."""
     if outcome is None:
         return "not run"
     verdict = outcome.verdict.value.replace("_", " ")
@@ -218,7 +218,7 @@ def _group_line(group: Group, replay: str) -> str:
 
 
 def described(comparison: Comparison) -> output.Comparison:
-    """Return what summary.json says of a comparison."""
+    """Return the part of summary.json about a comparison."""
     return output.Comparison(
         baseline=comparison.path,
         counts={kind.value: count for kind, count in comparison.counts.items()},

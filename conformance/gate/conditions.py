@@ -1,4 +1,4 @@
-"""Why an entry does not know a failure: the first of its conditions that does not hold."""
+"""The first condition of an entry that a failure does not satisfy."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from conformance.verdict import Record
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What entries are asked under: the version of jaxlib, and what the backend said it is."""
+    """The version of jaxlib, and the description of the backend, on which entries depend."""
 
     jaxlib: str
     described: Description | None
 
 
 def is_about(entry: Expectation, failure: Failure | Record) -> bool:
-    """Tell whether the op and element type of a failure are the entry's, on whatever backend."""
+    """Return whether an entry matches the op and element type of a failure, on any backend."""
     anywhere = structs.replace(entry, backends=EVERY)
     return anywhere.applies((failure.op, failure.element_type, failure.backend))
 
 
 def unmet(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
-    """Return the first condition of an entry that a failure does not meet; "" where it knows it.
+    """Return the first condition of an entry that a failure does not satisfy; "" if it matches.
 
-    The failure is of an op and element type that the entry is about.
+    The op and element type of the failure must be the entry's.
     """
     checks = (
         _of_backend, _of_versions, _of_isa, _of_verdict, _of_class, _of_words, _of_size, _of_where

@@ -19,19 +19,19 @@ from reference.ir.program import Dense, Program, TensorType
 from reference.ir.types import Array, ElementType, element_type_of, to_bits
 
 FEW = 3
-"""Equal elements in a row beyond which they are written as one, repeated."""
+"""The number of equal consecutive elements above which they are written as a repetition."""
 
 _WORD = re.compile(r"-?\b(?:inf|nan)\b")
 _TIMES = re.compile(r"\s+x\s+(\d+)\b")
 
 
 def arrays(program: Program, inputs: Sequence[str]) -> tuple[Array, ...]:
-    """The arguments of a program's main, as an expectation file writes them.
+    """Return the arguments of a program's main from the texts of an expectation file.
 
-    Of a program of several processes those of each come in turn.
+    For a program of several processes, the arguments of each process follow in order.
 
     Raises:
-        ValueError: when they are not what the program takes.
+        ValueError: if they do not fit the program.
     """
     parameters = program.main.arguments * program.process_count
     if len(parameters) != len(inputs):
@@ -65,7 +65,7 @@ def _array(number: int, text: str, type_: object) -> Array:
 
 
 def expanded(text: str, element: ElementType) -> str:
-    """The elements as MLIR itself reads them: infinities and NaN as bits, repetitions written out.
+    """Return the elements as MLIR reads them: infinities and NaN as bits, repetitions expanded.
 
     Raises:
         ValueError: for an infinity or NaN that the element type does not have.
@@ -88,7 +88,7 @@ def expanded(text: str, element: ElementType) -> str:
 
 
 def _start(text: str, end: int) -> int:
-    """Where the element or list begins that ends before `end`."""
+    """Return the start of the element or list that ends before `end`."""
     depth = 0
     for at in range(end - 1, -1, -1):
         depth += (text[at] in ")]") - (text[at] in "([")
@@ -98,7 +98,7 @@ def _start(text: str, end: int) -> int:
 
 
 def written(array: Array) -> str:
-    """An input as `arrays` reads it, exact in every bit."""
+    """Return an input as text that `arrays` reads, exact in every bit."""
     element = element_type_of(array)
     texts = element_texts(array, element)
     if len(texts) > 1 and len(set(texts)) == 1:

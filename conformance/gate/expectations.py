@@ -1,6 +1,6 @@
-"""Expectations: known divergences, each with the reason why it is known and what shows it.
+"""Expectations: known divergences, each with its reason and a counterexample.
 
-conformance/gate/reading.py reads them from files; the shipped ones are in conformance/gate/known/.
+conformance/gate/reading.py reads them from files. conformance/gate/known/ has the shipped files.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from reference.ir.program import Operation
 from reference.ops.table import OPS
 
 FAILING = tuple(verdict.value for verdict in Verdict if verdict.fails)
-"""The verdicts that an expectation can match."""
+"""Verdicts that an expectation can match."""
 
 WITHOUT_RESULTS = tuple(v.value for v in Verdict if v.fails and not v.has_results)
-"""The verdicts on programs that gave no results: what the backend says is all there is."""
+"""Verdicts on programs without results, about which only the backend's words are known."""
 
 WITH_RESULTS = tuple(verdict for verdict in FAILING if verdict not in WITHOUT_RESULTS)
-"""The verdicts that an expectation matches where it names none."""
+"""Verdicts that an expectation matches if it names none."""
 
 
 class Counterexample(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,9 +47,9 @@ class Counterexample(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Versions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The versions that an entry is true of (conformance/gate/versions.py); "" for all.
+    """Versions to which an entry is limited (conformance/gate/versions.py); "" for all.
 
-    `jaxlib` and `plugin`, the backend's own version, are conditions such as ">=2.1,<3"; `library`
+    `jaxlib` and `plugin`, the backend's own version, are conditions such as ">=2.1,<3". `library`
     is the beginning of the SHA-256 of a plugin's library, or several with commas.
     """
 
@@ -61,27 +61,27 @@ class Versions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One known divergence: a [[known]] table of a file, whose keys are these fields.
 
-    It knows a failure of an op and element type on a backend that its patterns (names or globs)
-    match, with one of the verdicts, a class that one of `kinds` matches, and no error over
-    `max_ulp`. One of `words` must be in the message: of a program without results, in what the
-    backend itself says. One of `where` must be in the operation as MLIR's generic form spells it,
-    of a program without results. Both are patterns as `contains` takes them. A program that
-    ends its process without a word is known only where `where` is given. An op written "convolution
-    + maximum" is those operations going wrong only together. `versions` are those that it is true
-    of: of jaxlib, such as "<0.11", or those of `Versions`. An entry that is `rare` does not have
-    all cases of its cells run in processes of their own, though all that it knows is that processes
-    end. `isa` is a condition on the instruction sets that XLA's CPU compiler targets, such as
-    "<AVX512_FP16" (conformance/backends/isa.py).
-    An entry that is `flaky` knows cases that do not fail every time, which no other entry does, and
-    batches that failed as a whole alone; it is never stale.
-    An `unpredictable` entry is about elements that may have any value
+    It matches a failure if its patterns (names or globs) match backend, op and element type, if it
+    has one of the verdicts, a class that one of `kinds` matches, and no error over `max_ulp`. One
+    of `words` must be in the message; for a program without results, in the backend's own words.
+    For a program without results, one of `where` must be in the operation in MLIR's generic form.
+    `contains` defines the patterns of both. A program that ends its process without a message
+    matches only if `where` is given. An op "convolution + maximum" means these operations, wrong
+    only as a group. `versions` limits the entry to versions of jaxlib, such as "<0.11", or to those
+    of `Versions`. The cells of a `rare` entry do not run every case in a process of its own,
+    although it matches crashes. `isa` is a condition on the instruction sets that XLA's CPU
+    compiler targets, such as "<AVX512_FP16" (conformance/backends/isa.py).
+
+    A `flaky` entry matches cases that do not fail every time, and lost batches; no other entry
+    does. It is never stale. An `unpredictable` entry is about elements that may have any value
     (conformance/gate/unpredictable.py).
-    `computes` is what the backend computes in place of the op (conformance/known/template.py): the
-    entry knows the elements that are within `within` of that, and nothing else. Where it `flushes`,
-    subnormal numbers are zeros on the way; `constants` are the operands that must be constants to
-    a compiler, by name or glob. Where `instead_of` is given, that and `computes` are a pair of
-    patterns (conformance/known/rewritings/terms.py): what is computed in place of several
-    operations, the last of them being `op`.
+
+    `computes` is what the backend computes in place of the op (conformance/known/template.py). The
+    entry then matches only elements that differ from it by no more than `within`. If it `flushes`,
+    intermediate subnormal numbers are zeros. `constants` are the operands that must be constants to
+    a compiler, by name or glob. With `instead_of`, that and `computes` are a pair of patterns
+    (conformance/known/rewritings/terms.py): several operations, the last of them `op`, and what is
+    computed in their stead.
     """
 
     id: str
@@ -109,7 +109,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def hypothesis(self) -> Stated | None:
-        """What it says that a backend computes in place of the op; None where it does not."""
+        """The stated hypothesis: what a backend computes in place of the op; None without one."""
         if not self.computes:
             return None
         within = ulps(self.within)
@@ -128,7 +128,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
     def applies(self, cell: CellKey) -> bool:
-        """Whether it speaks of that cell."""
+        """Return whether the entry is about a cell."""
         op, element_type, backend = cell
         return (
             any(_matches(name, self.op) for name in names_and_twins(op))
@@ -137,11 +137,11 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
     def speaks_of(self, backend: str) -> bool:
-        """Tell whether it matches that backend, by its name or its family's."""
+        """Return whether it matches a backend, by its name or its family's."""
         return any(_matches(name, self.backends) for name in names_of(backend))
 
     def knows(self, failure: Failure | Record) -> bool:
-        """Whether that failure is the one it speaks of."""
+        """Return whether it matches a failure."""
         classes = classes_of(failure)
         return (
             self.names(failure.verdict, failure.kind, failure.message, failure.worst_ulp, classes)
@@ -150,11 +150,11 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
     def is_where(self, operation: str) -> bool:
-        """Tell whether one of `where` is in an operation."""
+        """Return whether one of `where` is in an operation."""
         return any(contains(operation, pattern) for pattern in self.where)
 
     def knows_batch(self, batch: LostBatch) -> bool:
-        """Tell whether it knows a batch that failed as a whole, which only a flaky entry can."""
+        """Return whether it matches a batch that failed as a whole; only a flaky entry can."""
         return (
             self.flaky
             and self.names(batch.verdict, batch.kind, batch.message)
@@ -162,10 +162,10 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
     def is_of_class(self, kind: str, classes: Sequence[str] = ()) -> bool:
-        """Tell whether it knows a class; `classes` are those of what fails now and then.
+        """Return whether it matches a class; `classes` are those of failures that come and go.
 
-        What does not fail every time is known by entries that say so alone: those that are flaky,
-        and unpredictable ones that name it.
+        Failures that come and go match only flaky entries, and unpredictable entries that name
+        their class.
         """
         if kind != NOT_DETERMINISTIC:
             return _matches(kind, self.kinds)
@@ -181,7 +181,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         worst_ulp: float | None = None,
         classes: Sequence[str] = (),
     ) -> bool:
-        """Whether it speaks of such a failure, whichever op it is of."""
+        """Return whether it matches a failure, whatever its op."""
         return (
             verdict.value in self.verdicts
             and self.is_of_class(kind, classes)
@@ -190,7 +190,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
     def is_told(self, verdict: Verdict, message: str) -> bool:
-        """Tell whether the message has one of the words, or none are asked for."""
+        """Return whether the message has one of the words, or the entry has none."""
         if verdict.has_results:
             return not self.words or any(contains(message, pattern) for pattern in self.words)
         said = own_words(message)
@@ -200,10 +200,10 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What expectations are asked about, where there is no record: what failed, and how.
+    """A failure to be matched by expectations, if there is no record.
 
-    `op` may be several, that go wrong together; `element_type` is the name of a cell's column.
-    `operation` is the one that fails, the last of several.
+    `op` may be several that are wrong only as a group. `element_type` is the name of a cell's
+    column. `operation` is the failing operation, the last of several.
     """
 
     op: str
@@ -217,13 +217,13 @@ class Failure:
 
 
 def classes_of(failure: Failure | Record) -> tuple[str, ...]:
-    """Return the classes with which a case failed that did not fail every time."""
+    """Return the classes of a case that did not fail every time."""
     found = failure.repeats if isinstance(failure, Record) else None
     return found.classes if found else ()
 
 
 def spelled(failure: Failure | Record) -> Iterator[str]:
-    """Yield the operations that may have failed, as MLIR's generic form spells them."""
+    """Yield the operations that may have failed, in MLIR's generic form."""
     if isinstance(failure, Record):
         yield from operations_in(failure.detail.program) if failure.detail else ()
     elif failure.operation is not None:
@@ -231,16 +231,16 @@ def spelled(failure: Failure | Record) -> Iterator[str]:
 
 
 def contains(text: str, pattern: str) -> bool:
-    """Tell whether a pattern matches part of a text.
+    """Return whether a pattern matches part of a text.
 
-    `*` in it stands for any text; a pattern between two `/` is a regular expression of Python, in
-    which `.` is a line's end, too.
+    `*` stands for any text. A pattern between two `/` is a regular expression of Python, in which
+    `.` also matches a line's end.
     """
     return _compiled(pattern).search(text) is not None
 
 
 def is_regular_expression(pattern: str) -> bool:
-    """Tell whether a pattern of `words` or `where` is one, between two `/`."""
+    """Return whether a pattern of `words` or `where` is a regular expression between two `/`."""
     return len(pattern) > 2 and pattern.startswith("/") and pattern.endswith("/")
 
 
@@ -252,7 +252,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def failures_of(cell: CellKey, failing: Sequence[Failing], operation: Operation) -> list[Failure]:
-    """What expectations are asked about the elements that fail in results of an operation."""
+    """Return the failures of an operation's results, one for each class of wrong elements."""
     return [
         Failure(*cell, one.verdict, one.kind, one.message, one.worst_ulp, operation)
         for one in failing
@@ -260,7 +260,7 @@ def failures_of(cell: CellKey, failing: Sequence[Failing], operation: Operation)
 
 
 def names_and_twins(op: str) -> tuple[str, ...]:
-    """An op's name, and that of the op it is lowered to, whose faults are its own."""
+    """Return an op's name, and the name of the op that it is lowered to, whose faults it shares."""
     record = OPS.get(op)
     return (op, record.twin) if record is not None and record.twin else (op,)
 
@@ -270,22 +270,22 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
 
 
 def hypotheses_of(expectations: Sequence[Expectation], backend: str) -> tuple[Stated, ...]:
-    """Return what expectations say that a backend computes in place of ops."""
+    """Return the hypotheses that expectations state about a backend."""
     about = (one.hypothesis for one in expectations if one.speaks_of(backend))
     return tuple(found for found in about if found is not None)
 
 
 def known_by(expectations: Sequence[Expectation], failure: Failure | Record) -> str:
-    """The id of the first expectation that knows the failure; "" for none, or for no failure."""
+    """Return the id of the first expectation that matches the failure; "" for none."""
     if not failure.verdict.fails:
         return ""
     return next((e.id for e in expectations if e.knows(failure)), "")
 
 
 def settled(record: Record, expectations: Sequence[Expectation]) -> Record:
-    """The record with which expectations know what fails in it: known where all of it is.
+    """Return the record with the expectations that match; it is known if all classes are.
 
-    Shown is the worst of what none knows, or, where all is known, the worst.
+    It shows the worst class that no expectation matches, or the worst class if all match.
     """
     if not record.failing:
         return replace(record, known=known_by(expectations, record))
@@ -310,14 +310,14 @@ def _known(expectations: Sequence[Expectation], record: Record, one: Failing) ->
 
 
 def crashes(expectations: Sequence[Expectation], cell: CellKey) -> bool:
-    """Whether the cell's programs are known to end their process, and not just now and then."""
+    """Return whether the cell's programs are known to crash their process, and not only rarely."""
     return any(one.applies(cell) for one in ending(expectations))
 
 
 def ending(expectations: Sequence[Expectation]) -> tuple[Expectation, ...]:
-    """The expectations that know cells to end their process, and not just now and then.
+    """Return the expectations about cells that crash their process, and not only rarely.
 
-    After an answer, such as an internal error, the process goes on.
+    After an answer, such as an internal error, the process continues.
     """
     only = (Verdict.CRASHED.value,)
     return tuple(

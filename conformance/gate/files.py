@@ -1,4 +1,4 @@
-"""Expectation files that are read, in order: those asked for, and those that they include."""
+"""Expectation files in order: those given, and those that they include."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ SHIPPED = Path(__file__).with_name("known")
 """The folder of the files that are shipped, one per backend."""
 
 NONE = "none"
-"""What is asked for where nothing is to be known."""
+"""The value of `--expectations` for no expectations."""
 
 EVERY = ("*",)
-"""The backends of a file that is not of one backend."""
+"""The backends of a file that is not about one backend."""
 
 Given = str | Sequence[str] | None
-"""What `--expectations` was given: nothing for the shipped files, else files, folders or names."""
+"""A value of `--expectations`: None for the shipped files, or files, folders or names."""
 
 _KEYS = ("include", "known")
 
 
 class ExpectationError(Exception):
-    """An expectation file cannot be read or means nothing; the message says where, in one line."""
+    """An expectation file cannot be read or has no meaning; the message says where, in one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One file: what it holds as TOML, and the backends of entries that name none."""
+    """One file: its content as TOML, and the backends of entries that name none."""
 
     path: Path
     backends: tuple[str, ...]
@@ -39,7 +39,7 @@ class File:
 
     @property
     def is_shipped(self) -> bool:
-        """Whether it comes with hlo-conformance."""
+        """Whether it is shipped with hlo-conformance."""
         return is_shipped(self.path)
 
     @property
@@ -47,7 +47,7 @@ class File:
         """Its [[known]] tables.
 
         Raises:
-            ExpectationError: when 'known' is something else.
+            ExpectationError: if 'known' is something else.
         """
         entries = self.content.get("known", [])
         if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
@@ -56,10 +56,10 @@ class File:
 
     @property
     def includes(self) -> list[str]:
-        """The files that it includes, as it writes them.
+        """The files that it includes, as it names them.
 
         Raises:
-            ExpectationError: when 'include' is no list of names.
+            ExpectationError: if 'include' is not a list of names.
         """
         given = self.content.get("include", [])
         if not isinstance(given, list) or not all(isinstance(one, str) and one for one in given):
@@ -71,20 +71,21 @@ class File:
 
 
 def is_shipped(path: Path) -> bool:
-    """Tell whether a file comes with hlo-conformance."""
+    """Return whether a file is shipped with hlo-conformance."""
     return path.parent == SHIPPED
 
 
 def each(given: Given) -> tuple[str, ...] | None:
-    """Return what was given as a tuple; None for the shipped files."""
+    """Return the given files as a tuple; None for the shipped files."""
     return (given,) if isinstance(given, str) else tuple(given or ()) or None
 
 
 def files_of(given: Given, backends: Sequence[str]) -> list[File]:
-    """Return the files that are meant, included ones before those that include them, each once.
+    """Return the files for `--expectations`, each once, included files before those that include
+    them.
 
     Raises:
-        ExpectationError: when one cannot be read, is no such file, or includes itself.
+        ExpectationError: if a file cannot be read, does not exist, or includes itself.
     """
     asked = each(given)
     if asked is not None and NONE in asked:
@@ -103,7 +104,7 @@ def files_of(given: Given, backends: Sequence[str]) -> list[File]:
 
 
 def named(given: str | None, backends: Sequence[str]) -> dict[Path, tuple[str, ...]]:
-    """Return the files that one name stands for, each with the backends that it speaks of."""
+    """Return the files for one name, each with the backends that it is about."""
     if given is None:
         return _in_folder(SHIPPED, backends)
     shipped = SHIPPED / f"{given}.toml"
@@ -112,7 +113,7 @@ def named(given: str | None, backends: Sequence[str]) -> dict[Path, tuple[str, .
 
 
 def _in_folder(folder: Path, backends: Sequence[str]) -> dict[Path, tuple[str, ...]]:
-    """Return the files of a folder that match these backends, each with those that it matches."""
+    """Return the files of a folder for these backends, each with the backends that it is about."""
     found: dict[Path, tuple[str, ...]] = {}
     for backend in dict.fromkeys(backends):
         for name in names_of(backend):
@@ -143,7 +144,7 @@ def _add(
 
 
 def _included(file: File, name: str) -> Path:
-    """Return the file that an 'include' means: beside the file that has it, or a shipped one."""
+    """Return the file for an 'include': beside the including file, or a shipped one."""
     beside = file.path.parent / Path(name).expanduser()
     if beside.is_file():
         return beside
@@ -159,10 +160,10 @@ def _included(file: File, name: str) -> Path:
 
 
 def content_of(path: Path) -> dict[str, Any]:
-    """Return what a file holds as TOML.
+    """Return the content of a file as TOML.
 
     Raises:
-        ExpectationError: when it cannot be read, or has keys that mean nothing.
+        ExpectationError: if it cannot be read, or has unknown keys.
     """
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -1,8 +1,8 @@
 """Expectation files in their canonical layout, with all comments: `expectations fmt`.
 
-A file is cut into tables, these into statements, each with the comments above it. Entries keep
-their order, which means something; keys are put in order, values written in one way. A value that
-has comments inside, or a key with dots, stays as it is written.
+A file is split into tables, and these into statements, each with the comments above it. Entries
+keep their order, because it has a meaning. Keys are sorted, and values written in one form. A value
+with comments inside, or a key with dots, is unchanged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LONG = ('"""', "'''")
 
 @dataclass(slots=True)
 class _Statement:
-    """A key with its value as it is written, comments above it, and one behind it."""
+    """A key with its value as written, comments above it, and one after it."""
 
     key: str
     value: str
@@ -32,7 +32,7 @@ class _Statement:
 
 @dataclass(slots=True)
 class _Table:
-    """A header ("" for what comes before the first), the comments above it, and its statements."""
+    """A header ("" for the part before the first), the comments above it, and its statements."""
 
     header: str
     above: list[str]
@@ -41,15 +41,15 @@ class _Table:
 
 
 class NotFormatted(Exception):
-    """A file that cannot be put in order without changing what it says."""
+    """A file whose layout cannot be changed without changing its meaning."""
 
 
 def formatted(text: str) -> str:
     """Return a file's text in canonical layout.
 
     Raises:
-        NotFormatted: when that would change what it says.
-        tomllib.TOMLDecodeError: when it is not TOML.
+        NotFormatted: if that would change its meaning.
+        tomllib.TOMLDecodeError: if it is not TOML.
     """
     before = tomllib.loads(text)
     tables, rest = _tables(text.splitlines())
@@ -88,7 +88,8 @@ def _tables(lines: Sequence[str]) -> tuple[list[_Table], list[str]]:
 
 
 def _value(first: str, lines: Sequence[str], at: int) -> tuple[str, str, int]:
-    """Return a value, which may go on over lines, the comment behind it, and the next line."""
+    """Return a value, which may have several lines, the comment after it, and the number of the
+    next line."""
     text = first
     while (end := _end(text)) is None:
         text += "\n" + lines[at]
@@ -97,7 +98,7 @@ def _value(first: str, lines: Sequence[str], at: int) -> tuple[str, str, int]:
 
 
 def _end(text: str) -> int | None:
-    """Return where a value ends at whose beginning a text stands: None where it goes on."""
+    """Return the end of the value at the beginning of a text; None if it continues."""
     depth, at = 0, 0
     while at < len(text):
         char = text[at]
@@ -119,7 +120,7 @@ def _end(text: str) -> int | None:
 
 
 def _string_end(text: str, at: int, quote: str) -> int | None:
-    """Return the position after a string that begins at `at`; None where it goes on."""
+    """Return the position after a string that begins at `at`; None if it continues."""
     inside = at + len(quote)
     while (end := text.find(quote, inside)) >= 0:
         backslashes = len(text[:end]) - len(text[:end].rstrip("\\"))
@@ -133,7 +134,7 @@ def _string_end(text: str, at: int, quote: str) -> int | None:
 
 
 def _tidy(lines: Sequence[str]) -> list[str]:
-    """Return comments with no more than one empty line between them, and none at their ends."""
+    """Return comments with at most one empty line between them, and none at their ends."""
     found: list[str] = []
     for line in lines:
         if line or (found and found[-1]):

@@ -21,13 +21,13 @@ WIDTH = 120
 
 
 def rank(key: str, order: Sequence[str] = ORDER) -> int:
-    """Return where a key, or the table that a dotted key begins with, stands in an order."""
+    """Return the position of a key, or of the table of a dotted key, in an order."""
     first = key.partition(".")[0]
     return order.index(first) if first in order else len(order)
 
 
 def value_text(value: Any, width: int = WIDTH) -> str:
-    """Return a value as TOML; a list that is longer than `width` has lines of its own.
+    """Return a value as TOML; a list longer than `width` has one item per line.
 
     Raises:
         TypeError: for values that entries do not have.
@@ -48,7 +48,7 @@ def value_text(value: Any, width: int = WIDTH) -> str:
 
 
 def _wrapped(items: Sequence[str]) -> str:
-    """Return a list over several lines, each as long as there is room."""
+    """Return a list over several lines, each filled up to the width."""
     lines = ["  "]
     for item in items:
         if lines[-1].strip() and len(lines[-1]) + len(item) + 2 > WIDTH:
@@ -58,8 +58,8 @@ def _wrapped(items: Sequence[str]) -> str:
 
 
 def string_text(text: str) -> str:
-    """Return a text as a TOML string: of several lines where it has several, without escapes where
-    it would need any and can do without."""
+    """Return a text as a TOML string, with several lines if the text has several, and without
+    escapes if possible."""
     plain = all(char.isprintable() or char in "\n\t" for char in text)
     if "\n" in text and plain and "'''" not in text and not text.endswith("'"):
         return f"'''\n{text}'''"
@@ -84,5 +84,5 @@ def entry_text(entry: Mapping[str, Any], comments: Sequence[str] = ()) -> str:
 
 
 def assignment(key: str, value: Any) -> str:
-    """Return a line, or several, that give a key its value."""
+    """Return the line or lines that assign a value to a key."""
     return f"{key} = {value_text(value, WIDTH - len(key) - 3)}"

@@ -1,4 +1,4 @@
-"""Expectation files whose entries are all about other backends than those that are tested."""
+"""Expectation files whose entries are all about other backends than the tested ones."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from conformance.gate.reading import entries_of
 
 
 def files_about_others(given: Given, backends: Sequence[str]) -> list[str]:
-    """Return a line for each file without an entry about these backends, though it has entries.
+    """Return a line for each file with entries of which none is about these backends.
 
-    A plugin that was given another name is such another backend.
+    A plugin under another name counts as another backend.
 
     Raises:
-        ExpectationError: when a file cannot be read.
+        ExpectationError: if a file cannot be read.
     """
     found: dict[Path, list[Expectation]] = {}
     for path, entry in entries_of(given, backends):

@@ -1,7 +1,7 @@
-"""Entries that know the same failures: the first one of a run's entries is the one reported.
+"""Entries that match the same failures; the first in the order of a run is reported.
 
-Patterns are compared, not messages: of two texts that only some message could both be in, nothing
-is said.
+Patterns are compared, not messages. Two texts that only some message contains together are not
+reported.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ _JOINED = " + "
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """An entry that knows failures which earlier ones know: one of them all where `is_shadowed`."""
+    """An entry that matches failures which earlier entries match; `is_shadowed` if one of them
+    matches all."""
 
     later: str
     earlier: tuple[str, ...]
     is_shadowed: bool
 
     def __str__(self) -> str:
-        """What that means, in a line."""
+        """Return the overlap in a line."""
         others = ", ".join(self.earlier)
         if self.is_shadowed:
             return (
@@ -48,9 +49,9 @@ class Overlap:
 
 
 def overlaps(entries: Sequence[Expectation], apart: Collection[str] = ()) -> Iterator[Overlap]:
-    """Yield what overlaps among entries in order; nothing of pairs that are both in `apart`.
+    """Yield the overlaps among entries in order, except pairs that are both in `apart`.
 
-    Of an entry that is shadowed, the first one that shadows it is all that is said.
+    For a shadowed entry, only the first entry that shadows it is reported.
     """
     shipped = frozenset(apart)
     for number, later in enumerate(entries):
@@ -66,10 +67,10 @@ def overlaps(entries: Sequence[Expectation], apart: Collection[str] = ()) -> Ite
 def between_files(
     given: Given, backends: Sequence[str], entries: Sequence[Expectation]
 ) -> tuple[Overlap, ...]:
-    """Return what overlaps among loaded entries, but for shipped ones with each other.
+    """Return the overlaps among loaded entries, except shipped ones with each other.
 
     Raises:
-        ExpectationError: when a file cannot be read.
+        ExpectationError: if a file cannot be read.
     """
     paths = paths_of(given, backends)
     apart = {id_ for id_, path in paths.items() if is_shipped(path)}
@@ -77,7 +78,7 @@ def between_files(
 
 
 def hint(found: Sequence[Overlap]) -> str:
-    """Return a line that says how much overlaps, "" where nothing does."""
+    """Return a line with the number of overlaps, "" for none."""
     if not found:
         return ""
     shadowed = sum(one.is_shadowed for one in found)
@@ -93,7 +94,7 @@ def _entries(count: int) -> str:
 
 
 def _is_contained(later: Expectation, earlier: Expectation) -> bool:
-    """Tell whether all that the later entry knows, the earlier one knows."""
+    """Return whether the earlier entry matches everything that the later one matches."""
     return (
         _ops(later.op) <= _ops(earlier.op)
         and _are_matched([one for one in later.op if _JOINED in one], earlier.op)
@@ -109,7 +110,7 @@ def _is_contained(later: Expectation, earlier: Expectation) -> bool:
 
 
 def _has_common(one: Expectation, other: Expectation) -> bool:
-    """Tell whether there are failures that both entries know, as far as their patterns tell."""
+    """Return whether failures exist that both entries match, as far as their patterns tell."""
     joined = [op for op in one.op if op in other.op and _JOINED in op]
     return (
         bool(joined or _ops(one.op) & _ops(other.op))
@@ -137,19 +138,20 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
 
 
 def _are_matched(narrow: Sequence[str], wide: Sequence[str]) -> bool:
-    """Tell whether each pattern is matched as a text: so is all that it matches."""
+    """Return whether each pattern, read as a text, is matched; then all that it matches is."""
     return all(_matches(one, wide) for one in narrow)
 
 
 def _meet(some: Sequence[str], others: Sequence[str], names: Collection[str]) -> bool:
-    """Tell whether a pattern of some is within one of others, or both match one of the names."""
+    """Return whether a pattern of one list is within the other list, or both match one of the
+    names."""
     if any(fnmatchcase(a, b) or fnmatchcase(b, a) for a in some for b in others):
         return True
     return any(_matches(name, some) and _matches(name, others) for name in names)
 
 
 def _are_within(narrow: Sequence[str], wide: Sequence[str]) -> bool:
-    """Tell whether each text has one of the wide ones in it; all have where there are none."""
+    """Return whether each text contains one of the wide texts, or there are none."""
     if not wide:
         return True
     return bool(narrow) and all(
@@ -158,7 +160,8 @@ def _are_within(narrow: Sequence[str], wide: Sequence[str]) -> bool:
 
 
 def _may_be_in_one(some: Sequence[str], others: Sequence[str]) -> bool:
-    """Tell whether texts are in the same messages: where one side asks for none, any may be."""
+    """Return whether a message may contain texts of both lists; an empty list permits any
+    message."""
     if not some or not others:
         return True
     return any(a == b or contains(a, b) or contains(b, a) for a in some for b in others)

@@ -3,7 +3,7 @@
 [[known]]
 id = "constants-first"
 instead_of = "(multiply (multiply x C) F)"     # the operations that a program has
-computes = "(multiply x (multiply C F))"       # what is computed in their place
+computes = "(multiply x (multiply C F))"       # what is computed instead
 within = "2 ulp"                               # optional, as beside any `computes`
 flushes = true
 reason = "..."
@@ -43,20 +43,20 @@ _COMPARE = "compare"
 
 
 def outermost(given: Mapping[str, Any]) -> str:
-    """Return the operation that the pattern of an entry ends with; "" where it has none.
+    """Return the outermost operation of an entry's pattern; "" if it has none.
 
     Raises:
-        ValueError: when its pattern cannot be read.
+        ValueError: if its pattern cannot be parsed.
     """
     text = given.get("instead_of")
     return _operation("instead_of", text).mnemonic if isinstance(text, str) and text else ""
 
 
 def check(found: Expectation) -> None:
-    """Check that both patterns mean something, and fit each other and the entry.
+    """Check that both patterns have a meaning, and fit each other and the entry.
 
     Raises:
-        ValueError: with what is wrong.
+        ValueError: with the error.
     """
     check_values(found)
     for key, instead in _WITHOUT.items():
@@ -94,7 +94,7 @@ def _operation(key: str, text: str) -> Term:
 
 
 def _check_term(key: str, term: Term) -> None:
-    """Check that an operation exists, is written as patterns have it, and has its operands."""
+    """Check that an operation exists, is written as patterns require, and has its operands."""
     if key == "computes" and term.op in BUILT:
         _check_number(key, term, tuple(signature(BUILT[term.op]).parameters))
         return
@@ -113,7 +113,7 @@ def _check_term(key: str, term: Term) -> None:
 
 
 def _check_number(key: str, term: Term, names: Sequence[str]) -> None:
-    """Check that an operation has as many operands as it takes."""
+    """Check that an operation has the right number of operands."""
     starred, given = sum(name.startswith("*") for name in names), len(term.operands)
     more = given - len(names)
     if more == 0 or (starred and more > 0 and more % starred == 0):
@@ -134,7 +134,7 @@ def _check_direction(key: str, term: Term) -> None:
 
 
 def _check_variables(pattern: Term, replacement: Node) -> None:
-    """Check conditions, and that the replacement is made of what the pattern binds."""
+    """Check conditions, and that the replacement uses only variables that the pattern binds."""
     bound = {one.name for one in variables_in(pattern)}
     for one in (*variables_in(pattern), *terms_in(pattern)):
         if one.condition and one.condition not in CONDITIONS:
@@ -155,7 +155,7 @@ def _check_variables(pattern: Term, replacement: Node) -> None:
 
 
 def _check_attributes(pattern: Term, replacement: Node) -> None:
-    """Check that operations of the replacement find their attributes in the pattern."""
+    """Check that the pattern has the operations from which the replacement takes attributes."""
     there = {one.op for one in terms_in(pattern)}
     for one in terms_in(replacement):
         record = OPS.get(one.mnemonic)

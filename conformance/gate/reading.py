@@ -75,7 +75,7 @@ from reference.ir.types import ELEMENT_TYPES
 from reference.ops.table import OPS
 
 _CONSTRAINT = re.compile(r"[A-Z]\d+|exit code \d+")
-"""What beside CLASSES may be a class: the id of a constraint, and how a process exits."""
+"""Classes besides CLASSES: the id of a constraint, and the exit status of a process."""
 
 _NEEDED = ("id", "op", "reason")
 
@@ -83,17 +83,17 @@ _NEEDED = ("id", "op", "reason")
 def load(
     given: Given, backends: Sequence[str], versions: Mapping[str, str]
 ) -> tuple[Expectation, ...]:
-    """The expectations of a run on these backends.
+    """Return the expectations of a run on these backends.
 
-    `given` is a file, a folder of <backend>.toml files (plugin-NAME.toml for a plugin, cpu.toml for
-    cpu:AVX2 too), the name of a shipped file, such as "cpu", for all these backends, or several of
-    these, which add up in order; "none" for no expectations, or None for the shipped ones, each for
-    its backend. Left out is what does not hold here: of the version of jaxlib in `versions`, or of
-    the instruction sets that XLA targets. What holds of a backend's own version,
-    `conformance.gate.versions.true_of` tells once the backend is open.
+    `given` is a file, a folder of <backend>.toml files (plugin-NAME.toml for a plugin, cpu.toml
+    also for cpu:AVX2), the name of a shipped file, such as "cpu", for all these backends, or
+    several of these, which add up in order; "none" for no expectations, or None for the shipped
+    ones, each for its backend. Entries for other versions of jaxlib than that in `versions`, or for
+    other instruction sets than XLA targets, are left out. `conformance.gate.versions.true_of`
+    selects by a backend's own version, which is available only from an open backend.
 
     Raises:
-        ExpectationError: when a file cannot be read or says something that has no meaning.
+        ExpectationError: if a file cannot be read or has no meaning.
     """
     found: list[Expectation] = []
     where: dict[str, File] = {}
@@ -115,7 +115,7 @@ def load(
 
 
 def entries_of(given: Given, backends: Sequence[str]) -> list[tuple[Path, Expectation]]:
-    """Return each entry that `load` reads with its file, whether it is true here or not.
+    """Return each entry that `load` reads with its file, also entries for other versions.
 
     Raises:
         ExpectationError: see `load`.
@@ -134,10 +134,10 @@ def paths_of(given: Given, backends: Sequence[str]) -> dict[str, Path]:
 
 
 def _check_instances(found: Sequence[Expectation]) -> None:
-    """Have MLIR read what entries say that backends compute, for the ops that they are about.
+    """Parse the `computes` of entries with MLIR, for the ops that they match.
 
     Raises:
-        ExpectationError: when it does not.
+        ExpectationError: if one does not parse.
     """
     for one in found:
         try:
@@ -147,7 +147,7 @@ def _check_instances(found: Sequence[Expectation]) -> None:
 
 
 def _where_targeted(backends: Sequence[str], entry: Expectation) -> Expectation:
-    """Return an entry for those backends alone whose instruction sets satisfy its condition."""
+    """Return an entry limited to backends whose instruction sets satisfy its condition."""
     if not entry.isa:
         return entry
     held = [
@@ -159,10 +159,10 @@ def _where_targeted(backends: Sequence[str], entry: Expectation) -> Expectation:
 
 
 def read(path: Path, backends: tuple[str, ...] = EVERY) -> list[Expectation]:
-    """The expectations of one file; `backends` are those it speaks of where an entry says nothing.
+    """Return the expectations of one file; `backends` are the default of their `backends`.
 
     Raises:
-        ExpectationError: when it cannot be read or says something that has no meaning.
+        ExpectationError: if it cannot be read or has no meaning.
     """
     return _entries(File(path, backends, content_of(path)))
 
@@ -214,7 +214,7 @@ _WORDS = {
 
 
 def _explained(error: msgspec.ValidationError) -> str:
-    """What msgspec found wrong with an entry, for those who write the file."""
+    """Return msgspec's error in words for the author of the file."""
     said = str(error)
     if found := _WRONG_TYPE.match(said):
         wanted, given, key = found.groups()
@@ -232,10 +232,10 @@ def _explained(error: msgspec.ValidationError) -> str:
 
 
 def _check_meaning(found: Expectation) -> None:
-    """Every pattern must match something that exists: a misspelt one would silently do nothing.
+    """Check that every pattern matches something; a misspelt one would silently match nothing.
 
     Raises:
-        ValueError: with what is wrong.
+        ValueError: with the error.
     """
     for key in _NEEDED:
         if not getattr(found, key):
@@ -261,10 +261,10 @@ def _check_meaning(found: Expectation) -> None:
 
 
 def _check_words(found: Expectation, given: Collection[str]) -> None:
-    """Check that an entry says by which message or operations it knows programs without results.
+    """Check that an entry about programs without results has `words` or `where`.
 
     Raises:
-        ValueError: with what is missing.
+        ValueError: with the missing key.
     """
     for key in ("words", "where"):
         texts = getattr(found, key)

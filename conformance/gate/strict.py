@@ -1,4 +1,4 @@
-"""What `--strict` refuses: entries that nobody has finished writing."""
+"""Entries that `--strict` refuses, because they are unfinished."""
 
 from __future__ import annotations
 
@@ -9,25 +9,24 @@ from conformance.gate.expectations import Expectation
 from conformance.gate.files import ExpectationError
 
 TODO = "TODO"
-"""What the reason of an entry begins with that `expectations update` made, until somebody has said
-why the divergence is known."""
+"""The beginning of the reason that `expectations update` writes, until a person writes another."""
 
 _MOST = 3
-"""Entries that a message names."""
+"""The number of entries that a message names."""
 
 
 def has_reason(entry: Expectation) -> bool:
-    """Tell whether somebody has said why an entry is there."""
+    """Return whether the reason of an entry was written by a person."""
     return not entry.reason.strip().upper().startswith(TODO)
 
 
 def check_finished(entries: Sequence[Expectation], paths: Mapping[str, Path]) -> None:
     """Check that each entry has a reason and a counterexample; `paths` has the files by id.
 
-    An entry that is `flaky` is never fixed, and needs no counterexample.
+    A `flaky` entry is never fixed, and needs no counterexample.
 
     Raises:
-        ExpectationError: when one has not, with how to mend it.
+        ExpectationError: if an entry lacks one; the message says how to mend it.
     """
     unexplained = [one for one in entries if not has_reason(one)]
     if unexplained:

@@ -1,7 +1,7 @@
 """Entries with `unpredictable`: elements that no program predicts.
 
-They are made of memory that is not the program's, or change when it is compiled or executed again.
-The entry says which elements it is about: by classes whose models tell them (`UNPREDICTABLE`), or
+They are memory outside the program, or change when the program is compiled or executed again. The
+entry states which elements it matches: by classes whose models determine them (`UNPREDICTABLE`), or
 by a `computes` that returns a mask. Elements for which the mask is false may have any value if all
 others are as computed.
 """
@@ -26,17 +26,17 @@ UNPREDICTABLE = frozenset(
         *(one.label for one in (*EVERY, *PROGRAMS) if one.unsteady),
     }
 )
-"""The classes of elements that may have any value, or others each time."""
+"""Classes of elements that may have any value, or another one each time."""
 
 
 _WITH_VALUES = (Verdict.DIVERGENT.value, Verdict.INACCURATE.value)
-"""The verdicts whose classes may predict nothing: the others are of zeros and constraints."""
+"""Verdicts whose classes may predict nothing; the others are about zeros and constraints."""
 
 
 def without_prediction(found: Expectation) -> tuple[str, ...]:
-    """Return the classes by which an entry knows elements that nothing predicts.
+    """Return the classes by which an entry matches elements that nothing predicts.
 
-    An entry that is `unpredictable` says so, and has none.
+    Empty for an `unpredictable` entry, which states it.
     """
     if found.unpredictable or not set(found.verdicts) & set(_WITH_VALUES):
         return ()
@@ -44,10 +44,10 @@ def without_prediction(found: Expectation) -> tuple[str, ...]:
 
 
 def check(found: Expectation) -> None:
-    """Check that an entry is unpredictable exactly where its classes are.
+    """Check that an entry is unpredictable if and only if its classes are.
 
     Raises:
-        ValueError: with what is wrong.
+        ValueError: with the error.
     """
     if found.computes:
         return

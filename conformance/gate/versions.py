@@ -1,4 +1,4 @@
-"""The versions that an expectation is true of: of jaxlib, of the backend itself, of its library."""
+"""Versions to which an expectation is limited: of jaxlib, of the backend, of its library."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from conformance.gate.files import ExpectationError
 
 _RUNTIME, _LIBRARY = "runtime", "library"
 _SAID = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)+(?:[-+.]?(?:a|b|rc|dev|post)\d*)?)(?![\w.])")
-"""A version number in what a client says of itself: digits with at least one dot."""
+"""A version number in a client's description: digits with at least one dot."""
 _OURS = frozenset({_RUNTIME, _LIBRARY, GIVEN, "instruction sets", "PJRT API", "StableHLO", "jax",
                    "jaxlib"})  # fmt: skip
 _DIGEST = re.compile(r"(?:sha256:)?([0-9a-f]{6,64})", re.IGNORECASE)
@@ -27,7 +27,7 @@ _SHORTEST = 6
 
 @dataclass(frozen=True, slots=True)
 class OwnVersions:
-    """What is known of a backend's own version: "" where nothing is, and why that is in words."""
+    """A backend's own versions, "" if unknown, and the reason why they are unknown."""
 
     number: str
     library: str
@@ -35,10 +35,10 @@ class OwnVersions:
 
 
 def check(versions: str | Versions) -> None:
-    """Check that each condition can be read.
+    """Check that each condition can be parsed.
 
     Raises:
-        ValueError: with the one that cannot.
+        ValueError: with the first that cannot.
     """
     wanted = conditions(versions)
     for text in (wanted.jaxlib, wanted.plugin):
@@ -57,7 +57,7 @@ def check(versions: str | Versions) -> None:
 
 
 def conditions(versions: str | Versions) -> Versions:
-    """Return the conditions of an entry; a text alone is about jaxlib."""
+    """Return the conditions of an entry; a plain text is about jaxlib."""
     return Versions(jaxlib=versions) if isinstance(versions, str) else versions
 
 
@@ -74,7 +74,7 @@ def _digests(text: str) -> list[str]:
 
 
 def holds_for_jaxlib(entry: Expectation, jaxlib: str) -> bool:
-    """Tell whether an entry is true of that version of jaxlib."""
+    """Return whether an entry applies to a version of jaxlib."""
     wanted = conditions(entry.versions).jaxlib
     return not wanted or _contains(wanted, jaxlib)
 
@@ -84,18 +84,18 @@ def _contains(specifier: str, version: str) -> bool:
 
 
 def asks_backend(entries: Collection[Expectation]) -> bool:
-    """Tell whether any entry depends on what only the backend itself can say."""
+    """Return whether any entry depends on a version that only the backend reports."""
     wanted = [conditions(one.versions) for one in entries]
     return any(one.plugin or one.library for one in wanted)
 
 
 def given_versions(texts: Sequence[str], backends: Sequence[str]) -> dict[str, str]:
-    """Return what `--backend-version` gives, by the names of backends in records.
+    """Return the versions of `--backend-version`, by the names of backends in records.
 
-    `texts` are such as `2.1`, where there is one backend, or `plugin:mine=2.1`.
+    `texts` are such as `2.1`, for a single backend, or `plugin:mine=2.1`.
 
     Raises:
-        UsageError: when one is no version, or of no backend of these.
+        UsageError: if one is no version, or its backend is not tested.
     """
     found: dict[str, str] = {}
     for text in texts:
@@ -119,7 +119,7 @@ def given_versions(texts: Sequence[str], backends: Sequence[str]) -> dict[str, s
 
 
 def with_given(description: Description, given: Mapping[str, str]) -> Description:
-    """Return a description with the version that was given for its backend, if any was."""
+    """Return a description with the version that the user gave for its backend, if any."""
     number = given.get(description.name)
     if number is None:
         return description
@@ -129,8 +129,8 @@ def with_given(description: Description, given: Mapping[str, str]) -> Descriptio
 def of_description(description: Description) -> OwnVersions:
     """Return a backend's own versions.
 
-    Its number is the one given by hand, else the one in what its client says of itself, else that
-    of the distribution that installed its library.
+    Its number is the user's, otherwise that in its client's description, otherwise that of the
+    distribution that installed its library.
     """
     told = dict(description.versions)
     library = told.get(_LIBRARY, "").rpartition(" ")[2]
@@ -144,12 +144,12 @@ def of_description(description: Description) -> OwnVersions:
 def true_of(
     entries: Sequence[Expectation], described: Sequence[Description]
 ) -> tuple[Expectation, ...]:
-    """Return the entries that are true of these backends, by their own versions.
+    """Return the entries that apply to these backends, by the backends' own versions.
 
-    An entry that is true of some of them speaks of these alone.
+    An entry that applies to some of them is limited to these.
 
     Raises:
-        ExpectationError: when an entry asks for a plugin's version, and the plugin has none.
+        ExpectationError: if an entry requires a plugin's version, and the plugin has none.
     """
     own = {one.name: of_description(one) for one in described}
     found: list[Expectation] = []
@@ -179,6 +179,6 @@ def _is_true(entry: Expectation, backend: str, own: OwnVersions) -> bool:
 
 
 def _is_digest(wanted: str, digest: str) -> bool:
-    """Tell whether one of two digests is the beginning of the other."""
+    """Return whether one of two digests is the beginning of the other."""
     wanted, digest = wanted.lower(), digest.lower()
     return bool(digest) and (digest.startswith(wanted) or wanted.startswith(digest))

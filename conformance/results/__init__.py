@@ -1,1 +1,1 @@
-"""What runs came to: the store, its summary, comparisons of runs and backends."""
+"""Results of runs: the store, its summary, comparisons of runs and backends."""

@@ -1,8 +1,8 @@
-"""Where the specification leaves results open: do the backends of a run at least agree?
+"""Agreement of a run's backends on unspecified results.
 
 A case with the verdict `unspecified` on one backend is compared with the same case (op, column,
-index: the same program on the same inputs) on every other. A record keeps the elements that differ
-from the reference; where another backend passed, it gave the reference's.
+index: the same program on the same inputs) on every other backend. A record stores the elements
+that differ from the reference. A backend that passed has the reference's elements.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Place = tuple[int, tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class OpenCase:
-    """A case that is open, on several backends.
+    """A case with unspecified results, on several backends.
 
-    `kind` is what leaves it open. `answers` are (backend, decimal) at the first element that tells
-    the backends apart, or at the first open one where they agree.
+    `kind` is its class. `answers` are (backend, decimal) at the first element at which backends
+    differ, or at the first unspecified one if they agree.
     """
 
     op: str
@@ -34,7 +34,7 @@ class OpenCase:
 
 
 def open_cases(run: RunData) -> list[OpenCase]:
-    """Every open case that ran on several backends; those on which they differ come first."""
+    """Return every unspecified case that ran on several backends, those with differences first."""
     together: dict[tuple[str, str, int], list[Record]] = defaultdict(list)
     for record in run.records:
         if record.verdict in (Verdict.PASS, Verdict.UNSPECIFIED):
@@ -69,7 +69,10 @@ def _elements(record: Record) -> dict[Place, Element]:
 def _answers(
     by_backend: dict[str, dict[Place, Element]], place: Place
 ) -> dict[str, tuple[str, str]]:
-    """What each backend gave at a place, decimal and bits: the reference's where none is kept."""
+    """Return what each backend has at a position, as decimal and bits.
+
+    If no element is stored, it is the reference's.
+    """
     known = next(elements[place] for elements in by_backend.values() if place in elements)
     given: dict[str, tuple[str, str]] = {}
     for backend, elements in by_backend.items():

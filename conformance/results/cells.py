@@ -1,4 +1,4 @@
-"""Records by cell: which cells a run planned, tested or left out, and how each went."""
+"""Records by cell: the cells that a run planned, tested or left out, and their results."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ UNTESTED, FILTERED = "untested", "filtered"
 
 @dataclass(frozen=True)
 class CellResults:
-    """What a run knows of one cell.
+    """The results of one cell.
 
-    `state` is the worst verdict of its records, unsupported cases aside: a refusal of some must not
-    hide how the others went. It is "unsupported" when there are no others, UNTESTED or FILTERED
-    when there are no records. `records` are in the order of their index.
+    `state` is the worst verdict of its records, except that unsupported cases count only if there
+    are no others. It is UNTESTED or FILTERED if there are no records. `records` are in the order of
+    their index.
     """
 
     op: str
@@ -36,7 +36,7 @@ class CellResults:
 
     @cached_property
     def verdicts(self) -> Counter[Verdict]:
-        """How many cases ended in which verdict."""
+        """The number of cases by verdict."""
         return Counter(record.verdict for record in self.records)
 
     @cached_property
@@ -51,12 +51,12 @@ class CellResults:
 
     @cached_property
     def new(self) -> int:
-        """Cases that fail and that no expectation knows."""
+        """Cases that fail and that no expectation matches."""
         return sum(record.is_new_failure for record in self.records)
 
     @cached_property
     def known(self) -> int:
-        """Cases that fail as an expectation knows."""
+        """Cases that fail and that an expectation matches."""
         return sum(record.verdict.fails and bool(record.known) for record in self.records)
 
     @property
@@ -73,7 +73,7 @@ class CellResults:
 def by_cell(
     planned: Iterable[CellKey], filtered: Iterable[CellKey], records: Iterable[Record]
 ) -> dict[CellKey, CellResults]:
-    """Every cell by its key: those planned, those with records alone, those filtered out."""
+    """Return every cell by its key: planned cells, other cells with records, filtered cells."""
     expected = dict.fromkeys(planned)
     gathered: dict[CellKey, list[Record]] = {key: [] for key in expected}
     for record in records:

@@ -1,8 +1,8 @@
-"""Cases on which the backends of a run differ from each other, and the backend that is alone.
+"""Cases on which the backends of a run differ, and the backend that differs from all others.
 
 The same case on several backends is the same program on the same inputs. Its answers are compared
-by verdict, by class and by the worst element that differs from the reference. A backend that passed
-gave what the reference gives, within the tolerance of the op.
+by verdict, by class and by the worst element. A backend that passed has the reference's results,
+within the op's tolerance.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from conformance.verdict import Element, Record, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one backend answered to a case: its verdict and class, and its worst element.
+    """One backend's answer to a case: its verdict and class, and its worst element.
 
-    `given` is that element in decimal, "" where none was kept. `known` says whether it is a failure
-    that an expectation matches.
+    `given` is that element in decimal, "" if none is stored. `known` says whether an expectation
+    matches the failure.
     """
 
     verdict: Verdict
@@ -32,10 +32,10 @@ class Answer:
 
 @dataclass(frozen=True)
 class Difference:
-    """A case to which backends answer differently.
+    """A case on which backends differ.
 
-    `alone` is the backend whose answer differs from that of all others, which agree: "" where
-    there is none, as among two backends. `answers` are in the order of the run's backends.
+    `alone` is the backend that differs from all others while they agree, "" if there is none.
+    `answers` are in the order of the run's backends.
     """
 
     op: str
@@ -56,7 +56,7 @@ class Difference:
 
     @property
     def is_of_support(self) -> bool:
-        """Whether backends differ in nothing but in whether they support the case."""
+        """Whether backends differ only in whether they support the case."""
         verdicts = {answer.verdict for answer in self.answers.values()}
         return verdicts == {Verdict.PASS, Verdict.UNSUPPORTED}
 
@@ -70,18 +70,19 @@ class Differences:
 
     @cached_property
     def alone(self) -> Mapping[str, int]:
-        """How many cases each backend answers as no other does, those most often alone first.
+        """The number of cases in which only this backend differs, by backend, the largest first.
 
-        Cases that the backend alone does not support are left out.
+        Cases that only this backend does not support are left out.
         """
         found = Counter(case.alone for case in self.cases if case.alone and not case.is_of_support)
         return dict(found.most_common())
 
 
 def differences(run: RunData) -> Differences:
-    """Return the cases on which backends differ, sorted by who is alone.
+    """Return the cases on which backends differ, grouped by the backend that differs from all
+    others.
 
-    The backend that is alone most often comes first. Of its cases, those with failures come first.
+    The backend with most such cases comes first, and its failing cases before the others.
     """
     together: dict[tuple[str, str, int, str], list[Record]] = defaultdict(list)
     for record in run.records:

@@ -24,7 +24,7 @@ SUMMARY = "summary.json"
 
 @dataclass(frozen=True, slots=True)
 class CellOutcome:
-    """How a planned cell ended: the worst verdict of its cases, and which outcome that is."""
+    """The outcome of a planned cell, and the worst verdict of its cases."""
 
     verdict: str
     outcome: str
@@ -37,7 +37,7 @@ class CellOutcome:
 
 
 class _Cell(msgspec.Struct):
-    """What a history reads of a cell."""
+    """The fields of a cell that a history reads."""
 
     op: str
     element_type: str
@@ -48,7 +48,7 @@ class _Cell(msgspec.Struct):
 
 
 class _Summary(msgspec.Struct):
-    """What a history reads of a report as JSON, whatever its minor version."""
+    """The fields of a report as JSON that a history reads, whatever its minor version."""
 
     schema_version: Version
     started: str
@@ -65,19 +65,19 @@ class _Summary(msgspec.Struct):
 
 @dataclass(frozen=True)
 class PastRun:
-    """A run as a history has it: all but its records."""
+    """A run in a history: everything except its records."""
 
     path: str
     summary: _Summary
 
     @property
     def started(self) -> str:
-        """When it began: UTC, in ISO 8601."""
+        """The time at which it began: UTC, in ISO 8601."""
         return self.summary.started
 
     @property
     def date(self) -> str:
-        """When it began, to the minute: 2026-11-21 09:30."""
+        """The time at which it began, to the minute: 2026-11-21 09:30."""
         return self.started[:16].replace("T", " ") or "not dated"
 
     @property
@@ -97,30 +97,31 @@ class PastRun:
 
     @cached_property
     def circumstances(self) -> dict[str, str]:
-        """What its results may depend on, by name: versions, filters, profile, seed, build."""
+        """Facts on which its results may depend, by name: versions, filters, profile, seed,
+        build."""
         return dict(_circumstances(self.summary))
 
 
 @dataclass(frozen=True, slots=True)
 class CellHistory:
-    """The outcomes of a cell in each run, in order; None where the run was not to test it."""
+    """The outcomes of a cell in each run, in order; None if the run did not plan the cell."""
 
     key: CellKey
     outcomes: tuple[CellOutcome | None, ...]
 
     @property
     def has_changed(self) -> bool:
-        """Whether two runs that were to test the cell differ in it."""
+        """Whether two runs that planned the cell differ in it."""
         return len({one for one in self.outcomes if one is not None}) > 1
 
     @property
     def is_same(self) -> bool:
-        """Whether every run was to test the cell, with the same outcome."""
+        """Whether every run planned the cell, with the same outcome."""
         return len({*self.outcomes}) == 1
 
     @property
     def last_change(self) -> int:
-        """The number of the run in which the outcome last changed; 0 where it never did."""
+        """The number of the run in which the outcome last changed; 0 if it never did."""
         present = [(at, one) for at, one in enumerate(self.outcomes) if one is not None]
         changes = pairwise(present)
         return max((at for (_, before), (at, after) in changes if before != after), default=0)
@@ -128,14 +129,14 @@ class CellHistory:
 
 @dataclass(frozen=True)
 class History:
-    """Several runs, the oldest first, and the newest of them whole."""
+    """Several runs, the oldest first, and the newest as a whole."""
 
     runs: tuple[PastRun, ...]
     newest: RunData
 
     @cached_property
     def cells(self) -> tuple[CellHistory, ...]:
-        """Every cell that a run was to test, in the order of the newest run, then of older ones."""
+        """Every cell that a run planned, in the order of the newest run, then of older runs."""
         keys = dict.fromkeys(key for run in reversed(self.runs) for key in run.cells)
         return tuple(CellHistory(key, tuple(run.cells.get(key) for run in self.runs))
                      for key in keys)  # fmt: skip
@@ -147,7 +148,7 @@ class History:
         return tuple(sorted(found, key=lambda cell: -cell.last_change))
 
     def differences(self, number: int) -> tuple[tuple[str, str, str], ...]:
-        """Return in what a run differs from the one before it, as (what, before, after)."""
+        """Return the differences of a run from the run before it, as (what, before, after)."""
         if not number:
             return ()
         before, after = (self.runs[at].circumstances for at in (number - 1, number))
@@ -160,13 +161,13 @@ class History:
 
 
 def load_history(paths: Sequence[Path]) -> History:
-    """Read runs, and put them into the order in which they began.
+    """Read runs, and sort them by the time at which they began.
 
-    Of all but the newest a summary.json is enough: its folder is given, or the file itself.
+    For all runs except the newest, a summary.json is enough: its folder or the file itself.
 
     Raises:
-        UsageError: when there are fewer than two, or they are no history of the same backends.
-        StoreError: when a run cannot be read.
+        UsageError: if there are fewer than two runs, or they have different backends.
+        StoreError: if a run cannot be read.
     """
     if len(paths) < 2:
         raise UsageError("a history is of several runs: give at least two folders")
@@ -191,7 +192,7 @@ def load_history(paths: Sequence[Path]) -> History:
 
 
 def _run_at(path: Path) -> RunData | None:
-    """Return a run, None where only its summary.json can be read."""
+    """Return a run, or None if only its summary.json can be read."""
     if path.suffix == ".json":
         return None
     try:
@@ -203,7 +204,7 @@ def _run_at(path: Path) -> RunData | None:
 
 
 def _past_of(path: Path) -> PastRun:
-    """Return what a summary.json says of a run."""
+    """Return the run that a summary.json describes."""
     summary = path / SUMMARY if path.is_dir() else path
     try:
         return PastRun(str(path), msgspec.json.decode(summary.read_bytes(), type=_Summary))
@@ -228,7 +229,7 @@ def _check(runs: Sequence[PastRun]) -> None:
 
 
 def past_run(path: Path, run: RunData) -> PastRun:
-    """Return what a history keeps of a run."""
+    """Return the part of a run that a history needs."""
     return PastRun(str(path), msgspec.convert(run.report, _Summary, from_attributes=True))
 
 
@@ -248,7 +249,7 @@ def _circumstances(summary: _Summary) -> Iterator[tuple[str, str]]:
 
 
 def described(history: History) -> output.History:
-    """Return what JSON says of a history."""
+    """Return the JSON form of a history."""
     return output.History(
         runs=tuple(map(_run, history.runs)),
         cells=tuple(_cell(cell) for cell in history.cells if not cell.is_same),
@@ -282,11 +283,11 @@ def _cell(cell: CellHistory) -> output.PastCell:
 
 
 _MOST_TOLD = 10
-"""Cells that are printed of those that changed."""
+"""The number of changed cells that are printed."""
 
 
 def history_lines(history: History) -> list[str]:
-    """Return what is printed of a history: a line for each run, and the cells that changed last."""
+    """Return the printed lines of a history: one per run, then the cells that changed last."""
     lines: list[str] = []
     for number, run in enumerate(history.runs):
         told = "; ".join(shares_words(one) for one in run.shares)
@@ -314,12 +315,12 @@ def shares_words(shares: Shares) -> str:
 
 
 def difference_words(differences: Sequence[tuple[str, str, str]]) -> str:
-    """Return in words in what a run differs from the one before it."""
+    """Return the differences of a run from the run before it, in words."""
     return ", ".join(
         f"{what} {before or 'none'} → {after or 'none'}" for what, before, after in differences
     )
 
 
 def outcome_words(outcome: CellOutcome | None) -> str:
-    """Return how a cell ended in a run, in words."""
+    """Return the outcome of a cell in a run, in words."""
     return "not planned" if outcome is None else outcome.words

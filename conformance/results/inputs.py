@@ -1,7 +1,7 @@
-"""Input sets as bytes: an .npz archive of bits, in which every element type survives.
+"""Input sets as bytes: an .npz archive of bits, which represents every element type.
 
 Each member is named `<position>_<element type>.npy` and holds the elements' bits as unsigned
-integers, so that numpy alone can open it. The same arrays always give the same bytes.
+integers, so numpy can open it. Equal arrays always give equal bytes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NO_TIME = (1980, 1, 1, 0, 0, 0)
 
 
 def pack_inputs(arrays: Sequence[Array]) -> bytes:
-    """The archive of these arrays, which must have storage types of element types."""
+    """Return the archive of these arrays, which must have storage types of element types."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as members:
         for position, array in enumerate(arrays):
@@ -31,7 +31,7 @@ def pack_inputs(arrays: Sequence[Array]) -> bytes:
 
 
 def unpack_inputs(data: bytes) -> tuple[Array, ...]:
-    """The arrays of an archive that `pack_inputs` made.
+    """Return the arrays of an archive that `pack_inputs` made.
 
     Raises:
         ValueError: when it is not such an archive.

@@ -1,4 +1,4 @@
-"""How many of the elements that fail as known are predicted."""
+"""The number of elements of known failures, and how many of them are predicted."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class KnownElements:
 
     @property
     def percent(self) -> float | None:
-        """The predicted share in per cent, rounded down to a tenth; None where nothing is known."""
+        """The predicted share in percent, rounded down to a tenth; None if nothing is known."""
         return int(1000 * self.predicted / self.count) / 10 if self.count else None
 
 
 def known_elements(records: Iterable[Record], id_: str = "") -> KnownElements:
-    """Count the elements that expectations match, or that the one with that id matches.
+    """Count the elements that expectations match, or those that the entry with that id matches.
 
-    None is predicted of results that are known as a whole, such as those that change when a program
-    runs again.
+    Elements of results that are known as a whole count as not predicted, such as results that
+    change when a program runs again.
     """
     count = predicted = 0
     for record in records:

@@ -1,4 +1,4 @@
-"""Cases that a run was to try and did not, as the time that it was given was over."""
+"""Cases that a run did not try because its time budget was spent."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from conformance.results.store import CellKey
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """The cases of a cell that a run did not get to: spans of indices, from and up to before.
+    """The cases of a cell that a run left out, as half-open spans of indices.
 
-    Some may not be planned: that would have taken the time that was over.
+    Some of them may not exist, because planning them would have taken more time.
     """
 
     op: str
@@ -26,7 +26,7 @@ class LeftOut:
 
     @property
     def cases(self) -> int:
-        """How many cases these are at most."""
+        """The largest number of cases that these may be."""
         return sum(stop - start for start, stop in self.spans)
 
     def __contains__(self, index: int) -> bool:

@@ -16,9 +16,9 @@ MOST_NEW = 10
 
 
 def lines_of(run: RunData, replay: str, *, is_compared: bool = False) -> list[str]:
-    """What a run came to; `replay` is the command that shows a record again, {} being its id.
+    """Return a run's results in lines; `replay` is the command that replays a record, {} its id.
 
-    What is new is left to the comparison of a run that is compared with a baseline.
+    New failures of a run that is compared with a baseline are left to the comparison.
     """
     summary = run.summary
     counts = summary["denominators"]

@@ -1,4 +1,4 @@
-"""Batches that failed as a whole: which of them no case explains."""
+"""Batches that failed as a whole although no case explains it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 from conformance.verdict import LostBatch, Record
 
 _MISSING = "missing result"
-"""The class of results of a wrong number, which a batch cannot be shared out by."""
+"""The class of cases with a wrong number of results, which shift the results of a batch."""
 
 
 def lost_alone(batches: Sequence[LostBatch], records: Iterable[Record]) -> tuple[LostBatch, ...]:
-    """Return the batches that no record explains, without those that have another as a part.
+    """Return the batches that no record explains, without those that contain another one.
 
-    A record explains a batch where one of its cases gave no results in isolation either. A batch
-    is lost, too, where some of its cases were not run again.
+    A record explains a batch if one of its cases gave no results in isolation either. A batch also
+    counts as lost if some of its cases were not run again.
     """
     explained = {_case(record) for record in records if _loses(record)}
     lost = [one for one in batches if not any((one.backend, *c) in explained for c in one.cases)]
@@ -31,5 +31,6 @@ def _case(record: Record) -> tuple[str, str, str, int]:
 
 
 def _loses(record: Record) -> bool:
-    """Tell whether a case spoils a batch: it gives no results, or others than it should."""
+    """Return whether a case explains a failed batch: it has no results, or the wrong number of
+    them."""
     return not record.verdict.has_results or record.kind == _MISSING

@@ -12,7 +12,7 @@ from conformance.results.summary import RunData
 from generators.case.columns import INVALID
 
 _MOST_NAMED = 6
-"""Constructs that are named in one line."""
+"""The number of constructs in one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +21,9 @@ class ReadBack:
 
     Attributes:
         backend: the backend's name in records.
-        compiled: the cells in which a valid program was compiled.
-        with_values: the cells in which a program was compiled and evaluated.
-        constructs: what stood in the way, with the number of programs.
+        compiled: the number of cells in which a valid program was compiled.
+        with_values: the number of cells in which a program was compiled and evaluated.
+        constructs: the constructs that cannot be read or evaluated, with the number of programs.
     """
 
     backend: str
@@ -33,7 +33,7 @@ class ReadBack:
 
     @property
     def share(self) -> str:
-        """The cells that have values, of those that compile."""
+        """The cells that have values, as a share of those that compile."""
         cells = f"{self.with_values:,} of {self.compiled:,} cells that compile have values"
         return f"{cells} ({percent(self.with_values, self.compiled)})"
 

@@ -11,12 +11,12 @@ from conformance.verdict import LostBatch
 
 @dataclass(frozen=True, slots=True)
 class Remarks:
-    """What a run says of one backend beside its verdicts.
+    """Facts about one backend in a run besides its verdicts.
 
     `batches` crashed or timed out although none of their cases does so in isolation; `new` of them
-    fail the run. `left_out` counts the cases at most that `--budget` left out, in so many `cells`.
-    `from_cache` counts the cases among its `cases` that were taken from a cache. `judged` says what
-    is judged where that is not all that a device computes, "" else.
+    fail the run. `left_out` is the largest number of cases that `--budget` left out, in this many
+    `cells`. `from_cache` of its `cases` were taken from a cache. `judged` describes the judged part
+    if that is not everything a device computes, otherwise it is "".
     """
 
     backend: str
@@ -30,7 +30,7 @@ class Remarks:
 
     @property
     def of_batches(self) -> str:
-        """How many batches were lost, "" for none."""
+        """The number of lost batches in words, "" for none."""
         if not self.batches:
             return ""
         several = "lost batches" if self.batches > 1 else "lost batch"
@@ -39,7 +39,7 @@ class Remarks:
 
     @property
     def of_budget(self) -> str:
-        """How many cases `--budget` left out, "" for none."""
+        """The number of cases that `--budget` left out in words, "" for none."""
         if not self.left_out:
             return ""
         cells = f"{self.cells:,} cell{'' if self.cells == 1 else 's'}"
@@ -47,20 +47,20 @@ class Remarks:
 
     @property
     def of_cache(self) -> str:
-        """How many cases came from the cache, "" for none."""
+        """The number of cases from the cache in words, "" for none."""
         if not self.from_cache:
             return ""
         return f"{self.from_cache:,} of {self.cases:,} cases from the cache"
 
     @property
     def line(self) -> str:
-        """All of them in one line, "" for nothing."""
+        """All remarks in one line, "" for none."""
         parts = (self.judged, self.of_batches, self.of_budget, self.of_cache)
         return "; ".join(filter(None, parts))
 
 
 def remarks_on(run: RunData, backend: str) -> Remarks:
-    """Return what a run says of a backend beside its verdicts."""
+    """Return the remarks of a run on a backend."""
     batches = [one for one in run.lost_batches if one.backend == backend and one.verdict.fails]
     left_out = [one for one in run.left_out if one.backend == backend]
     versions = (one.versions for one in run.backends if one.name == backend)
@@ -77,11 +77,11 @@ def remarks_on(run: RunData, backend: str) -> Remarks:
 
 
 def is_new(batch: LostBatch) -> bool:
-    """Tell whether a lost batch fails the run."""
+    """Return whether a lost batch fails the run."""
     return batch.verdict.fails and not batch.known
 
 
 def other_incidents(run: RunData) -> Sequence[str]:
-    """Return the incidents of a run that are no lost batches."""
+    """Return the incidents of a run that are not lost batches."""
     lines = {batch.line for batch in run.lost_batches}
     return [line for line in run.incidents if line not in lines]

@@ -1,4 +1,4 @@
-"""The planned cells of each backend by how they ended."""
+"""The planned cells of each backend by outcome."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ CONFORMS, KNOWN, NEW, UNSUPPORTED = "conforms", "known", "new", "unsupported"
 
 
 def outcome_of(cell: CellResults) -> str:
-    """Return which of the five outcomes a planned cell has."""
+    """Return the outcome of a planned cell."""
     return outcome(cell.state, cell.new, cell.known)
 
 
 def outcome(state: str, new: int, known: int) -> str:
-    """Return the outcome of a cell in that state, of whose cases so many fail as new or known.
+    """Return the outcome of a cell from its state and its numbers of new and known failures.
 
     A new failure outweighs known ones.
     """
@@ -32,7 +32,7 @@ def outcome(state: str, new: int, known: int) -> str:
 
 
 def shares_of(cells: Iterable[CellResults], backends: Iterable[str] = ()) -> tuple[Shares, ...]:
-    """Count the planned cells of each backend, those named first."""
+    """Count the planned cells of each backend, those of `backends` first."""
     counts: dict[str, Counter[str]] = {name: Counter() for name in backends}
     for cell in cells:
         if cell.state != FILTERED:

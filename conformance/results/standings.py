@@ -1,4 +1,4 @@
-"""How each backend of a run did: its planned cells by status, and whether it conforms, in words."""
+"""The planned cells of each backend by status, and whether the backend conforms, in words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from conformance.results.summary import RunData
 
 
 class CellStatus(StrEnum):
-    """What a planned cell says of conformance. The order is that of the reports."""
+    """The status of a planned cell with respect to conformance, in the order of the reports."""
 
     CONFORMS = "conforms"
     """Every case passed, or differs where the specification leaves the result open."""
@@ -42,7 +42,7 @@ def cells_which(unmatched: str = NEW) -> Mapping[CellStatus, str]:
 
 
 def status_of(cell: CellResults) -> CellStatus | None:
-    """Return the status of a cell, None where the filters left it out."""
+    """Return the status of a cell, or None if the filters left it out."""
     return None if cell.state == FILTERED else CellStatus(outcome_of(cell))
 
 
@@ -59,19 +59,19 @@ class Standing:
     new: int
     """Cases that fail and that no expectation matches."""
     known: int
-    """Cases that fail as expectations say."""
+    """Cases that fail and that expectations match."""
     unmatched: str = NEW
-    """What a failure is called that no expectation matches: new is said of the time since a
-    baseline where a run is compared with one."""
+    """The word for failures that no expectation matches. In a comparison with a baseline, `new`
+    means new since the baseline, so another word is used."""
 
     @property
     def planned(self) -> int:
-        """The cells that the run was to test."""
+        """The cells that the run planned."""
         return sum(self.cells.values())
 
     @property
     def tested(self) -> int:
-        """The cells of which the backend ran a case."""
+        """The cells in which the backend ran a case."""
         absent = self.cells[CellStatus.UNSUPPORTED] + self.cells[CellStatus.UNTESTED]
         return self.planned - absent
 
@@ -82,7 +82,7 @@ class Standing:
 
     @property
     def failures(self) -> str:
-        """How many cases fail, and how many of them are new: 23 cases fail, 3 of them new."""
+        """The number of failing and of new cases in words: 23 cases fail, 3 of them new."""
         return failures(self.new, self.known, self.unmatched)
 
     @property
@@ -92,7 +92,7 @@ class Standing:
 
     @property
     def conforms(self) -> bool:
-        """Whether cells were tested and no case failed. Untested cells are counted apart."""
+        """Whether cells were tested and no case failed. Untested cells do not count."""
         return self.tested > 0 and self.failing == 0
 
     @property
@@ -131,7 +131,7 @@ class Standing:
 
 
 def failures(new: int, known: int, unmatched: str = NEW) -> str:
-    """Return how many cases fail, and how many of them no expectation matches."""
+    """Return the number of failing cases, and of those that no expectation matches, in words."""
     count = new + known
     said = f"{count:,} case{'' if count == 1 else 's'} fail{'s' if count == 1 else ''}"
     if count == 1:
@@ -176,7 +176,7 @@ def standings(run: RunData, *, is_compared: bool = False) -> tuple[Standing, ...
 
 
 def conclusion(found: Sequence[Standing]) -> str:
-    """Return in one sentence whether the backends conform, and which fails most."""
+    """Return one sentence: whether the backends conform, and which fails most."""
     tested = [standing for standing in found if standing.tested or standing.failing]
     if not tested:
         return "Nothing was tested, so this says nothing about conformance."

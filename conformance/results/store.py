@@ -1,9 +1,8 @@
-"""The store of a run: one SQLite file that a single writer fills, one transaction per task.
+"""The store of a run: one SQLite file with a single writer, one transaction per task.
 
-A run killed at any moment loses nothing that `add_task` returned from, and a task is stored whole
-or not at all; a machine that loses its power may lose the last tasks, which are then done again.
-The journal is a write-ahead log while the run writes, and folded into the one file
-when it is closed.
+A run that is killed at any moment loses no task for which `add_task` returned. A task is stored
+whole or not at all. A power failure may lose the last tasks, which are then run again. The journal
+is a write-ahead log while the run writes; closing the store folds it into the file.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ _OF_KEY = "WHERE r.op = ? AND r.element_type = ? AND r.backend = ? AND r.number 
 _START = (
     """op || '-' || replace(replace(element_type, '<', '_'), '>', '') || '-' || backend || '-'"""
 )
-"""All but the number of a record's id (`Record.id`) in SQL."""
+"""The parts of a record's id except its number (`Record.id`), in SQL."""
 _CELLS = "(SELECT DISTINCT op, element_type, backend FROM tasks)"
 _CELL_STARTS = f"SELECT op, element_type, backend, {_START} FROM {_CELLS}"  # noqa: S608
 
@@ -81,14 +80,14 @@ _T = TypeVar("_T")
 
 
 class StoreError(Exception):
-    """The store cannot be read or written; the message says in one line why and what helps."""
+    """The store cannot be read or written; the message says in one line why, and what to do."""
 
 
 def decoded(stored: Any, into: type[_T]) -> _T:
-    """What JSON held, as a value of a type.
+    """Convert a JSON value to a type.
 
     Raises:
-        StoreError: when it is of another form, with where.
+        StoreError: if it has another form; the message says where.
     """
     try:
         return msgspec.convert(stored, into)
@@ -100,10 +99,11 @@ class Store:
     """A run's results on disk. Use as a context manager, from one thread."""
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
-        """Open the file, and create it and its folder when `read_only` is false.
+        """Open the file; create it and its folder if `read_only` is false.
 
         Raises:
-            StoreError: when it cannot be had: damaged, not ours, read-only, no space, in use.
+            StoreError: if it is damaged, of another program, read-only or in use, or the disk is
+                full.
         """
         self.path = path
         self._lock: int | None = None
@@ -149,10 +149,10 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Fold the log into the file and let go of it. Closing twice is harmless.
+        """Fold the log into the file and close it. Closing twice is harmless.
 
         Raises:
-            StoreError: when there is no space to fold into; the log then stays, nothing is lost.
+            StoreError: if there is no space for that; the log is kept, and nothing is lost.
         """
         try:
             if self._lock is not None:
@@ -181,13 +181,13 @@ class Store:
                 raise
 
     def meta(self) -> dict[str, Any]:
-        """All that is known of the run as a whole, by key."""
+        """Return all values about the run as a whole, by key."""
         with _explained(self.path):
             rows = self._connection.execute("SELECT key, value FROM meta ORDER BY key").fetchall()
         return {key: json.loads(value) for key, value in rows}
 
     def set_meta(self, values: Mapping[str, Any]) -> None:
-        """Keep these values (anything JSON can hold), replacing those of the same keys."""
+        """Store values (anything that JSON can represent), replacing those with the same keys."""
         with self._transaction() as database:
             _write_meta(database, values)
 
@@ -205,12 +205,10 @@ class Store:
         meta: Mapping[str, Any] | None = None,
         lost: Sequence[LostBatch] = (),
     ) -> None:
-        """Store a finished task, whole: once this returns, it survives the end of this process.
+        """Store a finished task as a whole; once this returns, it survives the end of the process.
 
-        `lost` are batches that failed as a whole, with cases of the task among theirs. `from_cache`
-        counts the cases that were taken from a cache.
-
-        Adding a task that is there already changes nothing.
+        `lost` are batches that failed as a whole and contain cases of the task. `from_cache` is the
+        number of cases taken from a cache. Adding a stored task again changes nothing.
         """
         with self._transaction() as database:
             row = (task_id, *cell, modules, peak_rss_mb, json.dumps(astuple(timing)), from_cache)
@@ -228,19 +226,19 @@ class Store:
             _write_meta(database, meta or {})
 
     def keep_lost(self, batches: Sequence[LostBatch]) -> None:
-        """Store batches that failed as a whole, in place of what was known of the same ones."""
+        """Store batches that failed as a whole, replacing earlier facts about the same batches."""
         with self._transaction() as database:
             _write_lost(database, batches)
 
     def lost_batches(self) -> list[LostBatch]:
-        """The batches that failed as a whole, in the order of their cases."""
+        """Return the batches that failed as a whole, in the order of their cases."""
         with _explained(self.path):
             rows = self._connection.execute("SELECT batch FROM lost_batches").fetchall()
         found = [_parsed(row[0], LostBatch) for row in rows]
         return sorted(found, key=lambda batch: (batch.backend, batch.cases))
 
     def absorb(self, other: Store) -> None:
-        """Add all tasks and records of another store, none of which may be in this one."""
+        """Add all tasks and records of another store; none may be in this one."""
         with self._transaction() as database:
             for table in ("tasks", "records", "details", "errors", "lost_batches"):
                 with _explained(other.path):
@@ -250,19 +248,19 @@ class Store:
                     database.executemany(f"INSERT INTO {table} VALUES ({places})", rows)  # noqa: S608
 
     def finished_tasks(self) -> set[str]:
-        """The ids of the tasks that are stored."""
+        """Return the ids of the stored tasks."""
         with _explained(self.path):
             return {row[0] for row in self._connection.execute("SELECT id FROM tasks")}
 
     def records(self) -> list[Record]:
-        """Every record, sorted by backend, op, element type and index."""
+        """Return every record, sorted by backend, op, element type and index."""
         with _explained(self.path):
             found = [_read_record(row) for row in self._connection.execute(_RECORDS)]
         # sorting in SQLite would copy programs and inputs, too
         return sorted(found, key=lambda r: (r.backend, r.op, r.element_type, r.index))
 
     def record(self, id: str) -> Record | None:  # noqa: A002 - what it is called everywhere
-        """The record of that id, None when there is none: without reading the others."""
+        """Return the record with an id, or None, without reading the others."""
         with _explained(self.path):
             # tasks are few; a look at every record takes a second where there are a million
             for *cell, start in self._connection.execute(_CELL_STARTS).fetchall():
@@ -279,13 +277,13 @@ class Store:
             return self._connection.execute("SELECT count(*) FROM records").fetchone()[0]
 
     def ids(self) -> list[str]:
-        """The ids of all records."""
+        """Return the ids of all records."""
         with _explained(self.path):
             rows = self._connection.execute(f"SELECT {_START} || number FROM records").fetchall()  # noqa: S608
         return [row[0] for row in rows]
 
     def settle(self, records: Sequence[Record]) -> None:
-        """Write these records anew: other expectations know of them, or none."""
+        """Write these records again, after other expectations were matched."""
         with self._transaction() as database:
             for record in records:
                 for table in ("records", "details"):
@@ -297,7 +295,7 @@ class Store:
                 _write_record(database, record)
 
     def errors(self) -> dict[CellKey, Errors]:
-        """The error picture of each cell that has one, its tasks' merged."""
+        """Return the error statistics of each cell that has them, merged over tasks."""
         from conformance.judging.compare import merge_errors  # writers need not load it
 
         query = "SELECT op, element_type, backend, histogram, points FROM errors ORDER BY task"
@@ -310,7 +308,8 @@ class Store:
         return {cell: reduce(merge_errors, found) for cell, found in parts.items()}
 
     def totals(self) -> tuple[Timing, int, float]:
-        """Of all tasks: the seconds by part, the modules compiled, a worker's peak memory in MB."""
+        """Return, over all tasks, the seconds by part, the compiled modules, and a worker's peak
+        memory in MB."""
         with _explained(self.path):
             rows = self._connection.execute("SELECT timing, modules, peak_rss_mb FROM tasks")
             found = rows.fetchall()
@@ -319,7 +318,7 @@ class Store:
         return timing, sum(row[1] for row in found), max((row[2] for row in found), default=0.0)
 
     def cell_seconds(self) -> dict[CellKey, float]:
-        """The seconds spent on each cell that has results, its tasks together."""
+        """Return the seconds spent on each cell with results."""
         query = "SELECT op, element_type, backend, timing FROM tasks ORDER BY id"
         found: dict[CellKey, list[float]] = {}
         with _explained(self.path):
@@ -328,7 +327,7 @@ class Store:
         return {key: math.fsum(seconds) for key, seconds in found.items()}
 
     def cached_cases(self) -> dict[CellKey, int]:
-        """Count the cases of each cell that were taken from a cache, where there are any."""
+        """Count the cases of each cell that were taken from a cache."""
         query = (
             "SELECT op, element_type, backend, sum(from_cache) FROM tasks WHERE from_cache > 0 "
             "GROUP BY op, element_type, backend"
@@ -338,10 +337,10 @@ class Store:
 
 
 def discard(path: Path) -> None:
-    """Delete a store, in whatever state it is; harmless where there is none.
+    """Delete a store in any state; harmless if there is none.
 
     Raises:
-        StoreError: when it cannot be deleted, or another run is using it.
+        StoreError: if it cannot be deleted, or another run uses it.
     """
     if not path.parent.is_dir():
         return
@@ -407,7 +406,7 @@ def _read_record(row: Sequence[Any]) -> Record:
 
 
 def _parsed(stored: str, into: type[_T]) -> _T:
-    """What a column of JSON held, as a value of a type."""
+    """Convert the JSON text of a column to a type."""
     try:
         return msgspec.json.decode(stored, type=into)
     except msgspec.DecodeError as error:  # values of another form included
@@ -437,7 +436,7 @@ def _create(path: Path) -> None:
 
 
 def _lock_folder(path: Path) -> int:
-    """A lock on the folder itself, held until closed and dropped if the process dies."""
+    """Return a lock on the folder, held until it is closed or the process ends."""
     handle = os.open(path.parent, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -454,7 +453,7 @@ def _lock_folder(path: Path) -> int:
 
 @contextmanager
 def _explained(path: Path) -> Generator[None]:
-    """Turn what SQLite and the operating system say into one line that says what helps."""
+    """Turn errors of SQLite and of the operating system into one line that says what to do."""
     try:
         yield
     except sqlite3.OperationalError as error:

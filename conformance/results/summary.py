@@ -1,4 +1,4 @@
-"""A whole run as one value, and its summary: what the reports and summary.json are made from."""
+"""A whole run as one value, and its summary, from which reports and summary.json are made."""
 
 from __future__ import annotations
 
@@ -38,15 +38,14 @@ DIALECTS: dict[Dialect, str] = {
     Dialect.XLA: "XlaBuilder",
     Dialect.MHLO: "XLA's instructions",
 }
-"""What reports call the ops of each dialect."""
+"""Names of the dialects in reports."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Why an expectation knows a divergence, and where that is discussed ("" where nowhere).
+    """The reason of an expectation, and a link to its discussion ("" for none).
 
-    It is `unpredictable` where no program predicts the elements that it knows, `flaky` where what
-    it knows does not fail every time.
+    `unpredictable` and `flaky` are those of the expectation.
     """
 
     reason: str = ""
@@ -57,23 +56,22 @@ class Known:
 
 @dataclass(frozen=True)
 class RunData:
-    """A run: everything that reports are made from.
+    """A run: everything from which reports are made.
 
-    `records` are in the order of `planned` and index; `errors` has the cells with a picture.
-    `planned` are the cells that were to be tested, in the order of the catalog, `filtered` those
-    that the filters or the shard left out. `filters` are the options that chose: op, element_type,
-    shard. `started` is UTC in ISO 8601; `seconds` is wall time, all sittings of a resumed run
-    together; `peak_rss_mb` has the keys parent and worker. `expectations` has those that applied
-    to a cell of the run, by id; `stale` are ids that knew nothing in it and whose counterexamples
-    no longer reproduce, `fixed` those whose counterexamples pass. `incidents` are defects of
-    the harness and lost workers that belong to no record: a run that has any fails. `coverage` is
-    what the cases reach of their dimensions of variation, by op.
-    `identity` is all that a run must have in common with what it continues.
-    `lost_batches` are those that failed as a whole and none of whose cases failed in isolation;
-    what no expectation knows of them is among the incidents, too. `left_out` are cases that the
-    time of `--budget` was not enough for. `cached_cases` counts, by cell, cases taken from a cache.
-    `failed_as_before` counts cases that failed as they did in the run that filled the cache.
-    `exit_code` is None for a run that has not ended.
+    `records` are in the order of `planned` and index. `errors` has the error statistics of cells.
+    `planned` are the planned cells in the order of the catalog, `filtered` those that the filters
+    or the shard left out. `filters` are the options that selected cells: op, element_type, shard.
+    `started` is UTC in ISO 8601; `seconds` is wall time, summed over all sessions of a resumed run;
+    `peak_rss_mb` has the keys parent and worker. `expectations` has those that applied to a cell of
+    the run, by id. `stale` are ids that matched nothing and whose counterexamples no longer
+    reproduce, `fixed` those whose counterexamples pass. `incidents` are errors of the harness and
+    worker crashes that belong to no record; a run with any fails. `coverage` is the coverage of the
+    dimensions of variation, by op. `identity` must be equal in a run and the run that it continues.
+    `lost_batches` failed as a whole although none of their cases failed in isolation; those that no
+    expectation matches are also incidents. `left_out` are cases for which the time of `--budget`
+    was not enough. `cached_cases` counts, by cell, cases taken from a cache. `failed_as_before`
+    counts cases that failed as they did in the run that filled the cache. `exit_code` is None for a
+    run that has not ended.
     """
 
     records: list[Record]
@@ -106,19 +104,19 @@ class RunData:
 
     @cached_property
     def cells(self) -> dict[CellKey, CellResults]:
-        """The records by cell, of every cell of the run: worked out once."""
+        """The results of every cell of the run, computed once."""
         return by_cell(self.planned, self.filtered, self.records)
 
     @cached_property
     def whole_coverage(self) -> CoverageReport:
-        """What all ops reach together; what is missing stands with each op. Worked out once."""
+        """The coverage of all ops together, computed once; what is missing is listed by op."""
         return _together(self.coverage.values())
 
     @cached_property
     def coverage_by_dialect(self) -> dict[str, CoverageReport]:
-        """What the ops of each dialect reach together, by its name, where there are any.
+        """The coverage of the ops of each dialect with cases.
 
-        XlaBuilder's ops have fewer cases: what their twins in StableHLO show they need not.
+        XlaBuilder's ops have fewer cases, because they share the semantics of ops of StableHLO.
         """
         found: dict[str, list[CoverageReport]] = {}
         for op, reached in self.coverage.items():
@@ -138,46 +136,46 @@ class RunData:
 
     @cached_property
     def left_out_cases(self) -> dict[CellKey, int]:
-        """How many cases of each cell were left out at most, where there are any."""
+        """The largest number of cases of each cell that were left out, if any."""
         return {one.key: one.cases for one in self.left_out}
 
     @cached_property
     def unpredictable(self) -> int:
-        """How many cases that fail as known have elements that no program predicts."""
+        """The number of known failures with elements that no program predicts."""
         ids = {id_ for id_, known in self.expectations.items() if known.unpredictable}
         failing = (r for r in self.records if r.verdict.fails and r.known)
         return sum(not ids.isdisjoint(record.known_by) for record in failing)
 
     @cached_property
     def flaky(self) -> int:
-        """How many cases that fail as known are known not to fail every time."""
+        """The number of known failures that do not fail every time."""
         ids = {id_ for id_, known in self.expectations.items() if known.flaky}
         failing = (r for r in self.records if r.verdict.fails and r.known)
         return sum(not ids.isdisjoint(record.known_by) for record in failing)
 
     @cached_property
     def report(self) -> Report:
-        """The content of summary.json, without what the run is compared with."""
+        """The content of summary.json, without a comparison."""
         return _report(self)
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """The same as JSON has it."""
+        """The content of summary.json as JSON objects, without a comparison."""
         return as_json(self.report)
 
 
 def load(path: Path) -> RunData:
-    """The run that a results.sqlite holds, or the folder that one lies in.
+    """Return the run in a results.sqlite, or in the folder that contains it.
 
     Raises:
-        StoreError: when there is none, or it cannot be read.
+        StoreError: if there is none, or it cannot be read.
     """
     with Store(path / FILE_NAME if path.is_dir() else path, read_only=True) as store:
         return read(store)
 
 
 def read(store: Store) -> RunData:
-    """The run in an open store."""
+    """Return the run in an open store."""
     stored = store.meta()
     timing, modules, worker = store.totals()
     types = get_type_hints(RunData)
@@ -211,7 +209,7 @@ def _together(every: Collection[CoverageReport]) -> CoverageReport:
 
 
 def _report(run: RunData) -> Report:
-    """Return all that JSON says of a run alone: what it is compared with is added to it."""
+    """Return the JSON report of a run, without a comparison."""
     cells = [*run.cells.values()]
     planned = [cell for cell in cells if cell.state != FILTERED]
     verdicts = sum((cell.verdicts for cell in cells), Counter[Verdict]())
@@ -277,7 +275,7 @@ def _cell(run: RunData, cell: CellResults) -> output.Cell:
 
 
 def write_json(report: Report, path: Path) -> None:
-    """Write summary.json in one step: a reader sees the old file or the new, never half of one."""
+    """Write summary.json in one step, so that a reader never sees half a file."""
     partial = path.with_name(path.name + ".partial")
     partial.write_text(json_text(report), encoding="utf-8")
     partial.replace(path)

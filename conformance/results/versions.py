@@ -1,4 +1,4 @@
-"""The versions that decide a run's records, and the build of our own."""
+"""The versions on which a run's records depend, and the build of hlo-conformance."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _OUR_OWN = ("conformance", "generators", "reference")
 
 
 def versions() -> dict[str, str]:
-    """The versions that decide a run's records: Python's, and of distributions by name."""
+    """Return the versions on which a run's records depend: Python's, and those of distributions."""
     return {"python": platform.python_version(), **dict(of_distributions(*_DECIDING))}
 
 
 @cache
 def build() -> str:
-    """What tells this build from others of the same version: the digest of its sources.
+    """Return the digest of our own sources, which distinguishes builds of one version.
 
-    Another build may plan other cases, or judge them otherwise.
+    Another build may plan other cases, or judge them differently.
     """
     specs = map(find_spec, _OUR_OWN)
     places = (place for s in specs if s for place in s.submodule_search_locations or ())
@@ -34,7 +34,7 @@ def build() -> str:
 
 
 def digest_of(folders: Iterable[Path]) -> str:
-    """A digest of the Python sources in these folders, by their paths and contents: hex digits."""
+    """Return a hexadecimal digest of the Python sources in these folders, by paths and contents."""
     digest = hashlib.sha256()
     for folder in folders:
         for path in sorted(folder.rglob("*.py")):

@@ -1,1 +1,1 @@
-"""The page of a campaign: what was found, tried and met."""
+"""The page of a campaign: findings, tried programs, covered pairs of ops."""

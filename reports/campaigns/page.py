@@ -1,7 +1,7 @@
-"""The page of a campaign: one offline HTML file, in the look of a run's report.
+"""The page of a campaign: one offline HTML file that looks like a run's report.
 
-Findings come first, each with its program, values, culprit, votes and what makes it vanish; then
-what programs came to, and which pairs of ops have been met, of those there are.
+Findings come first, each with its program, values, culprit, votes and attribution. Then come the
+outcomes of programs, and the covered pairs of ops.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from reports.campaigns.pairs import grid
 from reports.html import template
 
 PAGE, BESIDE_A_RUN = "index.html", "campaign.html"
-"""What the page is called, and where a run's report is in the same folder."""
+"""The name of the page, and its name in a folder that also has a run's report."""
 
 _MEANINGS = {
     KNOWN_TO_CRASH: "not run: an expectation says that an operation ends its process",
@@ -35,7 +35,7 @@ _MEANINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A finding as the page has it: its values, what makes it vanish, and how to see it again."""
+    """A finding on the page: its values, its attribution, and the command that replays it."""
 
     kept: Kept
     inputs: tuple[tuple[str, str], ...]
@@ -45,7 +45,7 @@ class Shown:
 
     @property
     def anchor(self) -> str:
-        """Where it stands in the page."""
+        """The anchor of its section in the page."""
         return f"finding-{text.slug(self.kept.name)}"
 
     @property
@@ -55,19 +55,19 @@ class Shown:
 
     @property
     def culprits(self) -> str:
-        """The operations that go wrong, in a line."""
+        """The operations at fault, in one line."""
         named = operations(self.kept.culprits)
         return "; ".join(named) or self.kept.culprit or self.kept.name
 
     @property
     def programs(self) -> tuple[tuple[str, int], ...]:
-        """The operations of the minimised programs with their types, and how many came to each."""
+        """The signatures of the minimised programs, each with the number of programs."""
         found = self.kept.signatures.items()
         return tuple((name.rpartition(" | ")[2], count) for name, count in found)
 
 
 def write(folder: Path) -> Path:
-    """Write the page of the campaign in a folder into that folder; where it is.
+    """Write the page of the campaign in a folder into that folder, and return its path.
 
     Raises:
         UsageError: when the folder holds no campaign.
@@ -77,10 +77,10 @@ def write(folder: Path) -> Path:
 
 
 def write_to(data: CampaignData, folder: Path) -> Path:
-    """Write the page of a campaign into a folder, beside the report of a run where there is one.
+    """Write the page of a campaign into a folder, beside the report of a run if there is one.
 
     Raises:
-        OSError: when it cannot be written.
+        OSError: if it cannot be written.
     """
     path = folder / (BESIDE_A_RUN if (folder / RESULTS).exists() else PAGE)
     path.write_bytes(html(data).encode("utf-8", "backslashreplace"))
@@ -88,7 +88,7 @@ def write_to(data: CampaignData, folder: Path) -> Path:
 
 
 def html(data: CampaignData) -> str:
-    """The page as one HTML document."""
+    """Return the page as one HTML document."""
     new = [_shown(data, one) for one in data.findings if not one.known]
     known = [one for one in data.findings if one.known]
     pairs = grid(data.ops, data.pairs)
@@ -116,7 +116,7 @@ def _headline(data: CampaignData, new: int) -> str:
 
 
 def _tested(data: CampaignData) -> int:
-    """Programs that the backend gave an answer to which was judged."""
+    """Return the number of programs with an answer of the backend that was judged."""
     not_tested = (Verdict.UNSUPPORTED.value, KNOWN_TO_CRASH, NOT_EVALUATED, "not judged")
     return sum(count for word, count in data.counts.items() if word not in not_tested)
 
@@ -157,7 +157,8 @@ def _shown(data: CampaignData, kept: Kept) -> Shown:
 
 
 def _cause(kept: Kept) -> list[tuple[str, str]]:
-    """Culprit, votes and attribution of a finding, as names and texts; those that there are."""
+    """Return culprit, votes and attribution of a finding as (name, text); unknown ones are left
+    out."""
     told = kept.told
     found: dict[str, Any] = told.get("attribution", {})
     ways: dict[str, str] = found.get("ways", {})
@@ -179,12 +180,13 @@ def _cause(kept: Kept) -> list[tuple[str, str]]:
 
 
 def _several(names: list[str]) -> list[str]:
-    """Return the names if there are several: a single one is said already."""
+    """Return the names if there are several; the page shows a single one in another place."""
     return names if len(names) > 1 else []
 
 
 def _outcomes(data: CampaignData) -> list[tuple[str, str, int, str]]:
-    """What programs came to: (verdict or "", word, programs, meaning), the worst first."""
+    """Return the outcomes of programs as (verdict or "", word, programs, meaning), the worst
+    first."""
     verdicts = {verdict.value: verdict for verdict in Verdict}
     rows: list[tuple[int, str, str, int, str]] = []
     for word, count in data.counts.items():

@@ -1,4 +1,5 @@
-"""Which pairs of ops a campaign has met, the second taking what the first makes: a grid of them."""
+"""The grid of pairs of ops that a campaign has covered; the second op takes the result of the
+first."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ STEP, MARK = 7, 6
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An op that makes values: its row in the grid, and by how many ops these were taken."""
+    """A row of the grid: an op, and the number of ops that took its results."""
 
     op: str
     path: str
@@ -24,9 +25,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The pairs of ops met, `met` of `possible` ones; `others` are of ops that are in no grid.
+    """The covered pairs of ops.
 
-    `side` is the width and height of the picture in pixels.
+    `met` of `possible` pairs are covered; `others` have an op that is not in the grid. `side` is
+    the width and height of the picture in pixels.
     """
 
     rows: tuple[Row, ...]
@@ -38,17 +40,18 @@ class Grid:
 
     @property
     def share(self) -> float:
-        """How many of the pairs that there are were met, in percent."""
+        """The covered share of the possible pairs, in percent."""
         return 100 * self.met / self.possible if self.possible else 0.0
 
     @property
     def fewest(self) -> list[Row]:
-        """The ops whose values were taken by the fewest others."""
+        """The ops whose results the fewest other ops took."""
         return sorted(self.rows, key=lambda row: (row.met, row.op))
 
 
 def grid(ops: Sequence[str], met: Collection[tuple[str, str]]) -> Grid:
-    """The grid of these ops, by their families: a row for what makes, a column for what takes."""
+    """Return the grid of these ops by family: a row for the op that produces, a column for the op
+    that consumes."""
     families = list(dict.fromkeys(row.family for row in CATALOG.values()))
     order = sorted(ops, key=lambda op: (families.index(CATALOG[op].family), op))
     place = {op: number for number, op in enumerate(order)}
@@ -71,6 +74,6 @@ def grid(ops: Sequence[str], met: Collection[tuple[str, str]]) -> Grid:
 
 
 def _path(row: int, columns: Sequence[int]) -> str:
-    """A square for each column of a row that was met."""
+    """Return a square for each covered column of a row, as an SVG path."""
     top = STEP * row
     return "".join(f"M{STEP * column} {top}h{MARK}v{MARK}h-{MARK}z" for column in columns)

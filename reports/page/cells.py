@@ -27,7 +27,7 @@ class Tables:
     """The names that rows refer to by number: backends, columns, ops, and texts of refusals."""
 
     def __init__(self, seen: View) -> None:
-        """Number the planned ops, and the columns and backends that have a planned cell."""
+        """Assign numbers to the planned ops, and to columns and backends with a planned cell."""
         self.seen = seen
         self.cells = [c for c in seen.cells.values() if c.state != squares.FILTERED]
         self.refusals: dict[str, int] = {}

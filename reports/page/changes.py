@@ -1,4 +1,4 @@
-"""What changed since a baseline, as the page tells it."""
+"""Changes since a baseline, as data of the page."""
 
 from __future__ import annotations
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:  # it loads jax, and a report of no campaign needs none
     from conformance.campaign.fuzzing.keeping.collection import FoundCause
 
 SCRIPTS = 60
-"""Findings whose program and script the page holds; of others it has the folder."""
+"""The number of findings whose program and script are on the page; others have a link to the
+folder."""
 
 LONGEST = 6_000
 """Characters of a program or a script that the page holds."""
@@ -34,9 +35,9 @@ def context_data(context: Context) -> dict[str, Any]:
 
 
 def _history(history: History) -> dict[str, Any]:
-    """Return the runs, and a string for each cell, with a character for its outcome in each run.
+    """Return the runs, and for each cell a string with one character per run for its outcome.
 
-    A cell that ended alike in all runs has none.
+    A cell with equal outcomes in all runs has none.
     """
     cells = [cell for cell in history.cells if not cell.is_same]
     outcomes = dict.fromkeys(one for cell in cells for one in cell.outcomes if one is not None)

@@ -1,7 +1,7 @@
 """Error curves: signed error against input, of one op and element type on every backend.
 
-Positions are worked out here, the page's script draws them. A position is a number from 0 to 4095;
-a point is two of them, written as four characters of base 64.
+This module computes positions, the page's script draws them. A position is a number from 0 to 4095;
+a point is two positions, written as four characters of base 64.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from reports.page.cells import Tables
 from reports.squares import Square
 
 MOST_POINTS = 300
-"""More than this a picture this small cannot show; the worst are always kept."""
+"""The largest number of points that the picture can show; the worst are always kept."""
 FEWEST_POINTS = 16
 CHARACTERS = 700_000
-"""The size of all curves of a page, about."""
+"""The approximate size of all curves of a page, in characters."""
 
 _STEPS = 4095
 _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
@@ -73,7 +73,7 @@ def _curve(
 
 
 def thinned(points: Sequence[Point], limit: int) -> list[Point]:
-    """Return at most `limit` points: the worst half, and every n-th of the rest."""
+    """Return at most `limit` points: the worst half, and every n-th of the others."""
     if len(points) <= limit:
         return sorted(points)
     ranked = sorted(points, key=lambda point: (-abs(point[1]), point))
@@ -93,9 +93,9 @@ def _ticks(scale: Scale) -> list[list[Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A symmetric logarithm: linear up to ±unit, which stand ±width away from 0 in decades.
+    """A symmetric logarithm: linear up to ±unit, which is ±width decades from 0.
 
-    Without `width`, linear throughout. `low` and `high` end the axis, `ticks` are labelled.
+    Without `width`, it is linear everywhere. `low` and `high` end the axis, `ticks` have labels.
     """
 
     unit: float
@@ -105,7 +105,7 @@ class Scale:
     ticks: tuple[tuple[float, str], ...]
 
     def _at(self, value: float) -> float:
-        """Return where a value stands, in decades."""
+        """Return the position of a value in decades."""
         if self.width is None:
             return value
         if abs(value) <= self.unit:
@@ -114,7 +114,7 @@ class Scale:
         return math.copysign(self.width + decades, value)
 
     def position(self, value: float) -> int:
-        """Return where on the axis a value stands, from 0 to 4095."""
+        """Return the position of a value on the axis, from 0 to 4095."""
         low, high = self._at(self.low), self._at(self.high)
         share = (self._at(value) - low) / ((high - low) or 1.0)
         return round(_STEPS * min(1.0, max(0.0, share)))
@@ -156,7 +156,7 @@ def _error_scale(worst: float, budget: float | None) -> Scale:
 
 
 def _exponents(low: int, high: int) -> list[int]:
-    """The powers of ten to label between low and high: high, and 1 or else one halfway."""
+    """Return the powers of ten to label between low and high: high, and 1 or one halfway."""
     middle = 0 if low < 0 < high else (low + high) // 2
     return [middle, high] if high - middle >= (high - low) / 4 and middle > low else [high]
 

@@ -1,4 +1,4 @@
-"""All data of the page, as JSON can hold it: its script draws from this what a reader opens."""
+"""All data of the page as JSON; its script draws from this what a reader opens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reports.view import View
 def data_of(
     seen: View, groups: Sequence[Listed], pretty: Callable[[], Mapping[str, str]]
 ) -> dict[str, Any]:
-    """Return the data of the page; programs in their `pretty` forms, which are asked for last."""
+    """Return the data of the page. Programs have their `pretty` forms, which are computed last."""
     tables = Tables(seen)
     made: dict[str, Any] = {
         "backends": [text.visible(name) for name in seen.backends],
@@ -39,5 +39,5 @@ def data_of(
 
 
 def replay_words(db: str) -> list[str]:
-    """Return what stands before and after a case's id in the command that replays it."""
+    """Return the text before and after a case's id in the command that replays it."""
     return ["hlo-conformance replay ", f" --db {text.exposed(db)}" if db else ""]

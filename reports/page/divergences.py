@@ -1,4 +1,4 @@
-"""Divergences as the page lists them: groups of one class, cases in full, the others in a line."""
+"""Divergences of the page: groups of one class, some cases in full, others as a line."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from reports.findings import Finding, Group
 from reports.page.cells import STATES, Tables
 
 FULL_PER_GROUP = 6
-"""Cases of one class that are shown in full; the others are listed by the id to replay."""
+"""Cases of one class that are shown in full; of others the id for `replay` is listed."""
 FULL_PER_REPORT = 400
 LINES_PER_GROUP = 60
 LINES_PER_REPORT = 4_000
 PROGRAM_LIMIT, MESSAGE_LIMIT, LINE = 4_000, 2_000, 120
 PROGRAM_CHARACTERS = 900_000
-"""The size of all programs of a page, about: the later ones are left to `replay`."""
+"""The approximate size of all programs of a page, in characters; later ones are left to
+`replay`."""
 
 STATUSES = (findings.NEW, findings.KNOWN, findings.OPEN)
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A class of divergences as the page lists it: some in full, some in a line, some counted."""
+    """A class of divergences on the page: cases in full, cases as a line, the number of others."""
 
     group: Group
     whole: tuple[Finding, ...]
@@ -35,7 +36,7 @@ class Listed:
 
 
 def listed(groups: Sequence[Group]) -> list[Listed]:
-    """Share out the room that the page has for cases: first one to each class, then more."""
+    """Divide the page's space for cases: first one for each class, then more."""
     allotted = _shared_out([len(g.findings) for g in groups], FULL_PER_GROUP, FULL_PER_REPORT)
     rests = [len(g.findings) - n for g, n in zip(groups, allotted, strict=True)]
     lines = _shared_out(rests, LINES_PER_GROUP, LINES_PER_REPORT)
@@ -51,7 +52,7 @@ def listed(groups: Sequence[Group]) -> list[Listed]:
 
 
 def _shared_out(wanted: Sequence[int], most: int, room: int) -> list[int]:
-    """Return how many each gets: one each in order, then another, until there is no room left."""
+    """Return the share of each: one each in order, then another, until there is no room."""
     given = [0] * len(wanted)
     for turn in range(most):
         for number, want in enumerate(wanted):
@@ -72,17 +73,17 @@ def programs_of(groups: Sequence[Listed]) -> list[str]:
 
 
 class Programs:
-    """The texts of programs: several cases share one, which the page keeps once."""
+    """The texts of programs; cases with equal programs share one text."""
 
     def __init__(self, pretty: Mapping[str, str]) -> None:
-        """`pretty` has the pretty form of each program that has one, by its generic form."""
+        """Take the pretty form of each program that has one, by its generic form."""
         self.texts: list[list[Any]] = []
         self._pretty = pretty
         self._numbers: dict[str, int] = {}
         self._left = PROGRAM_CHARACTERS
 
     def number(self, program: str) -> int:
-        """Return the number of a program, -1 where there is none or no room for it."""
+        """Return the number of a program, or -1 if there is none or no room for it."""
         if not program or self._left <= 0:
             return self._numbers.get(program, -1)
         if program not in self._numbers:
@@ -102,7 +103,7 @@ def _clip(given: str, limit: int) -> tuple[str, int]:
 def group_rows(
     tables: Tables, groups: Sequence[Listed], programs: Programs
 ) -> list[dict[str, Any]]:
-    """Return what the page says of each class, with its cases."""
+    """Return the page's data of each class, with its cases."""
     return [_group_row(tables, one, programs) for one in groups]
 
 

@@ -1,4 +1,5 @@
-"""The first screen: each backend's cells by status, what changed, and who differs from the rest."""
+"""The first screen: each backend's cells by status, changes, and backends that differ from the
+rest."""
 
 from __future__ import annotations
 
@@ -16,14 +17,14 @@ from reports.page.cells import families
 from reports.view import View
 
 _TOLD = (Kind.NEW, Kind.LOST, Kind.FIXED)
-"""What the first screen tells against a baseline."""
+"""Kinds of changes since a baseline on the first screen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A count with its name, the address of what it counts, and whether it is a failure.
+    """A count with its name, the link to what it counts, and whether it is a failure.
 
-    `share` is the percentage of the bar that it takes.
+    `share` is its percentage of the bar.
     """
 
     name: str
@@ -46,12 +47,12 @@ class BackendRow:
     address: str
     remarks: Remarks
     left_out: str
-    """The address of the cells that were not tested."""
+    """The link to the cells that were not tested."""
 
 
 @dataclass(frozen=True, slots=True)
 class FirstScreen:
-    """The rows of all backends, and what is said of the cases on which they differ."""
+    """The rows of all backends, and the cases on which they differ."""
 
     rows: tuple[BackendRow, ...]
     headings: tuple[str, ...]
@@ -95,7 +96,7 @@ def first_screen(seen: View) -> FirstScreen:
 
 
 def _unmatched(seen: View) -> str:
-    """Return what failures are called that no expectation matches."""
+    """Return the word for failures that no expectation matches."""
     return NEW if seen.comparison is None else UNEXPLAINED
 
 
@@ -146,7 +147,7 @@ def _consequence(seen: View, batch: LostBatch) -> str:
 
 
 def facts(seen: View) -> list[tuple[str, str]]:
-    """Return what was tested, with what, and when."""
+    """Return the scope, versions and date of the run as (name, value)."""
     run = seen.run
     found: list[tuple[str, str]] = []
     read_back = {one.backend: one.share for one in read_back_of(run)}
@@ -169,14 +170,14 @@ def facts(seen: View) -> list[tuple[str, str]]:
 
 
 def strip(seen: View) -> list[tuple[str, int]]:
-    """Return the planned cells by state, in order of severity: (state, cells)."""
+    """Return the planned cells by state as (state, cells), in order of severity."""
     states = Counter(c.state for c in seen.cells.values() if c.state != squares.FILTERED)
     order = [*(verdict.value for verdict in Verdict), squares.UNTESTED]
     return [(state, states[state]) for state in order if states[state]]
 
 
 def choices(seen: View) -> dict[str, Any]:
-    """Return what the page can be filtered by: verdicts, families, element types."""
+    """Return the filters of the page: verdicts, families, element types."""
     planned = [cell for cell in seen.cells.values() if cell.state != squares.FILTERED]
     present = {cell.state for cell in planned} | {r.verdict.value for r in seen.run.records}
     order = (*(verdict.value for verdict in Verdict), squares.UNTESTED)

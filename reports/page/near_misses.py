@@ -1,4 +1,4 @@
-"""Near misses: which constraints of each op were tried, and what backends made of them."""
+"""Near misses: the constraints of each op that were tried, and the backends' answers."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ REFUSED, ACCEPTED, OTHER = "refused", "accepted", "other"
 def near_miss_rows(tables: Tables) -> list[list[Any]]:
     """Return a row for each op with near misses in the run.
 
-    It has the op, how many of its constraints were tried, how many it has, and for each backend
-    how many programs it refused, accepted or answered otherwise, with the constraints whose
+    It has the op, how many of its constraints were tried, how many it has, and for each backend the
+    numbers of programs refused, accepted or answered differently, with the constraints whose
     programs it did not refuse.
     """
     by_op: dict[str, list[Record]] = defaultdict(list)

@@ -1,1 +1,1 @@
-"""The reference as a backend, which can be told to misbehave."""
+"""The reference as a backend, with seeded faults on request."""

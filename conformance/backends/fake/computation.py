@@ -1,4 +1,4 @@
-"""One operation of a program, computed right: what a faulty operation starts from."""
+"""One correctly computed operation of a program, from which a faulty operation is made."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reference.ir.types import Array, ElementType, element_type_of
 class Computation:
     """One operation on tensors, its operands and its right results.
 
-    `values` are those in scope by name, which its regions may use; `constant_operand` says
+    `values` are the values in scope by name, which its regions may use. `constant_operand` says
     whether an operand is an embedded constant.
     """
 
@@ -26,10 +26,10 @@ class Computation:
     constant_operand: bool = False
 
     def right(self, operands: tuple[Array, ...]) -> tuple[Array, ...]:
-        """The right results on these operands, of whatever types they are.
+        """Return the right results on these operands, of any types.
 
         Raises:
-            EvaluationError: when the operation cannot be evaluated on them.
+            EvaluationError: if the operation cannot be evaluated on them.
         """
         if operands is self.operands:
             return self.results
@@ -42,11 +42,11 @@ class Computation:
         return apply(replace(self.operation, operands=taken), operands, around)
 
     def changed(self, **changes: Any) -> Computation:
-        """The same with the operation changed."""
+        """Return the same computation with the operation changed."""
         return replace(self, operation=replace(self.operation, **changes), operands=None)
 
     def giving(self, element: ElementType) -> Computation:
-        """The same with results of this element type."""
+        """Return the same computation with results of this element type."""
         results = tuple(
             Value(value.name, replace(value.type, element_type=element))
             for value in self.operation.results
@@ -56,7 +56,7 @@ class Computation:
 
 
 def _type_of(array: Array, stated: ValueType) -> TensorType:
-    """The array's own type; the quantized type that is stated, where it can hold its codes."""
+    """Return the array's own type, or the stated quantized type if it can hold the codes."""
     own = TensorType(array.shape, element_type_of(array))
     if not isinstance(stated, TensorType) or not isinstance(stated.element_type, QuantizedType):
         return own

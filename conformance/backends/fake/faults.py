@@ -1,4 +1,4 @@
-"""The ways in which the fake backend can misbehave, by name."""
+"""The faults of the fake backend, by name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from reference.ops.table import OPS
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """One execution that has the right results, and what came before it."""
+    """One execution: its right results, and the executions before it."""
 
     program: Program
     number: int
@@ -38,12 +38,12 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One way to misbehave: at most one of the functions is usually given.
+    """A fault of the fake backend; most define one of these functions.
 
-    `compile` is called before a program is compiled, `start` before it is run, `operation` in
-    place of each operation but constants, `rewrite` gives the program that is run in place of one,
-    `process` changes that in which collectives are executed, `results` on what main returns. A
-    `harmless` fault stays within the specification: a backend with it must not be accused.
+    `compile` is called before a program is compiled, `start` before it is run, `operation` replaces
+    each operation except constants, `rewrite` returns the program that is run instead, `process`
+    changes the process in which collectives are executed, `results` changes what main returns. A
+    `harmless` fault stays within the specification: a backend with it must pass.
     """
 
     description: str
@@ -67,7 +67,7 @@ def _hang(_: object) -> NoReturn:
 
 
 def _allocate(_: object) -> NoReturn:
-    """Take memory, touching every page, until a limit stops it or the machine has a tenth left."""
+    """Allocate memory, and touch every page, until a limit or 90 % of the machine is reached."""
     taken: list[bytes] = []
     while psutil.virtual_memory().percent < 90:
         taken.append(b"\1" * (64 << 20))
@@ -106,7 +106,8 @@ def _refuse(kind: type[Exception], message: str) -> Callable[[object], NoReturn]
 
 
 _compilations: Counter[tuple[int, str]] = Counter()
-"""How often each fault was asked about each program in this process, by identity and digest."""
+"""Number of times each fault was asked about each program in this process, by identity and
+digest."""
 
 
 def _now_and_then(refuse: Callable[[Program], None], program: Program) -> None:
@@ -135,12 +136,12 @@ def _print(_: object) -> None:
 
 
 def _one_wrong(execution: Execution) -> list[Array]:
-    """One element, chosen by the content, of every result."""
+    """Return every result with one wrong element, chosen by its contents."""
     return [spoiled(array, zlib.crc32(to_bits(array).tobytes())) for array in execution.right]
 
 
 def _last_wrong(execution: Execution) -> list[Array]:
-    """The last element: integers are one too large, others have a bit flipped."""
+    """Return results with a wrong last element: integers 1 too large, others with a bit flipped."""
     changed: list[Array] = []
     for array in execution.right:
         of = element_type_of(array)
@@ -154,14 +155,14 @@ def _last_wrong(execution: Execution) -> list[Array]:
 
 
 def _one_result(execution: Execution) -> list[Array]:
-    """The one result, 1 ulp up; programs of several results end the process."""
+    """Return a single result 1 ulp too large; crash in programs with several results."""
     if len(execution.right) > 1:
         _abort(execution)
     return [wrong.each_part(partial(wrong.moved, ulps=1), one) for one in execution.right]
 
 
 def _lose(lose: Callable[[object], NoReturn], execution: Execution) -> list[Array]:
-    """Lose the process in programs of one operation; the last element of others is wrong."""
+    """Crash in programs of one operation; return a wrong last element in others."""
     if len(execution.program.main.body.operations) == 2:  # it, and the end
         lose(execution)
     return _last_wrong(execution)
@@ -204,12 +205,12 @@ def _batch_only(execution: Execution) -> list[Array]:
 
 
 def _reversed(execution: Execution) -> list[Array]:
-    """The elements in reversed order, as a wrong layout would have them."""
+    """Return the elements in reversed order, as with a wrong layout."""
     return [array.reshape(-1)[::-1].reshape(array.shape) for array in execution.right]
 
 
 def _uninitialised(execution: Execution) -> list[Array]:
-    """Elements from the 1025th on are never written."""
+    """Return results whose elements from the 1025th on are not written."""
     kept: list[Array] = []
     for array in execution.right:
         flat = array.copy().reshape(-1)
@@ -219,7 +220,7 @@ def _uninitialised(execution: Execution) -> list[Array]:
 
 
 def _nan_unwritten(execution: Execution) -> list[Array]:
-    """The number of the execution in place of NaN, as if nothing were written there."""
+    """Return the number of the execution instead of NaN, as if NaN were not written."""
     number = execution.number + 1.0
     return [
         np.where(np.isnan(array), number, array).astype(array.dtype)
@@ -286,7 +287,7 @@ _VALUES: dict[str, Fault] = {
     "flaky": Fault("wrong every other execution", results=_flaky),
     "stale_result": Fault("gives the results of the execution before", results=_stale),
 }
-"""Faults in what is computed."""
+"""Faults of computed values."""
 
 _ANSWERS: dict[str, Fault] = {
     "wrong_shape": Fault("results have another shape", results=_wrong_shape),
@@ -336,7 +337,7 @@ _ANSWERS: dict[str, Fault] = {
     ),
     "allocate": Fault("allocates all memory", start=_allocate),
 }
-"""Faults in how it answers."""
+"""Faults of the backend's answers."""
 
 _HARMLESS: dict[str, Fault] = {
     "right": Fault("the reference", harmless=True),
@@ -348,21 +349,21 @@ _HARMLESS: dict[str, Fault] = {
     ),
     "noisy": Fault("writes to stdout and stderr", start=_print, harmless=True),
 }
-"""What the specification allows."""
+"""Faults within the specification."""
 
 FAULTS: dict[str, Fault] = {**_HARMLESS, **_VALUES, **_ANSWERS}
 """Every fault by its name, as in `reference:NAME`; `right` is none."""
 
 
 def chosen(name: str) -> Fault:
-    """Return the fault of that name.
+    """Return the fault with a name.
 
-    `NAME@OP` is confined to operations of that op, or to programs that have one; `NAME@OP+NAME@OP`
-    has several, each in the results that the one before gives.
+    `NAME@OP` limits it to operations of that op, or to programs that have one. `NAME@OP+NAME@OP`
+    has several, each applied to the results of the one before.
 
     Raises:
-        KeyError: when there is no such fault, with the names there are, or it cannot be confined or
-            combined.
+        KeyError: if there is no such fault, with the names that exist, or if it cannot be limited
+            or combined.
     """
     found = [_confined(one) for one in name.split("+")]
     if len(found) == 1:

@@ -1,8 +1,8 @@
-"""The fake backend: the reference itself, which can be told to misbehave.
+"""The fake backend: the reference, with seeded faults on request.
 
-It is how the harness is tested: a right backend must never be accused, and one that is wrong in
-any of the ways of `conformance.backends.fake.faults.FAULTS` must be caught. A fault of operations
-is a hook of the evaluation: it puts other results in the place of the right ones.
+It tests the harness. A right backend must pass, and a backend with any fault of
+`conformance.backends.fake.faults.FAULTS` must be detected. A fault of operations is an evaluation
+hook that replaces right results.
 """
 
 from __future__ import annotations
@@ -57,22 +57,22 @@ class ReferenceBackend:
         self._fault = chosen(name.partition(":")[2] or "right")
 
     def describe(self) -> Description:
-        """What is wrong with it, and the version of numpy that it computes with."""
+        """Return the fault, and the version of numpy."""
         versions = (("numpy", version("numpy")), ("ml_dtypes", version("ml_dtypes")))
         return Description(self.name, "reference", self._fault.description, versions)
 
     def configured(self, settings: Settings) -> Backend:
-        """Nothing compiles here (see `conformance.backends.base.Backend`)."""
+        """Raise Unsupported: nothing compiles here."""
         del settings
         raise Unsupported(f"{self.name} has no compiler, and takes no options of one")
 
     def refusal(self, program: Program) -> BackendError | None:
-        """Programs with a host to talk to: there is none here."""
+        """Return the error of programs that communicate with a host: there is none here."""
         named = {operation.name for operation in program.walk()} & HOST
         return Unsupported(f"{min(named)}: nothing plays the host here") if named else None
 
     def compile(self, text: str, program: Program) -> ReferenceExecutable:
-        """Check the program (see `conformance.backends.base.Backend`); the text is not read."""
+        """Verify the program (see `conformance.backends.base.Backend`); the text is not read."""
         del text
         if self._fault.compile is not None:
             self._fault.compile(program)
@@ -88,7 +88,7 @@ class ReferenceBackend:
 
 @dataclass(slots=True)
 class ReferenceExecutable:
-    """A checked program and the fault it is run with."""
+    """A verified program, and the fault to run it with."""
 
     program: Program
     fault: Fault
@@ -134,10 +134,10 @@ class ReferenceExecutable:
 
 
 class _Faulty:
-    """The hook that puts what a fault makes of an operation in the place of its right results.
+    """The evaluation hook that replaces right results by those of a fault.
 
-    Operations of main on tensors alone are faulty, constants excepted; those in loops and branches
-    are parts of theirs.
+    Operations of main on tensors are faulty, except constants. Operations in loops and branches are
+    part of the loop or branch.
     """
 
     def __init__(self, wrong: Wrong, main: Region, values: dict[ProcessId, dict[str, Any]]) -> None:

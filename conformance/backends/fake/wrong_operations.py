@@ -1,7 +1,7 @@
-"""Operations computed wrongly, each in one way that real backends have been wrong in.
+"""Wrongly computed operations: each fault is one that real backends had.
 
-Every function takes the operation about to be computed and its operands, and gives results. What
-a fault does not concern is computed right.
+Every function takes the operation to compute and its operands, and returns results. Operations that
+a fault does not concern are computed right.
 """
 
 from __future__ import annotations
@@ -48,9 +48,10 @@ _BITWISE = SIGN_ONLY | {record.name for record in ELEMENTWISE if record.rounding
 
 
 def on_elements(change: Callable[[Array], Array], *, but: frozenset[str] = frozenset()) -> Wrong:
-    """The fault that changes the floating-point results of arithmetic, complex ones by parts.
+    """Return the fault that changes the floating-point results of arithmetic.
 
-    Ops that only move bits stay right, and those named in `but`.
+    Complex results are changed by parts. Ops that only move bits stay right, and so do the ops in
+    `but`.
     """
 
     def wrong(computation: Computation, operands: Operands) -> Results:
@@ -63,7 +64,7 @@ def on_elements(change: Callable[[Array], Array], *, but: frozenset[str] = froze
 
 
 def each_part(change: Callable[[Array], Array], array: Array) -> Array:
-    """`change` of a floating-point array, or of both parts of a complex one, else the array."""
+    """Apply `change` to a floating-point array, or to both parts of a complex one."""
     of = element_type_of(array)
     if of.is_float:
         return change(array)
@@ -75,7 +76,7 @@ def each_part(change: Callable[[Array], Array], array: Array) -> Array:
 
 
 def chosen(mask: Array, yes: Array, no: Array) -> Array:
-    """Elements of `yes` where the mask holds, else of `no`; bits and type kept."""
+    """Return elements of `yes` where the mask holds, otherwise of `no`; bits and type are kept."""
     of = element_type_of(no)
     return from_bits(np.where(mask, to_bits(yes), to_bits(no)), of)
 
@@ -87,7 +88,7 @@ def _negated_where(mask: Array, array: Array) -> Array:
 
 
 def other_zero(array: Array) -> Array:
-    """Every zero with the other sign, where the type has both."""
+    """Return the array with every zero negated, if the type has both zeros."""
     of = element_type_of(array)
     if not of.float_format.has_negative_zero:
         return array
@@ -95,7 +96,7 @@ def other_zero(array: Array) -> Array:
 
 
 def moved(array: Array, ulps: int) -> Array:
-    """Every finite value, zeros excepted, that many steps up, where it stays finite."""
+    """Return every finite value except zeros that many steps further, if that is finite."""
     of = element_type_of(array)
     top = ordinal(round_to(np.array(of.float_format.max_finite), of))
     number = ordinal(array)
@@ -105,14 +106,14 @@ def moved(array: Array, ulps: int) -> Array:
 
 
 def without_nan(array: Array) -> Array:
-    """Every NaN as 0 (1 in a type without zero)."""
+    """Replace every NaN by 0 (by 1 in a type without zero)."""
     of = element_type_of(array)
     value = 0.0 if of.float_format.has_zero else 1.0
     return chosen(np.isnan(to_float64(array)), round_to(np.full(array.shape, value), of), array)
 
 
 def without_infinity(array: Array) -> Array:
-    """Every infinity as the largest finite value of its sign."""
+    """Replace every infinity by the largest finite value of its sign."""
     of = element_type_of(array)
     value = to_float64(array)
     top = round_to(np.copysign(of.float_format.max_finite, value), of)
@@ -120,7 +121,7 @@ def without_infinity(array: Array) -> Array:
 
 
 def without_sign(array: Array) -> Array:
-    """Every negative value made positive."""
+    """Return the magnitude of every value."""
     of = element_type_of(array)
     if not of.float_format.has_negative_zero:
         return array
@@ -128,7 +129,7 @@ def without_sign(array: Array) -> Array:
 
 
 def other_nans(array: Array) -> Array:
-    """Every NaN with the other sign, where the type has several NaNs: none of them is wrong."""
+    """Negate every NaN, if the type has several NaNs; none of them is wrong."""
     of = element_type_of(array)
     if not (of.float_format.has_infinity and of.float_format.has_nan):
         return array
@@ -136,21 +137,21 @@ def other_nans(array: Array) -> Array:
 
 
 def like_bfloat16(array: Array) -> Array:
-    """Results of f32 with the precision of bf16."""
+    """Round results of f32 to the precision of bf16."""
     if element_type_of(array).name != "f32":
         return array
     return to_float64(round_to(to_float64(array), element_type("bf16"))).astype(np.float32)
 
 
 def flush_inputs(computation: Computation, operands: Operands) -> Results:
-    """Subnormal operands of arithmetic are taken for zero."""
+    """Treat subnormal operands of arithmetic as zero."""
     if computation.operation.name in _BITWISE:
         return computation.right(operands)
     return computation.right(tuple(map(flush_subnormals, operands)))
 
 
 def flush(computation: Computation, operands: Operands) -> Results:
-    """Subnormal operands and results of arithmetic are zero."""
+    """Treat subnormal operands and results of arithmetic as zero."""
     results = flush_inputs(computation, operands)
     if computation.operation.name in _BITWISE:
         return results
@@ -158,8 +159,10 @@ def flush(computation: Computation, operands: Operands) -> Results:
 
 
 def compare_flushed(computation: Computation, operands: Operands) -> Results:
-    """Subnormals are zeros to every comparison; what it chooses, of equals the second, is moved
-    unflushed."""
+    """Compare subnormal numbers as zeros, and move the selected operand unflushed.
+
+    If the operands compare equal, the second is selected.
+    """
     regions = (written_anew(region, (False, False)) for region in computation.operation.regions)
     computation = computation.changed(regions=tuple(regions))
     name = computation.operation.name
@@ -190,14 +193,14 @@ def _second_of_equals(lhs: Array, rhs: Array, right: Array) -> Array:
 
 
 def swap_operands(computation: Computation, operands: Operands) -> Results:
-    """Two operands of one type change places."""
+    """Swap two operands of one type."""
     if len(operands) == 2 and operands[0].dtype == operands[1].dtype:
         return computation.right((operands[1], operands[0]))
     return computation.right(operands)
 
 
 def saturate_arithmetic(computation: Computation, operands: Operands) -> Results:
-    """Integer arithmetic stops at the type's ends in place of wrapping."""
+    """Clamp integer arithmetic to the type's range instead of wrapping around."""
     of = element_type_of(operands[0]) if operands else None
     record = OPS[computation.operation.name]
     if of is None or record.unrounded is None or not record.wraps or not of.is_integer:
@@ -209,7 +212,7 @@ def saturate_arithmetic(computation: Computation, operands: Operands) -> Results
 
 
 def saturate_conversion(computation: Computation, operands: Operands) -> Results:
-    """A conversion that overflows gives the largest finite value; integers stop at the ends."""
+    """Convert overflow to the largest finite value; clamp integers to the type's range."""
     if computation.operation.name != "convert":
         return computation.right(operands)
     (result,) = computation.right(operands)
@@ -227,7 +230,7 @@ def saturate_conversion(computation: Computation, operands: Operands) -> Results
 
 
 def ties_away(computation: Computation, operands: Operands) -> Results:
-    """A value halfway between two neighbours goes away from zero in place of to even."""
+    """Round a tie away from zero instead of to even."""
     name = computation.operation.name
     if name == "round_nearest_even":
         return computation.changed(name="round_nearest_afz").right(operands)
@@ -244,7 +247,7 @@ def ties_away(computation: Computation, operands: Operands) -> Results:
 
 
 def _held_exactly(name: str) -> Callable[..., Any] | None:
-    """What an op computes before it rounds, where extended precision holds that exactly."""
+    """Return the exact function of an op if extended precision represents its result, or None."""
     record = OPS[name]
     return record.unrounded if record.wraps or record.unrounded is np.positive else None
 
@@ -254,7 +257,7 @@ def _real(element: ElementType) -> bool:
 
 
 def _extended(array: Array) -> Array:
-    """The values, exact in extended precision (which holds 64 bits)."""
+    """Return the values in extended precision, exact for 64 bits."""
     if element_type_of(array).is_integer:
         return array.astype(np.int64 if array.dtype != np.uint64 else np.uint64).astype(
             np.longdouble
@@ -286,7 +289,7 @@ def _reduced_away(computation: Computation, result: Array, exact: Array) -> Arra
 
 
 def round_twice(computation: Computation, operands: Operands) -> Results:
-    """Conversions to types narrower than f32 go by way of f32."""
+    """Convert to types narrower than f32 through f32."""
     if computation.operation.name != "convert":
         return computation.right(operands)
     (result,) = results = computation.right(operands)
@@ -298,7 +301,7 @@ def round_twice(computation: Computation, operands: Operands) -> Results:
 
 
 def truncate_to_32_bits(computation: Computation, operands: Operands) -> Results:
-    """64-bit integers keep their low 32 bits, extended by sign or zero."""
+    """Keep the low 32 bits of 64-bit integers, extended by sign or zero."""
     results = computation.right(tuple(_low32(operand) for operand in operands))
     return tuple(_low32(result) for result in results)
 
@@ -318,7 +321,7 @@ _SIGN_MATTERS = frozenset(
 
 
 def unsigned_as_signed(computation: Computation, operands: Operands) -> Results:
-    """Unsigned operands of ops that care are read as signed."""
+    """Read unsigned operands as signed, in ops for which that matters."""
     if not operands or computation.operation.name not in _SIGN_MATTERS:
         return computation.right(operands)
     given = tuple(_as_signed(operand) for operand in operands)
@@ -340,7 +343,7 @@ def _as_signed(array: Array) -> Array:
 
 
 def mask_shifts(computation: Computation, operands: Operands) -> Results:
-    """Shift amounts are taken modulo the width: what they do beyond it is left open."""
+    """Take shift amounts modulo the width; the result beyond the width is unspecified."""
     if not computation.operation.name.startswith("shift_"):
         return computation.right(operands)
     of = element_type_of(operands[1])
@@ -349,14 +352,14 @@ def mask_shifts(computation: Computation, operands: Operands) -> Results:
 
 
 def shift_arithmetically(computation: Computation, operands: Operands) -> Results:
-    """A logical shift to the right copies the sign."""
+    """Copy the sign in a logical shift to the right."""
     if computation.operation.name == "shift_right_logical":
         return computation.changed(name="shift_right_arithmetic").right(operands)
     return computation.right(operands)
 
 
 def fold_wrongly(computation: Computation, operands: Operands) -> Results:
-    """The first element is wrong when an operand is an embedded constant."""
+    """Return a wrong first element if an operand is an embedded constant."""
     results = computation.right(operands)
     if not computation.constant_operand:
         return results
@@ -364,7 +367,8 @@ def fold_wrongly(computation: Computation, operands: Operands) -> Results:
 
 
 def bodies_read_in_part(computation: Computation, operands: Operands) -> Results:
-    """Bodies with ops that are not elementwise give what they are given, their first arguments."""
+    """Replace bodies with ops that are not elementwise by bodies that return their first
+    arguments."""
     operation = computation.operation
     if operation.name in CONTROL_FLOW or not operation.regions:
         return computation.right(operands)
@@ -384,7 +388,7 @@ def _first_arguments(region: Region) -> Region:
 
 
 def codes_as_they_are(computation: Computation, operands: Operands) -> Results:
-    """A body takes codes of its operands for codes of its own type."""
+    """Read codes of the operands as codes of the body's own type."""
     operation = computation.operation
     types = types_in_body(operation) if operation.name in OPS else []
     values, taken = [*operation.operands], [*operands]
@@ -397,7 +401,7 @@ def codes_as_they_are(computation: Computation, operands: Operands) -> Results:
 
 
 def equal_nans(computation: Computation, operands: Operands) -> Results:
-    """NaN equals itself."""
+    """Compare NaN equal to itself."""
     direction = computation.operation.attribute("comparison_direction")
     total = computation.operation.attribute("compare_type") == "TOTALORDER"
     if computation.operation.name != "compare" or direction not in ("EQ", "NE") or total:
@@ -414,7 +418,7 @@ def _has_nan(element: ElementType) -> bool:
 
 
 def swap_parts(computation: Computation, operands: Operands) -> Results:
-    """Real and imaginary parts of complex results change places."""
+    """Swap real and imaginary parts of complex results."""
     results = computation.right(operands)
     return tuple(
         from_bits(to_bits(r)[..., ::-1], element_type_of(r)) if np.iscomplexobj(r) else r
@@ -423,7 +427,7 @@ def swap_parts(computation: Computation, operands: Operands) -> Results:
 
 
 def floor_division(computation: Computation, operands: Operands) -> Results:
-    """Integer division rounds down in place of towards zero."""
+    """Round integer division down instead of towards zero."""
     if computation.operation.name != "divide":
         return computation.right(operands)
     (result,) = results = computation.right(operands)
@@ -438,7 +442,7 @@ def floor_division(computation: Computation, operands: Operands) -> Results:
 
 
 def clamp_tanh(computation: Computation, operands: Operands) -> Results:
-    """The hyperbolic tangent is that of the operand clamped to [-9, 9], where the type has 9."""
+    """Compute tanh of the operand clamped to [-9, 9], if the type has 9."""
     of = element_type_of(operands[0]) if operands else None
     if computation.operation.name != "tanh" or of is None or not of.is_float or of.bits < 16:
         return computation.right(operands)
@@ -447,7 +451,7 @@ def clamp_tanh(computation: Computation, operands: Operands) -> Results:
 
 
 def multiply_by_reciprocal(computation: Computation, operands: Operands) -> Results:
-    """A quotient is the product with the rounded reciprocal of the divisor."""
+    """Compute a quotient as the product with the rounded reciprocal of the divisor."""
     if computation.operation.name != "divide" or not element_type_of(operands[0]).is_float:
         return computation.right(operands)
     lhs, rhs = operands
@@ -456,7 +460,7 @@ def multiply_by_reciprocal(computation: Computation, operands: Operands) -> Resu
 
 
 def wrap_indices(computation: Computation, operands: Operands) -> Results:
-    """Tensors of start indices are read as integers of 8 bits."""
+    """Read tensors of start indices as integers of 8 bits."""
     names = OPS[computation.operation.name].operands
     if "start_indices" not in names:
         return computation.right(operands)
@@ -468,7 +472,7 @@ def wrap_indices(computation: Computation, operands: Operands) -> Results:
 
 
 def spoiled(array: Array, flat: int) -> Array:
-    """The array with one element clearly wrong: its second highest bit flipped."""
+    """Return the array with one element clearly wrong: its second highest bit flipped."""
     if array.size == 0:
         return array
     of = element_type_of(array)
@@ -479,5 +483,5 @@ def spoiled(array: Array, flat: int) -> Array:
 
 
 def all_spoiled(arrays: Sequence[Array]) -> list[Array]:
-    """Every array with its first element wrong."""
+    """Return every array with its first element wrong."""
     return [spoiled(array, 0) for array in arrays]

@@ -1,6 +1,7 @@
-"""Collectives that go wrong: what a process is given by the others, or takes itself for.
+"""Wrong collectives: a process receives other values, or mistakes its own position.
 
-A fault changes the process that an operation is executed in; the operation is computed anew in it.
+A fault changes the process in which an operation is executed; the operation is computed again
+there.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ from reference.ops.structure import COMMUNICATION
 from reference.ops.table import OPS
 
 WrongProcess = Callable[[Process], Process]
-"""wrong_process(process): the process that an operation is executed in instead."""
+"""A function of a process: the process in which an operation is executed instead."""
 
 
 def computed_in(
     wrong: WrongProcess, operation: Operation, results: tuple[Any, ...]
 ) -> tuple[Any, ...]:
-    """The results of a collective in another process than its own; those of other ops as given."""
+    """Return the results of a collective in a changed process; results of other ops are
+    unchanged."""
     if operation.name not in COMMUNICATION:
         return results
     process, record = last_process(), OPS[operation.name]
@@ -46,7 +48,7 @@ def computed_in(
 
 
 def _taking(change: Callable[[list[Any], Process], list[Any]]) -> WrongProcess:
-    """The fault that changes what a process is given."""
+    """Return the fault that changes the values that a process receives."""
 
     def wrong(process: Process) -> Process:
         def take(wanted: Sequence[ProcessId]) -> list[Any]:
@@ -98,7 +100,7 @@ def _next_partition(process: Process) -> Process:
 
 
 def _neighbours(process: Process) -> Process:
-    """The process, given what the replicas next to those of its group have."""
+    """Return the process with the values of the replicas next to those of its group."""
     replicas, _ = process.grid
 
     def take(wanted: Sequence[ProcessId]) -> list[Any]:
@@ -139,4 +141,4 @@ PROCESS_FAULTS: dict[str, tuple[str, WrongProcess]] = {
     "wrong_partition_id": ("partitions take themselves for the next one", _next_partition),
     "stale_buffer": ("what is sent arrives one collective late", _stale()),
 }
-"""What is wrong with collectives, by name."""
+"""Faults of collectives, by name."""

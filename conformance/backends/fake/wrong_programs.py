@@ -1,4 +1,4 @@
-"""Programs that are rewritten wrongly before they are run, wherever their operations stand."""
+"""Programs that are rewritten wrongly before they run, in main and in all regions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _regrouped(region: Region, around: Mapping[str, Operation]) -> Region:
 
 
 def _product(one: Operation, makers: Mapping[str, Operation]) -> list[Operation]:
-    """Return an operation, or the two that take its place."""
+    """Return an operation, or the two operations that replace it."""
     before = makers.get(one.operands[0].name) if one.name == "multiply" else None
     if before is None or before.name != "multiply":
         return [one]

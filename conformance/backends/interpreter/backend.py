@@ -1,4 +1,4 @@
-"""StableHLO's interpreter as a backend: each operation is computed as its source has it.
+"""StableHLO's interpreter as a backend.
 
 Source: jaxlib 0.10.2 and 0.12.0, measured.
 """
@@ -30,7 +30,7 @@ from reference.ir.types import Array
 from reference.ops.table import OPS
 
 _DEPRECATED = frozenset(record.name for record in OPS.values() if not record.specified)
-"""Ops that the specification does not have any more: a pass makes others of some."""
+"""Ops that the specification no longer has; a pass lowers some of them."""
 
 _OF_DEPRECATED = "stablehlo-legalize-deprecated-ops"
 _OF_CHLO = "chlo-legalize-to-stablehlo"
@@ -39,9 +39,9 @@ _OF_QUANTIZED = (
     "stablehlo-legalize-quant-to-math",
     _OF_CHLO,
 )
-"""What makes an op on quantized tensors one on the numbers that they stand for, and then makes
-arithmetic of what is left. (Without the first of these the second folds types, bounds and scales of
-several operands into one another, and comes to other codes.)"""
+"""Passes that lower ops on quantized tensors to ops on the numbers they represent, and the rest to
+arithmetic. Without the first pass, the second folds types, bounds and scales of several operands
+into one another, and gives other codes."""
 
 
 class InterpreterBackend:
@@ -67,18 +67,18 @@ class InterpreterBackend:
         self._dialect = stablehlo
 
     def describe(self) -> Description:
-        """The versions of jaxlib and of the StableHLO in it."""
+        """Return the versions of jaxlib and of the StableHLO in it."""
         dialect = ("StableHLO", str(self._dialect.get_current_version()))
         versions = (*of_distributions("jaxlib"), dialect)
         return Description(self.name, self.name, "StableHLO's interpreter", versions)
 
     def configured(self, settings: Settings) -> Backend:
-        """Nothing compiles here (see `conformance.backends.base.Backend`)."""
+        """Raise Unsupported: nothing compiles here."""
         del settings
         raise Unsupported(f"{self.name} has no compiler, and takes no options of one")
 
     def refusal(self, program: Program) -> BackendError | None:
-        """What it has no code for, or ends the process on."""
+        """Return the error of programs that it has no code for, or that crash it."""
         reason = why_not(program)
         return None if reason is None else Unsupported(reason)
 

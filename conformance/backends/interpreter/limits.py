@@ -1,4 +1,4 @@
-"""What the interpreter has no code for, or ends its process on: told before it is asked.
+"""Programs that the interpreter has no code for, or that crash it; they are refused.
 
 Source: stablehlo/reference/Ops.cpp, and jaxlib 0.10.2 and 0.12.0, measured.
 """
@@ -39,7 +39,7 @@ _OPS: dict[str, str] = {
     "torch_index_select": _DECOMPOSED,
     "unary_einsum": _DECOMPOSED,
 }
-"""Ops that it never runs, and why."""
+"""Ops that it never runs, with the reason."""
 
 _STRUCTURES: dict[Structure, str] = {
     Structure.CALLS_TARGET: _NO_CODE,
@@ -47,24 +47,24 @@ _STRUCTURES: dict[Structure, str] = {
     Structure.STARTS: _NO_CODE,
     Structure.TRANSFERS: "only a single process is run, and it has no host",
 }
-"""The same of all ops of a kind."""
+"""Kinds of ops that it never runs, with the reason."""
 
 
 CHLO = "chlo."
-"""What StableHLO's pass makes others of."""
+"""Ops that StableHLO's pass lowers."""
 
 
 def why_not(program: Program) -> str | None:
-    """Why the interpreter cannot run a program, in one line; None where it is to be asked."""
+    """Return in one line why the interpreter cannot run a program, or None."""
     if any(isinstance(value.type, TupleType) for value in program.main.arguments):
         return "main: tuples are not passed to it"
     return next(_reasons(write_composites(program)), None)
 
 
 def why_not_verified(program: Program) -> str | None:
-    """Why not even MLIR's verifier can be asked of a program; None where it is to be asked.
+    """Return why not even MLIR's verifier can run on a program, or None.
 
-    It reads the first input of a reduction that has none, which may end the process.
+    It reads the first input of a reduction without inputs, which may crash the process.
     """
     nothing = any(one.name == "reduce" and not one.operands for one in program.walk())
     return "reduce: a reduction of nothing may end the process" if nothing else None
@@ -91,7 +91,7 @@ def _reasons(program: Program) -> Iterator[str]:
 # --- Forms of ops --------------------------------------------------------------------------------
 
 Form = Callable[[Operation], str | None]
-"""form(operation): why the interpreter does not run it; None where it does."""
+"""A function of an operation: the reason why the interpreter does not run it, or None."""
 
 
 def _unknown_size(operation: Operation) -> str | None:
@@ -102,7 +102,8 @@ def _unknown_size(operation: Operation) -> str | None:
 
 
 def _unsigned_storage(operation: Operation) -> str | None:
-    """The pass that makes quantized arithmetic arithmetic of integers takes storage for signed."""
+    """Refuse unsigned storage: the pass that lowers quantized arithmetic reads storage as
+    signed."""
     for value in (*operation.operands, *operation.results):
         of = value.type.element_type if isinstance(value.type, TensorType) else None
         if isinstance(of, QuantizedType) and of.storage_type.is_unsigned:
@@ -133,7 +134,7 @@ def _transformed(operation: Operation) -> str | None:
 
 
 def _gathered(operation: Operation) -> str | None:
-    """Nothing is at the index of a slice without elements, which may be the operand's size."""
+    """Refuse empty slices whose index may be the operand's size: the interpreter reads there."""
     (result,) = operation.results
     of, given = result.type, dict[str, Any](operation.attributes)
     if 0 not in given["slice_sizes"] or not isinstance(of, TensorType) or 0 in of.static_shape:
@@ -151,7 +152,7 @@ def _solved(operation: Operation) -> str | None:
 
 
 def _contracted(operation: Operation) -> str | None:
-    """`dot`, too, which becomes a `dot_general`."""
+    """Refuse contractions that are too large; `dot` becomes a `dot_general`."""
     given: dict[str, Any] = dict(operation.attributes)
     lhs, result = _tensor(operation.operands[0]), _tensor(operation.results[0])
     dimensions = given.get("lhs_contracting_dimensions", (lhs.rank - 1,))
@@ -160,7 +161,7 @@ def _contracted(operation: Operation) -> str | None:
 
 
 def _ragged(operation: Operation) -> str | None:
-    """What the pass makes of it is a product for each group, of as many rows as there are."""
+    """Refuse ragged products that are too large: each group becomes a product over all rows."""
     groups = _tensor(operation.operands[2]).static_shape[-1]
     lhs, given = _tensor(operation.operands[0]), dict[str, Any](operation.attributes)
     if not groups:
@@ -185,9 +186,10 @@ def _sorted(operation: Operation) -> str | None:
 
 
 def _folded(operation: Operation) -> str | None:
-    """Of an op whose results have the types that its body works in.
+    """Refuse bodies that compute in another type than the results.
 
-    The passes give quantized bodies the operands' codes as they are, where their types differ.
+    StableHLO's passes give quantized bodies the operands' codes unchanged, even if their types
+    differ.
     """
     types = [
         (_tensor(taken).element_type, _tensor(given).element_type)
@@ -221,7 +223,7 @@ def _convolved(operation: Operation) -> str | None:
 
 
 def _too_many(products: int) -> str | None:
-    """Of sums of products, each of which takes it microseconds."""
+    """Refuse sums of too many products: each takes microseconds."""
     if products <= MOST_PRODUCTS:
         return None
     return f"{products} products take it too long ({MOST_PRODUCTS} are asked of it)"
@@ -239,10 +241,11 @@ DOUBLE = 64
 """Bits of f64."""
 
 MOST_PRODUCTS = 1 << 16
-"""Products beyond which a program is not run: a run tries each several times, on several inputs."""
+"""The largest number of products in a program that is run; a run repeats each program on several
+inputs."""
 
 MOST_COMPARISONS = 1 << 15
-"""The same of comparisons, for each of which the comparator is evaluated."""
+"""The largest number of comparisons; each evaluates the comparator."""
 
 _NOTHING_TO_ADD = "sums of no products end the process"
 

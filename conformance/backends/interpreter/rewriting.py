@@ -1,14 +1,12 @@
-"""Programs as the interpreter can take them, which compute the same.
+"""Equivalent programs that the interpreter can run.
 
-Some things end its process and need not: a complex number among the arguments or results of main,
-an integer divided by zero, a sort by what is no order, and negative padding of a convolution that
-takes away more than there is. The parts of complex numbers go in and out instead; a divisor that is
-zero is replaced by one, as the specification says nothing of the quotient; sorts are made stable,
-which any may be; and no more is taken away than there is. A scatter, which writes over its inputs,
-is given copies of them.
+Some constructs crash it needlessly: complex numbers among the arguments or results of main, integer
+division by zero, a sort with a comparator that is no order, and negative padding of a convolution
+beyond the operand's size. Complex numbers are passed as parts. A zero divisor is replaced by one,
+because the quotient is unspecified. Sorts are made stable, as the specification permits. Padding is
+limited to the operand's size. A scatter overwrites its inputs, so it gets copies.
 
-What is put in the place of an operation stands here, and not among the transforms, because it is an
-answer to faults of this backend: a program is not better for it in any other respect.
+These replacements are not among the transforms, because they work around faults of this backend.
 """
 
 from __future__ import annotations
@@ -26,8 +24,8 @@ from reference.ir.types import ELEMENT_TYPES, Array, ElementType
 
 
 def adapted(program: Program) -> Program:
-    """The program with parts of complex numbers as arguments and results, and operations that do
-    not end the process."""
+    """Return the program with parts of complex numbers as arguments and results, and without
+    operations that crash the interpreter."""
     return in_parts(with_operations(program, _SAFE))
 
 
@@ -60,15 +58,18 @@ def _compare_type(of: TensorType) -> str:
 
 
 def _stably_sorted(operation: Operation) -> Iterator[Operation]:
-    """A sort that is stable, which any may be. One that is not loops for ever, or reads beyond its
-    elements, where the comparator is no order, as with NaNs."""
+    """Yield a stable sort, as the specification permits.
+
+    Other sorts loop for ever, or read beyond their elements, if the comparator is no order, as with
+    NaNs.
+    """
     yield replace(
         operation, attributes=attributes(**(dict(operation.attributes) | {"is_stable": True}))
     )
 
 
 def _padded(operation: Operation) -> Iterator[Operation]:
-    """A convolution whose padding, an attribute, takes away what there is at most."""
+    """Yield a convolution whose padding, an attribute, removes no more than there is."""
     padding, most = operation.attribute("padding"), _most_taken(operation)
     if isinstance(padding, Dense) and len(most) == len(padding.array):
         array = padding.array.copy()
@@ -79,7 +80,7 @@ def _padded(operation: Operation) -> Iterator[Operation]:
 
 
 def _dynamically_padded(operation: Operation) -> Iterator[Operation]:
-    """The same where the padding is an operand, of si64 from then on."""
+    """Yield a convolution whose padding, an operand of si64, removes no more than there is."""
     padding, most = operation.operands[2], _most_taken(operation)
     if not isinstance(padding.type, TensorType) or padding.type.shape != (len(most), 2):
         yield operation
@@ -105,7 +106,7 @@ def _dynamically_padded(operation: Operation) -> Iterator[Operation]:
 
 
 def _most_taken(operation: Operation) -> Array:
-    """The sizes of a convolution's left operand, dilated: none where these are not known."""
+    """Return the dilated sizes of a convolution's left operand; empty if they are unknown."""
     lhs, given = operation.operands[0].type, dict[str, Any](operation.attributes)
     if not isinstance(lhs, TensorType) or not lhs.is_static:
         return np.zeros(0, np.int64)
@@ -119,8 +120,8 @@ def _most_taken(operation: Operation) -> Array:
 
 
 def _copied(operation: Operation) -> Iterator[Operation]:
-    """A scatter of copies of its inputs: it writes the results over what it is given, and other
-    operations would find them there."""
+    """Yield a scatter of copies of its inputs, because it overwrites its inputs with the
+    results."""
     count = len(operation.results)
     copies: list[Value] = []
     for number, value in enumerate(operation.operands[:count]):
@@ -141,4 +142,4 @@ _SAFE: dict[str, Callable[[Operation], Iterator[Operation]]] = {
     "remainder": _divided,
     "sort": _stably_sorted,
 }
-"""Ops that need another in their place, or operations of which some do, and what that is."""
+"""Ops that crash the interpreter in some cases, each with the function that replaces them."""
