@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
+from conformance.commands.sweeping import report_sweeps
 from conformance.errors import UsageError
 from conformance.options import CI, STRICT_HELP, AtLeast, Baseline, CIOption, LinesFormat
 
@@ -75,7 +76,8 @@ def report(
     db: Annotated[
         list[Path],
         typer.Argument(
-            help="The folder of a run or a campaign, or its database; several runs are merged."
+            help="The folder of a run, a campaign or a sweep, or its database; several runs are "
+            "merged, or shards of a sweep."
         ),
     ],
     out: Annotated[
@@ -109,7 +111,7 @@ def report(
         ),
     ] = LinesFormat.TEXT,
 ) -> int:
-    """Write the reports of a run: HTML, JUnit, Markdown, JSON. Of a campaign, write its HTML.
+    """Write the reports of a run: HTML, JUnit, Markdown, JSON. Of a campaign or a sweep, its HTML.
 
     Several runs are merged into one: shards, and other backends with the same options. The merged
     run is stored, and every command reads it. The exit code is that of the whole run.
@@ -123,8 +125,16 @@ def report(
     from conformance.gate.comparison import compare
     from conformance.gate.conclusion import exit_code, parse_share
     from conformance.outputs.schema import json_text
+    from conformance.sweep.merging import is_sweep
     from reports.context import Context
 
+    if any(is_sweep(path) for path in db):
+        if baseline is not None or at_least is not None or strict or history or findings:
+            raise UsageError(
+                f"{db[0]} is a sweep: --baseline, --at-least, --strict, --history and --findings "
+                "belong to a run's report"
+            )
+        return report_sweeps(db, out, is_json=format is LinesFormat.JSON)
     given = None if baseline is None else read_baseline(baseline)
     floor = None if at_least is None else parse_share(at_least)
     if len(db) == 1 and is_campaign(db[0]):

@@ -58,8 +58,7 @@ class Domain:
         else:
             codes = _all_codes(of, self.function.arity, start, stop)
         if self.is_mirrored:
-            sign = bits_dtype(of).type(1 << (of.bits - 1))
-            return (from_bits(np.concatenate([codes[0], codes[0] | sign]), of),)
+            return (from_bits(_with_both_signs(codes[0], of), of),)
         if of.is_complex and not self.is_exhaustive:
             pairs = [np.stack(codes[n : n + 2], axis=-1) for n in range(0, len(codes), 2)]
             return tuple(from_bits(pair, of) for pair in pairs)
@@ -83,6 +82,14 @@ def domain_of(function: Function, sample: int, *, exhaustive: bool, seed: int = 
         return Domain(function, total, seed, total >> is_mirrored, True, is_mirrored)
     domain = Domain(function, sample, seed, 0, False, is_mirrored)
     return Domain(function, sample, seed, len(_sample(domain)[0]), False, is_mirrored)
+
+
+def _with_both_signs(magnitudes: Array, of: ElementType) -> Array:
+    count = len(magnitudes)
+    codes = np.empty(2 * count, magnitudes.dtype)
+    codes[:count] = magnitudes
+    np.bitwise_or(magnitudes, bits_dtype(of).type(1 << (of.bits - 1)), out=codes[count:])
+    return codes
 
 
 def _all_codes(of: ElementType, arity: int, start: int, stop: int) -> tuple[Array, ...]:

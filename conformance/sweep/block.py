@@ -13,11 +13,10 @@ from functools import cache
 import numpy as np
 
 from conformance.backends.base import BackendError, Failed, Rejected, Unsupported, failure_of
-from conformance.backends.session import Session, open_session
+from conformance.backends.session import Compiled, Session, open_session
 from conformance.known.in_force import in_force
 from conformance.known.rewritings.stated import Stated
 from conformance.sweep.arguments import Domain
-from conformance.sweep.evaluation import reference_of
 from conformance.sweep.judging import outcome_of
 from conformance.sweep.outcome import NOTHING, ClassCount, Outcome, merged
 from conformance.sweep.properties import properties_of
@@ -100,21 +99,23 @@ def lost_outcome(block: Block, verdict: Verdict, kind: str, message: str) -> Out
 def _run_pieces(session: Session, block: Block) -> tuple[Outcome, ...]:
     outcomes = [NOTHING] * len(block.domains)
     each = max(1, PIECE >> block.domains[0].is_mirrored)
+    compiled: dict[int, Compiled] = {}
     for start in range(block.start, block.stop, each):
         stop = min(start + each, block.stop)
         operands = block.domains[0].arguments(start, stop)
-        results = _execute(session, block, operands)
+        size = len(operands[0])
+        if size not in compiled:
+            compiled[size] = session.kept(program_of(block, size))
+        results = _execute(compiled[size], block, operands)
         for number, (domain, actual) in enumerate(zip(block.domains, results, strict=True)):
-            reference = reference_of(domain.function, operands)
-            judged = outcome_of(domain, operands, reference, actual, session.hardware)
-            known = properties_of(domain.function)
-            before = outcomes[number]
+            before, known = outcomes[number], properties_of(domain.function)
+            worst = -1.0 if before.worst is None else before.worst.ulp or 0.0
+            judged = outcome_of(domain, operands, actual, session.hardware, worst)
             outcomes[number] = merged(before, judged, known.positive, known.negative)
     return tuple(outcomes)
 
 
-def _execute(session: Session, block: Block, operands: tuple[Array, ...]) -> list[Array]:
-    compiled = session.kept(program_of(block, len(operands[0])))
+def _execute(compiled: Compiled, block: Block, operands: tuple[Array, ...]) -> list[Array]:
     results = compiled.run(operands * len(block.domains))
     if len(results) != len(block.domains):
         raise Failed(f"{len(block.domains)} results expected, got {len(results)}")

@@ -1,21 +1,35 @@
-"""What a function is on many arguments: correctly rounded, and as nearly exact numbers.
+"""Where results are not the correctly rounded ones, and by how much.
 
-Elementary functions of f32 are evaluated in float64 by numpy, whose tests hold them to a few ulp of
-float64 (numpy/numpy#31333). `_DOUBTED` allows 64. Only where a value is that near to a rounding
-boundary of f32, or in the range of subnormal numbers, the reference settles it
-(`reference.numerics.elementary.functions`: longdouble, then ball arithmetic).
+The reference of every result is correctly rounded, but most of them need no rounding. Where the
+function has a value in float64, results that are certain to be its rounding are passed over:
+
+- Elementary functions of f32 are evaluated in float64 by numpy, whose tests hold them to a few ulp
+  of float64 (numpy/numpy#31333). `_DOUBTED` allows 64. Only where a value is that near to a
+  rounding boundary of f32, or in the range of subnormal numbers, the reference settles it
+  (`reference.numerics.elementary.functions`: longdouble, then ball arithmetic).
+- A stretch of arguments at both ends of which a monotonic function has the same correctly rounded
+  result has that result everywhere.
+- Results of at most 16 bits are looked up in a table of what rounds to them (`rounding`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from conformance.sweep.function import Function
-from reference.interpreter.evaluate import evaluate
-from reference.ir.types import Array, ElementType
+from conformance.sweep.rounding import WIDEST, Preimages, preimages
+from reference.ir.types import (
+    ELEMENT_TYPES,
+    Array,
+    ElementType,
+    element_type_of,
+    from_bits,
+    to_bits,
+)
 from reference.numerics.elementary.functions import Real, evaluate_real, wide
 from reference.numerics.rounding import HAS_EXTENDED, to_float64
 
@@ -28,82 +42,219 @@ _BOUNDARY, _CUT = 0x10000000, 0x1FFFFFFF
 _DOUBTED = 64
 """Units in the last place of float64 that a value of numpy may be off, and that is generous."""
 
-_TINY = 0x01000000
+_TINY = np.uint32(0x01000000)
 """The code of f32's 2^-125: below it there are subnormal numbers, with other boundaries."""
+
+_MAGNITUDE = np.uint32(0x7FFFFFFF)
+"""The bits of an f32 without its sign."""
+
+Exact = Callable[[Array], Array]
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
-    """Expected results, and exact values at chosen positions.
+class Differences:
+    """The results whose bits are not those of the correctly rounded ones.
 
-    `exact(where)` returns values as float64 or longdouble, far nearer to the exact ones than half
-    an ulp of the result; it is None where such values are not available.
+    `where` has their positions, ascending, and `expected` the correctly rounded results there. NaN
+    in place of another NaN may be left out. `exact(index)` returns exact values of some of them, by
+    their index in `where`: float64 or longdouble, far nearer to the exact ones than half an ulp of
+    the result. It is None where such values are not available.
     """
 
+    where: Array
     expected: Array
-    exact: Callable[[Array], Array] | None
+    exact: Exact | None
 
 
-def reference_of(function: Function, operands: tuple[Array, ...]) -> Reference:
-    """Evaluate a function on vectors of arguments."""
+def differences_of(
+    function: Function, operands: tuple[Array, ...], actual: Array, *, is_ordered: bool = False
+) -> Differences:
+    """Compare the results of a function on vectors of arguments with the correctly rounded ones.
+
+    Args:
+        function: the function.
+        operands: the arguments.
+        actual: the results, of the type and shape that the function has.
+        is_ordered: whether arguments are in the order of a domain: of a unary function the
+            magnitudes ascend, with one sign in each half.
+    """
     real = function.real
     if real is not None and function.operand == "f32" and function.arity == 1:
-        return _elementary_f32(real, operands[0], function.operand_type)
-    (expected,) = evaluate(function.program(len(operands[0])), operands)
-    return Reference(np.asarray(expected), _exact_values(function, operands))
+        return _elementary_f32(real, operands[0], actual, is_ordered=is_ordered)
+    if _has_table(function):
+        where = _uncertain(function, operands, actual)
+        expected = function.evaluate(tuple(operand[where] for operand in operands))
+        differs = different(expected, actual[where])
+        where, expected = where[differs], expected[differs]
+    else:
+        expected = function.evaluate(operands)
+        where = np.flatnonzero(different(expected, actual))
+        expected = expected[where]
+    return Differences(where, expected, _exact_values(function, operands, where))
 
 
-def _exact_values(
-    function: Function, operands: tuple[Array, ...]
-) -> Callable[[Array], Array] | None:
+def different(expected: Array, actual: Array) -> Array:
+    """Return a mask of the elements whose bits differ."""
+    mask = to_bits(actual) != to_bits(expected)
+    return np.asarray(mask.any(axis=-1) if mask.ndim > 1 else mask)
+
+
+def _exact_values(function: Function, operands: tuple[Array, ...], where: Array) -> Exact | None:
     """Return what gives exact values of a real function; None where nothing is near enough."""
     of, record = function.result_type, function.record
     if not of.is_float or not function.operand_type.is_float:
         return None
     if function.real is not None:
         is_wide = of.bits < 64 or (HAS_EXTENDED and function.real.extended)
-        return (lambda where: wide(function.op, *(o[where] for o in operands))) if is_wide else None
+        if not is_wide:
+            return None
+        return lambda index: wide(function.op, *(o[where[index]] for o in operands))
     unrounded = record.unrounded
     if unrounded is None or of.bits == 64:
         return None
 
-    def exact(where: Array) -> Array:
+    def exact(index: Array) -> Array:
         with np.errstate(all="ignore"):
-            return np.asarray(unrounded(*(to_float64(o[where]) for o in operands)))
+            return np.asarray(unrounded(*(to_float64(o[where[index]]) for o in operands)))
 
     return exact
 
 
-def _elementary_f32(real: Real, x: Array, of: ElementType) -> Reference:
-    expected, values = np.empty(len(x), np.float32), np.empty(len(x), np.float64)
+def _has_table(function: Function) -> bool:
+    """Tell whether results are of a small type and round float64 values of the function.
+
+    Of such a unary function of small numbers the reference itself has a table.
+    """
+    of, record = function.operand_type, function.record
+    if not (function.result_type.is_float and function.result_type.bits <= WIDEST):
+        return False
+    if of.bits > 32 or of.is_complex or of.bits * function.arity <= WIDEST:
+        return False
+    return function.real is not None or (record.unrounded is not None and not record.attributes)
+
+
+def _uncertain(function: Function, operands: tuple[Array, ...], actual: Array) -> Array:
+    """Return the positions of results that are not certain to be right, by a table."""
+    real = function.real
+    apply = function.record.unrounded if real is None else real.fast
+    assert apply is not None, function.name
+    table = preimages(function.result_type, 0 if real is None else _DOUBTED)
+    codes = to_bits(actual)
+    found = [_uncertain_in(part, apply, operands, codes, table) for part in _parts(len(codes))]
+    return np.concatenate(found) if found else np.empty(0, np.intp)
+
+
+def _uncertain_in(
+    part: slice, apply: Callable[..., Array], operands: tuple[Array, ...], codes: Array,
+    table: Preimages,
+) -> Array:  # fmt: skip
     with np.errstate(all="ignore"):
-        for start in range(0, len(x), _CHUNK):
-            part = slice(start, start + _CHUNK)
-            argument = x[part].astype(np.float64)
-            y = values[part]
-            y[:] = real.fast(argument)
-            doubted = _is_doubted(y, expected[part])
-            if real.doubtful is not None:
-                doubted |= real.doubtful(y, argument)
+        values = np.asarray(apply(*(_values(operand[part]) for operand in operands)))
+    return np.flatnonzero(table.excludes(codes[part], np.ascontiguousarray(values))) + part.start
+
+
+def _values(operand: Array) -> Array:
+    """Return numbers of at most 32 bits as float64; a single one where all are the same."""
+    of = element_type_of(operand)
+    if not (of.is_float and of.bits == WIDEST):
+        return operand.astype(np.float64)
+    codes = to_bits(operand)
+    if codes[0] == codes[-1] and (codes == codes[0]).all():
+        codes = codes[:1]
+    return np.asarray(_values_by_code(of).take(codes))
+
+
+@cache
+def _values_by_code(of: ElementType) -> Array:
+    return to_float64(from_bits(np.arange(1 << of.bits, dtype=np.uint32), of))
+
+
+def _parts(count: int) -> Iterator[slice]:
+    for start in range(0, count, _CHUNK):
+        yield slice(start, min(start + _CHUNK, count))
+
+
+def _elementary_f32(real: Real, x: Array, actual: Array, *, is_ordered: bool) -> Differences:
+    found: list[tuple[Array, Array, Array]] = []
+    half = len(x) // 2 if is_ordered and real.monotonic else 0
+    for side in (slice(0, half), slice(half, 2 * half), slice(2 * half, len(x))):
+        constant = _constant(real, x[side]) if side.stop <= 2 * half else None
+        if constant is not None:
+            found.append(_unlike(constant, actual[side], side.start))
+            continue
+        for part in _parts(side.stop - side.start):
+            chunk = slice(side.start + part.start, side.start + part.stop)
+            found.append(_differing_in(real, x[chunk], actual[chunk], chunk.start))
+    where, expected, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
+
+    def exact(index: Array) -> Array:
+        if real.doubtful is not None:
+            return wide(real.name, x[where[index]])
+        return values[index]
+
+    return Differences(where, expected, exact)
+
+
+def _constant(real: Real, x: Array) -> tuple[np.float32, np.float64] | None:
+    """Return the result, rounded and as float64, that a monotonic function has everywhere.
+
+    None where it may have several. `x` is a stretch of arguments of one sign, by magnitude.
+    """
+    ends = x[[0, -1]] if len(x) else x
+    if not len(x) or np.isnan(ends[-1]):
+        return None
+    with np.errstate(all="ignore"):
+        first, last = evaluate_real(real, (ends,), _F32)
+        value = real.fast(ends[:1].astype(np.float64))[0]
+    same = to_bits(first) == to_bits(last) or (np.isnan(first) and np.isnan(last))
+    return (first, value) if same else None
+
+
+def _unlike(
+    constant: tuple[np.float32, np.float64], actual: Array, start: int
+) -> tuple[Array, Array, Array]:
+    """Return positions, expected results and values where results are not a constant."""
+    expected, value = constant
+    is_wrong = ~np.isnan(actual) if np.isnan(expected) else to_bits(actual) != to_bits(expected)
+    index = np.flatnonzero(is_wrong)
+    return index + start, np.full(len(index), expected), np.full(len(index), value)
+
+
+def _differing_in(real: Real, x: Array, actual: Array, start: int) -> tuple[Array, Array, Array]:
+    """Return positions, expected results and values where results are not the right ones."""
+    with np.errstate(all="ignore"):
+        argument = x.astype(np.float64)
+        y = real.fast(argument)
+        expected = y.astype(np.float32)
+        suspect = expected.view(np.uint32) != actual.view(np.uint32)
+        doubted = _is_doubted(y, expected)
+        if real.doubtful is not None:
+            doubtful = real.doubtful(y, argument)
+            doubted = doubtful if doubted is None else doubted | doubtful
+        if doubted is not None:
+            suspect |= doubted
             index = np.flatnonzero(doubted)
-            if index.size:
-                expected[start + index] = evaluate_real(real, (x[start + index],), of)
-
-    def exact(where: Array) -> Array:
-        doubtful = real.doubtful is not None
-        return wide(real.name, x[where]) if doubtful else values[where]
-
-    return Reference(expected, exact)
+            expected[index] = evaluate_real(real, (x[index],), _F32)
+        index = np.flatnonzero(suspect)
+        want, got = expected[index], actual[index]
+        differs = (want.view(np.uint32) != got.view(np.uint32)) & ~(np.isnan(want) & np.isnan(got))
+    index = index[differs]
+    return index + start, want[differs], y[index]
 
 
-def _is_doubted(y: Array, rounded: Array) -> Array:
-    """Round float64 to f32, and say where a value so near might round otherwise."""
-    rounded[:] = y
+def _is_doubted(y: Array, rounded: Array) -> Array | None:
+    """Return a mask of float64 values so near to a boundary that they may round otherwise.
+
+    None where there are none.
+    """
     low = y.view(np.int64) + (_DOUBTED - _BOUNDARY)
     low &= _CUT
-    doubted = low <= 2 * _DOUBTED
-    code = rounded.view(np.uint32) & np.uint32(0x7FFFFFFF)
-    tiny = code < np.uint32(_TINY)
-    if tiny.any():
-        doubted |= tiny & (y != 0)
-    return np.asarray(doubted)
+    is_near = low <= 2 * _DOUBTED if low.min() <= 2 * _DOUBTED else None
+    code = rounded.view(np.uint32) & _MAGNITUDE
+    if code.min() >= _TINY:
+        return is_near
+    tiny = (code < _TINY) & (y != 0)
+    return tiny if is_near is None else np.asarray(tiny | is_near)
+
+
+_F32 = ELEMENT_TYPES["f32"]

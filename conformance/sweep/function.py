@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from conformance.catalog import RULED, column, matching, rule_of
 from conformance.errors import UsageError, unknown
 from conformance.sweep.variants import Variant, variants_of
@@ -14,7 +16,7 @@ from conformance.tolerance.rule import Rule
 from reference.ir.constraints import ConstraintViolation
 from reference.ir.op import Op, Structure
 from reference.ir.program import Attribute, Operation, Program, TensorType, Value, single_op
-from reference.ir.types import ELEMENT_TYPES, ElementType
+from reference.ir.types import ELEMENT_TYPES, Array, ElementType
 from reference.numerics.elementary.functions import REAL, Real
 from reference.ops.table import OPS
 
@@ -65,6 +67,14 @@ class Function:
         """The elementary function that the op computes on real numbers; None where it is none."""
         is_real = self.operand_type.is_float and self.result == self.operand
         return REAL.get(self.op) if is_real else None
+
+    def evaluate(self, operands: tuple[Array, ...]) -> Array:
+        """Return the reference's results for vectors of arguments."""
+        given: dict[str, Any] = dict(self.attributes)
+        if self.record.needs_result:
+            given["result"] = TensorType((len(operands[0]),), self.result_type)
+        with np.errstate(all="ignore"):
+            return np.asarray(self.record.evaluate(*operands, **given))
 
     def program(self, size: int) -> Program:
         """Return the program that applies the function to vectors of a size."""

@@ -7,13 +7,14 @@ opened again, and its block is done again.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import msgspec
 
+from conformance.backends.base import Description
 from conformance.errors import UsageError
 from conformance.sweep.outcome import Outcome
 
@@ -21,12 +22,33 @@ FILE_NAME = "blocks.jsonl"
 """The name of the file in the folder of a sweep."""
 
 
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of a sweep that decide its plan and its verdicts."""
+
+    ops: tuple[str, ...]
+    backend: str
+    element_types: tuple[str, ...]
+    to: tuple[str, ...]
+    arity: int
+    sample: int
+    exhaustive: bool
+    seed: int
+    expectations: tuple[str, ...] | None
+    backend_versions: tuple[str, ...]
+
+
 class Header(msgspec.Struct, frozen=True, kw_only=True):
-    """The first line: which sweep this is, when it began, and by which command."""
+    """The first line: which sweep this is, when it began, and by which command.
+
+    `identity` decides the outcomes. `request` and `backend` are what another process needs to add
+    them up.
+    """
 
     identity: Mapping[str, str]
     started: str
     command: str
+    request: Request
+    backend: Description
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,6 +112,13 @@ class Journal:
         self._write(line)
         self._done.append(line)
 
+    def extend(self, lines: Sequence[Line]) -> None:
+        """Keep many blocks: when this returns, they are on disk."""
+        self._file.writelines(msgspec.json.encode(line) + b"\n" for line in lines)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._done.extend(lines)
+
     def _write(self, line: Header | Line) -> None:
         self._file.write(msgspec.json.encode(line) + b"\n")
         self._file.flush()
@@ -101,6 +130,23 @@ class Journal:
         end = content.rfind(b"\n") + 1
         self._file.truncate(end)
         return content[:end].splitlines()
+
+
+def read_journal(path: Path) -> tuple[Header, list[Line]]:
+    """Return what the file of a sweep holds, given its folder or the file itself.
+
+    Raises:
+        UsageError: when there is none, or it cannot be read.
+    """
+    file = path / FILE_NAME if path.is_dir() else path
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read {file}: {error.strerror or error}") from error
+    lines = content[: content.rfind(b"\n") + 1].splitlines()
+    if not lines:
+        raise UsageError(f"{file} holds no sweep that has begun")
+    return _read(lines[0], Header, file), [_read(line, Line, file) for line in lines[1:]]
 
 
 def _read(line: bytes, shape: type[Any], path: Path) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from conformance.judging.messages import elements_message
 from conformance.judging.questions import Findings
 from conformance.known.in_force import hypotheses_of
 from conformance.sweep.arguments import Domain
-from conformance.sweep.evaluation import Reference
+from conformance.sweep.evaluation import Differences, differences_of
 from conformance.sweep.function import Function
 from conformance.sweep.outcome import ClassCount, Outcome, hexadecimal
 from conformance.sweep.properties import (
@@ -41,48 +41,52 @@ SECTIONS = 8
 def outcome_of(
     domain: Domain,
     operands: tuple[Array, ...],
-    reference: Reference,
     actual: Array,
     hardware: Hardware,
+    worst_before: float = -1.0,
 ) -> Outcome:
-    """Judge the results of one execution."""
-    function, expected = domain.function, reference.expected
-    bad = describe_malformed((expected,), (actual,))
+    """Judge the results of one execution.
+
+    Args:
+        domain: the function with its arguments.
+        operands: the arguments of this execution.
+        actual: the results.
+        hardware: the kind of hardware whose tolerance figures apply.
+        worst_before: the largest error of earlier results, in ulp: the worst result is left out
+            unless its error is larger.
+    """
+    function, total = domain.function, len(operands[0])
+    shape = np.broadcast_to(np.empty((), function.result_type.storage), (total,))
+    bad = describe_malformed((shape,), (actual,))
     if bad is not None:
-        return _malformed(expected, *bad)
+        return _malformed(total, *bad)
     rule = function.rule.on(hardware)
     budget = rule.budget(function.result_type, hardware)
-    where = _different(expected, actual)
-    judged = _Judged(function, operands, reference, actual, hardware, rule, budget, where)
+    is_ordered = domain.is_mirrored or domain.is_exhaustive
+    differences = differences_of(function, operands, actual, is_ordered=is_ordered)
+    judged = _Judged(function, operands, differences, actual, hardware, rule, budget)
     judged.judge()
     properties = properties_of(function) if domain.is_mirrored else Properties()
     sides = _sides(operands[0], actual) if domain.is_mirrored else None
+    # correctly rounded results keep the properties of the function
+    ordered = None if len(differences.where) == 0 else sides
     return Outcome(
-        values=len(expected),
-        right=len(expected) - len(where) + judged.alike,
+        values=total,
+        right=total - len(differences.where) + judged.alike,
         budget=budget,
-        worst=judged.worst(),
+        worst=judged.worst(worst_before),
         histogram=judged.histogram(),
         classes=judged.classes(),
-        inversions=0 if sides is None else _inversions(sides, properties),
-        asymmetries=0 if sides is None else _asymmetries(sides, properties),
+        inversions=0 if ordered is None else _inversions(ordered, properties),
+        asymmetries=0 if ordered is None else _asymmetries(ordered, properties),
         edges=None if sides is None else _edges(sides),
         axis=judged.axis() if domain.is_mirrored else {},
     )
 
 
-def _malformed(expected: Array, kind: str, message: str) -> Outcome:
-    total = expected.size
+def _malformed(total: int, kind: str, message: str) -> Outcome:
     one = ClassCount(verdict=Verdict.DIVERGENT, kind=kind, count=total, message=message)
     return Outcome(values=total, right=0, classes=(one,))
-
-
-def _different(expected: Array, actual: Array) -> Array:
-    """Return the positions at which bits differ."""
-    different = to_bits(actual) != to_bits(expected)
-    if element_type_of(expected).is_complex:
-        different = different.any(axis=-1)
-    return np.flatnonzero(different)
 
 
 class _Judged:
@@ -96,18 +100,17 @@ class _Judged:
         self,
         function: Function,
         operands: tuple[Array, ...],
-        reference: Reference,
+        differences: Differences,
         actual: Array,
         hardware: Hardware,
         rule: Rule,
         budget: float | None,
-        where: Array,
     ) -> None:
-        """Take the results, the rule with its budget, and the positions that differ."""
-        self.function, self.operands, self.reference = function, operands, reference
+        """Take the results, those that differ, and the rule with its budget."""
+        self.function, self.operands, self.exact = function, operands, differences.exact
         self.actual, self.hardware, self.rule, self.budget = actual, hardware, rule, budget
-        self.where = where
-        self.want, self.got = reference.expected[where], actual[where]
+        self.where = where = differences.where
+        self.want, self.got = differences.expected, actual[where]
         of = function.result_type
         self.has_ulp = (of.is_float or of.is_complex) and budget is not None
         self.distances = ulp_distances(self.want, self.got) if self.has_ulp else np.empty(0)
@@ -161,8 +164,15 @@ class _Judged:
                 found |= is_subnormal.any(axis=-1) if of.is_complex else is_subnormal
         return found
 
+    @cached_property
+    def expected(self) -> Array:
+        """All correctly rounded results."""
+        whole = self.actual.copy()
+        whole[self.where] = self.want
+        return whole
+
     def _differing(self, operation: Any, where: Array) -> Differing:
-        expected, actual = self.reference.expected, self.actual
+        expected, actual = self.expected, self.actual
         own = JointResults(self.rule, lambda: (operation, self.operands), (expected,), (actual,))
         folded = (False,) * self.function.arity
         return Differing(
@@ -189,8 +199,8 @@ class _Judged:
         if self.errors is None:
             where, distances = self.where[self.counted], self.distances[self.counted]
             self.errors = distances
-            if self.reference.exact is not None and where.size:
-                exact = self.reference.exact(where)
+            if self.exact is not None and where.size:
+                exact = self.exact(np.flatnonzero(self.counted))
                 got = to_float64(self.got[self.counted]).astype(exact.dtype)
                 with np.errstate(all="ignore"):
                     unit = ulp_size(exact, self.function.result_type)
@@ -198,13 +208,18 @@ class _Judged:
                 self.errors = np.where(np.isfinite(errors), errors, distances)
         return self.errors
 
-    def worst(self) -> Element | None:
-        """Return the counted result with the largest error; None where all are right."""
+    def worst(self, before: float) -> Element | None:
+        """Return the counted result with the largest error; None where all are right.
+
+        None also where the error is not larger than one of `before`.
+        """
         wrong = self.has_ulp and bool((self.counted & (self.distances > 0)).any())
         if not wrong:
             return None
         errors = self._real_errors()
         position = int(np.argmax(errors))
+        if not errors[position] > before:
+            return None
         at = int(self.where[self.counted][position])
         operation = self.function.operation(len(self.actual))
         one = self._differing(operation, np.array([at]))
@@ -267,8 +282,9 @@ def _count(
 
 def _sides(operand: Array, actual: Array) -> tuple[Array, Array]:
     """Return the results of positive arguments and of negative ones, without those of NaN."""
-    half = len(actual) // 2
-    numbers = half - int(np.count_nonzero(np.isnan(operand[:half])))
+    numbers = half = len(actual) // 2
+    if np.isnan(operand[half - 1]):  # magnitudes ascend, NaN last
+        numbers -= int(np.count_nonzero(np.isnan(operand[:half])))
     return actual[:numbers], actual[half : half + numbers]
 
 

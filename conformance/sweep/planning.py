@@ -6,10 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from conformance.errors import UsageError
 from conformance.sweep.arguments import Domain, domain_of
 from conformance.sweep.block import PIECE, Block
 from conformance.sweep.function import Function, functions_of
+from conformance.sweep.journal import Request
 
 SAMPLE = 1 << 18
 """Arguments of a function at most, unless more are asked for."""
@@ -43,6 +46,17 @@ class Options:
     fresh: bool = False
     command: str = ""
 
+    @property
+    def request(self) -> Request:
+        """The options that decide the plan and the verdicts, as they are stored."""
+        names = Request.__struct_fields__
+        return Request(**{name: getattr(self, name) for name in names})
+
+
+def options_of(request: Request, out: Path, command: str) -> Options:
+    """Return the options of a whole sweep that was requested before."""
+    return Options(out=out, command=command, **msgspec.structs.asdict(request))
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -51,6 +65,16 @@ class Plan:
     functions: tuple[Function, ...]
     domains: tuple[Domain, ...]
     blocks: tuple[Block, ...]
+
+    @property
+    def names(self) -> str:
+        """The names of the functions, in a line."""
+        return ", ".join(one.name for one in self.functions)
+
+
+def shard_of(blocks: Sequence[Block], part: int, parts: int) -> Sequence[Block]:
+    """Return the blocks of the i-th of n parts."""
+    return blocks[part - 1 :: parts]
 
 
 def plan(options: Options) -> Plan:
@@ -70,7 +94,7 @@ def plan(options: Options) -> Plan:
         for one in functions
     ]
     blocks = tuple(_blocks(domains))
-    return Plan(tuple(functions), tuple(domains), blocks[part - 1 :: parts])
+    return Plan(tuple(functions), tuple(domains), tuple(shard_of(blocks, part, parts)))
 
 
 def _blocks(domains: Sequence[Domain]) -> Iterator[Block]:

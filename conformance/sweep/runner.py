@@ -91,13 +91,15 @@ def sweep(options: Options, watcher: Watcher | None = None) -> Swept:
             identity=_identity(options, planned, choice, described),
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             command=options.command,
+            request=options.request,
+            backend=described,
         )
         with Journal(options.out, header) as journal:
             session = _Session(options, planned, choice, executor, journal, watcher)
             session.work(hypotheses_of(expectations, choice.name))
             done, header = journal.done(), journal.header
     return Swept(
-        options, planned, _add_up(planned, done), described, choice.name, expectations,
+        options, planned, add_up(planned, done), described, choice.name, expectations,
         header.started, header.command, sum(line.seconds for line in done),
     )  # fmt: skip
 
@@ -108,7 +110,7 @@ def _identity(
     """Return what decides the outcomes: a sweep goes on only where all of it is the same."""
     part, parts = options.shard
     return {
-        "functions": ", ".join(one.name for one in planned.functions),
+        "functions": planned.names,
         "backend": choice.name,
         "arguments": f"up to {options.sample}{' or all' if options.exhaustive else ''}",
         "seed": str(options.seed),
@@ -140,8 +142,8 @@ class _Session:
 
     def work(self, hypotheses: Sequence[object]) -> None:
         """Do all blocks that are not done yet."""
-        finished = {(index, line.start) for line in self._journal.done() for index in line.indices}
-        left = [block for block in self._plan.blocks if not _is_done(block, finished)]
+        finished = finished_parts(self._journal.done())
+        left = [block for block in self._plan.blocks if not is_done(block, finished)]
         tally = self._tally
         tally.total = sum(block.values for block in self._plan.blocks)
         tally.done = tally.before = tally.total - sum(block.values for block in left)
@@ -195,7 +197,13 @@ class _Session:
         self._tally.done += block.values
 
 
-def _is_done(block: Block, finished: set[tuple[int, int]]) -> bool:
+def finished_parts(lines: Sequence[Line]) -> set[tuple[int, int]]:
+    """Return function and first argument of everything that is done."""
+    return {(index, line.start) for line in lines for index in line.indices}
+
+
+def is_done(block: Block, finished: set[tuple[int, int]]) -> bool:
+    """Tell whether a block is done, of all its functions."""
     return all((index, block.start) in finished for index in block.indices)
 
 
@@ -207,11 +215,17 @@ def _left_of(block: Block, finished: set[tuple[int, int]]) -> list[Block]:
     return [block.single(number) for number in left]
 
 
-def _add_up(planned: Plan, lines: Sequence[Line]) -> tuple[Outcome, ...]:
-    """Return the outcome of each function: its blocks in the order of their arguments."""
-    totals = [NOTHING] * len(planned.functions)
+def add_up(planned: Plan, lines: Sequence[Line]) -> tuple[Outcome, ...]:
+    """Return the outcome of each function: its blocks in the order of their arguments.
+
+    Neighbours are compared across blocks only where no block between them is missing.
+    """
+    ends = {(index, block.start): block.stop for block in planned.blocks for index in block.indices}
+    totals, reached = [NOTHING] * len(planned.functions), [0] * len(planned.functions)
     for line in sorted(lines, key=lambda one: one.start):
         for index, outcome in zip(line.indices, line.outcomes, strict=True):
             known = properties_of(planned.functions[index])
-            totals[index] = merged(totals[index], outcome, known.positive, known.negative)
+            directions = (known.positive, known.negative) if reached[index] == line.start else ()
+            totals[index] = merged(totals[index], outcome, *directions)
+            reached[index] = ends[index, line.start]
     return tuple(totals)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import flint
 import numpy as np
@@ -57,7 +57,9 @@ class Real:
     """A real function: in numpy at any precision, in balls, and a test for inaccurate float64
     values.
 
-    If not `extended`, numpy's function computes in float64 for any input.
+    If not `extended`, numpy's function computes in float64 for any input. `monotonic` functions of
+    one argument never change direction on one side of zero; arguments without a result are there
+    those beyond a bound.
     """
 
     name: str
@@ -65,6 +67,10 @@ class Real:
     exact: Exact
     doubtful: Callable[..., Array] | None = None
     extended: bool = True
+    monotonic: bool = False
+
+
+_monotonic = partial(Real, monotonic=True)
 
 
 def _logistic(x: Array) -> Array:
@@ -96,21 +102,23 @@ REAL: dict[str, Real] = {
     row.name: row
     for row in (
         Real("atan2", np.arctan2, lambda y, x: flint.arb.atan2(flint.arb(y), flint.arb(x))),
-        Real("cbrt", np.cbrt, lambda x: flint.arb(abs(x)).root(3) * math.copysign(1.0, x)),
+        _monotonic("cbrt", np.cbrt, lambda x: flint.arb(abs(x)).root(3) * math.copysign(1.0, x)),
         Real("cosine", np.cos, lambda x: flint.arb(x).cos(), _near_zero),
-        Real("exponential", np.exp, lambda x: clamped_ball(x, 2000.0).exp()),
-        Real("exponential_minus_one", np.expm1, lambda x: clamped_ball(x, 2000.0).expm1()),
-        Real("log", np.log, lambda x: flint.arb(x).log()),
-        Real("log_plus_one", np.log1p, lambda x: flint.arb(x).log1p()),
-        Real("logistic", _logistic, logistic_ball),
+        _monotonic("exponential", np.exp, lambda x: clamped_ball(x, 2000.0).exp()),
+        _monotonic("exponential_minus_one", np.expm1, lambda x: clamped_ball(x, 2000.0).expm1()),
+        _monotonic("log", np.log, lambda x: flint.arb(x).log()),
+        _monotonic("log_plus_one", np.log1p, lambda x: flint.arb(x).log1p()),
+        _monotonic("logistic", _logistic, logistic_ball),
         Real("power", np.power, power_ball),
-        Real("rsqrt", _rsqrt, lambda x: flint.arb(x).rsqrt()),
+        _monotonic("rsqrt", _rsqrt, lambda x: flint.arb(x).rsqrt()),
         Real("sine", np.sin, lambda x: flint.arb(x).sin(), _near_zero),
-        Real("sqrt", np.sqrt, lambda x: flint.arb(x).sqrt()),
+        _monotonic("sqrt", np.sqrt, lambda x: flint.arb(x).sqrt()),
         Real("tan", np.tan, lambda x: flint.arb(x).tan(), _near_zero_or_pole),
-        Real("tanh", np.tanh, lambda x: clamped_ball(x, 100.0).tanh()),
-        Real("mhlo.cosh", np.cosh, lambda x: clamped_ball(x, 2000.0).cosh()),
-        Real("mhlo.erf", _error_function, lambda x: clamped_ball(x, 100.0).erf(), extended=False),
+        _monotonic("tanh", np.tanh, lambda x: clamped_ball(x, 100.0).tanh()),
+        _monotonic("mhlo.cosh", np.cosh, lambda x: clamped_ball(x, 2000.0).cosh()),
+        _monotonic(
+            "mhlo.erf", _error_function, lambda x: clamped_ball(x, 100.0).erf(), extended=False
+        ),
     )
 }
 

@@ -1,0 +1,144 @@
+"""Shards of a sweep merged into the whole, as if it had been swept in one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+from conformance.backends.registry import parse
+from conformance.errors import UsageError
+from conformance.gate.reading import load
+from conformance.gate.versions import true_of
+from conformance.results.store import FILE_NAME as RESULTS
+from conformance.results.versions import build, versions
+from conformance.sweep.journal import FILE_NAME, Header, Journal, Line, read_journal
+from conformance.sweep.planning import Plan, options_of, plan, shard_of
+from conformance.sweep.runner import Swept, add_up, finished_parts, is_done
+
+_SHARD = "shard"
+"""What shards differ in, of all that identifies a sweep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A sweep that is merged with others: where it lies, and what its journal holds."""
+
+    path: Path
+    header: Header
+    lines: list[Line]
+
+    @property
+    def shard(self) -> tuple[int, int]:
+        """Which part of how many it is."""
+        part, _, parts = self.header.identity[_SHARD].partition("/")
+        return int(part), int(parts)
+
+
+def is_sweep(path: Path) -> bool:
+    """Tell whether a folder, or a file in it, is a sweep's, and no run's."""
+    folder = path if path.is_dir() else path.parent
+    if not path.is_dir() and path.name != FILE_NAME:
+        return False
+    return (folder / FILE_NAME).is_file() and not (folder / RESULTS).is_file()
+
+
+def merge_sweeps(paths: Sequence[Path], out: Path, command: str) -> tuple[Swept, list[str]]:
+    """Merge the sweeps in these folders into one in `out`; return it, and a line for each gap.
+
+    What is missing can be swept into `out` by the command of the whole sweep.
+
+    Raises:
+        UsageError: when they are no shards of one sweep, or `out` holds another sweep.
+        ExpectationError: when the expectations make no sense.
+    """
+    parts = [Part(path, *read_journal(path)) for path in paths]
+    _check(parts, out)
+    first = parts[0].header
+    options = options_of(first.request, out, command)
+    planned = plan(options)
+    if planned.names != first.identity["functions"] or build() != first.identity[_BUILD]:
+        raise UsageError(
+            f"{parts[0].path} was swept by another build of hlo-conformance: merge with that one"
+        )
+    header = Header(
+        identity={**first.identity, _SHARD: "1/1"},
+        started=min(part.header.started for part in parts),
+        command=command,
+        request=first.request,
+        backend=first.backend,
+    )
+    lines = sorted(
+        (line for part in parts for line in part.lines), key=lambda one: (one.start, one.indices)
+    )
+    (out / FILE_NAME).unlink(missing_ok=True)
+    with Journal(out, header) as journal:
+        journal.extend(lines)
+    name = parse(options.backend).name
+    entries = load(options.expectations, [name], versions())
+    swept = Swept(
+        options, planned, add_up(planned, lines), first.backend, name,
+        true_of(entries, [first.backend]), header.started, command,
+        sum(line.seconds for line in lines),
+    )  # fmt: skip
+    return swept, list(_missing(parts, planned))
+
+
+_BUILD = "build of hlo-conformance"
+
+
+def _check(parts: Sequence[Part], out: Path) -> None:
+    """Refuse sweeps that are no shards of one, and a folder that holds something else.
+
+    Raises:
+        UsageError: naming the first two, and all in which they differ.
+    """
+    for one, other in combinations(parts, 2):
+        differing = list(_differences(one, other))
+        if differing:
+            raise UsageError(
+                f"{one.path} and {other.path} cannot be merged: {'; '.join(differing)}; "
+                "merge shards of one sweep"
+            )
+    if any(out.resolve() == _folder(part.path).resolve() for part in parts):
+        raise UsageError(f"{out} is one of the sweeps: choose another --out")
+    if (out / FILE_NAME).exists():
+        identity = read_journal(out)[0].identity
+        if identity != {**parts[0].header.identity, _SHARD: "1/1"}:
+            raise UsageError(f"{out} holds another sweep: choose another --out")
+
+
+def _folder(path: Path) -> Path:
+    return path if path.is_dir() else path.parent
+
+
+def _differences(one: Part, other: Part) -> Iterator[str]:
+    """Yield in what two sweeps differ though they must not."""
+    ours, theirs = one.header.identity, other.header.identity
+    for name in dict.fromkeys((*ours, *theirs)):
+        if name != _SHARD and ours.get(name) != theirs.get(name):
+            yield f"{name} {ours.get(name, 'unknown')} and {theirs.get(name, 'unknown')}"
+    if one.shard[1] != other.shard[1]:
+        yield f"shards of {one.shard[1]} and of {other.shard[1]} parts"
+    elif one.shard == other.shard:
+        yield f"both are part {ours[_SHARD]}"
+
+
+def _missing(parts: Sequence[Part], planned: Plan) -> Iterator[str]:
+    """Yield a line for each shard that is missing, and for each that did not end."""
+    count = parts[0].shard[1]
+    given = {part.shard[0]: part for part in parts}
+    for number in range(1, count + 1):
+        blocks = shard_of(planned.blocks, number, count)
+        if number not in given:
+            if blocks:
+                values = sum(block.values for block in blocks)
+                yield f"missing: shard {number}/{count}, {values:,} values that were not swept"
+            continue
+        finished = finished_parts(given[number].lines)
+        left = sum(block.values for block in blocks if not is_done(block, finished))
+        if left:
+            yield (
+                f"unfinished: {given[number].path} lacks {left:,} values: give its command again"
+            )

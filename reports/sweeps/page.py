@@ -1,0 +1,210 @@
+"""The page of a sweep: one offline HTML file, in the look of a run's report.
+
+Worst errors stand first, op by element type; then failures, each function in detail, and the errors
+of functions of one argument over the whole axis.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import markupsafe
+import msgspec
+
+from conformance.errors import UsageError
+from conformance.outputs.sweep import Point, ResultClass, Sweep, SweptFunction
+from conformance.sweep.saving import AXIS, SUMMARY
+from conformance.sweep.summary import is_new
+from reference.ir.types import ELEMENT_TYPES
+from reports import text
+from reports.html import template
+from reports.sweeps.curves import IN_A_PAGE, Curve, errors_by_exponent, exponents_of, picture
+
+PAGE = "index.html"
+
+Axes = Mapping[str, Sequence[tuple[float, float]]]
+"""For each function, pairs of argument and error."""
+
+_UNTRIED = ("unsupported", "untested")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The worst error of an op on an element type: text, and whether all values were tried."""
+
+    error: str
+    is_exhaustive: bool
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Results of a function with one verdict and class that fails."""
+
+    function: str
+    found: ResultClass
+    is_new: bool
+    example: str
+
+
+def write(result: Sweep, folder: Path, out: Path) -> Path:
+    """Write the page of the sweep in a folder into `out`; return its path.
+
+    Raises:
+        UsageError: when a folder cannot be read or written.
+    """
+    path = out / PAGE
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        axes: Axes = json.loads((folder / AXIS).read_text("utf-8"))
+        path.write_bytes(html(result, axes).encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
+    return path
+
+
+def html(result: Sweep, axes: Axes) -> str:
+    """Return the page as one HTML document."""
+    functions = result.functions
+    failures = list(_failures(functions))
+    new = sum(one.is_new for one in failures)
+    tried = [one for one in functions if one.state not in _UNTRIED]
+    types, rows = _matrix(tried)
+    return template("sweep.html").render(
+        headline=_headline(result, new, len(tried)),
+        status="fails" if new else "passes" if tried else "empty",
+        values=sum(one.values for one in tried),
+        functions=tried,
+        described=[_described(one) for one in tried],
+        untried=[one for one in functions if one.state in _UNTRIED],
+        new=new,
+        known=len(failures) - new,
+        failures=failures,
+        types=types,
+        rows=rows,
+        pictures=list(_pictures(functions, axes)),
+        facts=_facts(result),
+        command=result.command,
+    )
+
+
+def _headline(result: Sweep, new: int, tried: int) -> str:
+    name = result.backend.name
+    if new:
+        return f"{text.plural(new, 'new class', 'new classes')} of failures on {name}"
+    if not tried:
+        return f"Nothing was swept on {name}"
+    return f"No unknown divergence on {name} in {text.plural(tried, 'function')}"
+
+
+def _facts(result: Sweep) -> list[tuple[str, str]]:
+    backend = result.backend
+    versions = ", ".join(f"{name} {number}" for name, number in backend.versions.items())
+    about = (backend.platform, backend.device, versions)
+    began = result.started.replace("T", " ").replace("+00:00", " UTC")
+    shared = ", ".join(f"{name} {number}" for name, number in sorted(result.versions.items()))
+    return [
+        (f"Backend {backend.name}", " · ".join(filter(None, about))),
+        ("Versions", shared),
+        ("Samples", f"at most {result.sample:,} arguments, seed {result.seed}"),
+        ("Start, time", f"{began}; {text.duration(result.seconds)}"),
+    ]
+
+
+def _matrix(
+    tried: Sequence[SweptFunction],
+) -> tuple[list[str], list[tuple[str, list[Cell | None]]]]:
+    """Return the element types, and for each op with errors in ulp its cells."""
+    cells = {
+        (one.op, one.element_type): _cell(one) for one in tried if one.histogram and not one.form
+    }
+    present = {of for _, of in cells}
+    types = [name for name in ELEMENT_TYPES if name in present]
+    ops = sorted({op for op, _ in cells})
+    return types, [(op, [cells.get((op, of)) for of in types]) for op in ops]
+
+
+def _cell(one: SweptFunction) -> Cell:
+    error = "≤ 0.5" if one.worst_ulp is None else _ulp(one.worst_ulp)
+    is_exhaustive = one.arguments == "all" and one.values == one.planned
+    hint = f"{one.values:,} values" if one.worst is None else f"at {_numbers(one.worst)}"
+    return Cell(error, is_exhaustive, hint)
+
+
+def _ulp(error: float) -> str:
+    return f"{error:.3f}" if error < 100 else f"{error:.3g}"
+
+
+def _numbers(point: Point) -> str:
+    return ", ".join(one.decimal for one in point.arguments)
+
+
+def _described(one: SweptFunction) -> dict[str, Any]:
+    """Return the texts of a function's row."""
+    share = 100 * one.correctly_rounded / max(one.values, 1)
+    is_all = one.correctly_rounded == one.values
+    return {
+        "name": one.name,
+        "values": f"{'all ' if one.arguments == 'all' else ''}{one.values:,}"
+        + ("" if one.values == one.planned else f" of {one.planned:,}"),
+        "share": "100 %" if is_all else f"{min(share, 99.9999):.4f} %",
+        "worst": "" if one.worst_ulp is None else _ulp(one.worst_ulp),
+        "at": "" if one.worst is None else _numbers(one.worst),
+        "budget": "" if one.budget_ulp is None else f"{one.budget_ulp:g}",
+        "order": "–" if one.inversions is None else f"{one.inversions:,}",
+        "symmetry": "–" if one.asymmetries is None else f"{one.asymmetries:,}",
+    }
+
+
+def _failures(functions: Sequence[SweptFunction]) -> Iterator[Failure]:
+    for one in functions:
+        for found in one.classes:
+            if found.verdict.fails:
+                yield Failure(one.name, found, is_new(found), _example(found))
+
+
+def _example(found: ResultClass) -> str:
+    if found.example is None:
+        return text.one_line(found.message, 300)
+    point = found.example
+    return (
+        f"at {_numbers(point)}: {point.expected.decimal} expected, {point.actual.decimal} computed"
+    )
+
+
+def _pictures(
+    functions: Sequence[SweptFunction], axes: Axes
+) -> Iterator[tuple[str, markupsafe.Markup]]:
+    """Yield name and picture of each function whose errors over the axis are known."""
+    for one in functions:
+        axis, of = axes.get(one.name, ()), ELEMENT_TYPES[one.element_type]
+        if not axis or not of.is_float:
+            continue
+        exponents = exponents_of(of)
+        negative, positive = (errors_by_exponent(axis, sign, exponents) for sign in (-1.0, 1.0))
+        kind = "all" if one.arguments == "all" else "a sample of"
+        curve = Curve(f"{kind} {one.values:,} values", "var(--plot)", negative, positive)
+        title = f"Errors of {one.name} in ulp"
+        drawn = picture(title, [curve], exponents, one.budget_ulp, IN_A_PAGE)
+        yield one.name, markupsafe.Markup(drawn)  # noqa: S704 - `picture` escapes what it is given
+
+
+def read(folder: Path) -> Sweep:
+    """Return the results that a sweep's folder holds.
+
+    Raises:
+        UsageError: when it holds none, or cannot be read.
+    """
+    path = folder / SUMMARY
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Sweep)
+    except OSError as error:
+        raise UsageError(
+            f"cannot read {path}: {error.strerror or error}; finish the sweep by its command"
+        ) from error
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"{path} is not of a sweep of this version: {error}") from error
