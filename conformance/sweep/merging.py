@@ -16,6 +16,7 @@ from conformance.results.versions import build, versions
 from conformance.sweep.journal import FILE_NAME, Header, Journal, Line, read_journal
 from conformance.sweep.planning import Plan, options_of, plan, shard_of
 from conformance.sweep.runner import Swept, add_up, finished_parts, is_done
+from conformance.sweep.saving import SUMMARY
 
 _SHARD = "shard"
 """What shards differ in, of all that identifies a sweep."""
@@ -38,10 +39,10 @@ class Part:
 
 def is_sweep(path: Path) -> bool:
     """Tell whether a folder, or a file in it, is a sweep's, and no run's."""
-    folder = path if path.is_dir() else path.parent
-    if not path.is_dir() and path.name != FILE_NAME:
-        return False
-    return (folder / FILE_NAME).is_file() and not (folder / RESULTS).is_file()
+    if not path.is_dir():
+        return path.name in (FILE_NAME, SUMMARY)
+    is_any = any((path / name).is_file() for name in (FILE_NAME, SUMMARY))
+    return is_any and not (path / RESULTS).is_file()
 
 
 def merge_sweeps(paths: Sequence[Path], out: Path, command: str) -> tuple[Swept, list[str]]:
@@ -104,8 +105,10 @@ def _check(parts: Sequence[Part], out: Path) -> None:
     if any(out.resolve() == _folder(part.path).resolve() for part in parts):
         raise UsageError(f"{out} is one of the sweeps: choose another --out")
     if (out / FILE_NAME).exists():
-        identity = read_journal(out)[0].identity
-        if identity != {**parts[0].header.identity, _SHARD: "1/1"}:
+        header, lines = read_journal(out)
+        given = finished_parts([line for part in parts for line in part.lines])
+        is_same = header.identity == {**parts[0].header.identity, _SHARD: "1/1"}
+        if not is_same or finished_parts(lines) - given:
             raise UsageError(f"{out} holds another sweep: choose another --out")
 
 

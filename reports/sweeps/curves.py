@@ -109,7 +109,10 @@ def _frame(
     for part in (0.0, 0.5, 1.0):
         error = top / 1.05 * part
         y = f"{_height(error, top) + 4:.0f}"
-        yield f'<text x="{LEFT - 4}" y="{y}" text-anchor="end" fill="{palette.text}">{error:.3g}</text>'
+        yield (
+            f'<text x="{LEFT - 4}" y="{y}" text-anchor="end" fill="{palette.text}">{error:.3g}'
+            "</text>"
+        )
     if budget:
         y = f"{_height(budget, top):.0f}"
         yield (f'<path d="M{LEFT},{y}H{WIDTH}" stroke="{palette.budget}" stroke-dasharray="4 4"/>')

@@ -41,6 +41,10 @@ class Cell:
     hint: str
 
 
+_Row = tuple[str, list[Cell | None]]
+"""An op and its cells."""
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Results of a function with one verdict and class that fails."""
@@ -115,9 +119,7 @@ def _facts(result: Sweep) -> list[tuple[str, str]]:
     ]
 
 
-def _matrix(
-    tried: Sequence[SweptFunction],
-) -> tuple[list[str], list[tuple[str, list[Cell | None]]]]:
+def _matrix(tried: Sequence[SweptFunction]) -> tuple[list[str], list[_Row]]:
     """Return the element types, and for each op with errors in ulp its cells."""
     cells = {
         (one.op, one.element_type): _cell(one) for one in tried if one.histogram and not one.form
