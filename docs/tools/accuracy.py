@@ -22,6 +22,7 @@ from conformance.outputs.sweep import Sweep, SweptFunction
 from conformance.sweep.saving import AXIS, SUMMARY
 from docs.tools.pages import PAGES
 from reference.ir.types import ELEMENT_TYPES
+from reports.sweeps.curves import Curve, errors_by_exponent, exponents_of, picture
 
 FOLDER = PAGES / "accuracy"
 LITERATURE = FOLDER / "literature.json"
@@ -38,8 +39,7 @@ nor are failing results that involve subnormal numbers.
 """
 
 _DRAWN = "f32"
-_LOWEST, _HIGHEST = -149, 127
-"""The exponents of f32."""
+_EXPONENTS = exponents_of(ELEMENT_TYPES[_DRAWN])
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,19 +119,9 @@ def _measured(function: SweptFunction, axis: Sequence[tuple[float, float]]) -> M
         at=() if worst is None else tuple(one.decimal for one in worst.arguments),
         inversions=function.inversions,
         budget_ulp=function.budget_ulp,
-        positive=_by_exponent(axis, 1.0) if is_drawn else (),
-        negative=_by_exponent(axis, -1.0) if is_drawn else (),
+        positive=errors_by_exponent(axis, 1.0, _EXPONENTS) if is_drawn else (),
+        negative=errors_by_exponent(axis, -1.0, _EXPONENTS) if is_drawn else (),
     )
-
-
-def _by_exponent(axis: Sequence[tuple[float, float]], sign: float) -> tuple[float, ...]:
-    errors = [0.0] * (_HIGHEST - _LOWEST + 1)
-    for argument, error in axis:
-        if math.copysign(1.0, argument) == sign:
-            exponent = math.frexp(argument)[1] - 1 if argument else _LOWEST
-            place = max(exponent, _LOWEST) - _LOWEST
-            errors[place] = max(errors[place], round(error, 2))
-    return tuple(errors)
 
 
 def page() -> str:
@@ -208,24 +198,42 @@ def _literature(found: Sequence[Measurement]) -> Iterator[str]:
     told: dict[str, Any] = json.loads(LITERATURE.read_text("utf-8"))
     yield "## Other libraries, f32\n"
     yield (
-        "XLA's figures are measured here. Those of other libraries are bounds in whole ulp, from "
-        f"[{told['name']}]({told['link']}),\nwhich sums up {told['sources']}.\n"
+        "Worst errors in ulp of the exact result, measured or stated by others. Columns of whole "
+        "ulp are distances to\nthe correctly rounded result. Bold: all f32 were tried.\n"
     )
-    versions = [f"XLA CPU {one.jaxlib}" for one in found]
-    columns = [*versions, *told["libraries"]]
-    yield f"| op | {' | '.join(columns)} |\n| --- |{' ---: |' * len(columns)}"
-    for op, figures in told[_DRAWN].items():
-        own = [
-            next((_cell(x) for x in one.functions if (x.op, x.element_type) == (op, _DRAWN)), "-")
-            for one in found
-        ]
-        yield f"| `{op}` | {' | '.join([*own, *map(str, figures)])} |"
+    sources: list[dict[str, Any]] = told["sources"]
+    columns = {one["column"]: _figures(one) for one in sources}
+    yield from _beside_own(found, columns)
+    for one in sources:
+        yield f"- {one['column']}: [{one['text']}]({one['link']})"
+    bounds: dict[str, Any] = told["bounds"]
+    yield f"\n[{bounds['text']}]({bounds['link']}):\n"
+    columns = {
+        name: {op: str(row[number]) for op, row in bounds["figures"].items()}
+        for number, name in enumerate(bounds["columns"])
+    }
+    yield from _beside_own(found, columns)
+    paper: dict[str, str] = told["paper"]
+    yield f"For measured errors of many more libraries see [{paper['text']}]({paper['link']}).\n"
+
+
+def _figures(source: dict[str, Any]) -> dict[str, str]:
+    """Return the figures of a source by op: bold where all values were tried."""
+    mark = "**" if source["kind"] == "measured" else ""
+    return {op: f"{mark}{figure}{mark}" for op, figure in source["figures"].items()}
+
+
+def _beside_own(found: Sequence[Measurement], columns: dict[str, dict[str, str]]) -> Iterator[str]:
+    """Yield a table of other libraries' figures beside XLA's own."""
+    own = {
+        f"XLA CPU {one.jaxlib}": {x.op: _cell(x) for x in one.functions if x.element_type == _DRAWN}
+        for one in found
+    }
+    table = {**own, **columns}
+    yield f"| op | {' | '.join(table)} |\n| --- |{' ---: |' * len(table)}"
+    for op in sorted({op for column in columns.values() for op in column}):
+        yield f"| `{op}` | {' | '.join(column.get(op, '-') for column in table.values())} |"
     yield ""
-    yield (
-        "For measured errors of these libraries see Gladman, Innocente, Mather and Zimmermann, "
-        "[Accuracy of Mathematical\nFunctions in Single, Double, Double Extended, and Quadruple "
-        "Precision](https://inria.hal.science/hal-03141101).\n"
-    )
 
 
 def _pictures(found: Sequence[Measurement]) -> Iterator[str]:
@@ -244,12 +252,10 @@ def drawn(found: Sequence[Measurement]) -> list[str]:
     return sorted({one.op for each in found for one in each.functions if one.positive})
 
 
-_WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 720, 200, 40, 24, 24
 _COLOURS = ("#1f77b4", "#d95f02", "#7570b3", "#1b9e77")
-_TICKS = (100, 50, 0, -50, -100)
 
 
-def picture(op: str, found: Sequence[Measurement]) -> str:
+def drawing(op: str, found: Sequence[Measurement]) -> str:
     """Return the picture of an op as SVG."""
     chosen = [
         (each.jaxlib, one)
@@ -257,61 +263,24 @@ def picture(op: str, found: Sequence[Measurement]) -> str:
         for one in each.functions
         if one.op == op and one.positive
     ]
-    budget = chosen[0][1].budget_ulp or 0.0
-    top = max(1.0, budget, *(max(*one.positive, *one.negative) for _, one in chosen)) * 1.05
-    body = [*_frame(top, budget)]
-    for (version, one), colour in zip(chosen, _COLOURS, strict=False):
-        errors = [*reversed(one.negative), *one.positive]
-        step = (_WIDTH - _LEFT) / len(errors)
-        points = " ".join(
-            f"{_LEFT + n * step:.0f},{_y(error, top):.0f}" for n, error in enumerate(errors)
+    curves = [
+        Curve(
+            f"jaxlib {version}, "
+            + ("all values" if one.arguments == "all" else f"a sample of {one.values:,}"),
+            colour,
+            one.negative,
+            one.positive,
         )
-        body.append(
-            f'<polyline points="{points}" fill="none" stroke="{colour}"><title>jaxlib {version}'
-            "</title></polyline>"
-        )
-    names = zip(chosen, _COLOURS, strict=False)
-    for number, ((version, one), colour) in enumerate(names):
-        kind = "all values" if one.arguments == "all" else f"a sample of {one.values:,}"
-        x = _LEFT + 8 + 300 * number
-        body.append(f'<text x="{x}" y="14" fill="{colour}">jaxlib {version}, {kind}</text>')
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
-        f'role="img" font-family="sans-serif" font-size="11"><title>Errors of {op}, f32, in ulp'
-        f'</title><rect width="{_WIDTH}" height="{_HEIGHT}" fill="#fff"/>'
-        + "".join(body)
-        + "</svg>\n"
-    )
-
-
-def _y(error: float, top: float) -> float:
-    return _HEIGHT - _BOTTOM - error / top * (_HEIGHT - _BOTTOM - _TOP)
-
-
-def _frame(top: float, budget: float) -> Iterator[str]:
-    base, middle = _HEIGHT - _BOTTOM, (_WIDTH + _LEFT) / 2
-    axes = f"M{_LEFT},{_TOP}V{base}H{_WIDTH}M{middle},{_TOP}V{base}"
-    yield f'<path d="{axes}" fill="none" stroke="#999"/>'
-    for part in (0.0, 0.5, 1.0):
-        error = top / 1.05 * part
-        y = f"{_y(error, top) + 4:.0f}"
-        yield f'<text x="{_LEFT - 4}" y="{y}" text-anchor="end">{error:.3g}</text>'
-    if budget:
-        y = f"{_y(budget, top):.0f}"
-        yield f'<path d="M{_LEFT},{y}H{_WIDTH}" stroke="#555" stroke-dasharray="4 4"/>'
-    half = (_WIDTH - _LEFT) / 2
-    for exponent in _TICKS:
-        along = (exponent - _LOWEST) / (_HIGHEST - _LOWEST + 1) * half
-        for sign, x in (("-", middle - along), ("", middle + along)):
-            label = f"{sign}2^{exponent}"
-            yield f'<text x="{x:.0f}" y="{base + 14}" text-anchor="middle">{label}</text>'
+        for (version, one), colour in zip(chosen, _COLOURS, strict=False)
+    ]
+    return picture(f"Errors of {op}, f32, in ulp", curves, _EXPONENTS, chosen[0][1].budget_ulp)
 
 
 def write_pictures() -> None:
     """Write the picture of every op that has one."""
     found = measurements()
     for op in drawn(found):
-        (FOLDER / f"{op}.svg").write_text(picture(op, found), encoding="utf-8")
+        (FOLDER / f"{op}.svg").write_text(drawing(op, found), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ def test_pictures_are_those_of_the_measurements() -> None:
     assert names == set(accuracy.drawn(found)), "run: python -m docs.tools.accuracy"
     for op in names:
         text = (accuracy.FOLDER / f"{op}.svg").read_text(encoding="utf-8")
-        assert text == accuracy.picture(op, found), "run: python -m docs.tools.accuracy"
+        assert text == accuracy.drawing(op, found), "run: python -m docs.tools.accuracy"
         assert ET.fromstring(text).tag.endswith("svg")
         assert len(text) < 40_000
 
