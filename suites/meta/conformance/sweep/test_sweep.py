@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,19 +10,7 @@ from conformance.cli import app, guarded
 from conformance.commands import sweeping
 from conformance.sweep import planning
 from conformance.sweep.journal import FILE_NAME
-
-Call = Callable[..., tuple[int, dict[str, Any]]]
-
-
-@pytest.fixture
-def sweep(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
-    def swept(*given: object, out: Path = tmp_path / "out") -> tuple[int, dict[str, Any]]:
-        asked = ("sweep", *given, "--out", out, "--jobs", 1, "--format", "json")
-        capsys.readouterr()
-        code = guarded(lambda: app([str(one) for one in asked], standalone_mode=False))
-        return code, json.loads(capsys.readouterr().out or "null")
-
-    return swept
+from suites.meta.conformance.sweep.conftest import Call
 
 
 def test_the_reference_is_right_everywhere(sweep: Call) -> None:

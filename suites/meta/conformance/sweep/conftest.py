@@ -1,0 +1,44 @@
+"""The commands `sweep` and `report`, called as a user does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.cli import app, guarded
+
+Call = Callable[..., tuple[int, dict[str, Any]]]
+
+
+@pytest.fixture
+def sweep(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
+    """Sweep into a folder; return the exit code and the JSON."""
+
+    def swept(*given: object, out: Path = tmp_path / "out") -> tuple[int, dict[str, Any]]:
+        asked = ("sweep", *given, "--out", out, "--jobs", 1, "--format", "json")
+        capsys.readouterr()
+        code = guarded(lambda: app([str(one) for one in asked], standalone_mode=False))
+        return code, json.loads(capsys.readouterr().out or "null")
+
+    return swept
+
+
+Report = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def report(capsys: pytest.CaptureFixture[str]) -> Report:
+    """Call `report`; return the exit code, what it prints, and what it complains of."""
+
+    def reported(*given: object) -> tuple[int, str, str]:
+        asked = ["report", *map(str, given)]
+        capsys.readouterr()
+        code = guarded(lambda: app(asked, standalone_mode=False))
+        told = capsys.readouterr()
+        return code, told.out, told.err
+
+    return reported
