@@ -1,0 +1,29 @@
+"""The figures of a sweep of XLA's CPU are those of MPFR, on arguments at random.
+
+`benchmarks/sweep_mpfr.py` compares them on ten thousand arguments, or on those of a file.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from suites.meta.support import mpfr
+
+
+@pytest.mark.parametrize("of", ["f32", "bf16"])
+@pytest.mark.parametrize("op", mpfr.MPFR)
+def test_figures_are_those_of_mpfr(op: str, of: str) -> None:
+    operands = mpfr.any_numbers(mpfr.function_of(op, of), 300, seed=6)
+    assert mpfr.disagreement(op, of, operands, "cpu") == ""
+
+
+def test_a_disagreement_is_said() -> None:
+    function = mpfr.function_of("exponential", "f32")
+    operands = (np.array([0.5, 1.0, 2.0], np.float32),)
+    outcome, actual = mpfr.swept_figures(function, operands, "reference")
+    assert outcome.right == mpfr.mpfr_figures(function, operands, actual).right == 3
+    moved = np.nextafter(actual, np.float32(np.inf))
+    figures = mpfr.mpfr_figures(function, operands, moved)
+    assert figures.right == 0
+    assert 0.5 < figures.worst < 1.5
