@@ -4,15 +4,20 @@
 
 Times a sweep of consecutive f32 arguments in one process after the other: the backend's execution,
 numpy's function in float64 on the same arguments, and all of a sweep's block. Then the same values
-are swept by workers, reference and backend at the same time. All ratios are of one run.
+are swept by workers, reference and backend at the same time. All ratios are of one run; those of
+CPU seconds hold on a machine that does other work, too.
 """
 
 from __future__ import annotations
 
 import argparse
-from time import perf_counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from time import perf_counter, process_time
 
 import numpy as np
+import psutil
 
 from conformance.backends.registry import parse
 from conformance.backends.session import open_session
@@ -41,42 +46,66 @@ def _blocks(op: str, values: int) -> list[Block]:
     return [Block((0,), (domain,), start, start + each) for start in starts]
 
 
-def _timed(blocks: list[Block], backend: str) -> tuple[float, float, float]:
-    """Seconds of the backend's execution, of numpy in float64, and of blocks, in this process."""
+@dataclass
+class Spent:
+    """Seconds of wall time, and CPU seconds of all threads or processes that were busy."""
+
+    wall: float = 0.0
+    cpu: float = 0.0
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(self.wall + other.wall, self.cpu + other.cpu)
+
+    @contextmanager
+    def measured(self, cpu: Callable[[], float] = process_time) -> Iterator[None]:
+        wall, before = perf_counter(), cpu()
+        yield
+        self.wall += perf_counter() - wall
+        self.cpu += cpu() - before
+
+
+def _timed(blocks: list[Block], backend: str) -> tuple[Spent, Spent, Spent]:
+    """What the backend's execution, numpy in float64, and blocks cost in this process."""
     session = open_session(backend)
     compiled = session.kept(program_of(blocks[0], PIECE))
     real = blocks[0].domains[0].function.real
     assert real is not None
     run_block(backend, blocks[0])  # compiled by now
-    execution = evaluation = whole = 0.0
+    execution, evaluation, whole = Spent(), Spent(), Spent()
     for block in blocks:
         for start in range(block.start, block.stop, PIECE >> 1):
             (x,) = block.domains[0].arguments(start, start + (PIECE >> 1))
-            begun = perf_counter()
-            compiled.run((x,))
-            middle = perf_counter()
-            with np.errstate(all="ignore"):
+            with execution.measured():
+                compiled.run((x,))
+            with evaluation.measured(), np.errstate(all="ignore"):
                 for at in range(0, len(x), _CHUNK):
                     real.fast(x[at : at + _CHUNK].astype(np.float64))
-            execution += middle - begun
-            evaluation += perf_counter() - middle
-        begun = perf_counter()
-        run_block(backend, block)
-        whole += perf_counter() - begun
+        with whole.measured():
+            run_block(backend, block)
     return execution, evaluation, whole
 
 
-def _in_workers(blocks: list[Block], backend: str, jobs: int) -> float:
+def _of_descendants() -> float:
+    """CPU seconds of the processes under this one."""
+    found = 0.0
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            times = process.cpu_times()
+            found += times.user + times.system
+    return found
+
+
+def _in_workers(blocks: list[Block], backend: str, jobs: int) -> Spent:
+    spent = Spent()
     with executor_of(parse(backend), jobs=jobs, preload=PRELOAD) as executor:
         warm = [Call(n, run_block, (backend, blocks[0]), 600.0) for n in range(2 * jobs)]
         list(executor.results(warm))
-        begun = perf_counter()
         calls = (Call(n, run_block, (backend, block), 600.0) for n, block in enumerate(blocks))
-        ended = [one.value for one in executor.results(calls) if one is not None]
-        seconds = perf_counter() - begun
+        with spent.measured(_of_descendants):
+            ended = [one.value for one in executor.results(calls) if one is not None]
     if len(ended) < len(blocks) or not all(isinstance(value, tuple) for value in ended):
         raise SystemExit(f"a block failed: {next(v for v in ended if not isinstance(v, tuple))}")
-    return seconds
+    return spent
 
 
 def main() -> None:
@@ -90,16 +119,19 @@ def main() -> None:
     values = len(blocks) * BLOCK
     execution, evaluation, whole = _timed(blocks, given.backend)
     workers = _in_workers(blocks, given.backend, given.jobs)
-    parts = execution + evaluation
-    for name, seconds in (
+    both = execution + evaluation
+    for name, spent in (
         ("execution on the backend", execution),
         ("numpy in float64", evaluation),
-        ("both", parts),
+        ("both", both),
         ("sweep in one process", whole),
         (f"sweep in {given.jobs} workers", workers),
     ):
-        rate = values / seconds / 1e6
-        print(f"{name:26} {seconds:8.2f} s  {rate:8.1f} M values/s  {seconds / parts:6.2f} x both")
+        print(
+            f"{name:26} {spent.wall:8.2f} s {spent.wall / both.wall:6.2f} x both   "
+            f"{spent.cpu:8.2f} CPU s {spent.cpu / both.cpu:6.2f} x both   "
+            f"{values / spent.wall / 1e6:8.1f} M values/s"
+        )
     print(f"{values:,} values of {given.op} f32; goal: {GOAL} x both in workers")
 
 
