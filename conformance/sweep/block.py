@@ -25,7 +25,7 @@ from conformance.verdict import Verdict
 from reference.ir.program import Program
 from reference.ir.types import Array
 
-PIECE = 1 << 18
+PIECE = 1 << 19
 """Values of one execution."""
 
 

@@ -18,7 +18,7 @@ from conformance.known.in_force import hypotheses_of
 from conformance.sweep.arguments import Domain
 from conformance.sweep.evaluation import Differences, differences_of
 from conformance.sweep.function import Function
-from conformance.sweep.outcome import ClassCount, Outcome, hexadecimal
+from conformance.sweep.outcome import ClassCount, Edges, Outcome, hexadecimal
 from conformance.sweep.properties import (
     Properties,
     falls,
@@ -29,7 +29,7 @@ from conformance.sweep.properties import (
 from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.rule import Rule
 from conformance.tolerance.ulp import histogram_of, ulp_distances
-from conformance.verdict import Element, Verdict
+from conformance.verdict import HISTOGRAM_EDGES, Element, Verdict
 from reference.ir.types import Array, ElementType, element_type_of, to_bits
 from reference.numerics.alike import equal_elements, flush_subnormals
 from reference.numerics.rounding import to_float64, ulp_size
@@ -64,12 +64,13 @@ def outcome_of(
     budget = rule.budget(function.result_type, hardware)
     is_ordered = domain.is_mirrored or domain.is_exhaustive
     differences = differences_of(function, operands, actual, is_ordered=is_ordered)
+    sides = _sides(operands[0], actual) if domain.is_mirrored else None
+    edges = None if sides is None else _edges(sides)
+    if not len(differences.where):
+        return _all_right(total, function.result_type, budget, edges)
     judged = _Judged(function, operands, differences, actual, hardware, rule, budget)
     judged.judge()
     properties = properties_of(function) if domain.is_mirrored else Properties()
-    sides = _sides(operands[0], actual) if domain.is_mirrored else None
-    # correctly rounded results keep the properties of the function
-    ordered = None if len(differences.where) == 0 else sides
     return Outcome(
         values=total,
         right=total - len(differences.where) + judged.alike,
@@ -77,11 +78,25 @@ def outcome_of(
         worst=judged.worst(worst_before),
         histogram=judged.histogram(),
         classes=judged.classes(),
-        inversions=0 if ordered is None else _inversions(ordered, properties),
-        asymmetries=0 if ordered is None else _asymmetries(ordered, properties),
-        edges=None if sides is None else _edges(sides),
+        inversions=0 if sides is None else _inversions(sides, properties),
+        asymmetries=0 if sides is None else _asymmetries(sides, properties),
+        edges=edges,
         axis=judged.axis() if domain.is_mirrored else {},
     )
+
+
+def _all_right(total: int, of: ElementType, budget: float | None, edges: Edges | None) -> Outcome:
+    """Return the outcome of correctly rounded results: these keep the function's properties."""
+    has_ulp = _has_ulp(of, budget)
+    histogram = (total, *(0 for _ in HISTOGRAM_EDGES)) if has_ulp else ()
+    return Outcome(
+        values=total, right=total, budget=budget, histogram=histogram, classes=_passing(total),
+        edges=edges,
+    )  # fmt: skip
+
+
+def _has_ulp(of: ElementType, budget: float | None) -> bool:
+    return (of.is_float or of.is_complex) and budget is not None
 
 
 def _malformed(total: int, kind: str, message: str) -> Outcome:
@@ -111,8 +126,7 @@ class _Judged:
         self.actual, self.hardware, self.rule, self.budget = actual, hardware, rule, budget
         self.where = where = differences.where
         self.want, self.got = differences.expected, actual[where]
-        of = function.result_type
-        self.has_ulp = (of.is_float or of.is_complex) and budget is not None
+        self.has_ulp = _has_ulp(function.result_type, budget)
         self.distances = ulp_distances(self.want, self.got) if self.has_ulp else np.empty(0)
         self.same = equal_elements(self.want, self.got)
         self.alike = int(np.count_nonzero(self.same))
@@ -300,7 +314,7 @@ def _asymmetries(sides: tuple[Array, Array], properties: Properties) -> int:
     return int(np.count_nonzero(~is_like(*sides, properties.parity)))
 
 
-def _edges(sides: tuple[Array, Array]) -> tuple[str, str, str, str] | None:
+def _edges(sides: tuple[Array, Array]) -> Edges | None:
     if not len(sides[0]):
         return None
     of = element_type_of(sides[0])

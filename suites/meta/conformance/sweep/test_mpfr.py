@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from conformance.backends.base import Unsupported
 from suites.meta.support import mpfr
 
 
@@ -15,7 +16,12 @@ from suites.meta.support import mpfr
 @pytest.mark.parametrize("op", mpfr.MPFR)
 def test_figures_are_those_of_mpfr(op: str, of: str) -> None:
     operands = mpfr.any_numbers(mpfr.function_of(op, of), 300, seed=6)
-    assert mpfr.disagreement(op, of, operands, "cpu") == ""
+    try:
+        said = mpfr.disagreement(op, of, operands, "cpu")
+    except Unsupported as error:  # by jaxlib 0.10
+        assert op == "mhlo.cosh", error
+    else:
+        assert said == ""
 
 
 def test_a_disagreement_is_said() -> None:
