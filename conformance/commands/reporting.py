@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
-from conformance.commands.sweeping import report_sweeps
+from conformance.commands.sweep_reports import report_sweeps
 from conformance.errors import UsageError
 from conformance.options import CI, STRICT_HELP, AtLeast, Baseline, CIOption, LinesFormat
 
@@ -134,7 +134,13 @@ def report(
                 f"{db[0]} is a sweep: --baseline, --at-least, --strict, --history and --findings "
                 "belong to a run's report"
             )
-        return report_sweeps(db, out, is_json=format is LinesFormat.JSON)
+        is_json = format is LinesFormat.JSON
+        swept = report_sweeps(db, out, writes=out is not None or not is_json)
+        if is_json:
+            sys.stdout.write(json_text(swept.result))
+        else:
+            print_lines(swept.lines)
+        return swept.exit_code
     given = None if baseline is None else read_baseline(baseline)
     floor = None if at_least is None else parse_share(at_least)
     if len(db) == 1 and is_campaign(db[0]):

@@ -5,17 +5,13 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from conformance import options
 from conformance.errors import UsageError
 from conformance.options import Backend, BackendVersions, Expectations, Jobs, MemoryLimit
-
-if TYPE_CHECKING:  # the whole harness, which `--help` must not wait for
-    from conformance.outputs.sweep import Sweep
-    from conformance.sweep.runner import Swept
 
 SAMPLE = 1 << 18
 """The default of `--sample` (conformance.sweep.planning): known here without loading it."""
@@ -96,6 +92,7 @@ def sweep(
 
     from conformance.campaign.progress import watcher
     from conformance.commands.reporting import print_lines
+    from conformance.commands.sweep_reports import places, save
     from conformance.outputs.schema import json_text
     from conformance.sweep import planning, runner, summary
 
@@ -119,61 +116,12 @@ def sweep(
         command=shlex.join(["hlo-conformance", *sys.argv[1:]]),
     )
     swept = runner.sweep(asked, watcher(Console(stderr=True)))
-    result = _save(swept, out)
+    result = save(swept, out)
     if format is options.LinesFormat.JSON:
         sys.stdout.write(json_text(result))
     else:
-        print_lines([*summary.lines_of(result), *_where(out)])
+        print_lines([*summary.lines_of(result), *places(out)])
     return result.exit_code
-
-
-def report_sweeps(paths: list[Path], out: Path | None, *, is_json: bool) -> int:
-    """Write the page of a sweep again, or merge shards of one into a folder."""
-    from conformance.commands.reporting import print_lines
-    from conformance.outputs.schema import json_text
-    from conformance.sweep import merging, summary
-    from reports.sweeps import page
-
-    missing: list[str] = []
-    lines: list[str] = []
-    if len(paths) == 1:
-        folder = paths[0] if paths[0].is_dir() else paths[0].parent
-        result, target = page.read(folder), out or folder
-        if not is_json or out is not None:
-            lines.append(f"report: {page.write(result, folder, target)}")
-    else:
-        if out is None:
-            raise UsageError(
-                "several sweeps are merged into a folder of their own: give it by --out"
-            )
-        command = shlex.join(["hlo-conformance", *sys.argv[1:]])
-        swept, missing = merging.merge_sweeps(paths, out, command)
-        result = _save(swept, out)
-        lines += [f"merged: {len(paths)} sweeps into {out}", *missing]
-        lines += [*summary.lines_of(result), *_where(out)]
-    if is_json:
-        sys.stdout.write(json_text(result))
-    else:
-        print_lines(lines)
-    return (result.exit_code or bool(missing)) if len(paths) > 1 else 0
-
-
-def _save(swept: Swept, out: Path) -> Sweep:
-    """Write the files of a sweep and its page; return its results."""
-    from conformance.sweep import saving, summary
-    from reports.sweeps import page
-
-    result = summary.summary_of(swept)
-    saving.save(swept, result, out)
-    page.write(result, out, out)
-    return result
-
-
-def _where(out: Path) -> list[str]:
-    from conformance.sweep import saving
-    from reports.sweeps import page
-
-    return [f"results: {out / saving.SUMMARY}", f"report: {out / page.PAGE}"]
 
 
 def _parts(shard: str) -> tuple[int, int]:

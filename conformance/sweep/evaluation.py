@@ -215,7 +215,11 @@ def _unlike(
 ) -> tuple[Array, Array, Array]:
     """Return positions, expected results and values where results are not a constant."""
     expected, value = constant
-    is_wrong = ~np.isnan(actual) if np.isnan(expected) else to_bits(actual) != to_bits(expected)
+    is_wrong = (
+        ~np.isnan(actual)
+        if np.isnan(expected)
+        else to_bits(actual) != to_bits(np.asarray(expected))
+    )
     index = np.flatnonzero(is_wrong)
     return index + start, np.full(len(index), expected), np.full(len(index), value)
 

@@ -1,0 +1,81 @@
+"""What `sweep` and `report` write of sweeps: their files, their page, shards merged into one."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from conformance.errors import UsageError
+
+if TYPE_CHECKING:  # the whole harness, which `--help` must not wait for
+    from conformance.outputs.sweep import Sweep
+    from conformance.sweep.runner import Swept
+
+
+@dataclass(frozen=True)
+class SweepReport:
+    """A sweep that was reported: its results, lines to print, and the exit code."""
+
+    result: Sweep
+    lines: tuple[str, ...]
+    exit_code: int
+
+
+def report_sweeps(paths: list[Path], out: Path | None, *, writes: bool) -> SweepReport:
+    """Write the page of a sweep again, or merge shards of one into a folder.
+
+    Args:
+        paths: the folder of a sweep, or of each shard.
+        out: the folder to write to; that of a single sweep where None.
+        writes: whether the page of a single sweep is written.
+
+    Raises:
+        UsageError: when they are no shards of one sweep, or cannot be read or written.
+    """
+    return _rewrite(paths[0], out, writes=writes) if len(paths) == 1 else _merge(paths, out)
+
+
+def _rewrite(path: Path, out: Path | None, *, writes: bool) -> SweepReport:
+    from reports.sweeps import page
+
+    folder = path if path.is_dir() else path.parent
+    result = page.read(folder)
+    lines = (f"report: {page.write(result, folder, out or folder)}",) if writes else ()
+    return SweepReport(result, lines, 0)
+
+
+def _merge(paths: list[Path], out: Path | None) -> SweepReport:
+    from conformance.sweep import merging, summary
+
+    if out is None:
+        raise UsageError("several sweeps are merged into a folder of their own: give it by --out")
+    command = shlex.join(["hlo-conformance", *sys.argv[1:]])
+    swept, missing = merging.merge_sweeps(paths, out, command)
+    result = save(swept, out)
+    lines = (
+        f"merged: {len(paths)} sweeps into {out}", *missing, *summary.lines_of(result),
+        *places(out),
+    )  # fmt: skip
+    return SweepReport(result, lines, result.exit_code or (1 if missing else 0))
+
+
+def save(swept: Swept, out: Path) -> Sweep:
+    """Write the files of a sweep and its page; return its results."""
+    from conformance.sweep import saving, summary
+    from reports.sweeps import page
+
+    result = summary.summary_of(swept)
+    saving.save(swept, result, out)
+    page.write(result, out, out)
+    return result
+
+
+def places(out: Path) -> list[str]:
+    """Return lines that say where the results and the page of a sweep are."""
+    from conformance.sweep import saving
+    from reports.sweeps import page
+
+    return [f"results: {out / saving.SUMMARY}", f"report: {out / page.PAGE}"]
