@@ -1,4 +1,4 @@
-"""What `sweep` and `report` write of sweeps: their files, their page, shards merged into one."""
+"""Files, page and lines that `sweep` and `report` write of sweeps, and shards merged into one."""
 
 from __future__ import annotations
 
