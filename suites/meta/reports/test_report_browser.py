@@ -23,7 +23,7 @@ from suites.meta.reports.browsing import (
     shown,
     wait,
 )
-from suites.meta.reports.test_campaign_page import DATA
+from suites.meta.reports.campaigns.test_page import DATA
 from suites.meta.support import synthetic_run as synthetic
 
 pytestmark = pytest.mark.browser

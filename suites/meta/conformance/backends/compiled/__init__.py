@@ -1,0 +1,1 @@
+"""Tests of compilers without their devices."""

@@ -1,0 +1,1 @@
+"""Tests of the reference as a backend with seeded faults."""

@@ -1,0 +1,1 @@
+"""Tests of StableHLO's interpreter as a backend."""

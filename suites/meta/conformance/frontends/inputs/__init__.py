@@ -1,0 +1,1 @@
+"""Tests of inputs drawn for a program."""

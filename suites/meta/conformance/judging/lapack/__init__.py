@@ -1,0 +1,1 @@
+"""Tests of judgement of calls of LAPACK."""

@@ -1,0 +1,1 @@
+"""Tests of judgement by perturbed evaluation."""

@@ -1,0 +1,1 @@
+"""Tests of fragments of programs."""

@@ -1,0 +1,1 @@
+"""Tests of gathers and scatters."""

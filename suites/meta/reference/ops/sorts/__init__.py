@@ -1,0 +1,1 @@
+"""Tests of sorting and comparators."""

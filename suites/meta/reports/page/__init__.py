@@ -1,0 +1,1 @@
+"""Tests of the data of the HTML report."""
