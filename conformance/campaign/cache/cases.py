@@ -1,4 +1,4 @@
-"""Cases of earlier runs: what did not fail is taken from a cache, what failed is run once.
+"""Cases of earlier runs: what did not fail is taken from a cache, what failed is mostly run once.
 
 A case that did not fail is known by all that its outcome depends on: our sources and libraries, the
 backend on this machine, seed, profile, cell, index and plan. Expectations are none of that: they
@@ -6,8 +6,10 @@ are about what fails.
 
 A case that failed, every time in the same way, is run again. Where it gives the same bits, or the
 same error, its record is that of before: it is not judged again, nor confirmed in isolation, nor
-repeated. Such a record depends on more: on all our sources, on hypotheses of expectations and on
-the options that say how cases are run. A case that ever came out differently is always run in full.
+repeated. A case that ended its process or gave no answer, every time, is taken from the cache: to
+run it again costs a process or a time limit, and it was run more often than any case that passed.
+Records of both depend on more: on all our sources, on hypotheses of expectations and on the options
+that say how cases are run. A case that ever came out differently is always run in full.
 So are the cases of a batch that failed as a whole alone: they would be in other batches, which
 might not fail.
 """
@@ -20,6 +22,7 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
+from conformance.backends.base import loses_process
 from conformance.campaign.cache.entries import Entries, key_of
 from conformance.campaign.outcomes import Conclusion
 from conformance.campaign.planning import CASES_PER_MODULE, bundles, shortened
@@ -70,10 +73,10 @@ class Dependencies:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The cases of a task that a cache has, by index: results of what did not fail, how others
+    """The cases of a task that a cache has, by index: results of what need not be run, how others
     failed."""
 
-    passed: dict[int, TaskResult]
+    settled: dict[int, TaskResult]
     failed: dict[int, Conclusion]
 
 
@@ -113,7 +116,7 @@ class CachedCases:
         return made
 
     def left_of(self, given: Iterable[Bundle], apart: Container[Cell] = ()) -> Generator[Bundle]:
-        """Yield the bundles that must be run, without the cases that did not fail before.
+        """Yield the bundles that must be run, without the cases that the cache has settled.
 
         A bundle of which the cache has nothing stays as it is. What is left of others is bundled
         anew, as a module takes as long to begin as a case to compile.
@@ -121,7 +124,7 @@ class CachedCases:
         rest: list[Task] = []
         for bundle in given:
             found = [self._found(task) for task in bundle]
-            if not any(one.passed or one.failed for one in found):
+            if not any(one.settled or one.failed for one in found):
                 yield bundle
                 continue
             if rest and (rest[0].cell.op, rest[0].cell.backend) != _op_of(bundle):
@@ -139,7 +142,7 @@ class CachedCases:
         indices = range(task.start, task.stop)
         keys = {self._key(task, index): index for index in indices}
         stored = self.entries.get([*keys])
-        passed = {
+        settled = {
             keys[key]: _read(content) for key, content in stored.items() if content != _UNSTEADY
         }
         unknown = [index for key, index in keys.items() if key not in stored]
@@ -148,12 +151,14 @@ class CachedCases:
             failures[key]: _read_failure(content)
             for key, content in self.entries.get([*failures]).items()
         }
-        return _Found(passed, failed)
+        costly = {index for index, one in failed.items() if _loses_process(one.record)}
+        settled |= {index: _as_result(failed.pop(index)) for index in costly}
+        return _Found(settled, failed)
 
     def _rest_of(self, task: Task, found: _Found) -> list[Task]:
         """Return the tasks that are left of a task; where none is, the task has ended."""
-        self.count(task, len(found.passed))
-        results = [found.passed[index] for index in sorted(found.passed)]
+        self.count(task, len(found.settled))
+        results = [found.settled[index] for index in sorted(found.settled)]
         if len(results) == len(task):
             self.keep(task, joined(results))
             return []
@@ -256,7 +261,7 @@ def _runs(task: Task, found: _Found) -> list[Task]:
     """
     parts: list[Task] = []
     for one in task.singles():
-        if one.start in found.passed:
+        if one.start in found.settled:
             continue
         one = replace(one, earlier=(found.failed.get(one.start),))
         before = parts[-1] if parts else None
@@ -276,6 +281,15 @@ def _is_apart(*parts: Task) -> bool:
 def _written(content: object) -> bytes:
     """Return what the cache keeps of a record, with what else is kept of its case."""
     return msgspec.msgpack.encode(content, enc_hook=float)  # of numpy's floats
+
+
+def _loses_process(record: Record) -> bool:
+    return loses_process(record.verdict, record.kind)
+
+
+def _as_result(failed: Conclusion) -> TaskResult:
+    """Return how a case failed as the result of a task of its own."""
+    return TaskResult((failed.record,), failed.errors, Timing(), 0, 0.0)
 
 
 def _read(content: bytes) -> TaskResult:
