@@ -2,7 +2,7 @@
 
 Runs the same command twice with one cache, and once more without. Prints the seconds of each, the
 second run's share of the first's, and how the cases that fail had ended. Fails where the reports
-differ, but for cases that entries call unpredictable: their values are those of memory that is not
+differ, but for cases that entries call unpredictable or flaky: their values are those of memory that is not
 the program's, and differ from run to run. The sources must not change meanwhile: they are part of
 the key.
 """
@@ -43,7 +43,7 @@ def timed(out: Path, arguments: list[str]) -> tuple[float, RunData]:
 def differences(one: RunData, other: RunData) -> list[str]:
     """Return what differs in the reports of two runs, but for times and what the cache gave."""
     ids = {id_ for run in (one, other) for id_, known in run.expectations.items()
-           if known.unpredictable}  # fmt: skip
+           if known.unpredictable or known.flaky}  # fmt: skip
     apart = {
         (record.op, record.element_type, record.backend)
         for run in (one, other)
