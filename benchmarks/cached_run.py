@@ -2,9 +2,9 @@
 
 Runs the same command twice with one cache, and once more without. Prints the seconds of each, the
 second run's share of the first's, and how the cases that fail had ended. Fails where the reports
-differ, but for cases that entries call unpredictable or flaky: their values are those of memory that is not
-the program's, and differ from run to run. The sources must not change meanwhile: they are part of
-the key.
+differ, but for cases that entries call unpredictable or flaky: their values are those of memory
+that is not the program's, and differ from run to run. The sources must not change meanwhile: they
+are part of the key.
 """
 
 from __future__ import annotations
