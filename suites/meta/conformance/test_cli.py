@@ -9,46 +9,15 @@ import signal
 import subprocess
 import sys
 import time
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
-from conformance import options
-from conformance.backends.registry import BACKENDS
 from conformance.campaign.planning import PROFILES
-from conformance.catalog import CATALOG
-from conformance.cli import app, guarded
 from conformance.results.store import FILE_NAME
-from conformance.results.versions import build
+from suites.meta.support.command_line import SMOKE, command, run_here
 
 FILES = ["index.html", "junit.xml", "results.sqlite", "summary.json", "summary.md"]
-SMOKE = ("--op", "add", "--element-type", "f32", "--profile", "smoke")
-
-
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
-    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITLAB_CI"):  # these may run in CI
-        monkeypatch.delenv(name, raising=False)
-
-    def called(*arguments: object) -> tuple[int, str, str]:
-        given = [str(argument) for argument in arguments]
-        code = guarded(lambda: app(given, standalone_mode=False))
-        return code, *capsys.readouterr()
-
-    return called
-
-
-def run_here(call, out: Path, backend: str = "reference", *more: object) -> tuple[int, str, str]:
-    return call("run", "--backend", backend, *SMOKE, "--out", out, "--jobs", 1, *more)
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("finished")
-    given = ("run", "--backend", "reference", *SMOKE, "--out", str(out), "--jobs", "1")
-    assert guarded(lambda: app(given, standalone_mode=False)) == 0
-    return out
 
 
 def test_a_run_leaves_five_files(call, tmp_path: Path) -> None:
@@ -145,54 +114,6 @@ def test_the_parent_loads_neither_jax_nor_hypothesis(
     assert done.stdout
 
 
-def completed(*words: str) -> list[str]:
-    """What bash offers for the last of these words."""
-    line = ("hlo-conformance", *words)
-    asked = {"COMP_WORDS": " ".join(line), "COMP_CWORD": str(len(words))}
-    script = "from conformance.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env=os.environ | asked | {"_HLO_CONFORMANCE_COMPLETE": "complete_bash"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.stderr == ""
-    return done.stdout.split()
-
-
-@pytest.mark.parametrize(
-    ("words", "offered"),
-    [
-        (("run", "--profile", "s"), ["smoke", "standard"]),
-        (("run", "--op", "round"), ["round_nearest_afz", "round_nearest_even"]),
-        (("run", "--element-type", "c"), ["complex_f32", "complex_f64"]),
-        (("check", "--backend", "p"), ["plugin:"]),
-        (("ops", "exponential_"), ["exponential_minus_one"]),
-    ],
-)
-def test_a_shell_completes_what_options_take(words: tuple[str, ...], offered: list[str]) -> None:
-    assert completed(*words) == offered
-
-
-def test_what_options_say_they_take_is_what_there_is() -> None:
-    assert tuple(PROFILES) == options.PROFILES
-    assert all(f"{name} {count}" in options.PROFILE_HELP for name, count in PROFILES.items())
-    columns = {column.name for row in CATALOG.values() for column in row.columns}
-    plain = {name.replace("<", "_").replace(">", "") for name in columns}
-    assert set(options.element_types("")) == plain
-    assert all(family in options.BACKEND_HELP for family in BACKENDS)
-
-
-@pytest.mark.parametrize("command", ["run", "check", "replay", "report", "ops", "backends"])
-def test_help_shows_every_default(call, monkeypatch, command: str) -> None:
-    monkeypatch.setenv("COLUMNS", "400")
-    code, out, _ = call(command, "--help")
-    assert code == 0
-    listed = [line for line in out.splitlines() if " --" in line and "<bool>" not in line]
-    assert listed
-    assert all("[default: " in line for line in listed)
-
-
 def test_replay_names_the_nearest_ids(call, finished: Path) -> None:
     code, _, said = call("replay", "ad-f32-reference-1", "--db", finished)
     assert code == 2
@@ -248,31 +169,6 @@ def test_a_run_is_compared_with_a_baseline(
     assert "0 new, 0 lost" in out
 
 
-def test_a_baseline_that_cannot_be_is_refused_before_the_run(call, tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    assert call("run", "--backend", "reference", "--op", "or", "--element-type", "i1", "--profile",
-                "smoke", "--out", other, "--jobs", 1)[0] == 0  # fmt: skip
-    (tmp_path / FILE_NAME).write_bytes(b"damaged" * 1000)
-    (tmp_path / "text").write_text("nothing\n")
-    for baseline, said in (
-        (tmp_path / "none", "there is no baseline"),
-        (tmp_path, "is damaged"),
-        (tmp_path / "text", "is no baseline of hlo-conformance"),
-        (other, "nothing can be compared with the baseline"),
-    ):
-        code, _, errors = run_here(call, tmp_path / "run", "reference", "--baseline", baseline)
-        assert code == 2
-        assert said in errors
-        assert errors.count("\n") == 1
-        assert not (tmp_path / "run" / FILE_NAME).exists()
-    code, _, errors = call("baseline", "write", tmp_path / "none", "--out", tmp_path / "written")
-    assert code == 2
-    assert "there is no" in errors
-    code, _, errors = call("baseline", "write", other, "--out", tmp_path / "text" / "written")
-    assert code == 2
-    assert "choose another --out" in errors
-
-
 def test_a_ci_system_is_told_what_fails(
     call, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -321,8 +217,8 @@ def test_entries_about_another_backend_are_said_to_be(call, tmp_path: Path) -> N
     given = ("--backend", "reference", "--expectations", mine)
     assert said in call("run", *given, "--op", "subtract", "--element-type", "f32", "--profile",
                         "smoke", "--jobs", 1, "--out", tmp_path / "run")[2]  # fmt: skip
-    for command in ("check", "list"):
-        assert said in call("expectations", command, *given)[2]
+    for name in ("check", "list"):
+        assert said in call("expectations", name, *given)[2]
     mine.write_text(SWAPPED)
     assert call("expectations", "list", *given)[2] == ""
 
@@ -386,145 +282,6 @@ def test_reports_of_several_runs_are_of_the_whole(call, tmp_path: Path) -> None:
     code, out, _ = call("baseline", "write", tmp_path / "whole", "--out", tmp_path / "base.txt")
     assert code == 0
     assert "2 cells, 4 cases" in out
-
-
-def test_ops_are_listed(call) -> None:
-    code, out, _ = call("ops", "--format", "json")
-    assert code == 0
-    entries = json.loads(out)
-    assert len(entries) == len(CATALOG)
-    for entry in entries:
-        for key in ("name", "dialect", "family", "element_types", "tolerance"):
-            assert entry[key], (entry["name"], key)
-    assert "exponential" in call("ops")[1]
-    code, out, _ = call("ops", "tanh")
-    assert code == 0
-    assert "hyperbolic tangent" in out
-
-
-def test_the_version_comes_with_all_that_decides_records(call) -> None:
-    code, out, _ = call("--version")
-    assert code == 0
-    assert out.startswith(f"hlo-conformance {version('hlo-conformance')} (build {build()}; ")
-    assert f"jaxlib {version('jaxlib')}" in out
-
-
-def test_backends_are_listed(call) -> None:
-    code, out, _ = call("backends", "--format", "json")
-    assert code == 0
-    entries = {entry["name"]: entry for entry in json.loads(out)}
-    assert entries["reference"]["available"]
-    assert entries["cpu"]["available"]
-    assert entries["cpu"]["versions"]["jaxlib"]
-    assert all(entry["available"] or entry["reason"] for entry in entries.values())
-
-
-def has_gpu() -> bool:
-    return any(Path("/dev").glob("nvidia[0-9]*"))
-
-
-NOTHING = ("run", "--op", "popcnt", "--element-type", "f32", "--out", "OUT")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        (("run", "--op", "ad"), 2, "unknown op 'ad'; did you mean add"),
-        (("run", "--element-type", "f33"), 2, "unknown element type 'f33'"),
-        (("run", "--backend", "cqu"), 2, "unknown backend 'cqu'; did you mean cpu?"),
-        (("run", "--profile", "depp"), 2, "unknown profile 'depp'; did you mean deep?"),
-        (("run", "--jobs", "0"), 2, "--jobs"),
-        (("run", "--jobs", "many"), 2, "--jobs"),
-        (("run", "--shard", "2"), 2, "--shard takes i/n"),
-        (("run", "--shard", "3/2"), 2, "shard 3/2"),
-        (("run", "--frsh"), 2, "--frsh"),
-        (("rum",), 2, "rum"),
-        (("ops", "ad"), 2, "did you mean add"),
-        (("report", "OUT"), 2, "there is no"),
-        (("replay", "add-f32-cpu-0", "--db", "OUT"), 2, "there is no"),
-        (("replay", "OUT/none"), 2, "there is no folder"),
-        (("fuzz", "--out", "OUT", "--corpus", __file__), 2, "no folder"),
-        (("fuzz", "--out", "OUT", "--backend", "plugin:x=OUT/none.so"), 3, "no such file"),
-        (("run", *SMOKE, "--out", "OUT", "--expectations", "OUT/none.toml"), 2, "none.toml"),
-        (NOTHING, 4, "nothing was tested"),
-        (("run", "--backend", "reference:unsupported", *SMOKE, "--out", "OUT"), 4, "nothing was"),
-    ],
-)
-def test_what_cannot_be_is_one_line(call, tmp_path, arguments, code: int, said: str) -> None:
-    given = [argument.replace("OUT", str(tmp_path / "out")) for argument in arguments]
-    found, _, errors = call(*given)
-    assert found == code
-    assert said in errors
-    assert errors.count("\n") == 1
-    assert errors.startswith("hlo-conformance: ")
-
-
-@pytest.mark.skipif(has_gpu(), reason="there is a GPU")
-def test_a_gpu_that_is_not_there_is_one_line(call, tmp_path: Path) -> None:
-    code, _, errors = call("run", "--backend", "gpu", *SMOKE, "--out", tmp_path / "out")
-    assert code == 3
-    assert errors.startswith("hlo-conformance: gpu: ")
-    assert errors.count("\n") == 1
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_damaged_database_is_one_line_and_fresh_mends_it(call, tmp_path: Path) -> None:
-    (tmp_path / FILE_NAME).write_bytes(b"damaged" * 1000)
-    code, _, errors = run_here(call, tmp_path)
-    assert code == 2
-    assert "--fresh" in errors
-    assert errors.count("\n") == 1
-    assert run_here(call, tmp_path, "reference", "--fresh")[0] == 0
-
-
-def test_another_run_in_the_folder_is_one_line(call, finished: Path) -> None:
-    code, _, errors = run_here(call, finished, "reference", "--seed", 1)
-    assert code == 2
-    assert "seed 0 there and 1 here" in errors
-
-
-def test_an_output_that_is_no_folder_is_one_line(call, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    code, _, errors = run_here(call, tmp_path / "file")
-    assert code == 2
-    assert "choose another folder" in errors
-    assert errors.count("\n") == 1
-
-
-@pytest.mark.skipif(not Path("/proc/self/attr").exists(), reason="no folder that root cannot write")
-def test_a_folder_that_cannot_be_written_is_one_line(call) -> None:
-    code, _, errors = run_here(call, Path("/proc/self/attr"))
-    assert code == 2
-    assert errors.count("\n") == 1
-
-
-def test_reports_that_cannot_be_written_are_one_line(call, tmp_path: Path) -> None:
-    run_here(call, tmp_path)
-    (tmp_path / "index.html").unlink()
-    (tmp_path / "index.html").mkdir()
-    code, _, errors = run_here(call, tmp_path)
-    assert code == 2
-    assert "cannot write the reports" in errors
-    assert errors.count("\n") == 1
-
-
-def test_an_internal_error_is_one_line(monkeypatch, capsys) -> None:
-    monkeypatch.delenv("HLO_CONFORMANCE_DEBUG", raising=False)
-
-    def broken() -> int:
-        raise ZeroDivisionError("a defect\nof ours")
-
-    assert guarded(broken) == 1
-    errors = capsys.readouterr().err
-    assert "internal error, ZeroDivisionError: a defect of ours" in errors
-    assert errors.count("\n") == 1
-    monkeypatch.setenv("HLO_CONFORMANCE_DEBUG", "1")
-    with pytest.raises(ZeroDivisionError):
-        guarded(broken)
-
-
-def command(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "conformance", *map(str, arguments)]
 
 
 def test_interrupting_exits_with_130_and_keeps_what_was_done(tmp_path: Path) -> None:

@@ -88,3 +88,13 @@ def requested(browser) -> list[str]:
         for event in events
         if event["method"] == "Network.requestWillBeSent"
     ]
+
+
+def lit_cells(browser) -> list[str]:
+    """Return the cells in one backend's matrix that are not dimmed."""
+    body = "return [...document.querySelectorAll('.matrix .c:not(.dim)')].map(e => e.dataset.k)"
+    return script(browser, body)
+
+
+def fragment(browser) -> str:
+    return script(browser, "return location.hash")

@@ -1,9 +1,12 @@
-"""What tests of several reports need."""
+"""Fixtures: synthetic runs, their reports in a folder, and a browser."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from reports import html
 from suites.meta.reports.browsing import SIZES, open_browser
 from suites.meta.support import synthetic_run as synthetic
 
@@ -25,3 +28,22 @@ def browser(size, tmp_path_factory):
         yield driver
     finally:
         driver.quit()
+
+
+@pytest.fixture(scope="module")
+def full():
+    return synthetic.run("full")
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory) -> Path:
+    made = tmp_path_factory.mktemp("reports")
+    for name in synthetic.RUNS:
+        (made / name).mkdir()
+        content = synthetic.page(name).encode("utf-8", "backslashreplace")
+        (made / name / "index.html").write_bytes(content)
+    for backends in (1, 3):
+        (made / f"large-{backends}").mkdir()
+        page = html.html(synthetic.large_run(backends))
+        (made / f"large-{backends}" / "index.html").write_text(page)
+    return made

@@ -1,0 +1,96 @@
+"""Options: what a shell completes, what help shows, what listings print."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib.metadata import version
+
+import pytest
+
+from conformance import options
+from conformance.backends.registry import BACKENDS
+from conformance.campaign.planning import PROFILES
+from conformance.catalog import CATALOG
+from conformance.results.versions import build
+
+
+def completed(*words: str) -> list[str]:
+    """What bash offers for the last of these words."""
+    line = ("hlo-conformance", *words)
+    asked = {"COMP_WORDS": " ".join(line), "COMP_CWORD": str(len(words))}
+    script = "from conformance.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | asked | {"_HLO_CONFORMANCE_COMPLETE": "complete_bash"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (("run", "--profile", "s"), ["smoke", "standard"]),
+        (("run", "--op", "round"), ["round_nearest_afz", "round_nearest_even"]),
+        (("run", "--element-type", "c"), ["complex_f32", "complex_f64"]),
+        (("check", "--backend", "p"), ["plugin:"]),
+        (("ops", "exponential_"), ["exponential_minus_one"]),
+    ],
+)
+def test_a_shell_completes_what_options_take(words: tuple[str, ...], offered: list[str]) -> None:
+    assert completed(*words) == offered
+
+
+def test_what_options_say_they_take_is_what_there_is() -> None:
+    assert tuple(PROFILES) == options.PROFILES
+    assert all(f"{name} {count}" in options.PROFILE_HELP for name, count in PROFILES.items())
+    columns = {column.name for row in CATALOG.values() for column in row.columns}
+    plain = {name.replace("<", "_").replace(">", "") for name in columns}
+    assert set(options.element_types("")) == plain
+    assert all(family in options.BACKEND_HELP for family in BACKENDS)
+
+
+@pytest.mark.parametrize("command", ["run", "check", "replay", "report", "ops", "backends"])
+def test_help_shows_every_default(call, monkeypatch, command: str) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    code, out, _ = call(command, "--help")
+    assert code == 0
+    listed = [line for line in out.splitlines() if " --" in line and "<bool>" not in line]
+    assert listed
+    assert all("[default: " in line for line in listed)
+
+
+def test_ops_are_listed(call) -> None:
+    code, out, _ = call("ops", "--format", "json")
+    assert code == 0
+    entries = json.loads(out)
+    assert len(entries) == len(CATALOG)
+    for entry in entries:
+        for key in ("name", "dialect", "family", "element_types", "tolerance"):
+            assert entry[key], (entry["name"], key)
+    assert "exponential" in call("ops")[1]
+    code, out, _ = call("ops", "tanh")
+    assert code == 0
+    assert "hyperbolic tangent" in out
+
+
+def test_the_version_comes_with_all_that_decides_records(call) -> None:
+    code, out, _ = call("--version")
+    assert code == 0
+    assert out.startswith(f"hlo-conformance {version('hlo-conformance')} (build {build()}; ")
+    assert f"jaxlib {version('jaxlib')}" in out
+
+
+def test_backends_are_listed(call) -> None:
+    code, out, _ = call("backends", "--format", "json")
+    assert code == 0
+    entries = {entry["name"]: entry for entry in json.loads(out)}
+    assert entries["reference"]["available"]
+    assert entries["cpu"]["available"]
+    assert entries["cpu"]["versions"]["jaxlib"]
+    assert all(entry["available"] or entry["reason"] for entry in entries.values())

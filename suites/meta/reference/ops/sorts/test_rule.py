@@ -1,0 +1,198 @@
+"""The rule of sort: ties, permutations, subnormal numbers and NaN."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conformance.judging.compare import judge
+from conformance.known.xla.sorts import LABEL as NEGATIVE
+from conformance.tolerance.bounds.sorting import SORTED, in_order, same_elements
+from conformance.verdict import Verdict
+from generators.invalid.misses import tensor
+from generators.regions.bodies import BodyBuilder
+from reference.interpreter.evaluate import body_of, evaluate
+from reference.ir.types import Array, from_bits
+from reference.unspecified.sorting import NO_ORDER, unspecified_slices
+from suites.meta.support.sorting import (
+    F32,
+    I1,
+    SI32,
+    SI64,
+    by_first,
+    judged,
+    sort_of,
+)
+
+NAN, INF = float("nan"), float("inf")
+
+
+PAIRS = (tensor(SI32, 5), tensor(SI32, 5))
+
+
+KEYS, PLACES = np.array([2, 1, 2, 1, 0], np.int32), np.arange(5, dtype=np.int32)
+
+
+def permuted(order: list[int]) -> list[Array]:
+    return [KEYS[order], PLACES[order]]
+
+
+def test_ties_of_an_unstable_sort_are_free_and_those_of_a_stable_one_are_not() -> None:
+    for stable in (True, False):
+        made = sort_of(by_first(SI32, SI32), *PAIRS, stable=stable)
+        given = [KEYS, PLACES]
+        assert judged(made, given, permuted([4, 1, 3, 0, 2]))[0] is Verdict.PASS
+        verdict = judged(made, given, permuted([4, 3, 1, 0, 2]))[0]
+        assert verdict is (Verdict.DIVERGENT if stable else Verdict.PASS)
+        assert judged(made, given, permuted([1, 4, 3, 0, 2]))[0] is Verdict.DIVERGENT
+
+
+@pytest.mark.parametrize("stable", [True, False])
+def test_elements_of_several_operands_stay_together(stable: bool) -> None:
+    made = sort_of(by_first(SI32, SI32), *PAIRS, stable=stable)
+    mixed = [KEYS[[4, 1, 3, 0, 2]], PLACES[[4, 0, 2, 1, 3]]]  # both fine by themselves
+    verdict, kind = judged(made, [KEYS, PLACES], mixed)
+    assert (verdict, kind) == (Verdict.DIVERGENT, "no permutation of the elements")
+
+
+def test_an_element_twice_is_no_permutation() -> None:
+    made = sort_of(by_first(F32), tensor(F32, 2, 4), dimension=1, stable=False)
+    x = np.array([[3, 1, 2, 2], [0, -0.0, NAN, 1]], np.float32)
+    x[1, 2] = 5
+    wrong = np.array([[1, 1, 2, 3], [-0.0, 0, 1, 5]], np.float32)
+    found = judge(made, [x], evaluate(made, [x]), [wrong], SORTED)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "no permutation of the elements")
+    assert {element.index[0] for element in found.elements} == {0}
+
+
+def test_same_elements_and_in_order() -> None:
+    x = np.array([[1, 2, 2], [3, 3, 1]], np.int64)
+    y = np.array([[2, 1, 2], [3, 1, 1]], np.int64)
+    assert same_elements((x,), (y,)).tolist() == [True, False]
+    nan = np.array([[NAN, 1.0]])
+    assert same_elements((nan,), (np.array([[1.0, -NAN]]),)).tolist() == [True]
+    assert same_elements((np.array([[0.0, 1]]),), (np.array([[-0.0, 1]]),)).tolist() == [False]
+    body = body_of(by_first(SI64))
+    assert in_order((np.array([[1, 2, 2], [3, 3, 1]]),), body).tolist() == [True, False]
+
+
+def test_subnormals_taken_for_zeros_are_flushed() -> None:
+    x = np.array([1e-45, 0, -1e-45, 1], np.float32)
+    for stable in (True, False):
+        made = sort_of(by_first(F32, SI32), tensor(F32, 4), tensor(SI32, 4), stable=stable)
+        given = [x, np.arange(4, dtype=np.int32)]
+        assert judged(made, given, given)[0] is Verdict.FLUSHED
+    made = sort_of(by_first(F32, kind="TOTALORDER"), tensor(F32, 4), stable=False)
+    assert judged(made, [x], [x[[3, 0, 1, 2]]])[0] is Verdict.DIVERGENT
+
+
+ALIKE = from_bits(np.array([0x7FC00000, 0xFFC00000], np.uint32), F32)
+"""A NaN of each sign, the bits that most machines make."""
+
+
+def test_results_may_hold_any_nan_where_a_comparator_tells_them_apart() -> None:
+    """In total order -NaN comes first, but what comes out there may be any NaN; elements that are
+    alike otherwise stay ties."""
+    plus, minus = ALIKE
+    x = np.array([minus, 1, plus, minus, -1], np.float32)
+    places = np.array([7, 7, 7, 8, 9], np.int32)
+    sorted_ = np.array([minus, minus, -1, 1, plus], np.float32)
+    for one in (plus, minus):
+        for dimension in (0, -1):
+            kind = by_first(F32, SI32, kind="TOTALORDER")
+            made = sort_of(kind, tensor(F32, 5), tensor(SI32, 5), dimension=dimension, stable=False)
+            given = [x, places]
+            for order, right in (
+                ([0, 3, 4, 1, 2], True), ([3, 0, 4, 1, 2], True), ([3, 2, 4, 1, 0], True),
+                ([0, 2, 4, 1, 3], False), ([4, 0, 3, 1, 2], False),
+            ):  # fmt: skip
+                values = np.where(np.isnan(x[order]), one, x[order])
+                verdict, _ = judged(made, given, [values, places[order]])
+                assert verdict is (Verdict.PASS if right else Verdict.DIVERGENT), order
+            assert judged(made, given, [sorted_, places[[0, 3, 4, 1, 2]]])[0] is Verdict.PASS
+
+
+@pytest.mark.parametrize("name", ["bitcast_convert", "TOTALORDER", "EQ", "select"])
+def test_a_comparator_that_sees_which_nan_was_computed_leaves_its_slices_open(name: str) -> None:
+    """Which NaN inf - inf is, sign included, is nobody's to say."""
+    block = BodyBuilder.of(F32, F32)
+    keys = [block.op("subtract", value, value) for value in block.arguments]
+    kind = {"compare_type": "TOTALORDER"}
+    if name == "bitcast_convert":
+        lhs, rhs = (block.op(name, key, to=SI32) for key in keys)
+        less = block.compare(lhs, rhs, "LT")
+    elif name == "select":  # as JAX does it: no matter which NaN it was
+        nan = block.constant(NAN, F32)
+        odd = [block.compare(key, key, "NE") for key in keys]
+        lhs, rhs = (block.op("select", *one) for one in zip(odd, (nan, nan), keys, strict=True))
+        less = block.op("compare", lhs, rhs, to=I1, comparison_direction="LT", **kind)
+    else:
+        way = "EQ" if name == "EQ" else "LT"
+        less = block.op("compare", *keys, to=I1, comparison_direction=way, **kind)
+    made = sort_of(block.returns(less), tensor(F32, 2, 2), dimension=1)
+    x = np.array([[INF, 1], [2, 3]], np.float32)
+    masks = [
+        mask
+        for label, mask in unspecified_slices(made.main.body.operations[-2], [x])
+        if label != NO_ORDER
+    ]
+    open_ = np.logical_or.reduce(masks) if masks else np.zeros(2, bool)
+    assert open_.tolist() == [name in ("bitcast_convert", "TOTALORDER"), False]
+
+
+def test_slices_of_a_negative_dimension_that_are_not_sorted_are_named() -> None:
+    x = np.array([[3, 1], [2, 5]], np.float32)
+    made = sort_of(by_first(F32), tensor(F32, 2, 2), dimension=-2)
+    assert judged(made, [x], [x]) == (Verdict.DIVERGENT, NEGATIVE)
+    moved = np.array([[2, 5], [3, 1]], np.float32)
+    assert judged(made, [x], [moved]) == (Verdict.DIVERGENT, "wrong value")
+    lost = np.array([[3, 1], [3, 5]], np.float32)
+    assert judged(made, [x], [lost]) == (Verdict.DIVERGENT, "no permutation of the elements")
+    tiny = np.array([[3, 1], [2, 1e-40]], np.float32)
+    assert judged(made, [tiny], [tiny]) == (Verdict.DIVERGENT, NEGATIVE)
+    equal = np.array([[2e-40, 1], [1e-40, 2]], np.float32)  # if both are taken for zeros
+    assert judged(made, [equal], [equal])[0] is Verdict.FLUSHED
+    for dimension in (0, -1):
+        made = sort_of(by_first(F32), tensor(F32, 2, 2), dimension=dimension)
+        assert judged(made, [x], [x]) == (Verdict.DIVERGENT, "wrong value")
+
+
+@pytest.mark.parametrize("change", ["64 ulp", "sign", "NaN", "swap"])
+def test_operands_that_come_back_changed_are_not_named(change: str) -> None:
+    x = np.array([[3, 1], [2, 5]], np.float32)
+    made = sort_of(by_first(F32), tensor(F32, 2, 2), dimension=-2, stable=True)
+    got = x.copy()
+    if change == "swap":
+        got[1] = got[1, ::-1]
+    else:
+        got[1, 1] = {"64 ulp": got[1, 1] * (1 + 64 * 2**-23), "sign": -5, "NaN": NAN}[change]
+    found = judge(made, [x], evaluate(made, [x]), [got], SORTED)
+    assert found.verdict is Verdict.DIVERGENT
+    assert NEGATIVE not in {kind for _, kind in found.findings}
+
+
+def test_a_comparator_without_order_leaves_its_slices_open() -> None:
+    made = sort_of(by_first(F32), tensor(F32, 2, 3), dimension=1)
+    x = np.array([[2, NAN, 1], [3, 2, 1]], np.float32)
+    operation = made.main.body.operations[-2]
+    (found,) = unspecified_slices(operation, [x])
+    assert found[0] == NO_ORDER
+    assert found[1].tolist() == [True, False]
+    assert judged(made, [x], [np.array([[2, NAN, 1], [1, 2, 3]], "f4")])[0] is Verdict.UNSPECIFIED
+    assert judged(made, [x], [np.array([[1, 2, NAN], [3, 2, 1]], "f4")])[0] is Verdict.DIVERGENT
+    made = sort_of(by_first(SI32, way="LE"), tensor(SI32, 3))
+    for values, open_ in (([1, 2, 3], True), ([1, 1, 2], True)):
+        ((_, mask),) = unspecified_slices(
+            made.main.body.operations[-2], [np.array(values, np.int32)]
+        )
+        assert bool(mask) == open_
+
+
+def test_long_slices_are_looked_at_too() -> None:
+    made = sort_of(by_first(F32), tensor(F32, 5000))
+    operation = made.main.body.operations[-2]
+    x = np.arange(5000, dtype=np.float32)
+    assert unspecified_slices(operation, [x]) == []
+    x[77] = NAN
+    ((label, mask),) = unspecified_slices(operation, [x])
+    assert (label, bool(mask)) == (NO_ORDER, True)
