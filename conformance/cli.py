@@ -169,7 +169,7 @@ def run(
     """
     from conformance.campaign.budget import seconds_of
     from conformance.campaign.planning import Options
-    from conformance.gate.baseline import read_baseline
+    from conformance.gate.baselines.baseline import read_baseline
     from conformance.gate.conclusion import parse_share
 
     return _run(
@@ -210,7 +210,7 @@ def _run(ci: CI, options: Options) -> int:
     from conformance.campaign import runner
     from conformance.campaign.planning import plan
     from conformance.campaign.progress import watcher
-    from conformance.gate.comparison import compare
+    from conformance.gate.baselines.comparison import compare
     from conformance.gate.conclusion import closing_lines
     from conformance.results.lines import lines_of
 
@@ -462,7 +462,7 @@ def _complain(line: str) -> None:
 
 def _explain(error: Exception) -> tuple[int, str]:
     from conformance.frontends.arguments import InputsError
-    from conformance.gate.baseline_file import BaselineError
+    from conformance.gate.baselines.text_file import BaselineError
     from conformance.gate.reading import ExpectationError
     from conformance.results.store import StoreError
 

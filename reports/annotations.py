@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from conformance.gate.comparison import REGRESSIONS, Comparison, Kind
+from conformance.gate.baselines.comparison import REGRESSIONS, Comparison, Kind
 from conformance.gate.conclusion import Group as ChangedGroup
 from conformance.gate.conclusion import grouped
 from conformance.results.remarks import is_new, other_incidents

@@ -16,7 +16,7 @@ from typing import Any
 
 import jinja2
 
-from conformance.gate.comparison import Comparison
+from conformance.gate.baselines.comparison import Comparison
 from conformance.judging.messages import additional_failure_line
 from conformance.results.remarks import other_incidents
 from conformance.results.summary import RunData

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 from junitparser import Error, Failure, JUnitXml, Property, Skipped, TestCase, TestSuite
 
-from conformance.gate.comparison import REGRESSIONS, Change, Comparison
+from conformance.gate.baselines.comparison import REGRESSIONS, Change, Comparison
 from conformance.gate.conclusion import outcome_words
 from conformance.judging.messages import additional_failure_line
 from conformance.results.remarks import is_new, other_incidents

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from conformance.gate.comparison import REGRESSIONS, Comparison, Kind
+from conformance.gate.baselines.comparison import REGRESSIONS, Comparison, Kind
 from conformance.gate.conclusion import Group as ChangedGroup
 from conformance.gate.conclusion import grouped, scope
 from conformance.results.agreement import open_cases

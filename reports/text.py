@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit
 
-from conformance.gate.comparison import Kind
+from conformance.gate.baselines.comparison import Kind
 
 MINUS = "−"
 

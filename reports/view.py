@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import cast
 
 from conformance.catalog import CATALOG
-from conformance.gate.comparison import REGRESSIONS, Comparison, Kind
+from conformance.gate.baselines.comparison import REGRESSIONS, Comparison, Kind
 from conformance.results.cells import FILTERED, UNTESTED
 from conformance.results.differences import Differences, differences
 from conformance.results.remarks import other_incidents

@@ -13,7 +13,7 @@ from conformance.campaign.tasks import Task
 from conformance.catalog import CATALOG, Cell, Row, cells
 from conformance.errors import UsageError, unknown
 from conformance.executors.local import DEFAULT_MEMORY_LIMIT
-from conformance.gate.baseline import ReadBaseline
+from conformance.gate.baselines.baseline import ReadBaseline
 from conformance.gate.files import Given
 from conformance.results.store import CellKey
 from generators.case.columns import Invalid

@@ -28,7 +28,7 @@ from conformance.campaign.tasks import peak_rss_mb
 from conformance.errors import UsageError
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.local import LocalExecutor
-from conformance.gate.comparison import compare, renamed
+from conformance.gate.baselines.comparison import compare, renamed
 from conformance.gate.conclusion import exit_code
 from conformance.gate.expectations import Expectation, settled
 from conformance.gate.files import Given, each

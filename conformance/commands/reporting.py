@@ -20,7 +20,7 @@ from conformance.errors import UsageError
 from conformance.options import CI, STRICT_HELP, AtLeast, Baseline, CIOption, LinesFormat
 
 if TYPE_CHECKING:  # the whole harness, which `--help` must not wait for
-    from conformance.gate.comparison import Comparison
+    from conformance.gate.baselines.comparison import Comparison
     from conformance.outputs.report import Report
     from conformance.results.history import History
     from conformance.results.summary import RunData
@@ -50,8 +50,8 @@ def write_baseline(
 
     `run --baseline FILE` and `report --baseline FILE` compare later runs with it.
     """
-    from conformance.gate.baseline import baseline_of
-    from conformance.gate.baseline_file import write
+    from conformance.gate.baselines.baseline import baseline_of
+    from conformance.gate.baselines.text_file import write
     from conformance.results.cells import UNTESTED
     from conformance.results.summary import load
 
@@ -121,8 +121,8 @@ def report(
     A single run exits with 1 only if it fails a baseline, a floor or a strict report.
     """
     from conformance.campaign.fuzzing.keeping.summary import is_campaign
-    from conformance.gate.baseline import read_baseline
-    from conformance.gate.comparison import compare
+    from conformance.gate.baselines.baseline import read_baseline
+    from conformance.gate.baselines.comparison import compare
     from conformance.gate.conclusion import exit_code, parse_share
     from conformance.outputs.schema import json_text
     from conformance.sweep.merging import is_sweep

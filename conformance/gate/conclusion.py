@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 from conformance.errors import NOTHING_TESTED, UsageError
-from conformance.gate.baseline_file import Outcome
-from conformance.gate.comparison import REGRESSIONS, Change, Comparison, Kind
+from conformance.gate.baselines.comparison import REGRESSIONS, Change, Comparison, Kind
+from conformance.gate.baselines.text_file import Outcome
 from conformance.outputs import comparison as output
 from conformance.results.cells import FILTERED, UNTESTED
 from conformance.results.summary import RunData

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from reference.ir.op import Op
@@ -23,7 +24,7 @@ def assemble(
     package: str, name: str, *, needed: Callable[[Op], bool] = _is_needed
 ) -> dict[str, Any]:
     """Return one table, merged from the tables called `name` of a package's modules, one per
-    family.
+    family. A family whose ops need no entry may lack a module.
 
     Args:
         package: the package of the modules, which are named like the families of
@@ -37,10 +38,12 @@ def assemble(
     table: dict[str, Any] = {}
     for family, records in FAMILIES.items():
         module = f"{package}.{family}"
+        required = {record.name for record in records if needed(record)}
+        if not required and find_spec(module) is None:
+            continue
         entries: dict[str, Any] = getattr(import_module(module), name)
-        ops = {record.name for record in records}
-        strange = set(entries) - ops
-        missing = {record.name for record in records if needed(record)} - set(entries)
+        strange = set(entries) - {record.name for record in records}
+        missing = required - set(entries)
         if strange:
             raise LookupError(f"{module}.{name} has {_join_names(strange)}, no ops of {family}")
         if missing:

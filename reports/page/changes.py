@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.gate.comparison import REGRESSIONS, Comparison, Kind
+from conformance.gate.baselines.comparison import REGRESSIONS, Comparison, Kind
 from conformance.gate.conclusion import Group, grouped, scope
 from reports import text
 from reports.page.cells import Tables

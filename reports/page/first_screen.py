@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.gate.comparison import REGRESSIONS, Kind
+from conformance.gate.baselines.comparison import REGRESSIONS, Kind
 from conformance.results.read_back import read_back_of
 from conformance.results.remarks import Remarks, is_new, remarks_on
 from conformance.results.standings import NEW, UNEXPLAINED, CellStatus, Standing, cells_which

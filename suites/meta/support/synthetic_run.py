@@ -9,8 +9,8 @@ import numpy as np
 
 from conformance.backends.base import Description
 from conformance.catalog import CATALOG
-from conformance.gate.baseline import ReadBaseline, baseline_of
-from conformance.gate.comparison import compare
+from conformance.gate.baselines.baseline import ReadBaseline, baseline_of
+from conformance.gate.baselines.comparison import compare
 from conformance.results.inputs import pack_inputs
 from conformance.results.left_out import LeftOut
 from conformance.results.summary import Known, RunData

@@ -17,8 +17,8 @@ from conformance.campaign.runner import run
 from conformance.campaign.tasks import Task
 from conformance.catalog import Cell
 from conformance.errors import UsageError
-from conformance.gate.baseline import ReadBaseline, baseline_of
-from conformance.gate.comparison import Kind, compare
+from conformance.gate.baselines.baseline import ReadBaseline, baseline_of
+from conformance.gate.baselines.comparison import Kind, compare
 from conformance.gate.conclusion import exit_code, floor_lines, scope
 from conformance.results.left_out import LeftOut
 from conformance.results.lines import lines_of

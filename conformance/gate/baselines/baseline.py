@@ -1,7 +1,6 @@
 """Baselines: the outcome of each case of a run, with which later runs are compared.
 
-`conformance/gate/baseline_file.py` has their text format, `conformance/gate/comparison.py` the
-comparison.
+text_file.py has their text format, comparison.py the comparison.
 """
 
 from __future__ import annotations
@@ -10,8 +9,8 @@ import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from conformance.gate import baseline_file
-from conformance.gate.baseline_file import Baseline, BaselineError, Case, Outcome
+from conformance.gate.baselines import text_file
+from conformance.gate.baselines.text_file import Baseline, BaselineError, Case, Outcome
 from conformance.results.store import FILE_NAME, CellKey, StoreError
 from conformance.results.summary import RunData, load
 from conformance.verdict import Record, Verdict
@@ -38,7 +37,7 @@ def baseline_of(run: RunData) -> Baseline:
 
 def case_of(record: Record) -> Case:
     """Return the part of a record that a baseline stores."""
-    return Case(record.digest[: baseline_file.DIGEST_DIGITS], outcome_of(record))
+    return Case(record.digest[: text_file.DIGEST_DIGITS], outcome_of(record))
 
 
 def outcome_of(record: Record) -> Outcome:
@@ -80,4 +79,4 @@ def read_baseline(path: Path) -> ReadBaseline:
             return ReadBaseline(str(path), baseline_of(load(path)))
         except StoreError as error:
             raise BaselineError(f"--baseline: {error}") from error
-    return ReadBaseline(str(path), baseline_file.read(path))
+    return ReadBaseline(str(path), text_file.read(path))

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from conformance.errors import UsageError
-from conformance.gate.baseline import ReadBaseline, baseline_of
-from conformance.gate.baseline_file import BaselineError, Outcome
-from conformance.gate.comparison import Comparison, Kind, compare, kind_of
+from conformance.gate.baselines.baseline import ReadBaseline, baseline_of
+from conformance.gate.baselines.comparison import Comparison, Kind, compare, kind_of
+from conformance.gate.baselines.text_file import BaselineError, Outcome
 from conformance.gate.conclusion import (
     below,
     closing_lines,

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from conformance.gate.baseline import ReadBaseline, baseline_of
-from conformance.gate.baseline_file import Baseline, BaselineError, Case, Outcome
+from conformance.gate.baselines.baseline import ReadBaseline, baseline_of
+from conformance.gate.baselines.text_file import Baseline, BaselineError, Case, Outcome
 from conformance.results.cells import FILTERED
 from conformance.results.left_out import LeftOut
 from conformance.results.store import CellKey

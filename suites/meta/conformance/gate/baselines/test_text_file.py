@@ -7,8 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from conformance.gate.baseline import baseline_of, read_baseline
-from conformance.gate.baseline_file import Baseline, BaselineError, Case, Outcome, as_text, write
+from conformance.gate.baselines.baseline import baseline_of, read_baseline
+from conformance.gate.baselines.text_file import (
+    Baseline,
+    BaselineError,
+    Case,
+    Outcome,
+    as_text,
+    write,
+)
 from conformance.results.store import FILE_NAME
 from conformance.verdict import Verdict
 from suites.meta.support import synthetic_run as synthetic
