@@ -17,7 +17,7 @@ from docs.tools.parsing import parse
 from suites.meta.examples.workflows import EXAMPLES
 
 PACKAGE = "xla-cpu-pjrt"
-SOURCE = ROOT / "suites" / "meta" / "support" / "faulty_plugin.c"
+SOURCE = ROOT / "suites" / "meta" / "support" / "faults" / "faulty_plugin.c"
 CASES = "--profile smoke --op divide --op sine --op cosine --op tanh --element-type f32"
 
 Gate = Callable[..., tuple[int, str]]

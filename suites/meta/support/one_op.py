@@ -10,7 +10,7 @@ from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Attribute, TensorType, Value, single_op
 from reference.ir.types import FLOATS, Array, ElementType, element_type_of, from_bits, to_bits
 from reference.unspecified.table import unspecified
-from suites.meta.support.exact import INF, NAN, NEGATIVE_INF, Number, is_negative, numbers
+from suites.meta.support.ops.exact import INF, NAN, NEGATIVE_INF, Number, is_negative, numbers
 
 REAL_TYPES = list(FLOATS)
 """All floating-point types, for parametrisation."""

@@ -21,7 +21,7 @@ from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module
 from reference.ir.program import Program
 from reference.ir.types import Array
-from suites.meta.support.constructs import CONSTRUCTS
+from suites.meta.support.ops.constructs import CONSTRUCTS
 
 pytestmark = pytest.mark.x86
 SHIPPED = load(None, ("cpu",), versions())

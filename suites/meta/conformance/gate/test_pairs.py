@@ -22,7 +22,7 @@ from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Record
 from reference.ir.program import Program
 from reference.ir.types import Array, element_type
-from suites.meta.support.constructs import CONSTRUCTS
+from suites.meta.support.ops.constructs import CONSTRUCTS
 from suites.meta.support.rewriting import kind_of
 from suites.meta.support.small_programs import array
 

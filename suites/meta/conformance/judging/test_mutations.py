@@ -1,8 +1,8 @@
-"""Every op of the catalog catches a wrong version of itself, in each of its cells.
+"""The cases and the rule of every op detect a wrong version of the op, in each cell.
 
-The wrong versions are made from the op's record (`suites/meta/support/mutations.py`): a new op gets
-them without a line here. What nobody can see is in the two tables, each entry with its reason, and
-an entry that is no longer true fails.
+`suites/meta/support/faults/mutations.py` makes wrong versions from the op's record, so a new op needs
+no line here. Two tables list undetectable versions with their reasons; an entry that is no longer
+true fails.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from generators.cells.plan import cases
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
 from reference.ops.table import OPS
-from suites.meta.support.mutations import (
+from suites.meta.support.faults.mutations import (
     MutatedReference,
     Mutation,
     inputs_of,
@@ -153,9 +153,9 @@ def test_an_op_catches_what_is_wrong_about_each_of_its_inputs(op: str) -> None:
     if op in NOTHING_TO_SEE:
         assert not caught, f"{op} is caught after all: take it out of NOTHING_TO_SEE"
         return
-    assert caught, f"""no wrong version of {op} is caught: {said}. Make its rule stricter or its
-        cases reach further, write a mutation for it in suites/meta/support/mutations.py, or enter
-        it in NOTHING_TO_SEE with the reason why there is nothing to see"""
+    assert caught, f"""no wrong version of {op} is detected: {said}. Make its rule stricter, extend
+        its cases, write a mutation in suites/meta/support/faults/mutations.py, or enter the op in
+        NOTHING_TO_SEE with the reason"""
     unseen = [
         about for about in pending
         if said[about] and not any(verdict.fails for verdict in said[about])

@@ -26,7 +26,7 @@ from reference.interpreter.evaluate import evaluate
 from reference.ir.types import Array
 from reference.numerics.zeros import is_zero
 from reference.ops.table import OPS
-from suites.meta.support.plain_mistakes import OTHER_ZERO, plain_mistakes
+from suites.meta.support.faults.plain_mistakes import OTHER_ZERO, plain_mistakes
 
 TYPES = ("f32", "f64", "complex<f32>", "si32")
 """Types of so many digits that a wrong number is hardly ever the predicted one by chance."""

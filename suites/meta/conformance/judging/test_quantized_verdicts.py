@@ -11,7 +11,7 @@ from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import QuantizedType, TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES
-from suites.meta.support.quantized_types import F32, quant
+from suites.meta.support.ops.quantized_types import F32, quant
 
 
 def verdicts(

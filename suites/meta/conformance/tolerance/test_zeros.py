@@ -26,7 +26,7 @@ from reference.ir.program import Attribute, Operation, Program, Region, TensorTy
 from reference.ir.types import ALL, Array, ElementType, element_type, element_type_of
 from reference.numerics.zeros import is_negative_zero, is_zero
 from reference.unspecified.table import unspecified
-from suites.meta.support.reductions import last, reducing, row
+from suites.meta.support.ops.reductions import last, reducing, row
 
 BF16, F16, F32, F64, F8, FNUZ, C64, C128 = (
     element_type(name)

@@ -19,8 +19,8 @@ from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
-from suites.meta.support.changed_backend import Backend, Change, both
 from suites.meta.support.checking import checked
+from suites.meta.support.faults.changed_backend import Backend, Change, both
 
 LENGTH = 1000
 OPS = ("negate", "abs")

@@ -16,8 +16,8 @@ from conformance.triage.audit import audit
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
-from suites.meta.support.changed_backend import Backend, Change, both, result_of
 from suites.meta.support.checking import checked
+from suites.meta.support.faults.changed_backend import Backend, Change, both, result_of
 
 SIZE = 256
 SOFTPLUS = """

@@ -21,7 +21,7 @@ from conformance.transforms.extract import alone
 from conformance.triage.rewritings import add_rewriting_class
 from reference.interpreter.evaluate import evaluate
 from suites.meta.support.checking import values_of
-from suites.meta.support.plain_mistakes import plain_mistakes
+from suites.meta.support.faults.plain_mistakes import plain_mistakes
 
 ENTRIES = {
     one.id: one

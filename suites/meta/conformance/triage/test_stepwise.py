@@ -23,8 +23,8 @@ from conformance.triage.audit import FAULTY_ITERATIONS, audit
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
-from suites.meta.support.changed_backend import Backend, Change, both, result_of
 from suites.meta.support.checking import checked
+from suites.meta.support.faults.changed_backend import Backend, Change, both, result_of
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from reference.ir.program import (
     Program,
 )
 from reference.unspecified.table import unspecified
-from suites.meta.support.control_flow import run, si32
+from suites.meta.support.ops.control_flow import run, si32
 
 ONES = np.ones(3, np.float32)
 

@@ -15,7 +15,7 @@ from reference.ir.types import ELEMENT_TYPES as TYPES
 from reference.ir.types import Array, element_type_of, to_bits
 from reference.numerics.products import matmul, wide
 from reference.numerics.rounding import round_to, to_float64
-from suites.meta.support.contractions import BF16, F32, F64, dot_general, old, operation_of
+from suites.meta.support.ops.contractions import BF16, F32, F64, dot_general, old, operation_of
 
 
 def formula(lhs: Array, rhs: Array, given: dict[str, Any]) -> Array:

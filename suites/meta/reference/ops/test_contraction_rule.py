@@ -14,7 +14,7 @@ from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
 from reference.ir.types import ELEMENT_TYPES as TYPES
 from reference.ir.types import Array, element_type_of
-from suites.meta.support.contractions import BF16, F32, dot_general, old, operation_of
+from suites.meta.support.ops.contractions import BF16, F32, dot_general, old, operation_of
 
 
 def judged(

@@ -32,8 +32,8 @@ from reference.ir.regions import Body
 from reference.ir.types import ALL, ELEMENT_TYPES, Array
 from reference.ops.control_flow import same_type
 from reference.ops.table import OPS
-from suites.meta.support.control_flow import run, si32
 from suites.meta.support.counting import calls_of
+from suites.meta.support.ops.control_flow import run, si32
 
 F32, SI32 = ELEMENT_TYPES["f32"], ELEMENT_TYPES["si32"]
 VECTOR = TensorType((3,), F32)

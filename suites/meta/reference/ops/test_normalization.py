@@ -10,7 +10,7 @@ from reference.interpreter.evaluate import evaluate
 from reference.ir.types import ELEMENT_TYPES
 from reference.numerics.rounding import to_float64
 from reference.unspecified.table import unspecified
-from suites.meta.support.normalization import (
+from suites.meta.support.ops.normalization import (
     OPS_HERE,
     operands_of,
     program,

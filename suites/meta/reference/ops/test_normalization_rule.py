@@ -10,7 +10,7 @@ from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.types import ELEMENT_TYPES
 from reference.numerics.rounding import to_float64
-from suites.meta.support.normalization import NORMALIZED, OPS_HERE, operands_of, program
+from suites.meta.support.ops.normalization import NORMALIZED, OPS_HERE, operands_of, program
 
 CLASSES = {one.label for one in of_normalization(Hardware.CPU)}
 

@@ -39,8 +39,8 @@ from reference.numerics.rounding import round_to
 from reference.ops.quantization import dequantize, quantize, requantize, violated_type_constraints
 from reference.ops.table import OPS
 from reference.unspecified.table import unspecified
-from suites.meta.support.exact import exact, nearest, numbers
-from suites.meta.support.quantized_types import F32, quant
+from suites.meta.support.ops.exact import exact, nearest, numbers
+from suites.meta.support.ops.quantized_types import F32, quant
 
 F16, BF16, F8 = (ELEMENT_TYPES[name] for name in ("f16", "bf16", "f8E4M3FN"))
 

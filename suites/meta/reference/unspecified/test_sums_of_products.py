@@ -14,7 +14,7 @@ from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program, TensorType, Value, single_op
 from reference.ir.types import Array, element_type, element_type_of
 from reference.unspecified.table import unspecified
-from suites.meta.support.contractions import dot_general
+from suites.meta.support.ops.contractions import dot_general
 
 OVERFLOW, NO_NAN = "overflow in a format without infinity", "NaN in a format without NaN"
 

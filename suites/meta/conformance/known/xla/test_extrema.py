@@ -20,7 +20,7 @@ from generators.regions.forms import FORMS
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import TensorType, Value, single_op
 from reference.ir.types import Array, element_type
-from suites.meta.support.reductions import reducing, row
+from suites.meta.support.ops.reductions import reducing, row
 
 F32 = element_type("f32")
 NAN, INF = math.nan, math.inf

@@ -11,7 +11,7 @@ from reference.interpreter.evaluate import evaluate
 from reference.ir.program import TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES, FLOATS
 from reference.numerics.rounding import round_to, to_float64
-from suites.meta.support.normalization import NORMALIZED, OPS_HERE, filled, operands_of, program
+from suites.meta.support.ops.normalization import NORMALIZED, OPS_HERE, filled, operands_of, program
 
 
 @pytest.mark.parametrize("name", ["f8E4M3", "f16", "f32"])

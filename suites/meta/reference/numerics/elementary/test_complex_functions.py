@@ -23,7 +23,7 @@ from reference.numerics.elementary.functions import (
 )
 from reference.numerics.rounding import round_to
 from reference.ops.mhlo import cosh
-from suites.meta.support.elementary import (
+from suites.meta.support.ops.elementary import (
     BINARY,
     INF,
     NAN,

@@ -20,7 +20,7 @@ from reference.numerics.elementary.functions import (
     wide,
 )
 from reference.numerics.rounding import HAS_EXTENDED, next_up, round_to, to_float64
-from suites.meta.support.elementary import (
+from suites.meta.support.ops.elementary import (
     BINARY,
     INF,
     NAN,

@@ -8,8 +8,8 @@ import pytest
 
 from reference.ir.types import ELEMENT_TYPES, Array, to_bits
 from suites.meta.reference.ops.elementwise.test_elementwise import BINARY
-from suites.meta.support.exact import NAN, nearest, numbers, same
 from suites.meta.support.one_op import DIRECTIONS, run
+from suites.meta.support.ops.exact import NAN, nearest, numbers, same
 
 COMPLEX_SAMPLES = [
     complex(x, y)

@@ -18,8 +18,8 @@ from reference.ir.types import (
     to_bits,
 )
 from reference.unspecified.table import unspecified
-from suites.meta.support.exact import Number, exact, nearest, numbers, same
 from suites.meta.support.one_op import codes, run, samples
+from suites.meta.support.ops.exact import Number, exact, nearest, numbers, same
 
 
 def meanings(array: Array) -> list[Number]:

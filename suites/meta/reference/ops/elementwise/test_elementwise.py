@@ -15,7 +15,17 @@ import pytest
 
 from reference.ir.program import Attribute
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, NonFinite, to_bits
-from suites.meta.support.exact import (
+from suites.meta.support.one_op import (
+    DIRECTIONS,
+    REAL_TYPES,
+    codes,
+    number_pairs,
+    ordered,
+    ordered_pairs,
+    pairs,
+    run,
+)
+from suites.meta.support.ops.exact import (
     INF,
     NAN,
     NEGATIVE_INF,
@@ -27,16 +37,6 @@ from suites.meta.support.exact import (
     nearest,
     numbers,
     same,
-)
-from suites.meta.support.one_op import (
-    DIRECTIONS,
-    REAL_TYPES,
-    codes,
-    number_pairs,
-    ordered,
-    ordered_pairs,
-    pairs,
-    run,
 )
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from reference.ir.program import Attribute
 from reference.ir.types import ALL, ELEMENT_TYPES, INTEGERS, SIGNED, Array, ElementType, to_bits
-from suites.meta.support.exact import integers, wrap
 from suites.meta.support.one_op import DIRECTIONS, codes, pairs, run, samples
+from suites.meta.support.ops.exact import integers, wrap
 
 
 def quotient(x: int, y: int) -> int:

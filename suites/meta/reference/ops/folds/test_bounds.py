@@ -23,7 +23,7 @@ from reference.ir.program import Attribute, Region, TensorType, Value, single_op
 from reference.ir.types import Array, ElementType, element_type
 from reference.numerics.rounding import to_float64
 from reference.ops.table import OPS
-from suites.meta.support.reductions import (
+from suites.meta.support.ops.reductions import (
     judged,
     last,
     reduced,

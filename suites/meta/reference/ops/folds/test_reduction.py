@@ -19,7 +19,7 @@ from reference.ir.program import Program, Region, TensorType
 from reference.ir.types import ALL, ElementType, element_type
 from reference.numerics.contributions import Segments, Slices, Windows
 from reference.ops.table import OPS
-from suites.meta.support.reductions import (
+from suites.meta.support.ops.reductions import (
     LOOPS,
     OPS_HERE,
     is_open,

@@ -13,7 +13,7 @@ from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Attribute, Program, TensorType, Value, single_op
 from reference.ir.types import Array, element_type
 from reference.unspecified.reduction import tiled_inits
-from suites.meta.support.reductions import (
+from suites.meta.support.ops.reductions import (
     is_open,
     open_in,
     reduced,

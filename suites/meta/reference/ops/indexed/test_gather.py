@@ -25,7 +25,7 @@ from reference.ops.indexed.gathering import gather_type, scatter_type
 from reference.ops.indexed.indexing import wide_indices
 from reference.ops.table import OPS
 from reference.unspecified.table import unspecified
-from suites.meta.support.gathering import (
+from suites.meta.support.ops.gathering import (
     C64,
     F16,
     F32,

@@ -25,7 +25,7 @@ from reference.ops.indexed.update_orders import (
     unexplained_elements,
 )
 from suites.meta.support.counting import calls_of
-from suites.meta.support.gathering import (
+from suites.meta.support.ops.gathering import (
     F16,
     F32,
     POINTS,

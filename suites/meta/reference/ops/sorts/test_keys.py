@@ -12,7 +12,7 @@ from generators.invalid.misses import tensor
 from generators.regions.bodies import BodyBuilder
 from reference.interpreter.evaluate import evaluate
 from reference.ir.types import ELEMENT_TYPES
-from suites.meta.support.sorting import (
+from suites.meta.support.ops.sorting import (
     BF16,
     C64,
     F32,

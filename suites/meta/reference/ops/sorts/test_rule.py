@@ -14,7 +14,7 @@ from generators.regions.bodies import BodyBuilder
 from reference.interpreter.evaluate import body_of, evaluate
 from reference.ir.types import Array, from_bits
 from reference.unspecified.sorting import NO_ORDER, unspecified_slices
-from suites.meta.support.sorting import (
+from suites.meta.support.ops.sorting import (
     F32,
     I1,
     SI32,

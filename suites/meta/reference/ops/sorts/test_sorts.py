@@ -28,7 +28,7 @@ from reference.ops.sorts import sorting
 from reference.ops.sorts.comparators import order_of
 from reference.unspecified.sorting import unspecified_slices
 from suites.meta.support.counting import calls_of
-from suites.meta.support.sorting import (
+from suites.meta.support.ops.sorting import (
     C64,
     F32,
     SI32,

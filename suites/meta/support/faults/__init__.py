@@ -1,0 +1,1 @@
+"""Seeded faults: mutations of ops, wrong results, changed backends, a faulty plugin."""
