@@ -1,8 +1,8 @@
 """The cases and the rule of every op detect a wrong version of the op, in each cell.
 
-`suites/meta/support/faults/mutations.py` makes wrong versions from the op's record, so a new op needs
-no line here. Two tables list undetectable versions with their reasons; an entry that is no longer
-true fails.
+`suites/meta/support/faults/mutations.py` makes wrong versions from the op's record, so a new op
+needs no line here. Two tables list undetectable versions with their reasons; an entry that is no
+longer true fails.
 """
 
 from __future__ import annotations
