@@ -1,0 +1,76 @@
+"""Error messages of XLA are classified by their words, and by MLIR's verifier."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.backends.base import BackendError, Failed, Rejected, Unsupported
+from conformance.backends.xla_messages import classify, one_line, verdict_of_verifier
+from conformance.stablehlo.parse import parse_module
+
+NEGATE = """
+func.func @main(%x: tensor<2x{0}>) -> tensor<2x{0}> {{
+  %0 = stablehlo.negate %x : tensor<2x{0}>
+  return %0 : tensor<2x{0}>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("message", "line"),
+    [
+        ("", "no message"),
+        ("\n  \nINTERNAL: broken\nmore", "INTERNAL: broken"),
+        ("INTERNAL: a   b", "INTERNAL: a b"),
+        ("loc(\"-\":3:8): error: 'stablehlo.add' op is bad", "'stablehlo.add' op is bad"),
+        ("at /build/xla/service/hlo.cc:12: Check failed", "at hlo.cc:12: Check failed"),
+        ("bad %a, metadata={op_name=x}, y", "bad %a, y"),
+        ("x" * 400, "x" * 300),
+    ],
+)
+def test_a_message_is_one_line_without_locations(message: str, line: str) -> None:
+    assert one_line(message) == line
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("UNIMPLEMENTED: no such thing", Unsupported),
+        ("INTERNAL: Algorithm not supported by cpu", Unsupported),
+        ("INVALID_ARGUMENT: shapes differ", Rejected),
+        ("INTERNAL: during [hlo verifier] of x", Rejected),
+        ("INTERNAL: INVALID_ARGUMENT comes later", Failed),
+        ("RESOURCE_EXHAUSTED: out of memory", Failed),
+    ],
+)
+def test_the_words_of_a_message_decide_its_kind(message: str, kind: type[BackendError]) -> None:
+    text = NEGATE.format("f32")
+    assert type(classify(message, text, parse_module(text))) is kind
+
+
+@pytest.mark.parametrize(("element", "kind"), [("f32", Failed), ("f6E2M3FN", Unsupported)])
+def test_missing_code_generation_is_unsupported_for_six_bits_only(
+    element: str, kind: type[BackendError]
+) -> None:
+    text = NEGATE.format(element)
+    message = "INTERNAL: Failed to translate module to LLVM IR"
+    assert type(classify(message, text, parse_module(text))) is kind
+
+
+def test_an_invalid_program_is_rejected_whatever_the_message_says() -> None:
+    valid = NEGATE.format("f32")
+    invalid = valid.replace("return %0", "return %1")
+    assert type(classify("UNIMPLEMENTED: x", invalid, parse_module(valid))) is Rejected
+
+
+@pytest.mark.parametrize(
+    ("refusal", "kind"),
+    [
+        ("unregistered operation 'stablehlo.add'", Unsupported),  # the dialect is older than the op
+        ("unregistered operation 'stablehlo.no_such_op'", Rejected),
+        ("op operand #0 must be tensor", Rejected),
+    ],
+)
+def test_an_op_that_the_dialect_lacks_is_unsupported(
+    refusal: str, kind: type[BackendError]
+) -> None:
+    assert type(verdict_of_verifier(refusal)) is kind
