@@ -43,11 +43,14 @@ from conformance.errors import (
 )
 from conformance.options import (
     CI,
+    Address,
     AtLeast,
     Backend,
     BackendVersions,
     Baseline,
     CIOption,
+    EngineName,
+    ExecutorName,
     Expectations,
     Format,
     Jobs,
@@ -107,6 +110,8 @@ def run(
     seed: Annotated[int, typer.Option(help="Seed of all cases.")] = 0,
     shard: Annotated[str, typer.Option(help="Test the i-th of n parts, as i/n.")] = "1/1",
     jobs: Jobs = None,
+    executor: ExecutorName = EngineName.LOCAL,
+    address: Address = None,
     expectations: Expectations = None,
     backend_version: BackendVersions = None,
     out: Out = DEFAULT_OUT,
@@ -194,6 +199,7 @@ def run(
             at_least=None if at_least is None else parse_share(at_least),
             budget=None if budget is None else seconds_of(budget),
             cache=None if no_cache else cache,
+            engine=options.engine_of(executor, address),
             command=shlex.join([NAME, *sys.argv[1:]]),
         ),
     )

@@ -10,6 +10,9 @@ from typing import Annotated
 
 import typer
 
+from conformance.errors import UsageError
+from conformance.executors.executor import LOCAL, Engine, EngineName
+
 PROFILES = ("smoke", "standard", "deep")
 """Profiles by name, as conformance.campaign.planning has them: known here without loading it."""
 
@@ -116,6 +119,21 @@ def _tell_version(asked: bool) -> None:
         raise typer.Exit
 
 
+def engine_of(name: EngineName, address: str | None) -> Engine:
+    """Return the engine that the options name.
+
+    Raises:
+        UsageError: for an address where there is no cluster.
+    """
+    if name is EngineName.LOCAL:
+        if address is not None:
+            raise UsageError("--address is that of a Ray cluster: add --executor ray")
+        return LOCAL
+    from conformance.results.versions import fingerprint
+
+    return Engine(name, address, fingerprint)
+
+
 def _beginning(names: Iterable[str], incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
@@ -128,6 +146,17 @@ Ops = Annotated[
 Jobs = Annotated[
     int | None,
     typer.Option(min=1, help="Worker processes.", show_default="one per core, one for a plugin"),
+]
+ExecutorName = Annotated[
+    EngineName,
+    typer.Option("--executor", help="Where workers run: this machine, or a Ray cluster."),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        help="Address of the Ray cluster, such as auto, HOST:6379 or ray://HOST:10001.",
+        show_default="RAY_ADDRESS, the cluster of this machine, or a new one",
+    ),
 ]
 MemoryLimit = Annotated[
     float, typer.Option(min=0, help="GiB of memory for each worker process; 0 for no limit.")

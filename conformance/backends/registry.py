@@ -46,7 +46,7 @@ class Family:
     `meaning` describes them. `arguments` describes in words what may follow the colon, "" for
     nothing; it is required if `needs_argument`. `preload` are modules that a worker loads before it
     forks. `workers` is the number of processes that may use the device at a time, None for one per
-    core. `quantized` says that programs with quantized types are known to work. `configures` says
+    core. `device` is the device as cluster schedulers name it, "" for none. `quantized` says that programs with quantized types are known to work. `configures` says
     that the argument only configures the family's backend, so that what is known of `cpu` is known
     of `cpu:AVX2`. `only_compiles` says that programs are compiled and not executed, and that the
     reference evaluates the optimised modules.
@@ -59,6 +59,7 @@ class Family:
     arguments: str = ""
     needs_argument: bool = False
     workers: int | None = None
+    device: str = ""
     quantized: bool = False
     configures: bool = False
     only_compiles: bool = False
@@ -246,8 +247,8 @@ BACKENDS: dict[str, Family] = {
         configures=True,
     ),
     # of the processes that share a GPU each takes memory for itself
-    "gpu": Family("XLA on an NVIDIA GPU", _plain, _open_pjrt, _XLA, workers=4),
-    "tpu": Family("XLA on a TPU", _plain, _open_pjrt, _XLA, workers=1),
+    "gpu": Family("XLA on an NVIDIA GPU", _plain, _open_pjrt, _XLA, workers=4, device="GPU"),
+    "tpu": Family("XLA on a TPU", _plain, _open_pjrt, _XLA, workers=1, device="TPU"),
     "plugin": Family(
         "any compiler with PJRT's C interface",
         _choose_plugin,

@@ -19,7 +19,7 @@ from conformance.campaign.tasks import LOSING
 from conformance.check.counterexamples import is_unsteady, replayed
 from conformance.check.replayed import Replayed
 from conformance.errors import UsageError
-from conformance.executors.local import LocalExecutor
+from conformance.executors.executor import Executor
 from conformance.gate.expectations import Expectation
 from conformance.results.store import Store
 from conformance.verdict import Record
@@ -46,7 +46,7 @@ def gone(
     store: Store,
     expectations: Sequence[Expectation],
     records: Sequence[Record],
-    workers: Mapping[Choice, LocalExecutor],
+    workers: Mapping[Choice, Executor],
     say: Callable[[str], None],
     digests: BackendDigests | None = None,
 ) -> Gone:
@@ -102,7 +102,7 @@ class _Cache:
     backend: str
 
     @classmethod
-    def of(cls, choice: Choice, executor: LocalExecutor, digests: BackendDigests | None) -> _Cache:
+    def of(cls, choice: Choice, executor: Executor, digests: BackendDigests | None) -> _Cache:
         digest = None if digests is None else digests.of(choice, executor)
         return cls(None if digests is None or digest is None else digests.entries, digest or "")
 

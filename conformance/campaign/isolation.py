@@ -20,7 +20,8 @@ from conformance.campaign.tasks import (
 )
 from conformance.catalog import Cell
 from conformance.errors import NotAvailable
-from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
+from conformance.executors.executor import Executor
+from conformance.executors.local import Call, Died, Ended, TimedOut
 from conformance.executors.lost import why
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.verdict import Errors, LostBatch, Timing
@@ -66,7 +67,7 @@ class _Again:
 
 
 def run_isolated(
-    executor: LocalExecutor,
+    executor: Executor,
     bundles: Iterable[Bundle],
     timeout: float,
     notice: Notice,

@@ -12,6 +12,7 @@ from conformance.campaign.batch import REPEATS
 from conformance.campaign.tasks import Task
 from conformance.catalog import CATALOG, Cell, Row, cells
 from conformance.errors import UsageError, unknown
+from conformance.executors.executor import LOCAL, Engine
 from conformance.executors.local import DEFAULT_MEMORY_LIMIT
 from conformance.gate.baselines.baseline import ReadBaseline
 from conformance.gate.files import Given
@@ -49,7 +50,8 @@ class Options:
     None chooses by the backend.
     `backend_versions` are versions of backends, as `--backend-version` takes them. The run is
     compared with `baseline`; `at_least` is the share of planned cells that must be tested. The run
-    ends after `budget` seconds; cases that passed before are taken from the folder `cache`.
+    ends after `budget` seconds; cases that passed before are taken from the folder `cache`. Workers
+    run where `engine` says.
     """
 
     out: Path
@@ -71,6 +73,7 @@ class Options:
     at_least: float | None = None
     budget: float | None = None
     cache: Path | None = None
+    engine: Engine = LOCAL
     command: str = ""
 
 

@@ -27,7 +27,7 @@ from conformance.campaign.session import RunSession, Setting
 from conformance.campaign.tasks import peak_rss_mb
 from conformance.errors import UsageError
 from conformance.executors.backend_workers import describe, executor_of
-from conformance.executors.local import LocalExecutor
+from conformance.executors.executor import LOCAL, Executor
 from conformance.gate.baselines.comparison import compare, renamed
 from conformance.gate.conclusion import exit_code
 from conformance.gate.expectations import Expectation, settled
@@ -77,7 +77,12 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
         opened = {
             choice: stack.enter_context(
                 executor_of(
-                    choice, jobs=options.jobs, memory_limit=options.memory_limit, preload=NEEDED
+                    choice,
+                    jobs=options.jobs,
+                    memory_limit=options.memory_limit,
+                    preload=NEEDED,
+                    engine=options.engine,
+                    notice=watcher.say,
                 )
             )
             for choice in chosen
@@ -122,7 +127,7 @@ def _absolute(given: Given) -> list[str] | None:
     return [str(Path(one).resolve()) if Path(one).exists() else one for one in asked]
 
 
-def _describe(workers: dict[Choice, LocalExecutor], given: Mapping[str, str]) -> list[Description]:
+def _describe(workers: dict[Choice, Executor], given: Mapping[str, str]) -> list[Description]:
     """All backends, before anything runs on any; only the first one's workers are kept.
 
     `given` are versions that backends do not tell themselves, by their names.
@@ -183,6 +188,10 @@ def _cache(options: Options, watcher: Watcher, stack: ExitStack) -> Entries | No
     """Open the cache, where one is asked for."""
     if options.cache is None:
         return None
+    if options.engine.name is not LOCAL.name:
+        raise UsageError(
+            "a cache is for the backend of this machine: add --no-cache, or leave out --executor"
+        )
     return stack.enter_context(Entries(options.cache, watcher.say))
 
 
@@ -249,7 +258,7 @@ def _close(
     store: Store,
     options: Options,
     expectations: Sequence[Expectation],
-    workers: dict[Choice, LocalExecutor],
+    workers: dict[Choice, Executor],
     watcher: Watcher,
     digests: BackendDigests | None,
 ) -> RunData:

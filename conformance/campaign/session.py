@@ -15,8 +15,8 @@ from conformance.campaign.planning import PROFILES, Options, bundles, key, short
 from conformance.campaign.progress import Tally, Watcher
 from conformance.campaign.tasks import Manner, Task, TaskResult, joined
 from conformance.catalog import Cell
+from conformance.executors.executor import Executor
 from conformance.executors.interrupt import raise_if_seen
-from conformance.executors.local import LocalExecutor
 from conformance.gate.expectations import Expectation, crashes, hypotheses_of, settled
 from conformance.results.left_out import LeftOut
 from conformance.results.lost_batches import lost_alone
@@ -65,7 +65,7 @@ class RunSession:
             left = max(0.0, self._options.budget - self._seconds)
         self._deadline = Deadline(setting.begun, left, self._options.timeout)
 
-    def work(self, workers: Mapping[Choice, LocalExecutor], finished: set[str]) -> None:
+    def work(self, workers: Mapping[Choice, Executor], finished: set[str]) -> None:
         """Do the tasks that are not finished, backend by backend; with a budget in rounds."""
         self._count(finished)
         self._watcher.start(self._tally)
@@ -92,7 +92,7 @@ class RunSession:
         # of other ops nobody knows how many cases they need, and to find out takes as long again
         return left_out(shortened(t, profile) if t.cell.op in ops else t for t in tasks)
 
-    def _do(self, tasks: Sequence[Task], choice: Choice, executor: LocalExecutor) -> None:
+    def _do(self, tasks: Sequence[Task], choice: Choice, executor: Executor) -> None:
         """Do tasks of one backend."""
         cached = self._cases(choice, executor)
         expectations = self._setting.expectations
@@ -136,7 +136,7 @@ class RunSession:
         has_cache = self._setting.digests is not None
         return Manner(known, self._options.repeats, by_case=has_cache)
 
-    def _cases(self, choice: Choice, executor: LocalExecutor) -> CachedCases | None:
+    def _cases(self, choice: Choice, executor: Executor) -> CachedCases | None:
         """Return the cached cases of a backend, where there is a cache."""
         digests = self._setting.digests
         digest = None if digests is None else digests.of(choice, executor)

@@ -22,6 +22,7 @@ from conformance.backends.registry import Choice, parse
 from conformance.check.progress import FilesBar
 from conformance.errors import NOTHING_TESTED, USAGE, UsageError
 from conformance.executors.backend_workers import describe, executor_of, workers
+from conformance.executors.executor import Executor
 from conformance.executors.limit import EVALUATIONS
 from conformance.executors.local import DEFAULT_MEMORY_LIMIT, Call, Died, LocalExecutor, TimedOut
 from conformance.executors.lost import why
@@ -126,7 +127,7 @@ def _can_be_written(folder: Path) -> None:
 
 
 def _verdicts(
-    executor: LocalExecutor, options: Options, settings: Settings, jobs: int
+    executor: Executor, options: Options, settings: Settings, jobs: int
 ) -> Iterator[Checked]:
     """The verdicts on the files, in order, as they come."""
     from conformance.check.files import check_files
@@ -231,7 +232,7 @@ def describe_inputs(options: Options) -> int:
     return next((code for code in (USAGE, 0) if code in codes), NOTHING_TESTED)
 
 
-def _described(executor: LocalExecutor, file: str, timeout: float) -> list[dict[str, Any]]:
+def _described(executor: Executor, file: str, timeout: float) -> list[dict[str, Any]]:
     answer = executor.one(Call(file, _describe, (file,), timeout))
     if isinstance(answer, (Died, TimedOut)):
         return [{"file": file, "reason": why(answer)[2], "invalid": False}]

@@ -13,7 +13,8 @@ from typing import cast
 from conformance.check.outcome import Outcome
 from conformance.check.replayed import SECONDS, Replayed
 from conformance.errors import NotAvailable
-from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
+from conformance.executors.executor import Executor
+from conformance.executors.local import Call, Died, Ended, TimedOut
 from conformance.executors.lost import why
 from conformance.gate.expectations import Expectation
 from conformance.verdict import Verdict
@@ -27,7 +28,7 @@ BATCH = 16
 
 
 def replayed(
-    executor: LocalExecutor, expectations: Sequence[Expectation], backend: str, jobs: int = 1
+    executor: Executor, expectations: Sequence[Expectation], backend: str, jobs: int = 1
 ) -> Generator[Replayed | None]:
     """Replay the counterexamples of those expectations that have one, in the order of ending.
 
@@ -60,7 +61,7 @@ def is_unsteady(expectation: Expectation) -> bool:
 
 
 def _replayed_once(
-    executor: LocalExecutor, having: Sequence[Expectation], backend: str, jobs: int
+    executor: Executor, having: Sequence[Expectation], backend: str, jobs: int
 ) -> Generator[Replayed | None]:
     apart = [e for e in having if Verdict.CRASHED.value in e.verdicts]
     together = [e for e in having if e not in apart]
@@ -78,7 +79,7 @@ def _call(batch: tuple[Expectation, ...], backend: str) -> Call:
     return Call(batch, replay_batch, (batch, backend), SECONDS)
 
 
-def _answers(executor: LocalExecutor, ended: Ended, backend: str) -> tuple[Replayed, ...]:
+def _answers(executor: Executor, ended: Ended, backend: str) -> tuple[Replayed, ...]:
     """What a call came to; nothing yet where it must be done again, one by one."""
     batch: tuple[Expectation, ...] = ended.call.name
     value: object = ended.value

@@ -15,8 +15,9 @@ from typing import cast
 
 from conformance.check.settings import UNJUDGED, Checked, Settings
 from conformance.errors import NotAvailable, UsageError
+from conformance.executors.executor import Executor
 from conformance.executors.limit import memory_note
-from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
+from conformance.executors.local import Call, Died, Ended, TimedOut
 from conformance.executors.lost import why
 from conformance.frontends.arguments import InputsError
 from conformance.verdict import Verdict
@@ -76,7 +77,7 @@ def batches(files: Sequence[str], settings: Settings, jobs: int) -> list[Batch]:
 
 
 def check_files(
-    executor: LocalExecutor,
+    executor: Executor,
     files: Sequence[str],
     settings: Settings,
     timeout: float,
@@ -107,7 +108,7 @@ def check_files(
             following += 1
 
 
-def _taken(executor: LocalExecutor, ended: Ended, timeout: float) -> deque[tuple[int, Checked]]:
+def _taken(executor: Executor, ended: Ended, timeout: float) -> deque[tuple[int, Checked]]:
     """The verdicts of a batch by number; none yet where it must be done again, file by file."""
     batch: Batch = ended.call.name
     value: object = ended.value

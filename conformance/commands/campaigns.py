@@ -9,7 +9,17 @@ from typing import Annotated
 
 import typer
 
-from conformance.options import Backend, BackendVersions, Expectations, Jobs, Ops
+from conformance import options
+from conformance.options import (
+    Address,
+    Backend,
+    BackendVersions,
+    EngineName,
+    ExecutorName,
+    Expectations,
+    Jobs,
+    Ops,
+)
 
 
 def fuzz(
@@ -26,6 +36,8 @@ def fuzz(
     op: Ops = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of all programs.")] = 0,
     jobs: Jobs = None,
+    executor: ExecutorName = EngineName.LOCAL,
+    address: Address = None,
     expectations: Expectations = None,
     backend_version: BackendVersions = None,
     corpus: Annotated[
@@ -79,6 +91,7 @@ def fuzz(
             timeout=timeout,
             fresh=fresh,
             seeds=seeds,
+            engine=options.engine_of(executor, address),
             command=shlex.join(["hlo-conformance", *sys.argv[1:]]),
         ),
         write,

@@ -11,7 +11,16 @@ import typer
 
 from conformance import options
 from conformance.errors import UsageError
-from conformance.options import Backend, BackendVersions, Expectations, Jobs, MemoryLimit
+from conformance.options import (
+    Address,
+    Backend,
+    BackendVersions,
+    EngineName,
+    ExecutorName,
+    Expectations,
+    Jobs,
+    MemoryLimit,
+)
 
 SAMPLE = 1 << 18
 """The default of `--sample` (conformance.sweep.planning): known here without loading it."""
@@ -66,6 +75,8 @@ def sweep(
     seed: Annotated[int, typer.Option(min=0, help="Seed of samples.")] = 0,
     shard: Annotated[str, typer.Option(help="Sweep the i-th of n parts, as i/n.")] = "1/1",
     jobs: Jobs = None,
+    executor: ExecutorName = EngineName.LOCAL,
+    address: Address = None,
     expectations: Expectations = None,
     backend_version: BackendVersions = None,
     out: Annotated[Path, typer.Option("--out", help="Folder for the results.")] = Path(
@@ -108,6 +119,7 @@ def sweep(
         seed=seed,
         shard=_parts(shard),
         jobs=jobs,
+        engine=options.engine_of(executor, address),
         timeout=timeout,
         memory_limit=int(memory_limit * (1 << 30)),
         expectations=None if expectations is None else tuple(expectations),

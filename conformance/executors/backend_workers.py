@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conformance.backends.registry import BACKENDS, Choice
+from conformance.backends import isa
+from conformance.backends.registry import BACKENDS, Choice, parse
 from conformance.errors import NotAvailable
+from conformance.executors.agent import Opening
+from conformance.executors.executor import LOCAL, Engine, EngineName, Executor
 from conformance.executors.local import DEFAULT_MEMORY_LIMIT, Call, Died, LocalExecutor, TimedOut
 
 if TYPE_CHECKING:  # loads numpy, which the workers' server need not wait for
@@ -20,23 +25,39 @@ START_SECONDS = 120.0
 """How long a backend may take to open."""
 
 
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+
+
 def executor_of(
     choice: Choice,
     *,
     jobs: int | None = None,
     memory_limit: int = DEFAULT_MEMORY_LIMIT,
     preload: tuple[str, ...] = (),
-) -> LocalExecutor:
-    """Workers that have this backend open: as many as it can use when `jobs` is None.
+    engine: Engine = LOCAL,
+    notice: Callable[[str], None] = _say,
+) -> Executor:
+    """Return workers that have this backend open: as many as it can use when `jobs` is None.
 
-    `preload` names modules that the calls need, so that a new worker need not load them.
+    `preload` names modules that the calls need, so that a new worker need not load them. `engine`
+    says where they run, `notice` is told of machines that cannot be used.
+
+    Raises:
+        NotAvailable: when the engine cannot be had.
     """
-    return LocalExecutor(
-        jobs or workers(choice),
-        partial(_open, choice.spelling),
-        memory_limit=memory_limit,
-        preload=(*BACKENDS[choice.family].preload, *preload),
-    )
+    family = BACKENDS[choice.family]
+    warm_up, preload = partial(_open, choice.spelling), (*family.preload, *preload)
+    if engine.name is EngineName.LOCAL:
+        return LocalExecutor(
+            jobs or workers(choice), warm_up, memory_limit=memory_limit, preload=preload
+        )
+    from conformance.executors.on_ray import ray_executor
+
+    here = tuple(isa.identity([choice.name]).items())
+    identity = partial(_identity, choice.spelling)
+    opening = Opening(warm_up, memory_limit, preload, family.workers, identity, here)
+    return ray_executor(engine, opening, jobs=jobs, device=family.device, notice=notice)
 
 
 def workers(choice: Choice) -> int:
@@ -59,7 +80,14 @@ def _description(spelling: str) -> Description:
     return open_session(spelling).describe()
 
 
-def describe(executor: LocalExecutor, choice: Choice) -> Description:
+def _identity(spelling: str) -> dict[str, str]:
+    """Return what makes a backend another one, by name."""
+    found = _description(spelling)
+    here = isa.identity([parse(spelling).name])
+    return {"platform": found.platform, "device": found.device, **dict(found.versions), **here}
+
+
+def describe(executor: Executor, choice: Choice) -> Description:
     """What a backend is, asked in a worker.
 
     Raises:
@@ -83,7 +111,7 @@ def describe(executor: LocalExecutor, choice: Choice) -> Description:
     raise answer
 
 
-def libraries(executor: LocalExecutor, choice: Choice) -> list[str]:
+def libraries(executor: Executor, choice: Choice) -> list[str]:
     """Return the paths of the shared libraries that a worker has loaded with the backend open.
 
     On systems that do not tell, there are none.

@@ -50,12 +50,13 @@ a core (measured)."""
 _WATCH = 1.0
 """Seconds after which a worker looks again whether there is anybody to work for."""
 
-_QUIET = {
+QUIET = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "TF_CPP_MIN_LOG_LEVEL": "2",
 }
+"""Environment of workers, where nothing else is asked for: one thread for each, and few lines."""
 _STARTS = 3  # pools that may break one after the other before we give up
 _TELLING = re.compile(
     r"check failed:|LLVM ERROR|what\(\)|assertion|fatal|^\w+\(\): |^double free|^corrupted ", re.I
@@ -138,7 +139,7 @@ class LocalExecutor:
         self._numbers = itertools.count()
         self._broken = 0
         self._logs = tempfile.TemporaryDirectory(prefix="hlo-conformance-")
-        for name, value in _QUIET.items():  # read when numpy and XLA are loaded: inherited
+        for name, value in QUIET.items():  # read when numpy and XLA are loaded: inherited
             os.environ.setdefault(name, value)
         CONSTS.sleep_unit = _LOOK
         self._pool = self._new_pool()

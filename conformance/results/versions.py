@@ -22,6 +22,11 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **dict(of_distributions(*_DECIDING))}
 
 
+def fingerprint() -> dict[str, str]:
+    """Return what must be equal on two machines for their records to be equal, by name."""
+    return {**versions(), "build of hlo-conformance": build()}
+
+
 @cache
 def build() -> str:
     """Return the digest of our own sources, which distinguishes builds of one version.

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from conformance.errors import UsageError
+from conformance.executors.executor import LOCAL, Engine
 from conformance.sweep.arguments import Domain, domain_of
 from conformance.sweep.block import PIECE, Block
 from conformance.sweep.function import Function, functions_of
@@ -39,6 +40,7 @@ class Options:
     seed: int = 0
     shard: tuple[int, int] = (1, 1)
     jobs: int | None = None
+    engine: Engine = LOCAL
     timeout: float = 600.0
     memory_limit: int = 6 << 30
     expectations: tuple[str, ...] | None = None

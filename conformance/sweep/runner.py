@@ -18,7 +18,8 @@ from conformance.backends.base import Description
 from conformance.backends.registry import Choice, parse
 from conformance.campaign.progress import Watcher
 from conformance.executors.backend_workers import describe, executor_of
-from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
+from conformance.executors.executor import Executor
+from conformance.executors.local import Call, Died, TimedOut
 from conformance.executors.lost import why
 from conformance.gate.expectations import Expectation, hypotheses_of
 from conformance.gate.reading import load
@@ -83,7 +84,12 @@ def sweep(options: Options, watcher: Watcher | None = None) -> Swept:
     if options.fresh:
         (options.out / FILE_NAME).unlink(missing_ok=True)
     with executor_of(
-        choice, jobs=options.jobs, memory_limit=options.memory_limit, preload=PRELOAD
+        choice,
+        jobs=options.jobs,
+        memory_limit=options.memory_limit,
+        preload=PRELOAD,
+        engine=options.engine,
+        notice=watcher.say,
     ) as executor:
         described = with_given(describe(executor, choice), given)
         expectations = true_of(entries, [described])
@@ -130,7 +136,7 @@ class _Session:
         options: Options,
         planned: Plan,
         choice: Choice,
-        executor: LocalExecutor,
+        executor: Executor,
         journal: Journal,
         watcher: Watcher,
     ) -> None:

@@ -17,7 +17,7 @@ from conformance.backends.registry import Choice
 from conformance.backends.versions import of_distributions
 from conformance.campaign.cache.entries import Entries, key_of
 from conformance.executors.backend_workers import libraries
-from conformance.executors.local import LocalExecutor
+from conformance.executors.executor import Executor
 from conformance.results.versions import versions
 
 SOURCES = (
@@ -110,7 +110,7 @@ class BackendDigests:
     entries: Entries
     _found: dict[Choice, str] = field(default_factory=dict[Choice, str])
 
-    def of(self, choice: Choice, executor: LocalExecutor) -> str | None:
+    def of(self, choice: Choice, executor: Executor) -> str | None:
         """Return the digest of a backend; None of one that is not described."""
         described = self.described.get(choice.name)
         if described is None:

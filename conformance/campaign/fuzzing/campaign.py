@@ -25,7 +25,8 @@ from conformance.campaign.fuzzing.tally import FuzzTally
 from conformance.campaign.fuzzing.trials import NOT_EVALUATED, Trial, Tried
 from conformance.campaign.progress import Watcher
 from conformance.errors import NotAvailable
-from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
+from conformance.executors.executor import Executor
+from conformance.executors.local import Call, Died, Ended, TimedOut
 from conformance.executors.lost import why
 from conformance.gate.expectations import Expectation
 from generators.chains.seeds.fragment import Fragment
@@ -68,10 +69,10 @@ class Sitting:
         campaign: Campaign,
         expectations: Sequence[Expectation],
         journal: Journal,
-        executor: LocalExecutor,
+        executor: Executor,
         watcher: Watcher,
         versions: dict[str, str],
-        seeds: str = "",
+        seeds: Path | None = None,
         varied: Sequence[Fragment] = (),
     ) -> None:
         """Go on where the journal ends; `seeds` is the file of pieces that programs are made of,

@@ -28,7 +28,7 @@ from conformance.campaign.progress import watcher
 from conformance.check.saving import PROGRAM
 from conformance.errors import NOTHING_TESTED, UsageError, unknown
 from conformance.executors.backend_workers import describe, executor_of
-from conformance.executors.local import LocalExecutor
+from conformance.executors.executor import LOCAL, Engine, Executor
 from conformance.gate.expectations import Expectation
 from conformance.gate.files import Given, each
 from conformance.gate.reading import load
@@ -62,6 +62,7 @@ class Options:
     timeout: float = 60.0
     fresh: bool = False
     seeds: Path | None = None
+    engine: Engine = LOCAL
     command: str = ""
 
 
@@ -93,7 +94,9 @@ def fuzz(options: Options, report: Report | None = None) -> int:
         for ending in ("", "-wal", "-shm"):
             (options.out / f"{FILE_NAME}{ending}").unlink(missing_ok=True)
     with Journal(options.out) as journal:
-        with executor_of(backend, jobs=options.jobs, preload=NEEDED) as executor:
+        with executor_of(
+            backend, jobs=options.jobs, preload=NEEDED, engine=options.engine
+        ) as executor:
             # before anything is kept: it may be missing
             description = with_given(describe(executor, backend), given)
             known = true_of(known, [description])
@@ -104,7 +107,7 @@ def fuzz(options: Options, report: Report | None = None) -> int:
             journal.set_meta({**seen, "findings": where})
             shown = watcher(Console(stderr=True))
             _replay(executor, campaign, known, journal)
-            seeds = str(keep(material, options.out))
+            seeds = keep(material, options.out)
             varied = _pieces(executor, campaign)
             sitting = Sitting(campaign, known, journal, executor, shown, versions(), seeds, varied)
             try:
@@ -119,7 +122,7 @@ def fuzz(options: Options, report: Report | None = None) -> int:
 
 
 def _replay(
-    executor: LocalExecutor, campaign: Campaign, known: Sequence[Expectation], journal: Journal
+    executor: Executor, campaign: Campaign, known: Sequence[Expectation], journal: Journal
 ) -> None:
     """Say what the findings of the corpus come to now, before anything else is tried."""
     if campaign.corpus is None:
@@ -132,7 +135,7 @@ def _replay(
     journal.set_meta({"corpus": told})
 
 
-def _pieces(executor: LocalExecutor, campaign: Campaign) -> tuple[Fragment, ...]:
+def _pieces(executor: Executor, campaign: Campaign) -> tuple[Fragment, ...]:
     """What there is to be varied in a corpus."""
     if campaign.corpus is None:
         return ()

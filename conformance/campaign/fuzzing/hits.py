@@ -16,7 +16,8 @@ from conformance.campaign.fuzzing.lost import Losses, spent_on
 from conformance.campaign.fuzzing.places import Places
 from conformance.campaign.fuzzing.shrinking import Shrinking
 from conformance.campaign.fuzzing.trials import Hit, Trial
-from conformance.executors.local import Call, Ended, LocalExecutor
+from conformance.executors.executor import Executor
+from conformance.executors.local import Call, Ended
 from conformance.verdict import Verdict
 
 REDUCING_SECONDS = 20.0
@@ -72,7 +73,7 @@ class Hits:
     def __init__(
         self,
         journal: Journal,
-        executor: LocalExecutor,
+        executor: Executor,
         losses: Losses,
         backend: str,
         trial_of: Callable[[int], Trial],

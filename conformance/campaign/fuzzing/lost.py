@@ -12,7 +12,8 @@ from conformance.campaign.fuzzing.steering.meetings import Meetings
 from conformance.campaign.fuzzing.trials import Hit, Inputs, Trial, Tried
 from conformance.check.known import known_loss
 from conformance.check.outcome import Outcome
-from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
+from conformance.executors.executor import Executor
+from conformance.executors.local import Call, Died, TimedOut
 from conformance.executors.lost import why
 from conformance.stablehlo.emit import EmitError, emit
 from conformance.transforms.parameters import with_named_parameters
@@ -50,7 +51,7 @@ def is_ours(lost: Died | TimedOut) -> bool:
 class Losses:
     """What becomes of programs that workers were lost over."""
 
-    def __init__(self, executor: LocalExecutor, timeout: float) -> None:
+    def __init__(self, executor: Executor, timeout: float) -> None:
         """Try programs in these workers, each for a sixth of `timeout`, in seconds."""
         self._executor, self._seconds = executor, timeout / 6
 

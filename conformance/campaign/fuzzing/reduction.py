@@ -18,7 +18,8 @@ from conformance.campaign.fuzzing.trials import Hit, Trial
 from conformance.check.outcome import Outcome
 from conformance.errors import UsageError
 from conformance.executors.backend_workers import describe, executor_of
-from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
+from conformance.executors.executor import Executor
+from conformance.executors.local import Call, Died, TimedOut
 from conformance.executors.lost import why
 from conformance.frontends.arguments import load as load_inputs
 from conformance.gate.files import Given
@@ -85,9 +86,7 @@ def reduce(options: Options) -> int:
     return 1
 
 
-def _explained(
-    executor: LocalExecutor, options: Options, trial: Trial, finding: Finding
-) -> Finding:
+def _explained(executor: Executor, options: Options, trial: Trial, finding: Finding) -> Finding:
     """The finding with its cause; where that ends workers, each question is asked in its own."""
     call = Call("", explained, (trial, finding, SECONDS), SECONDS + options.timeout)
     answer = executor.one(call)
@@ -97,7 +96,7 @@ def _explained(
 
 
 def _finding(
-    executor: LocalExecutor, options: Options, trial: Trial, backend: Choice, seconds: float
+    executor: Executor, options: Options, trial: Trial, backend: Choice, seconds: float
 ) -> Finding | None:
     """What the program comes to when it is made smaller; None where it does not fail."""
     call = Call("", failing, (trial, options.file, options.inputs), 4 * options.timeout)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from conformance.backends.registry import BACKENDS, parse
 from conformance.campaign.fuzzing.steering.meetings import Meetings
@@ -31,8 +32,8 @@ class Trial:
     """The programs of a campaign from number `start` to before `stop`.
 
     `ops` are those that it is about, none for all; `seconds` is what the reference may take for an
-    evaluation, `seeds` the file of the pieces that some programs are made of, "" for none. `met` is
-    what the campaign had met some trials before, and draws less often; None steers nothing.
+    evaluation, `seeds` the file of the pieces that some programs are made of, None for none. `met`
+    is what the campaign had met some trials before, and draws less often; None steers nothing.
     `varied` are programs of the campaign's own that some are variations of.
     """
 
@@ -43,7 +44,7 @@ class Trial:
     ops: frozenset[str] = frozenset()
     expectations: tuple[Expectation, ...] = field(default=(), repr=False)
     seconds: float = 5.0
-    seeds: str = ""
+    seeds: Path | None = None
     met: CoverageCounts | None = field(default=None, repr=False, compare=False)
     varied: tuple[Fragment, ...] = field(default=(), repr=False, compare=False)
 

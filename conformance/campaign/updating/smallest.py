@@ -18,7 +18,8 @@ from conformance.campaign.updating.groups import Group, NewFailure
 from conformance.check.counterexamples import replayed
 from conformance.check.known import known_loss
 from conformance.check.outcome import Outcome
-from conformance.executors.local import Call, LocalExecutor
+from conformance.executors.executor import Executor
+from conformance.executors.local import Call
 from conformance.gate.expectations import Counterexample, Expectation
 from conformance.results.inputs import unpack_inputs
 from conformance.verdict import Verdict
@@ -37,7 +38,7 @@ class Search:
     """Where counterexamples are looked for: workers of a backend, all entries of the run, the new
     ones included, and the seconds that minimising a program may take."""
 
-    executor: LocalExecutor
+    executor: Executor
     choice: Choice
     entries: tuple[Expectation, ...]
     seconds: float
@@ -80,7 +81,7 @@ def _minimised(search: Search, failure: NewFailure, entry: Expectation) -> Count
 
 
 def _shrunk(
-    executor: LocalExecutor, trial: Trial, hit: Hit, backend: str, seconds: float
+    executor: Executor, trial: Trial, hit: Hit, backend: str, seconds: float
 ) -> tuple[Program, Inputs] | None:
     """Return the smallest program found that ends its process as a hit does, and that the entry of
     the trial is about; None where the hit does not do so again."""

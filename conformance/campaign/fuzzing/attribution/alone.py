@@ -12,16 +12,15 @@ from conformance.campaign.fuzzing.attribution.ways import UNOPTIMIZED, Plan, Way
 from conformance.campaign.fuzzing.finding import Finding
 from conformance.campaign.fuzzing.lost import is_ours
 from conformance.campaign.fuzzing.trials import Trial
-from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
+from conformance.executors.executor import Executor
+from conformance.executors.local import Call, Died, TimedOut
 from conformance.executors.lost import why
 
 SECONDS = 30.0
 """Seconds that the search for one cause may take."""
 
 
-def explained_alone(
-    executor: LocalExecutor, trial: Trial, finding: Finding, timeout: float
-) -> Finding:
+def explained_alone(executor: Executor, trial: Trial, finding: Finding, timeout: float) -> Finding:
     """The finding with its cause and the third vote on it; a question may take `timeout` seconds.
 
     Raises:
@@ -44,7 +43,7 @@ def explained_alone(
     return replace(finding, cause=cause, vote=vote, text=text)
 
 
-def _plan(executor: LocalExecutor, trial: Trial, finding: Finding, timeout: float) -> Plan:
+def _plan(executor: Executor, trial: Trial, finding: Finding, timeout: float) -> Plan:
     plan = executor.one(Call("", calls.plan, (trial, finding), timeout))
     if isinstance(plan, Plan):
         return plan

@@ -10,7 +10,8 @@ from conformance.campaign.fuzzing.trials import Trial
 from conformance.check.outcome import Outcome
 from conformance.check.saving import INPUTS, PROGRAM
 from conformance.errors import NotAvailable
-from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
+from conformance.executors.executor import Executor
+from conformance.executors.local import Call, Died, TimedOut
 from conformance.executors.lost import why
 from conformance.verdict import Verdict
 
@@ -25,7 +26,7 @@ def folders(corpus: Path) -> list[Path]:
 
 
 def replayed(
-    executor: LocalExecutor, trial: Trial, corpus: Path, timeout: float
+    executor: Executor, trial: Trial, corpus: Path, timeout: float
 ) -> Iterator[tuple[str, str]]:
     """The name of each finding of a corpus, and what it comes to now, in words.
 

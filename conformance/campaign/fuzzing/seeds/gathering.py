@@ -8,7 +8,8 @@ from pathlib import Path
 from conformance.campaign.fuzzing import calls
 from conformance.campaign.fuzzing.seeds.material import OFTEN, SELDOM, Material
 from conformance.errors import UsageError
-from conformance.executors.local import Call, LocalExecutor
+from conformance.executors.executor import Executor
+from conformance.executors.local import Call
 from generators.chains.seeds.fragment import Fragment
 
 PATTERNS = Path(__file__).with_name("patterns")
@@ -21,7 +22,7 @@ SECONDS = 600.0
 """Seconds that cutting may take."""
 
 
-def gathered(executor: LocalExecutor, given: Path | None) -> Material:
+def gathered(executor: Executor, given: Path | None) -> Material:
     """The pieces of the files in a folder of the user's, and of our patterns, cut in a worker.
 
     A file that gives none is a line on standard error.
@@ -38,7 +39,7 @@ def gathered(executor: LocalExecutor, given: Path | None) -> Material:
     return Material((*users, *own), OFTEN)
 
 
-def corpus_pieces(executor: LocalExecutor, programs: list[Path]) -> tuple[Fragment, ...]:
+def corpus_pieces(executor: Executor, programs: list[Path]) -> tuple[Fragment, ...]:
     """The pieces of the programs of a corpus, cut in a worker, of those that give any."""
     return _cut(executor, programs, told=False)
 
@@ -54,7 +55,7 @@ def _files(given: Path) -> list[Path]:
     return found
 
 
-def _cut(executor: LocalExecutor, files: list[Path], *, told: bool = True) -> tuple[Fragment, ...]:
+def _cut(executor: Executor, files: list[Path], *, told: bool = True) -> tuple[Fragment, ...]:
     from conformance.campaign.fuzzing.seeds.files import Cut
 
     found: dict[str, Fragment] = {}

@@ -48,9 +48,9 @@ def keep(material: Material, folder: Path) -> Path:
 
 
 @cache
-def _read(path: str, ops: frozenset[str]) -> Material:
+def _read(path: Path, ops: frozenset[str]) -> Material:
     """What `keep` has written; of pieces those in which one of `ops` is, where there are any."""
-    found: Material = pickle.loads(Path(path).read_bytes())  # noqa: S301 - our own
+    found: Material = pickle.loads(path.read_bytes())  # noqa: S301 - our own
     about = [one for one in found.fragments if not ops or any(o.name in ops for o in one.walk())]
     return replace(found, fragments=tuple(about))
 

@@ -1,0 +1,189 @@
+"""The part of the Ray engine that runs on each node: it keeps local workers, and makes calls there.
+
+A Ray worker that a backend ends would be a loss that Ray reports without the last words, and takes
+seconds to replace. So an agent is a process that never opens a backend: it has a `LocalExecutor`,
+and a call ends on a node as it does on this machine, with the same signal, words and limits. This
+module is loaded on nodes, and does not load Ray.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from conformance.errors import NotAvailable
+from conformance.executors.carried import CarriedCall, answer, put
+from conformance.executors.local import Call, Ended, LocalExecutor
+
+_TICK = 0.02
+"""Seconds after which an agent with a free worker looks again for a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How the workers of a backend are started on a node; see `LocalExecutor`.
+
+    `most` is how many of them may use the node's device, None where every core may have one.
+    `identity` returns what must be equal on all nodes for them to be the same backend, by name;
+    of that, `expected` says what it is on this machine.
+    """
+
+    warm_up: Callable[[], bool] | None
+    memory_limit: int
+    preload: tuple[str, ...] = ()
+    most: int | None = None
+    identity: Callable[[], dict[str, str]] = dict[str, str]
+    expected: tuple[tuple[str, str], ...] = ()
+
+
+class Agent:
+    """The workers of one node, of each backend that calls ask for. Its methods may be called from
+    several threads at once.
+    """
+
+    def __init__(self, workers: int, environment: Mapping[str, str]) -> None:
+        """Prepare up to `workers` worker processes, with these environment variables."""
+        os.environ.update(environment)
+        vars(sys.modules["__main__"]).pop("__file__", None)  # workers would load it: it is Ray's
+        self._workers = workers
+        self._lines: dict[bytes, _Line] = {}
+        self._lock = threading.Lock()
+        self._folder = tempfile.TemporaryDirectory(prefix="hlo-conformance-files-")
+
+    def ready(self) -> int:
+        """Return the number of this process, once it has started."""
+        return os.getpid()
+
+    def identity(self, opening: bytes) -> object:
+        """Return what the backend is on this node, asked in a worker."""
+        function = pickle.loads(opening).identity  # noqa: S301 - of the driver
+        return self._line(opening).make(Call(None, function, (), 120.0)).value
+
+    def make(
+        self, opening: bytes, call: CarriedCall, timeout: float, *contents: bytes
+    ) -> tuple[Any, float]:
+        """Make a call in a worker: its value, and the seconds that it took.
+
+        `opening` is a pickled `Opening`, `contents` are those of the call's files. What the
+        function returns comes back pickled; what it raised, or how its worker was lost, does not.
+
+        Raises:
+            NotAvailable: when workers cannot be started.
+        """
+        folder = Path(self._folder.name)
+        with self._lock:
+            for file, content in zip(call.files, contents, strict=True):
+                put(file, content, folder)
+        ended = self._line(opening).make(Call(None, answer, (call.pickled, folder), timeout))
+        return ended.value, ended.seconds
+
+    def rest(self, opening: bytes) -> None:
+        """End the workers of a backend."""
+        with self._lock:
+            line = self._lines.pop(opening, None)
+        if line is not None:
+            line.end()
+
+    def stop(self) -> None:
+        """End all workers, and delete what was written for them."""
+        for opening in list(self._lines):
+            self.rest(opening)
+        self._folder.cleanup()
+
+    def _line(self, opening: bytes) -> _Line:
+        with self._lock:
+            if opening not in self._lines:
+                given: Opening = pickle.loads(opening)  # noqa: S301 - of the driver
+                jobs = min(self._workers, given.most or self._workers)
+                self._lines[opening] = _Line(
+                    LocalExecutor(
+                        jobs,
+                        given.warm_up,
+                        memory_limit=given.memory_limit,
+                        preload=given.preload,
+                    )
+                )
+            return self._lines[opening]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ticket:
+    """The name of a call: where its end is awaited."""
+
+    ended: Future[Ended]
+
+
+class _Line:
+    """Calls of several threads, made by the workers of one executor, which has its own thread."""
+
+    def __init__(self, executor: LocalExecutor) -> None:
+        self._executor = executor
+        self._calls: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
+        self._is_over = False
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    def make(self, call: Call) -> Ended:
+        """Make a call and wait for its end."""
+        ticket = _Ticket(Future())
+        self._calls.put(Call(ticket, call.function, call.arguments, call.timeout))
+        return ticket.ended.result()
+
+    def end(self) -> None:
+        """End the workers; calls in progress are given up."""
+        self._is_over = True
+        self._calls.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        with self._executor:
+            while not self._is_over:
+                first = self._calls.get()
+                if first is not None:
+                    self._make(first)
+
+    def _make(self, first: Call) -> None:
+        """Make this call, and those that arrive before all have ended."""
+        waiting = {first.name}
+        try:
+            arriving = _Arriving(first, self._calls, waiting)
+            for ended in self._executor.results(arriving, tick=_TICK):
+                if self._is_over:
+                    raise NotAvailable("the workers were ended")
+                if ended is not None:
+                    waiting.discard(ended.call.name)
+                    ended.call.name.ended.set_result(ended)
+        except Exception as error:
+            for ticket in waiting:
+                ticket.ended.set_exception(error)
+
+
+class _Arriving(Iterator[Call]):
+    """Calls that are there; after an end there may be more."""
+
+    def __init__(
+        self, first: Call, calls: queue.SimpleQueue[Call | None], waiting: set[_Ticket]
+    ) -> None:
+        self._first: Call | None = first
+        self._calls, self._waiting = calls, waiting
+
+    def __next__(self) -> Call:
+        call, self._first = self._first, None
+        if call is None:
+            try:
+                call = self._calls.get_nowait()
+            except queue.Empty:
+                raise StopIteration from None
+        if call is None:  # the workers are to end
+            raise StopIteration
+        self._waiting.add(call.name)
+        return call

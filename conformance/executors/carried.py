@@ -1,0 +1,88 @@
+"""Calls as bytes for another machine, with the files that they name: those may be missing there."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+CarriedFile = tuple[str, int, int]
+"""A file by its absolute path, its size, and when it was changed, in ns."""
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedCall:
+    """A function and its arguments, pickled, and the files that are among these."""
+
+    pickled: bytes
+    files: tuple[CarriedFile, ...]
+
+
+class _Writer(pickle.Pickler):
+    def __init__(self, stream: io.BytesIO) -> None:
+        super().__init__(stream)
+        self.files: dict[CarriedFile, None] = {}
+
+    def persistent_id(self, obj: object, /) -> CarriedFile | None:
+        if not isinstance(obj, Path) or not obj.is_file():
+            return None
+        file = _carried(obj.resolve())
+        self.files[file] = None
+        return file
+
+
+class _Reader(pickle.Unpickler):
+    def __init__(self, stream: io.BytesIO, folder: Path) -> None:
+        super().__init__(stream)
+        self._folder = folder
+
+    def persistent_load(self, pid: CarriedFile, /) -> Path:
+        return Path(pid[0]) if is_here(pid) else place_of(pid, self._folder)
+
+
+def _carried(path: Path) -> CarriedFile:
+    stat = path.stat()
+    return str(path), stat.st_size, stat.st_mtime_ns
+
+
+def carry(function: Callable[..., Any], arguments: tuple[Any, ...]) -> CarriedCall:
+    """Return a call as bytes. Files that its arguments name as `Path` are listed, not read."""
+    stream = io.BytesIO()
+    writer = _Writer(stream)
+    writer.dump((function, arguments))
+    return CarriedCall(stream.getvalue(), tuple(writer.files))
+
+
+def answer(pickled: bytes, folder: Path) -> bytes:
+    """Make a carried call and return its result, pickled; files that are not here are in `folder`."""
+    function, arguments = _Reader(io.BytesIO(pickled), folder).load()
+    return pickle.dumps(function(*arguments))
+
+
+def is_here(file: CarriedFile) -> bool:
+    """Whether this machine has that file itself."""
+    try:
+        return _carried(Path(file[0])) == file
+    except OSError:
+        return False
+
+
+def place_of(file: CarriedFile, folder: Path) -> Path:
+    """Return where a file that was carried is in a folder: it keeps its name."""
+    digest = hashlib.sha256(repr(file).encode()).hexdigest()[:16]
+    return folder / digest / Path(file[0]).name
+
+
+def put(file: CarriedFile, content: bytes, folder: Path) -> None:
+    """Write a file that was carried into a folder, unless it is here or there already."""
+    place = place_of(file, folder)
+    if is_here(file) or place.exists():
+        return
+    place.parent.mkdir(parents=True, exist_ok=True)
+    new = place.with_name(f".{place.name}")
+    new.write_bytes(content)
+    new.replace(place)  # a worker sees all of it or nothing

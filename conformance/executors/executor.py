@@ -1,0 +1,73 @@
+"""The seam between those who have calls to make and the engines that make them in workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+if TYPE_CHECKING:  # loads the pool, which the command line need not wait for
+    from conformance.executors.local import Call, Ended
+
+
+class Executor(Protocol):
+    """Workers that make calls. Use as a context manager; leaving it ends the workers."""
+
+    @property
+    def jobs(self) -> int:
+        """How many workers there are."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def rest(self) -> None:
+        """End the workers; the next call starts new ones."""
+        ...
+
+    def push(self, call: Call) -> None:
+        """Add a call to a `results` in progress, before those that have not begun."""
+        ...
+
+    def results(
+        self, calls: Iterable[Call], *, tick: float = 0.5
+    ) -> Generator[Ended | None, None, None]:
+        """Make the calls and yield how each ended, in the order of ending.
+
+        Yields None every `tick` seconds in which nothing ended.
+
+        Raises:
+            NotAvailable: when workers cannot be started.
+        """
+        ...
+
+    def one(self, call: Call) -> Any:
+        """Make a single call and return its value: see `Ended`."""
+        ...
+
+
+class EngineName(StrEnum):
+    """Where workers run."""
+
+    LOCAL = "local"
+    RAY = "ray"
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Where workers run: on this machine, or on the nodes of a Ray cluster.
+
+    `address` is the cluster's, None for the one that Ray finds or starts by itself. `fingerprint`
+    returns what must be equal on each node and here for records to be equal, by name: versions and
+    the build. It is called by its name, on each node.
+    """
+
+    name: EngineName = EngineName.LOCAL
+    address: str | None = None
+    fingerprint: Callable[[], dict[str, str]] = dict[str, str]
+
+
+LOCAL = Engine()
+"""Worker processes of this machine."""

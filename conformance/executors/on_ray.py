@@ -1,0 +1,238 @@
+"""Calls in worker processes of the nodes of a Ray cluster.
+
+Ray moves calls to agents, one on each node, and their ends back. An agent has local workers: what
+ends one of them is told as on this machine. Ray retries nothing. A call whose node is lost is made
+again on another one; one that several nodes were lost under gets a node of its own, and if that is
+lost too, it counts as a call that ended its worker.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import deque
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import sleep
+from typing import Any, Self
+
+from conformance.executors.agent import Opening
+from conformance.executors.carried import CarriedFile, carry
+from conformance.executors.executor import Engine
+from conformance.executors.interrupt import raise_if_seen
+from conformance.executors.local import Call, Died, Ended
+from conformance.executors.nodes import Node, Nodes, Notice, load_ray
+
+_SUSPECT, _BLAMED = 2, 4
+"""Nodes lost under a call before it gets one of its own, and before it is to blame."""
+
+_FILES = 100
+"""Files of calls that are held in Ray's store at most."""
+
+_LOOK = 0.1
+"""Seconds after which nodes are looked for again, while there are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """A call, the node that makes it, and how many nodes were lost under it before."""
+
+    call: Call
+    losses: int = 0
+    node: Node | None = None
+
+    def to(self, node: Node) -> _Sent:
+        """Return the call on its way to a node."""
+        node.in_flight += 1
+        return replace(self, node=node)
+
+    def release(self) -> Node:
+        """Return the node, which has room for another call now."""
+        assert self.node is not None
+        self.node.in_flight -= 1
+        if self.losses >= _SUSPECT:
+            self.node.is_reserved = False
+        return self.node
+
+
+class RayExecutor:
+    """Workers on the nodes of a cluster. Use as a context manager; leaving it ends the workers."""
+
+    def __init__(self, nodes: Nodes, opening: Opening, leave: Callable[[], None]) -> None:
+        """Prepare workers that are started as `opening` says; `leave` is called at the end."""
+        self._ray = load_ray()
+        self._nodes, self._leave = nodes, leave
+        self._opening = pickle.dumps(opening)
+        self._urgent: deque[_Sent] = deque()
+        self._suspects: deque[_Sent] = deque()
+        self._contents: dict[CarriedFile, Any] = {}
+
+    @property
+    def jobs(self) -> int:
+        """How many workers there are."""
+        return self._nodes.workers
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._leave()
+
+    def rest(self) -> None:
+        """End the workers; the next call starts new ones."""
+        self._nodes.rest(self._opening)
+
+    def push(self, call: Call) -> None:
+        """Add a call to a `results` in progress, before those that have not begun."""
+        self._urgent.append(_Sent(call))
+
+    def results(
+        self, calls: Iterable[Call], *, tick: float = 0.5
+    ) -> Generator[Ended | None, None, None]:
+        """Make the calls and yield how each ended, in the order of ending.
+
+        Yields None every `tick` seconds in which nothing ended. Twice as many calls as a node has
+        workers are on their way to it at any time.
+
+        Raises:
+            NotAvailable: when no node of the cluster can work.
+        """
+        waiting = iter(calls)
+        pending: dict[Any, _Sent] = {}
+        try:
+            while True:
+                raise_if_seen()
+                ready = self._nodes.ready(self._opening)
+                for sent in self._assigned(ready, waiting):
+                    pending[self._send(sent)] = sent
+                if not pending and not self._has_more(waiting):
+                    return
+                done = self._wait(pending, tick)
+                if not done:
+                    yield None
+                for ref in done:
+                    ended = self._ended(ref, pending.pop(ref))
+                    if ended is not None:
+                        yield ended
+        finally:
+            for sent in pending.values():
+                sent.release()
+
+    def one(self, call: Call) -> Any:
+        """Make a single call and return its value: see `Ended`."""
+        return next(ended for ended in self.results([call]) if ended is not None).value
+
+    def _next(self, waiting: Iterator[Call]) -> _Sent | None:
+        if self._urgent:
+            return self._urgent.popleft()
+        call = next(waiting, None)
+        return None if call is None else _Sent(call)
+
+    def _has_more(self, waiting: Iterator[Call]) -> bool:
+        """Whether there are calls that wait for a node."""
+        if not self._suspects and (following := self._next(waiting)):
+            self._urgent.appendleft(following)
+        return bool(self._suspects or self._urgent)
+
+    def _wait(self, pending: Collection[Any], tick: float) -> list[Any]:
+        """Return what ended within `tick` seconds."""
+        if not pending:
+            sleep(min(tick, _LOOK))
+            return []
+        done, _ = self._ray.wait([*pending], num_returns=1, timeout=tick)
+        if done:
+            done, _ = self._ray.wait([*pending], num_returns=len(pending), timeout=0)
+        return done
+
+    def _assigned(self, ready: Iterable[Node], waiting: Iterator[Call]) -> Iterator[_Sent]:
+        """Yield calls with a node that has room for each, the emptiest node first."""
+        nodes = [node for node in ready if not node.is_reserved]
+        if self._suspects and nodes:
+            emptiest = min(nodes, key=lambda one: one.in_flight)
+            nodes.remove(emptiest)  # nothing else until the suspect has had it
+            if not emptiest.in_flight:
+                emptiest.is_reserved = True
+                yield self._suspects.popleft().to(emptiest)
+        while room := [node for node in nodes if node.in_flight < 2 * node.workers]:
+            sent = self._next(waiting)
+            if sent is None:
+                return
+            yield sent.to(min(room, key=lambda one: one.in_flight / one.workers))
+
+    def _send(self, sent: _Sent) -> Any:
+        assert sent.node is not None
+        call = carry(sent.call.function, sent.call.arguments)
+        contents = [self._content(file) for file in call.files]
+        make = sent.node.agent.make.remote
+        return make(self._opening, call, sent.call.timeout, *contents)
+
+    def _content(self, file: CarriedFile) -> Any:
+        """Return the content of a file in Ray's store: it is sent to a node once."""
+        if file not in self._contents:
+            if len(self._contents) >= _FILES:
+                self._contents.clear()
+            self._contents[file] = self._ray.put(Path(file[0]).read_bytes())
+        return self._contents[file]
+
+    def _ended(self, ref: Any, sent: _Sent) -> Ended | None:
+        """Return how a call ended; None where it is to be made again."""
+        node = sent.release()
+        errors = self._ray.exceptions
+        try:
+            value, seconds = self._ray.get(ref)
+        except errors.RayTaskError as error:  # of the agent, not of the call
+            self._nodes.leave_out(node, str(error.cause))
+            self._urgent.append(_Sent(sent.call, sent.losses))
+            return None
+        except errors.RayError as error:
+            self._nodes.lose(node, str(error))
+            return self._lost(_Sent(sent.call, sent.losses + 1))
+        self._nodes.worked(node)
+        if isinstance(value, bytes):
+            value = pickle.loads(value)  # noqa: S301 - of a worker of ours
+        return Ended(sent.call, value, seconds)
+
+    def _lost(self, sent: _Sent) -> Ended | None:
+        if sent.losses >= _BLAMED:
+            return Ended(sent.call, Died(f"the loss of {sent.losses} nodes of the cluster"))
+        (self._suspects if sent.losses >= _SUSPECT else self._urgent).append(sent)
+        return None
+
+
+@dataclass(slots=True)
+class _Shared:
+    """The nodes of a cluster, and how many executors use them."""
+
+    nodes: Nodes
+    users: int = 0
+
+
+_shared: dict[Engine, _Shared] = {}
+
+
+def ray_executor(
+    engine: Engine, opening: Opening, *, jobs: int | None, device: str, notice: Notice
+) -> RayExecutor:
+    """Return workers on the cluster of an engine; executors of a process share its agents.
+
+    `jobs` is the number of workers on all nodes together, None for one per core. `device` is what
+    the backend needs of a node, as Ray names it; "" for nothing. `notice` is told of each node that
+    is left out, in one line.
+
+    Raises:
+        NotAvailable: when Ray is not installed, or there is no such cluster.
+    """
+    shared = _shared.get(engine)
+    if shared is None:
+        nodes = Nodes(engine.address, engine.fingerprint, jobs, notice)
+        shared = _shared[engine] = _Shared(nodes)
+    shared.nodes.need(device)
+    shared.users += 1
+
+    def leave() -> None:
+        shared.users -= 1
+        if not shared.users:
+            del _shared[engine]
+            shared.nodes.close()
+
+    return RayExecutor(shared.nodes, opening, leave)
