@@ -58,7 +58,7 @@ def carry(function: Callable[..., Any], arguments: tuple[Any, ...]) -> CarriedCa
 
 
 def answer(pickled: bytes, folder: Path) -> bytes:
-    """Make a carried call and return its result, pickled; files that are not here are in `folder`."""
+    """Make a carried call and return its result, pickled; `folder` has files that are not here."""
     function, arguments = _Reader(io.BytesIO(pickled), folder).load()
     return pickle.dumps(function(*arguments))
 

@@ -28,7 +28,7 @@ _BUSY = 20.0
 """Seconds after which we say that a node's cores are taken."""
 
 _AGENTS = 3
-"""Agents of a node that may be lost, one after the other, before the node is left out."""
+"""Agents of a node that may end before they start, before the node is left out."""
 
 _CARRIED = (
     "XLA_", "JAX_", "TF_", "LIBTPU_", "PJRT_", "OMP_", "MKL_", "OPENBLAS_",
@@ -175,9 +175,9 @@ class Nodes:
             return
         self._end_agent(node)
         self._looked = -_LOOK
-        self._lost[node.id] += 1
+        self._lost[node.id] += not node.is_started
         if self._lost[node.id] >= _AGENTS:
-            self.leave_out(node, f"its agent ended {_AGENTS} times: {reason}")
+            self.leave_out(node, f"its agent ended {_AGENTS} times before it started: {reason}")
 
     def leave_out(self, node: Node, reason: str) -> None:
         """Use a node no more, and say why."""
@@ -186,10 +186,6 @@ class Nodes:
         line = f"node {node.name} is left out: {reason}"
         self._left_out[node.id] = line
         self._notice(line)
-
-    def worked(self, node: Node) -> None:
-        """Forget the agents that a node has lost: this one works."""
-        self._lost.pop(node.id, None)
 
     # --- what nodes there are --------------------------------------------------------------------
 
@@ -267,6 +263,7 @@ class Nodes:
             node.awaited = None
             if node.agent is not None:
                 node.is_started = True
+                self._lost.pop(node.id, None)
             elif difference := _difference(answer, self._own):
                 self.leave_out(node, difference)
             else:

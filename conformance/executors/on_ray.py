@@ -187,7 +187,6 @@ class RayExecutor:
         except errors.RayError as error:
             self._nodes.lose(node, str(error))
             return self._lost(_Sent(sent.call, sent.losses + 1))
-        self._nodes.worked(node)
         if isinstance(value, bytes):
             value = pickle.loads(value)  # noqa: S301 - of a worker of ours
         return Ended(sent.call, value, seconds)

@@ -91,7 +91,7 @@ def test_what_cannot_be_used_is_a_line(tmp_path: Path) -> None:
 
 def test_one_program_in_so_many_is_made_of_pieces(tmp_path: Path) -> None:
     found = cut([PATTERNS / "softmax.mlir"])
-    file = str(keep(Material(found.fragments, OFTEN), tmp_path))
+    file = keep(Material(found.fragments, OFTEN), tmp_path)
     with_, without = Trial("reference", 0, 0, 40, seeds=file), Trial("reference", 0, 0, 40)
     differing = 0
     for number in range(64):
@@ -105,7 +105,7 @@ def test_one_program_in_so_many_is_made_of_pieces(tmp_path: Path) -> None:
 
 def test_of_ops_asked_for_only_pieces_that_have_one_are_taken(tmp_path: Path) -> None:
     found = cut([PATTERNS / "softmax.mlir", PATTERNS / "split_heads.mlir"])
-    file = str(keep(Material(found.fragments, 1), tmp_path))
+    file = keep(Material(found.fragments, 1), tmp_path)
     for op, there in (("exponential", True), ("fft", False)):
         ops = frozenset({op})
         trial = Trial("reference", 0, 0, 12, ops, seeds=file)
