@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import pickle
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -34,6 +35,8 @@ _CARRIED = (
     "XLA_", "JAX_", "TF_", "LIBTPU_", "PJRT_", "OMP_", "MKL_", "OPENBLAS_",
 )  # fmt: skip
 """How the names of environment variables begin that workers have on nodes as here."""
+
+_LABEL = re.compile(r"\w+: ")
 
 _OF_RAY = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_memory_monitor_refresh_ms": "0"}
 """Environment of a cluster that Ray starts for us: workers have a limit of memory of their own."""
@@ -174,6 +177,7 @@ class Nodes:
         if self._nodes.pop(node.id, None) is None:
             return
         self._end_agent(node)
+        self._notice(f"node {node.name} was lost ({reason}): its calls are made again")
         self._looked = -_LOOK
         self._lost[node.id] += not node.is_started
         if self._lost[node.id] >= _AGENTS:
@@ -257,7 +261,7 @@ class Nodes:
         try:
             answer = self._ray.get(ref)
         except self._ray.exceptions.RayError as error:
-            self.lose(node, _words(error))
+            self.lose(node, words_of(error))
             return
         if ref is node.awaited:
             node.awaited = None
@@ -322,6 +326,7 @@ def _probe() -> Callable[[bytes], object]:
 
     def probe(function: bytes) -> object:
         import pickle
+import re
 
         try:
             return pickle.loads(function)()  # noqa: S301 - of the driver
@@ -357,10 +362,11 @@ def _failure(answer: object) -> str:
     return str(answer)
 
 
-def _words(error: BaseException) -> str:
-    """Return the first line of an error of Ray's that tells something."""
+def words_of(error: BaseException) -> str:
+    """Return the line of an error of Ray's that says why it happened."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0][:300] if lines else type(error).__name__
+    telling = [line for line in lines[1:] if not _LABEL.match(line)]
+    return [*telling, *lines, type(error).__name__][0][:300]
 
 
 def _cores(node: Mapping[str, Any]) -> int:

@@ -21,7 +21,7 @@ from conformance.executors.carried import CarriedFile, carry
 from conformance.executors.executor import Engine
 from conformance.executors.interrupt import raise_if_seen
 from conformance.executors.local import Call, Died, Ended
-from conformance.executors.nodes import Node, Nodes, Notice, load_ray
+from conformance.executors.nodes import Node, Nodes, Notice, load_ray, words_of
 
 _SUSPECT, _BLAMED = 2, 4
 """Nodes lost under a call before it gets one of its own, and before it is to blame."""
@@ -185,7 +185,7 @@ class RayExecutor:
             self._urgent.append(_Sent(sent.call, sent.losses))
             return None
         except errors.RayError as error:
-            self._nodes.lose(node, str(error))
+            self._nodes.lose(node, words_of(error))
             return self._lost(_Sent(sent.call, sent.losses + 1))
         if isinstance(value, bytes):
             value = pickle.loads(value)  # noqa: S301 - of a worker of ours

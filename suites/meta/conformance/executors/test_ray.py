@@ -16,14 +16,15 @@ from typing import Any
 import psutil
 import pytest
 
+from conformance.campaign.planning import Options
+from conformance.campaign.runner import run
 from conformance.errors import NotAvailable
 from conformance.executors import on_ray
 from conformance.executors.agent import Opening
 from conformance.executors.executor import Engine, EngineName, Executor
 from conformance.executors.local import Call, Died, Ended, TimedOut
+from conformance.results.versions import fingerprint
 from suites.meta.conformance.executors.test_workers import collect, die, fail, twice
-
-SUITE = pytest.mark.skipif("not has_ray", reason="Ray is not installed")
 
 
 @pytest.fixture(scope="module")
@@ -31,20 +32,23 @@ def cluster() -> Iterator[Any]:
     """Return a cluster of two nodes on this machine, of a worker each."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        cluster_utils = pytest.importorskip("ray.cluster_utils")
+        cluster_utils = pytest.importorskip("ray.cluster_utils", exc_type=ImportError)
         made = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
         made.add_node(num_cpus=1)
         yield made
         made.shutdown()
 
 
+def no_versions() -> dict[str, str]:
+    return {}
+
+
 @contextmanager
-def workers(cluster: Any, **given: Any) -> Iterator[Executor]:
-    engine = Engine(EngineName.RAY, cluster.address, given.pop("fingerprint", dict))
-    notices: list[str] = given.pop("notices", [])
-    with on_ray.ray_executor(
-        engine, Opening(None, 0), jobs=None, device="", notice=notices.append, **given
-    ) as executor:
+def workers(cluster: Any, *notices: list[str], versions: Any = no_versions) -> Iterator[Executor]:
+    engine = Engine(EngineName.RAY, cluster.address, versions)
+    told = notices[0] if notices else []
+    opening = Opening(None, 0)
+    with on_ray.ray_executor(engine, opening, jobs=None, device="", notice=told.append) as executor:
         yield executor
 
 
@@ -72,3 +76,98 @@ def test_calls_end_as_they_do_here(cluster: Any, tmp_path: Path) -> None:
     assert ends["hang"] == TimedOut(0.3)
     assert ends["file"] == "read on the node"
     assert [ends[number] for number in range(5)] == [0, 2, 4, 6, 8]
+
+
+def agent_of_this_worker() -> psutil.Process:
+    """Return the process that gives this one work, and is no worker: its parent is a server."""
+    server = psutil.Process().parent()
+    assert server is not None
+    agent = server.parent()
+    assert agent is not None
+    return agent
+
+
+def end_agent() -> None:
+    agent_of_this_worker().kill()
+    time.sleep(600)
+
+
+def test_a_call_that_agents_are_lost_under_is_not_made_for_ever(
+    cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(on_ray, "_SUSPECT", 1)
+    monkeypatch.setattr(on_ray, "_BLAMED", 2)
+    with workers(cluster) as executor:
+        calls = [Call("evil", end_agent, (), 60), *[Call(n, twice, (n,), 60) for n in range(4)]]
+        ends = collect(executor, calls)
+    assert ends.pop("evil") == Died("the loss of 2 nodes of the cluster")
+    assert ends == {n: 2 * n for n in range(4)}
+
+
+def slowly_twice(number: int) -> int:
+    time.sleep(0.5)
+    return 2 * number
+
+
+def test_a_lost_node_costs_only_what_it_was_doing(cluster: Any) -> None:
+    with workers(cluster) as executor:
+        values: dict[object, object] = {}
+        for ended in executor.results(Call(n, slowly_twice, (n,), 60) for n in range(20)):
+            if not isinstance(ended, Ended):
+                continue
+            values[ended.call.name] = ended.value
+            if len(values) == 3:
+                node = cluster.worker_nodes.pop()
+                node.kill_all_processes(check_alive=False, allow_graceful=False)
+                cluster.add_node(num_cpus=1)
+    assert values == {n: 2 * n for n in range(20)}
+
+
+def versions_of(driver: int) -> dict[str, str]:
+    return {"jax": "0.10.2" if os.getpid() == driver else "0.9.0", "python": "3.11.7"}
+
+
+def test_nodes_with_other_versions_are_left_out_in_one_line(cluster: Any) -> None:
+    told: list[str] = []
+    with (
+        workers(cluster, told, versions=partial(versions_of, os.getpid())) as executor,
+        pytest.raises(NotAvailable, match="no node of the Ray cluster can work"),
+    ):
+        executor.one(Call("value", twice, (21,), 30))
+    assert told
+    for line in told:
+        assert line.endswith(
+            "is left out: jax 0.9.0 there and 0.10.2 here: pip install jax==0.10.2 there"
+        )
+
+
+@pytest.mark.parametrize("backend", ["reference:abort"])
+def test_records_are_those_of_a_run_on_this_machine(
+    cluster: Any, tmp_path: Path, backend: str
+) -> None:
+    runs = [
+        run(
+            Options(
+                tmp_path / engine.name,
+                (backend,),
+                ops=("abs",),
+                element_types=("f32",),
+                profile="smoke",
+                repeats=1,
+                jobs=2,
+                engine=engine,
+            )
+        )
+        for engine in (Engine(), Engine(EngineName.RAY, cluster.address, fingerprint))
+    ]
+    here, there = (one.records for one in runs)
+    assert here == there
+    assert {record.verdict for record in here} == {"crashed"}
+
+
+def test_without_ray_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(NotAvailable, match=r"pip install 'hlo-conformance\[ray\]'"):
+        on_ray.ray_executor(
+            Engine(EngineName.RAY), Opening(None, 0), jobs=1, device="", notice=print
+        )
