@@ -326,7 +326,6 @@ def _probe() -> Callable[[bytes], object]:
 
     def probe(function: bytes) -> object:
         import pickle
-import re
 
         try:
             return pickle.loads(function)()  # noqa: S301 - of the driver
