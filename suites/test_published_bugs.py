@@ -16,7 +16,7 @@ BUGS = bugs()
 
 
 @pytest.mark.x86
-def test_flags_those_that_are_here_and_accuses_no_other() -> None:
+def test_bugs_of_this_version_are_flagged_and_others_pass() -> None:
     jaxlib, backend = versions()["jaxlib"], parse("cpu")
     with executor_of(backend, jobs=1, preload=NEEDED) as executor:
         ended = replayed(executor, [bug.expectation for bug in BUGS], backend.spelling)
@@ -36,6 +36,6 @@ def as_published(bug: Bug, found: Replayed, jaxlib: str) -> bool:
     return found.verdict.value == bug.verdict and found.kind in (bug.kinds or (found.kind,))
 
 
-def test_ids_are_unique_and_each_says_where_it_was_published() -> None:
+def test_ids_are_unique_and_have_a_link() -> None:
     assert len({bug.id for bug in BUGS}) == len(BUGS)
     assert all(bug.link.startswith("https://github.com/") for bug in BUGS)

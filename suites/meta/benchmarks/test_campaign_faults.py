@@ -41,7 +41,7 @@ def test_where_nothing_is_rewritten_nothing_is_found() -> None:
     assert (found.programs, found.verdict) == (16, "")
 
 
-def test_other_code_of_an_op_is_found_by_its_family_and_leaves_the_reference_as_it_is() -> None:
+def test_code_of_an_op_is_found_by_its_family_and_the_reference_is_unchanged() -> None:
     def reverse(operand, *, dimensions):
         del dimensions
         return operand

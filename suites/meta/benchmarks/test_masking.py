@@ -75,7 +75,7 @@ def test_what_is_known_of_xla_s_cpu_hides_few_wrong_results_and_no_other_ending(
     assert report.known_share(endings).known == 0, report.by_entry(endings)
 
 
-def test_whatever_is_wrong_in_the_results_of_an_op_is_judged() -> None:
+def test_every_corruption_of_the_results_of_an_op_is_judged() -> None:
     found = Measured()
     settings = Settings(("nan", "last-bit", "swapped"), expectations="cpu")
     for number, op in enumerate(CATALOG):
@@ -136,7 +136,7 @@ def test_near_misses_that_cannot_be_written_have_no_endings() -> None:
     assert 0 < len({one.id for one in found}) < len(tasks)
 
 
-def test_cases_with_a_known_divergence_are_told_from_others(
+def test_cases_with_a_known_divergence_are_counted_separately(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "known.toml"
@@ -153,7 +153,7 @@ def test_cases_with_a_known_divergence_are_told_from_others(
     assert "known: 1 of 2 (50.0 %), more than 49 %" in capsys.readouterr().err
 
 
-def test_what_the_specification_leaves_open_is_not_hidden_by_an_entry(tmp_path: Path) -> None:
+def test_unspecified_results_are_not_hidden_by_an_entry(tmp_path: Path) -> None:
     file = tmp_path / "known.toml"
     file.write_text(HIDES_VALUES.format(op="rng_bit_generator"))
     line = ["--backend", "reference:wrong_type", "--op", "rng_bit_generator", "--changes", "tile"]
@@ -188,7 +188,7 @@ def test_elements_that_only_a_result_of_a_wrong_shape_has_fit_no_other() -> None
     assert not corruption.fits(right)
 
 
-def test_positions_depend_on_the_seed_and_the_case_alone() -> None:
+def test_positions_depend_only_on_the_seed_and_the_case() -> None:
     one = prepared("add", "f32")
     results = [[*arrays] for arrays in one.expected]
 

@@ -89,14 +89,14 @@ def test_a_mutant_of_what_brings_an_op_into_its_twin_s_form_is_caught() -> None:
     assert caught == (Fate.WRONG, ("standard",))
 
 
-def test_an_instruction_that_is_tried_as_an_op_of_xlabuilder_alone_is_that_op_s_own() -> None:
+def test_an_instruction_that_only_an_op_of_xlabuilder_uses_belongs_to_that_op() -> None:
     reached = trials_of("TopK", ["f32"], "smoke", 0, 1)[0].evaluated
     assert INSTRUCTIONS in {file for file, _ in reached.own}
     assert [record.name for record in own_records("TopK")] == ["TopK", "mhlo.topk"]
     assert [record.name for record in own_records("Rev")] == ["Rev"]
 
 
-def test_what_a_process_waits_in_is_not_taken_for_what_others_do_meanwhile() -> None:
+def test_lines_of_a_waiting_process_are_not_counted_for_other_processes() -> None:
     ones, groups = Value("ones", TensorType((2,), element_type("f32"))), matrix([[0, 1]])
     gathered = Value("gathered", TensorType((4,), element_type("f32")))
     moved = Value("moved", gathered.type)
@@ -133,7 +133,7 @@ def test_a_mutant_in_what_an_op_does_not_reach_is_not_reached() -> None:
     assert fate("slice", MOVEMENT, REVERSED) == (Fate.UNREACHED, ())
 
 
-def test_a_loop_that_has_lost_its_end_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mutant_that_loops_for_ever_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trials, "SECONDS", 0.2)
     cases = Cases(
         "while", {"smoke": trials_of("while", ["f32"], "smoke", 0, 100)}, [], Living.now()

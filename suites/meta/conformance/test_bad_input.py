@@ -11,7 +11,7 @@ from conformance.results.store import FILE_NAME
 from suites.meta.support.command_line import SMOKE, run_here
 
 
-def test_a_baseline_that_cannot_be_is_refused_before_the_run(call, tmp_path: Path) -> None:
+def test_an_unusable_baseline_is_refused_before_the_run(call, tmp_path: Path) -> None:
     other = tmp_path / "other"
     assert call("run", "--backend", "reference", "--op", "or", "--element-type", "i1", "--profile",
                 "smoke", "--out", other, "--jobs", 1)[0] == 0  # fmt: skip
@@ -67,7 +67,7 @@ NOTHING = ("run", "--op", "popcnt", "--element-type", "f32", "--out", "OUT")
         (("run", "--backend", "reference:unsupported", *SMOKE, "--out", "OUT"), 4, "nothing was"),
     ],
 )
-def test_what_cannot_be_is_one_line(call, tmp_path, arguments, code: int, said: str) -> None:
+def test_a_wrong_command_is_one_line(call, tmp_path, arguments, code: int, said: str) -> None:
     given = [argument.replace("OUT", str(tmp_path / "out")) for argument in arguments]
     found, _, errors = call(*given)
     assert found == code
@@ -94,7 +94,7 @@ def test_a_damaged_database_is_one_line_and_fresh_mends_it(call, tmp_path: Path)
     assert run_here(call, tmp_path, "reference", "--fresh")[0] == 0
 
 
-def test_another_run_in_the_folder_is_one_line(call, finished: Path) -> None:
+def test_a_folder_with_another_run_is_one_line(call, finished: Path) -> None:
     code, _, errors = run_here(call, finished, "reference", "--seed", 1)
     assert code == 2
     assert "seed 0 there and 1 here" in errors

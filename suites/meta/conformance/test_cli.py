@@ -20,7 +20,7 @@ from suites.meta.support.command_line import SMOKE, command, run_here
 FILES = ["index.html", "junit.xml", "results.sqlite", "summary.json", "summary.md"]
 
 
-def test_a_run_leaves_five_files(call, tmp_path: Path) -> None:
+def test_a_run_writes_five_files(call, tmp_path: Path) -> None:
     code, out, _ = run_here(call, tmp_path)
     assert code == 0
     assert "1 of 1 cells tested" in out
@@ -61,7 +61,9 @@ def test_a_case_that_passed_is_replayed_from_its_seed(call, finished: Path) -> N
 @pytest.mark.parametrize(
     ("fault", "said"), [("batch_only", "only in batch"), ("abort", "crashed (abort)")]
 )
-def test_what_needs_a_batch_or_kills_is_replayed_too(call, tmp_path, fault: str, said: str) -> None:
+def test_failures_of_batches_and_crashes_can_be_replayed(
+    call, tmp_path, fault: str, said: str
+) -> None:
     run_here(call, tmp_path, f"reference:{fault}")
     code, out, _ = call("replay", f"add-f32-reference:{fault}-0", "--db", tmp_path)
     assert code == 1
@@ -75,7 +77,7 @@ def test_replay_shows_the_program_in_either_form(call, tmp_path: Path) -> None:
     assert ' = "stablehlo.add"(%' in call(*shown, "--generic")[1]
 
 
-def test_replay_shows_what_each_process_is_given(call, tmp_path: Path) -> None:
+def test_replay_shows_the_inputs_of_each_process(call, tmp_path: Path) -> None:
     given = ("--op", "replica_id", "--op", "all_gather", "--element-type", "f32")
     call("run", "--backend", "reference", *given, "--profile", "smoke", "--out", tmp_path)
     code, out, _ = call("replay", "all_gather-f32-reference-0", "--db", tmp_path)
@@ -169,7 +171,7 @@ def test_a_run_is_compared_with_a_baseline(
     assert "0 new, 0 lost" in out
 
 
-def test_a_ci_system_is_told_what_fails(
+def test_a_ci_system_gets_the_failures(
     call, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base, summary = tmp_path / "base.txt", tmp_path / "summary"
@@ -196,7 +198,7 @@ def test_a_ci_system_is_told_what_fails(
 
 
 @pytest.mark.parametrize(("fault", "code"), [("transposed_operands", 0), ("right", 1)])
-def test_a_report_is_strict_about_what_is_fixed(
+def test_a_strict_report_fails_on_fixed_entries(
     call, tmp_path: Path, fault: str, code: int
 ) -> None:
     """So that the shards of a run, each of which has some of the cells, are gated as one."""
@@ -210,7 +212,7 @@ def test_a_report_is_strict_about_what_is_fixed(
     assert ("fixed, as their counterexamples pass now (--strict fails): swapped" in told) == code
 
 
-def test_entries_about_another_backend_are_said_to_be(call, tmp_path: Path) -> None:
+def test_entries_about_another_backend_are_reported(call, tmp_path: Path) -> None:
     mine = tmp_path / "mine.toml"
     mine.write_text(SWAPPED.replace("reason", 'backends = ["plugin:mine"]\nreason'))
     said = f"{mine}: the entry is about plugin:mine, none about reference"
@@ -254,14 +256,14 @@ def test_a_floor_fails_a_run_that_tests_too_little(call, tmp_path: Path) -> None
     assert "--at-least takes a share such as 95%" in errors
 
 
-def test_a_part_without_cells_is_said_to_be_one(call, tmp_path: Path) -> None:
+def test_a_shard_without_cells_says_so(call, tmp_path: Path) -> None:
     given = ("--op", "or", "--element-type", "i1", "--profile", "smoke", "--shard", "2/3")
     code, _, errors = call("run", "--backend", "reference", *given, "--out", tmp_path)
     assert code == 4
     assert "shard 2/3 has no cell, as there are too few for so many parts" in errors
 
 
-def test_reports_of_several_runs_are_of_the_whole(call, tmp_path: Path) -> None:
+def test_reports_of_several_runs_are_about_the_merged_run(call, tmp_path: Path) -> None:
     shards = [tmp_path / str(number) for number in (1, 2)]
     for number, out in enumerate(shards, 1):
         given = ("--op", "or", "--op", "not", "--element-type", "i1", "--profile", "smoke")

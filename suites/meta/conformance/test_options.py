@@ -46,7 +46,7 @@ def test_a_shell_completes_what_options_take(words: tuple[str, ...], offered: li
     assert completed(*words) == offered
 
 
-def test_what_options_say_they_take_is_what_there_is() -> None:
+def test_values_in_help_exist() -> None:
     assert tuple(PROFILES) == options.PROFILES
     assert all(f"{name} {count}" in options.PROFILE_HELP for name, count in PROFILES.items())
     columns = {column.name for row in CATALOG.values() for column in row.columns}
@@ -79,7 +79,7 @@ def test_ops_are_listed(call) -> None:
     assert "hyperbolic tangent" in out
 
 
-def test_the_version_comes_with_all_that_decides_records(call) -> None:
+def test_the_version_lists_everything_that_records_depend_on(call) -> None:
     code, out, _ = call("--version")
     assert code == 0
     assert out.startswith(f"hlo-conformance {version('hlo-conformance')} (build {build()}; ")

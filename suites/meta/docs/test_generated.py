@@ -14,12 +14,12 @@ from docs.tools.pages import PAGES
 
 
 @pytest.mark.parametrize("name", PAGES_BY_NAME)
-def test_a_page_is_what_its_program_writes(name: str) -> None:
+def test_generated_pages_are_up_to_date(name: str) -> None:
     written = PAGES_BY_NAME[name]()
     assert (PAGES / name).read_text(encoding="utf-8") == written, "run: python -m docs.tools"
 
 
-def test_every_verdict_has_its_place() -> None:
+def test_every_verdict_has_a_section() -> None:
     text = (PAGES / "divergences.md").read_text(encoding="utf-8")
     sections = re.findall(r"^### (\w+) \{#(\w+)\}\n(.*?)(?=^##)", text, re.MULTILINE | re.DOTALL)
     assert {name for name, _, _ in sections} == {verdict.value for verdict in Verdict}
@@ -31,7 +31,7 @@ def test_every_verdict_has_its_place() -> None:
         assert fails == verdict.fails, name
 
 
-def test_every_class_has_its_place() -> None:
+def test_every_class_has_a_section() -> None:
     """One place, with a meaning, an example and a rule."""
     places = [name for group in classes.groups() for name in group.meanings]
     assert sorted(places) == sorted(CLASSES)

@@ -29,19 +29,19 @@ RUN = [page for page in PROSE if commands(page.read_text(encoding="utf-8"))]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
-def test_a_page_does_what_it_says(page: Path, tmp_path: Path) -> None:
+def test_commands_of_a_page_do_what_it_says(page: Path, tmp_path: Path) -> None:
     if page.name == "gate.md" and not libraries_of("xla-cpu-pjrt"):
         pytest.skip("xla-cpu-pjrt is not installed: it is there on Linux on x86-64 alone")
     run_page(page, tmp_path)
 
 
 @pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
-def test_every_command_that_a_page_mentions_is_taken(page: Path) -> None:
+def test_every_command_on_a_page_is_parsed(page: Path) -> None:
     parse_all(page.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
-def test_commands_stand_in_blocks_that_are_run(page: Path) -> None:
+def test_commands_are_in_blocks_that_are_run(page: Path) -> None:
     """A block without `$` in front of its commands would escape the tests."""
     if page.name in PAGES_BY_NAME:
         return
@@ -52,7 +52,7 @@ def test_commands_stand_in_blocks_that_are_run(page: Path) -> None:
             assert not loose, f"{page.name}:{block.line}: write a console block"
 
 
-def test_a_reason_is_given_for_what_is_not_run() -> None:
+def test_blocks_that_are_not_run_have_a_reason() -> None:
     reasons = [
         command.not_run
         for page in PROSE
@@ -121,7 +121,7 @@ def test_a_page_is_read_as_files_and_commands() -> None:
         (("one.toml\na = 1", "one.toml\na = 2"), "the page shows 'a = 2'"),
     ],
 )
-def test_a_page_that_is_not_true_is_told(
+def test_a_page_with_a_wrong_statement_fails(
     change: tuple[str, str], message: str, tmp_path: Path
 ) -> None:
     page = tmp_path / "page.md"
@@ -135,7 +135,7 @@ def test_a_page_that_is_not_true_is_told(
         run_page(page, tmp_path / "wrong")
 
 
-def test_lines_of_output_are_looked_for_in_order() -> None:
+def test_lines_of_output_are_found_in_order() -> None:
     printed = "one\ntwo 2.5 s\nthree  \n"
     assert first_missing(("one", "...", "three"), printed) == ""
     assert first_missing(("two ... s",), printed) == ""
@@ -147,7 +147,7 @@ def test_lines_of_output_are_looked_for_in_order() -> None:
     "command",
     ["run --no-such-option", "no-such-command", "expectations tell", "run --seed", "replay"],
 )
-def test_a_command_that_does_not_exist_is_told(command: str) -> None:
+def test_a_command_that_does_not_exist_is_refused(command: str) -> None:
     with pytest.raises(OptionError, match=command):
         parse(f"hlo-conformance {command}")
 
@@ -162,5 +162,5 @@ def test_a_command_that_does_not_exist_is_told(command: str) -> None:
         "check FILE...",
     ],
 )
-def test_a_command_that_exists_is_taken(command: str) -> None:
+def test_a_command_that_exists_is_parsed(command: str) -> None:
     parse(f"hlo-conformance {command}")

@@ -85,7 +85,7 @@ def test_values_do_not_vary_between_versions(name: str, profile: str, bits: list
     assert to_bits(array).tolist() == bits
 
 
-def test_a_case_depends_on_seed_and_index_alone() -> None:
+def test_a_case_depends_only_on_seed_and_index() -> None:
     whole = cases("compare", F32, seed=3, count=40)
     assert cases("compare", F32, seed=3, count=15, start=20) == whole[20:35]
     assert case("compare", F32, 3, 39) == whole[39]

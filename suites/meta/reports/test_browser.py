@@ -130,7 +130,7 @@ def test_matrix_scrolls_within_itself_on_a_phone_and_keeps_its_heads(browser, fo
         assert (wider, moved) == (False, 0)
 
 
-def test_programs_change_their_form_together(browser, tmp_path):
+def test_all_programs_change_their_form(browser, tmp_path):
     html.render(synthetic.run("full"), tmp_path)
     go(browser, tmp_path.parent, tmp_path.name)
     open_everything(browser)
@@ -143,7 +143,7 @@ def test_programs_change_their_form_together(browser, tmp_path):
     assert toggle.get_attribute("aria-pressed") == "true"
 
 
-def test_backends_that_differ_are_listed_by_who_is_alone(browser, folder, size):
+def test_differences_are_listed_by_the_backend_that_differs(browser, folder, size):
     go(browser, folder, "large-3")
     alone = browser.find_elements(By.CSS_SELECTOR, ".standings .since a")
     assert len(alone) == 3
@@ -194,7 +194,7 @@ def test_an_op_shows_its_types_curves_and_rule(browser, folder):
     assert browser.find_element(By.ID, "detail-title").text.startswith("exponential f")
 
 
-def test_cell_detail_tells_its_numbers_and_leads_to_the_divergence(browser, folder, full):
+def test_cell_detail_shows_its_numbers_and_links_to_the_divergence(browser, folder, full):
     record = next(r for r in full.records if r.is_new_failure and r.verdict is Verdict.DIVERGENT)
     key = f"{record.op}/{record.element_type}/{record.backend}"
     go(browser, folder, fragment="#matrix=cpu")

@@ -222,7 +222,7 @@ def test_predicted_share_of_known_elements_is_in_every_report(runs):
     assert run.summary["known_elements"]["predicted_percent"] is None
 
 
-def test_known_cases_that_no_program_predicts_are_counted_apart(runs):
+def test_unpredictable_known_cases_are_counted_separately(runs):
     run = runs["passing"]
     cell = run.planned[0]
     ids = {"memory": Known("it reads memory", unpredictable=True), "other": Known("it is wrong")}
@@ -242,7 +242,7 @@ def test_known_cases_that_no_program_predicts_are_counted_apart(runs):
         assert "predict" not in written
 
 
-def test_headline_tells_known_and_unreached_from_conforming(runs):
+def test_headline_distinguishes_known_and_untested_from_conforming(runs):
     run = runs["passing"]
     cell = run.planned[0]
     known = synthetic.failure(cell, 9, Verdict.DIVERGENT, known="f8-rounding")
@@ -289,7 +289,7 @@ def test_each_planned_cell_has_its_worst_verdict_status_and_counts(runs, sources
     assert {cell["status"] for cell in shown.values()} == set(CellStatus)
 
 
-def test_signs_differ_so_that_colour_never_stands_alone():
+def test_states_have_different_signs_besides_colours():
     assert len(set(squares.GLYPHS.values())) == len(squares.GLYPHS)
     assert (
         set(squares.GLYPHS)
@@ -338,7 +338,7 @@ def test_every_failure_is_found_by_its_id_or_counted(runs, sources):
     assert list(dict.fromkeys(statuses)) == [findings.NEW, findings.KNOWN, findings.OPEN]
 
 
-def test_programs_are_shown_in_the_pretty_form_and_kept_in_the_generic_one(tmp_path):
+def test_programs_are_shown_in_the_pretty_form_and_stored_in_the_generic_one(tmp_path):
     html.render(synthetic.run("full"), tmp_path)
     page = (tmp_path / "index.html").read_text(encoding="utf-8", errors="replace")
     programs = data_of(page)["programs"]
@@ -457,7 +457,7 @@ def test_replay_command_names_the_folder_where_needed(tmp_path):
     assert command.endswith(f" --db '{folder}'")
 
 
-def test_first_screen_tells_lost_batches_what_a_budget_left_out_and_the_cache(runs):
+def test_first_screen_shows_lost_batches_left_out_cases_and_the_cache(runs):
     source = html.html(runs["partial"])
     cpu, gpu = re.findall(r'<small class="remarks">(.*?)</small>', source)
     assert text_of(cpu) == (

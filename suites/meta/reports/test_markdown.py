@@ -30,7 +30,7 @@ def test_markdown_of_hostile_text_holds_no_markup(runs):
         assert not line.startswith("|") or line.endswith(" |")
 
 
-def test_failed_batches_cases_left_out_and_the_cache_are_told(runs):
+def test_the_summary_shows_failed_batches_left_out_cases_and_the_cache(runs):
     written = markdown.markdown(runs["partial"])
     assert "The run fails: 1 lost batch, 1 incident." in written.splitlines()[0]
     assert (

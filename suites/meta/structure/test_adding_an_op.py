@@ -87,7 +87,7 @@ def test_everything_else_follows(tmp_path: Path, op: str, additions: Sequence[Ad
         (WINDOW_MAXIMUM, "generators/invalid/reduction.py", "window_maximum"),
     ],
 )
-def test_what_is_left_out_is_asked_for(
+def test_a_missing_part_of_an_op_is_named_by_an_error(
     tmp_path: Path, additions: Sequence[Addition], left_out: str, asked_for: str
 ) -> None:
     at = copied(tmp_path, [one for one in additions if one.file != left_out])

@@ -199,11 +199,11 @@ F6 = one("negate", [typed(2, of="f6E3M2FN")], typed(2, of="f6E3M2FN"))
         ("", VALID, Failed),
     ],
 )  # fmt: skip
-def test_messages_are_told_apart(message, program, kind):
+def test_messages_are_classified(message, program, kind):
     assert type(classify(message, emit(program), program)) is kind
 
 
-def test_an_algorithm_that_the_verifier_knows_of_no_hardware_is_unsupported() -> None:
+def test_an_algorithm_without_known_hardware_is_unsupported() -> None:
     """The specification's own example, bf16 in three components, is one."""
     values = tuple(Value(name, typed(2, 2)) for name in ("lhs", "rhs"))
     given = {
@@ -226,7 +226,7 @@ def test_messages_are_one_line_without_paths():
     assert one_line(" \n") == "no message"
 
 
-def test_of_a_reduction_of_nothing_no_compiler_is_asked() -> None:
+def test_a_reduction_without_inputs_reaches_no_compiler() -> None:
     """MLIR's verifier reads its first input, which may end the process."""
     (program,) = (p for id_, p in near_misses("reduce") if id_ == "C3" and not p.subject.operands)
     with pytest.raises(Unsupported, match="reduction of nothing"):

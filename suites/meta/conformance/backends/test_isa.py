@@ -64,7 +64,7 @@ def test_a_condition_without_meaning_is_an_error_of_the_file(
 
 
 @pytest.mark.usefixtures("host")
-def test_a_maximum_excludes_what_came_later(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_maximum_excludes_later_instruction_sets(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isa.targeted() == SERVER
     assert isa.targeted("AVX2") == LAPTOP
     assert isa.targeted("AVX512") == LAPTOP | {"AVX512", "AVX512_FP16"}

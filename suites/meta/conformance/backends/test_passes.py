@@ -28,7 +28,7 @@ def test_passes_that_changed_the_program_are_those_that_files_were_dumped_after(
     assert dumped(tmp_path) == Passes(("algsimp", "copy-insertion"), ("simplification",))
 
 
-def test_what_began_and_did_not_end_is_told_innermost_first() -> None:
+def test_unfinished_passes_are_listed_innermost_first() -> None:
     lines = """
 I0 1 hlo_pass_pipeline.cc:303] Running HLO pass pipeline on module main: all
 I0 1 hlo_pass_pipeline.cc:181]   HLO pass dce
@@ -42,7 +42,7 @@ I0 1 hlo_pass_pipeline.cc:181]   HLO pass algsimp
     assert unfinished([*lines.splitlines(), ended]) == ()
 
 
-def test_xla_is_told_what_to_leave_out(tmp_path: Path) -> None:
+def test_xla_disables_the_given_passes(tmp_path: Path) -> None:
     program = one("subtract", [typed(4), typed(4)], typed(4))
     inputs = [array([1, 2, 3, 4]), array([4, 3, 2, 1])]
     whole, without = tmp_path / "whole", tmp_path / "without"

@@ -233,7 +233,7 @@ def test_the_distribution_of_a_file_is_found(library: Path) -> None:
 # Expectations
 
 
-def test_no_shipped_expectation_speaks_of_a_plugin_unless_asked_for(tmp_path: Path) -> None:
+def test_no_shipped_expectation_matches_a_plugin_by_default(tmp_path: Path) -> None:
     assert load(None, ["plugin:cpu"], {}) == ()
     asked = load("cpu", ["plugin:x"], {})
     assert asked == load(str(SHIPPED / "cpu.toml"), ["plugin:x"], {})

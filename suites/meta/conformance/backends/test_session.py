@@ -53,7 +53,7 @@ ONES = np.ones(2, np.float32)
         ("plugin:x=/a=b:c.so", "plugin", "x=/a=b:c.so", "plugin:x"),
     ],
 )
-def test_a_name_is_taken_apart(given: str, family: str, argument: str, name: str) -> None:
+def test_a_name_is_split_at_the_colon(given: str, family: str, argument: str, name: str) -> None:
     choice = parse(given)
     assert (choice.family, choice.argument, choice.name) == (family, argument, name)
     assert parse(choice.spelling) == choice
@@ -81,7 +81,7 @@ def test_a_name_that_means_nothing_is_one_line(given: str, said: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_backends_are_chosen_once_and_records_tell_them_apart() -> None:
+def test_backends_are_chosen_once_and_have_different_names_in_records() -> None:
     chosen = parse_all(["cpu", "plugin:a=/x.so", "cpu", "plugin:a=/x.so", "plugin:b=/x.so"])
     assert [choice.name for choice in chosen] == ["cpu", "plugin:a", "plugin:b"]
     with pytest.raises(UsageError, match=r"plugin:a=/x\.so and plugin:a=/y\.so are both called"):
@@ -131,7 +131,7 @@ class Fake:
             raise self.raised
 
 
-def test_a_session_compiles_and_runs_and_knows_its_backend() -> None:
+def test_a_session_compiles_runs_and_describes_its_backend() -> None:
     fake = Fake()
     session = Session(fake)
     assert (session.name, session.hardware) == ("fake", Hardware.GPU)
@@ -162,7 +162,7 @@ def test_programs_of_several_processes_take_the_inputs_of_each_in_turn() -> None
         (RuntimeError("INTERNAL: no"), Failed, "RuntimeError: INTERNAL: no"),
     ],
 )
-def test_whatever_a_backend_raises_is_its_answer(
+def test_any_exception_of_a_backend_becomes_its_answer(
     step: str, raised: Exception, kind: type[BackendError], message: str
 ) -> None:
     session = Session(Fake(step, raised))
@@ -192,7 +192,7 @@ def test_what_is_sure_to_be_refused_is_not_compiled() -> None:
     assert fake.texts == []
 
 
-def test_compiled_programs_are_kept_for_a_while() -> None:
+def test_recently_compiled_programs_are_cached() -> None:
     fake = Fake()
     session = Session(fake)
     for _ in range(3):
@@ -208,7 +208,7 @@ def test_compiled_programs_are_kept_for_a_while() -> None:
     assert session.compilations == 2 + KEPT
 
 
-def test_each_step_is_told_of() -> None:
+def test_each_step_is_entered() -> None:
     told: list[str] = []
 
     @contextmanager

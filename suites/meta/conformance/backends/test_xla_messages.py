@@ -56,7 +56,7 @@ def test_missing_code_generation_is_unsupported_for_six_bits_only(
     assert type(classify(message, text, parse_module(text))) is kind
 
 
-def test_an_invalid_program_is_rejected_whatever_the_message_says() -> None:
+def test_an_invalid_program_is_rejected_with_any_message() -> None:
     valid = NEGATE.format("f32")
     invalid = valid.replace("return %0", "return %1")
     assert type(classify("UNIMPLEMENTED: x", invalid, parse_module(valid))) is Rejected

@@ -151,7 +151,7 @@ def taken(found: Given, arrays: dict[str, Any]) -> list[str]:
         ((), (), {"x": A}, [], ("x",)),
     ],
 )
-def test_arrays_that_a_program_does_not_take_are_told_apart(
+def test_arrays_that_a_program_does_not_take_are_named(
     parameters: Any, named: Any, archive: Any, wanted: list[str] | None, ignored: Any
 ) -> None:
     found = given(taking(*parameters), archive, names(*named))
@@ -173,7 +173,7 @@ def test_arrays_that_a_program_does_not_take_are_told_apart(
         ((A,), ("x",), {}, "the archive has nothing"),
     ],
 )
-def test_what_cannot_be_told_apart_is_refused(
+def test_ambiguous_arrays_are_refused(
     parameters: Any, named: Any, archive: Any, reason: str
 ) -> None:
     with pytest.raises(InputsError, match=reason):

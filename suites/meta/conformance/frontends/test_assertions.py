@@ -137,7 +137,7 @@ func.func @main() {{
     assert checked(tmp_path, text.format(far, 1e-5)).verdict is Verdict.PASS
 
 
-def test_an_expected_value_that_is_left_open_is_no_failure(tmp_path: Path) -> None:
+def test_an_unspecified_expected_value_is_no_failure(tmp_path: Path) -> None:
     text = """
 func.func @main() {
   %0 = stablehlo.constant dense<[1, 6]> : tensor<2xi32>
@@ -168,7 +168,7 @@ def test_distances_are_counted_as_the_check_dialect_does() -> None:
     assert apart.fails(one, other).tolist() == [True, False, True, False, False]
 
 
-def test_text_without_assertions_is_left_alone() -> None:
+def test_text_without_assertions_is_unchanged() -> None:
     assert rewrite(FAULTY) is FAULTY
     assert places(FAULTY)["main", "2"] == "line 9"
 
@@ -256,7 +256,7 @@ def test_a_test_of_what_must_be_refused_is_left_out(tmp_path: Path) -> None:
     assert "1 of 2 programs not checked" in found.message
 
 
-def test_the_worst_of_several_programs_speaks() -> None:
+def test_the_worst_of_several_programs_decides() -> None:
     each = [
         Checked("f", verdict, message=verdict.value)
         for verdict in (Verdict.PASS, Verdict.UNSUPPORTED, Verdict.DIVERGENT, Verdict.UNSPECIFIED)
@@ -345,7 +345,7 @@ def test_what_of_iree_is_not_stablehlo_says_so(tmp_path: Path) -> None:
     assert found.message == "line 3, column 8: util.x is not read: jaxlib has no dialect util"
 
 
-def test_random_numbers_in_a_test_program_are_left_open(tmp_path: Path) -> None:
+def test_random_numbers_in_a_test_program_are_unspecified(tmp_path: Path) -> None:
     found = checked(
         tmp_path,
         """

@@ -104,7 +104,7 @@ def test_names_of_source_files_are_no_operations(module: str, form: str, tmp_pat
         'loc("check.expect_eq"("interpreter.print":1:2))',
     ],
 )
-def test_what_is_no_operation_is_not_taken_for_one(where: str, tmp_path: Path) -> None:
+def test_text_that_is_no_operation_is_skipped(where: str, tmp_path: Path) -> None:
     between = ("", where) if where.startswith("loc") else (where, "")
     text = f"""
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{
@@ -136,7 +136,7 @@ def test_what_is_of_another_dialect_is_named(line: str, name: str, tmp_path: Pat
     assert found.message.startswith("line 2, column ")
 
 
-def test_strings_comments_and_locations_are_told_apart() -> None:
+def test_strings_comments_and_locations_are_distinguished() -> None:
     text = 'a "b // \\" c" // d "e\n"f.g"(%x) loc("h)"(unknown)) i "j"("k")'
     assert comments(text) == ['// d "e']
     assert put_back(*set_aside(text)) == text

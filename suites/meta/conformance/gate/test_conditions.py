@@ -45,9 +45,7 @@ CRASHED = structs.replace(
         ({"verdicts": ("flushed",), "max_ulp": 2.0}, "it knows what is 'flushed'"),  # the first
     ],
 )
-def test_the_first_condition_that_does_not_hold_is_told(
-    changes: dict[str, object], said: str
-) -> None:
+def test_the_first_unmet_condition_is_reported(changes: dict[str, object], said: str) -> None:
     entry = structs.replace(ENTRY, **changes)
     assert is_about(entry, RECORD)
     told = unmet(entry, RECORD, UNDER)

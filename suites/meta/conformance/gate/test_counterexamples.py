@@ -106,7 +106,7 @@ def known(id_: str, program: str, *inputs: str, **more) -> Expectation:
     return Expectation(id_, ("subtract",), "swapped.", counterexample=shown, **more)
 
 
-def test_a_counterexample_reproduces_where_its_own_expectation_knows_it() -> None:
+def test_a_counterexample_reproduces_if_its_own_entry_matches_it() -> None:
     swapped = known("swapped", SUBTRACT, "[1.0, 2.0]", "3.0", kinds=("operands swapped",))
     seen = replay(swapped, "reference:transposed_operands")
     assert (seen.reproduces, seen.verdict) == (True, Verdict.DIVERGENT)

@@ -69,7 +69,7 @@ def written(tmp_path: Path, text: str, name: str = "known.toml") -> Path:
         (a_record(verdict=Verdict.UNSPECIFIED), ""),
     ],
 )
-def test_an_entry_knows_what_it_names(tmp_path: Path, record: Record, known: str) -> None:
+def test_an_entry_matches_what_it_names(tmp_path: Path, record: Record, known: str) -> None:
     assert known_by(read(written(tmp_path, ENTRY)), record) == known
 
 
@@ -226,7 +226,7 @@ def test_every_class_that_the_code_gives_can_be_named_in_a_file() -> None:
     assert len({*CLASSES}) == len(CLASSES)
 
 
-def test_shipped_expectations_of_several_backends_are_read_together() -> None:
+def test_shipped_expectations_of_several_backends_can_be_loaded_at_once() -> None:
     """A run with several backends tells their entries apart by id."""
     found = load(None, ["cpu", "interpreter"], {"jaxlib": "0.12.0"})
     assert {name for one in found for name in one.backends} == {"cpu", "interpreter"}

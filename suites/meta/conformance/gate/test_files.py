@@ -61,7 +61,7 @@ def test_a_file_beside_is_meant_before_a_shipped_one_of_that_name(tmp_path: Path
     assert ids(str(tmp_path / "a.toml")) == ["ours"]
 
 
-def test_a_file_of_one_backend_that_is_included_for_all_speaks_of_all(tmp_path: Path) -> None:
+def test_a_file_of_one_backend_included_for_all_matches_all(tmp_path: Path) -> None:
     written(tmp_path, cpu=ENTRY.format("c"), a='include = ["cpu.toml"]\n')
     (file,) = files_of(str(tmp_path), ("cpu",))
     assert file.backends == ("cpu",)
@@ -92,7 +92,7 @@ def test_what_is_wrong_with_an_include_is_a_line(tmp_path: Path, text: str, said
     assert "\n" not in str(caught.value)
 
 
-def test_none_stands_alone(tmp_path: Path) -> None:
+def test_none_cannot_be_combined_with_files(tmp_path: Path) -> None:
     written(tmp_path, a=ENTRY.format("a"))
     assert ids("none") == ids(["none"]) == []
     with pytest.raises(ExpectationError, match="--expectations none cannot stand beside others"):

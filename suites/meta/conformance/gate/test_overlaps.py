@@ -48,7 +48,7 @@ def found(earlier: Expectation, **changes: object) -> str:
         ({"words": ("expected",)}, "shadowed"),
     ],
 )
-def test_an_entry_is_shadowed_where_all_it_knows_is_known(
+def test_an_entry_is_shadowed_if_an_earlier_one_matches_all_its_failures(
     changes: dict[str, object], said: str
 ) -> None:
     assert found(WIDE, **changes) == said
@@ -71,7 +71,7 @@ def test_texts_are_compared_as_parts_of_each_other(changes: dict[str, object], s
     assert found(CRASH, **changes) == said
 
 
-def test_pairs_of_shipped_entries_are_left_alone() -> None:
+def test_pairs_of_shipped_entries_are_not_reported() -> None:
     later = structs.replace(WIDE, id="later")
     third = structs.replace(WIDE, id="third", op=("log", "sine"))
     assert [one.later for one in overlaps([WIDE, later, third])] == ["later", "third"]

@@ -58,7 +58,7 @@ def an_entry(**versions: str) -> Expectation:
         ((("runtime", "my_pjrt 2.1"), (GIVEN, "4")), "4"),
     ],
 )
-def test_a_backends_own_version_is_told_by_hand_or_by_itself_or_by_what_installed_it(
+def test_a_backends_version_is_given_or_reported_or_that_of_its_distribution(
     versions: tuple[tuple[str, str], ...], number: str
 ) -> None:
     assert of_description(a_plugin(*versions)).number == number
@@ -85,7 +85,7 @@ def test_an_entry_is_true_of_versions_of_the_plugin_and_digests_of_its_library(
     assert bool(true_of([an_entry(**wanted)], [described])) == holds
 
 
-def test_an_entry_speaks_of_those_backends_alone_that_it_is_true_of() -> None:
+def test_an_entry_is_limited_to_backends_of_its_versions() -> None:
     two = [a_plugin((GIVEN, "2")), replace(a_plugin((GIVEN, "3")), name="plugin:other")]
     (found,) = true_of([an_entry(plugin=">2.5")], two)
     assert found.backends == ("plugin:other",)
@@ -95,7 +95,7 @@ def test_an_entry_speaks_of_those_backends_alone_that_it_is_true_of() -> None:
     assert not asks_backend([an_entry(jaxlib="<1")])
 
 
-def test_a_plugin_that_does_not_tell_its_version_needs_it_given() -> None:
+def test_a_plugin_without_a_version_needs_backend_version() -> None:
     with pytest.raises(ExpectationError, match=r"'e' asks for the version of .*'cuda 1"):
         true_of([an_entry(plugin=">=2")], [a_plugin(("runtime", "cuda 12040"))])
     described = with_given(a_plugin(), {"plugin:mine": "2.0"})

@@ -217,7 +217,7 @@ computes = "(multiply x (divide 1 y))"
         ('instead_of = "(divide C F)"\ncomputes = "C"', "reference:reciprocal_division", False),
     ],
 )
-def test_a_pattern_of_one_operation_is_asked_in_runs(
+def test_a_pattern_of_one_operation_is_matched_in_runs(
     pair: str, backend: str, is_known: bool, tmp_path: Path
 ) -> None:
     known = entry(pair, tmp_path)

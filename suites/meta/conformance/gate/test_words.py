@@ -70,7 +70,7 @@ def entry(**given: Any) -> Expectation:
     return Expectation("x", ("sort",), "it ends", verdicts=("crashed",), **given)
 
 
-def test_words_tell_ends_of_a_process_apart() -> None:
+def test_words_distinguish_crashes() -> None:
     known = entry(words=("bad_alloc", "a.cc:*] Check failed: n > 0"))
     head = "the process ended with SIGABRT"
     said = {
@@ -94,7 +94,7 @@ def test_words_are_the_backends_own() -> None:
     assert known_by((entry(words=ANYTHING),), failure) == "x"
 
 
-def test_an_end_without_words_is_known_by_the_operation() -> None:
+def test_a_silent_crash_is_matched_by_the_operation() -> None:
     first, second = (one for one in program().walk() if one.name == "sort")
     known = entry(where=('sort"*dimension = -* tensor<2x3xf32>',))
     silent = crash("the process ended with SIGSEGV", "segmentation fault")
@@ -104,7 +104,7 @@ def test_an_end_without_words_is_known_by_the_operation() -> None:
     assert known_by((entry(words=("oom",)),), replace(silent, operation=first)) == ""
 
 
-def test_a_regular_expression_tells_types_apart() -> None:
+def test_a_regular_expression_distinguishes_types() -> None:
     first, second = (one for one in program().walk() if one.name == "sort")
     silent = crash("the process ended with SIGSEGV", "segmentation fault")
     known = entry(where=(r"/\(tensor<(\d)x3xf32>\) -> tensor<\1x3xf32>$/",))
@@ -114,7 +114,7 @@ def test_a_regular_expression_tells_types_apart() -> None:
     assert known_by((entry(where=("/tensor/",)),), replace(silent, operation=second)) == "x"
 
 
-def test_an_end_with_words_is_known_by_both() -> None:
+def test_a_crash_with_words_must_match_words_and_where() -> None:
     first, second = (one for one in program().walk() if one.name == "sort")
     known = entry(where=("dimension = -",), words=("oom",))
     said = crash("the process ended with SIGABRT: oom")
@@ -124,7 +124,7 @@ def test_an_end_with_words_is_known_by_both() -> None:
     assert known_by((known,), replace(other, operation=first)) == ""
 
 
-def test_a_record_is_known_by_the_operations_of_its_program() -> None:
+def test_a_record_is_matched_by_the_operations_of_its_program() -> None:
     detail = Detail(emit(program()), b"", 0, 0)
     silent = Record("sort", "f32", "cpu", 0, "", Verdict.CRASHED, "segmentation fault",
                     "the process ended with SIGSEGV", detail=detail)  # fmt: skip

@@ -231,7 +231,7 @@ def test_wrong_results_get_their_verdict_and_class(case: Wrong) -> None:
         ("-0.0, 1.0", "concatenate %x, %x, dim = 0", 4, [-0.0, 7, 0, 7], "signed zero"),
     ],
 )
-def test_constants_are_taken_for_iotas(
+def test_constants_computed_as_iotas_have_a_class(
     first: str, operation: str, of: int, got: list[float], kind: str
 ) -> None:
     """Results that are, and operands that are; never parameters."""

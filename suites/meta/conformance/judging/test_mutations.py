@@ -212,7 +212,7 @@ def test_what_has_no_effect_has_none(op: str, about: str) -> None:
 
 
 @pytest.mark.parametrize("op", NOTHING_TO_SEE)
-def test_there_is_nothing_to_see_of_what_has_no_value_or_is_left_open(op: str) -> None:
+def test_ops_without_values_or_with_unspecified_results_have_no_visible_mutation(op: str) -> None:
     verdicts = {
         verdict_of(op, of, case, mutation)
         for of, case in cases_with_elements(op, FEW)

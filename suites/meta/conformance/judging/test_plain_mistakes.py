@@ -132,7 +132,7 @@ def test_a_model_explains_plain_mistakes_only_where_it_predicts_them(
     assert not beyond
 
 
-def test_all_models_of_the_catalog_are_asked() -> None:
+def test_every_model_of_the_catalog_is_tried() -> None:
     assert {op for op, _ in PREDICTED} <= {*ASKED}
     assert {*SLOW} <= CATALOG.keys()
     assert all(map(_modelled, SLOW))

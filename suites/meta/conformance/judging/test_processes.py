@@ -34,7 +34,7 @@ X, Y = np.arange(8, dtype=np.float32).reshape(4, 2), np.full((4, 2), 9, np.float
 
 
 @pytest.mark.parametrize(("split", "concat"), [(0, 0), (0, 1)])
-def test_operands_of_all_to_all_that_are_taken_for_parts(split: int, concat: int) -> None:
+def test_operands_of_all_to_all_as_parts_have_a_class(split: int, concat: int) -> None:
     """Process 1 is the first of the group: it has the first operand of both, process 0 the other.
 
     Along one dimension that has the right shape, along two it has not.
@@ -240,7 +240,7 @@ def test_a_mesh_in_its_natural_order_is_no_excuse() -> None:
         assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wrong value")
 
 
-def test_operands_of_all_to_all_that_are_taken_for_parts_in_groups_of_coordinates() -> None:
+def test_operands_of_all_to_all_as_parts_in_groups_of_coordinates_have_a_class() -> None:
     values = (Value("x", tensor(F32, 4, 2)), Value("y", tensor(F32, 4, 2)))
     given: dict[str, Any] = {
         "split_dimension": 0, "concat_dimension": 0, "split_count": 2,

@@ -33,7 +33,7 @@ def verdicts(
     return found
 
 
-def test_exact_results_must_be_met() -> None:
+def test_exact_results_must_be_equal() -> None:
     """Numbers that are codes without any rounding, and those beyond the last code by far."""
     half, two = quant("si8", (0.5, 0)), quant("si8", (2.0, 0))
     operands = [(half, [4, -8, 0, 4]), (half, [8, 4, 4, -4])]
@@ -83,7 +83,7 @@ def test_products_with_the_reciprocal_of_a_scale_are_a_class_of_their_own() -> N
         assert found.kind == kind
 
 
-def test_open_and_wrong_results_are_told_apart() -> None:
+def test_unspecified_and_wrong_results_have_different_verdicts() -> None:
     of = quant("si8", (1.0, 0))
     line = TensorType((3,), of)
     program = single_op("divide", (Value("a", line), Value("b", line)), (line,))
@@ -101,7 +101,9 @@ def test_open_and_wrong_results_are_told_apart() -> None:
 # --- Backends ------------------------------------------------------------------------------------
 
 
-def test_xla_is_not_asked_for_what_it_never_translates(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_that_xla_never_translates_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """It says so itself, in other words for each kind of program, when it is asked."""
     backend = open_session("cpu")
     of = TensorType((2,), quant("si8", (0.5, 0)))

@@ -32,7 +32,7 @@ def test_backends_that_give_the_same_agree() -> None:
     assert case.answers == (("cpu", "1"), ("gpu", "1"))
 
 
-def test_the_first_element_that_tells_them_apart_is_shown() -> None:
+def test_the_first_element_on_which_backends_differ_is_shown() -> None:
     one = record("cpu", element("1"), element("2", (3,)))
     (case,) = compared(one, record("gpu", element("1"), element("9", (3,))))
     assert not case.agree

@@ -26,7 +26,7 @@ def compared(*records: Record):
     return differences(synthetic.run_of(list(records), {}, cells, backends=NAMES))
 
 
-def test_who_differs_from_all_others_is_alone():
+def test_a_backend_that_differs_from_all_others_is_named():
     found = compared(passing("cpu", 0), failing("gpu", 0), passing("plugin:x", 0))
     assert (found.compared, found.alone) == (1, {"gpu": 1})
     (case,) = found.cases
@@ -36,7 +36,7 @@ def test_who_differs_from_all_others_is_alone():
     ]  # fmt: skip
 
 
-def test_of_two_backends_none_is_alone_nor_where_two_pairs_differ():
+def test_no_backend_is_named_among_two_or_if_two_pairs_differ():
     (two,) = compared(passing("cpu", 0), failing("gpu", 0)).cases
     (pairs,) = compared(
         passing("cpu", 0), passing("gpu", 0), failing("plugin:x", 0), failing("tpu", 0)
@@ -63,7 +63,7 @@ def test_cases_of_another_program_are_not_compared():
     assert (found.compared, found.cases) == (0, ())
 
 
-def test_order_is_by_who_is_most_often_alone_and_lack_of_support_comes_last():
+def test_backends_that_differ_most_often_come_first_and_lack_of_support_last():
     unsupported = replace(passing("cpu", 5), verdict=Verdict.UNSUPPORTED)
     found = compared(
         failing("cpu", 0), passing("gpu", 0), passing("tpu", 0),

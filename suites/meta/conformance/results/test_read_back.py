@@ -36,7 +36,7 @@ def test_cells_that_compile_have_values_or_name_what_stands_in_the_way() -> None
     )
 
 
-def test_a_reader_is_told_that_no_device_code_was_run() -> None:
+def test_reports_state_that_no_device_code_was_run() -> None:
     versions = (("jax", "0.12"), ("judged", NO_DEVICE_CODE))
     described = (Description(NAME, "cuda", "H100", versions), Description("cpu", "cpu", "cpu", ()))
     run = RunData([], {}, 0, "smoke", {}, backends=described)

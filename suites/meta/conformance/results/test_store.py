@@ -110,7 +110,7 @@ def test_kill_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
         assert len(store.records()) == 2 * len(finished)
 
 
-def test_a_second_writer_is_told_that_the_folder_is_in_use(tmp_path: Path) -> None:
+def test_a_second_writer_is_refused(tmp_path: Path) -> None:
     with Store(tmp_path / "results.sqlite"), pytest.raises(StoreError, match="in use"):
         Store(tmp_path / "results.sqlite")
     Store(tmp_path / "results.sqlite").close()

@@ -81,7 +81,7 @@ def test_scales_that_the_op_does_not_take_are_left_to_the_decomposition() -> Non
     assert "composite" in {one.name for one in parse_module(text).walk()}
 
 
-def test_decompositions_are_shared_and_named_apart() -> None:
+def test_equal_decompositions_are_shared_and_others_have_their_own_names() -> None:
     """One for operations of the same types; functions of other names stay."""
     made = plan.case("RngBernoulli", element_type("ui32"), 0, 0).program
     other = plan.case("RngBernoulli", element_type("ui32"), 0, 3).program

@@ -188,7 +188,7 @@ def test_batch_computes_what_its_programs_do():
         assert [array.tolist() for array in got] == want
 
 
-def test_batch_keeps_functions_of_a_program_apart():
+def test_functions_of_different_programs_in_a_batch_do_not_collide():
     text = """
       func.func @main(%a: tensor<f32>) -> tensor<f32> {
         %0 = call @twice(%a) : (tensor<f32>) -> tensor<f32>
@@ -295,7 +295,7 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
 }"""
 
 
-def test_attributes_of_no_known_kind_are_kept_as_spelled():
+def test_attributes_of_unknown_kinds_are_kept_as_written():
     program = parse_module(UNKNOWN)
     erf, call, exponential, _ = program.main.body.operations
     assert erf.name == "chlo.erf"
@@ -442,7 +442,7 @@ def test_what_configures_a_custom_call_is_read_and_written(options, name, value)
     assert result.tolist() == [0, 1, 2, 3]
 
 
-def test_diagnose_tells_valid_text_from_invalid():
+def test_diagnose_distinguishes_valid_and_invalid_text():
     assert diagnose(emit(add())) is None
     assert "op requires" in str(diagnose(INVALID))
 

@@ -40,7 +40,7 @@ SIGNED = "unsigned index taken for signed"
         ((1, 2), 0, "wrong value"),
     ],
 )
-def test_any_index_of_a_slice_may_be_taken_for_signed(
+def test_an_unsigned_index_of_a_slice_read_as_signed_has_a_class(
     starts: tuple[int, int], actual: int, kind: str
 ) -> None:
     inputs = np.arange(6, dtype=np.float32).reshape(2, 3), *np.array(starts, np.uint8)
@@ -50,7 +50,9 @@ def test_any_index_of_a_slice_may_be_taken_for_signed(
 @pytest.mark.parametrize(
     ("actual", "kind"), [([0, 1, 9], ""), ([9, 1, 2], SIGNED), ([0, 1, 8], "wrong value")]
 )
-def test_an_index_of_an_update_may_be_taken_for_signed(actual: list[float], kind: str) -> None:
+def test_an_unsigned_index_of_an_update_read_as_signed_has_a_class(
+    actual: list[float], kind: str
+) -> None:
     inputs = np.arange(3, dtype=np.float32), np.array([9], np.float32), np.uint8(255)
     assert _kind(UPDATE, inputs, np.array(actual, np.float32)) == kind
 

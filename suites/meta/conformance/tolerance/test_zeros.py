@@ -254,7 +254,7 @@ def test_what_no_update_reaches_stays_as_it_is() -> None:
     assert signs(program, operands) == [MINUS, EITHER, PLUS]
 
 
-def test_a_sum_of_negative_zeros_leaves_only_its_sign_open() -> None:
+def test_only_the_sign_of_a_sum_of_negative_zeros_is_free() -> None:
     program, inputs = reducing(
         fold_of("add", F32), [row(F32, -0.0, -0.0)], [np.zeros((), np.float32)]
     )
@@ -324,7 +324,7 @@ def test_complex_sums_of_products_are_never_negative_zero(of: ElementType, zero:
             assert not is_negative_zero(result).any()
 
 
-def test_the_sign_of_a_complex_product_that_is_zero_is_open_but_not_that_of_what_cancels() -> None:
+def test_the_sign_of_a_zero_complex_product_is_free_and_of_a_cancelled_sum_is_not() -> None:
     rhs = np.array([[1], [1]], np.complex64)
     for numbers, right in (([0, 0], EITHER), ([1, -1], PLUS)):
         lhs = np.array([numbers], np.complex64)

@@ -223,7 +223,7 @@ def test_a_part_takes_what_is_left_out_as_parameters_and_constants_along() -> No
 
 
 @pytest.mark.parametrize("name", ["while", "sort", "multiply"])
-def test_an_operation_alone_has_the_operands_it_had(name: str) -> None:
+def test_an_extracted_operation_has_its_operands_in_the_program(name: str) -> None:
     operation = the(name)
     taken = alone(FLAT, operation, VALUES)
     assert taken is not None

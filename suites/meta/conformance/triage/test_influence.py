@@ -124,7 +124,7 @@ def test_any_number_of_harmless_values_before_it_hide_no_culprit(on: Any, count:
     assert found.operation.startswith("tanh %t"), found.operation
 
 
-def test_repairs_that_matter_together_only_are_all_to_blame() -> None:
+def test_operations_that_change_a_result_only_as_a_group_are_all_at_fault() -> None:
     """Each of two sums by itself leaves the larger one as it is."""
     program = parse_module("""
 func.func @main(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> {

@@ -69,7 +69,7 @@ def test_what_is_refused_without_it_too_is_not_known() -> None:
     assert misshaped("negate", "sine") is None
 
 
-def test_operations_that_are_right_alone_are_not_to_blame() -> None:
+def test_operations_that_are_right_in_isolation_are_not_at_fault() -> None:
     assert misshaped("abs", "sine") is None
     assert misshaped("cosine", "sine") is None
 

@@ -135,7 +135,7 @@ def test_choices_are_as_planned_where_they_are_offered() -> None:
 
 
 @pytest.mark.parametrize("op", ["compare", "pad", "fft"])
-def test_deep_reaches_every_pair_in_every_column_and_then_three_values_together(op: str) -> None:
+def test_deep_covers_every_pair_in_every_column_and_then_triples(op: str) -> None:
     count = cases_of(CATALOG[op], "deep")
     covered = plan.coverage(op, 0)
     for number, column in enumerate(covered.columns[:4]):

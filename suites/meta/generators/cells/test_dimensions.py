@@ -122,7 +122,7 @@ def test_a_value_without_effect_is_found(monkeypatch: pytest.MonkeyPatch) -> Non
         coverage.cache_clear()
 
 
-def test_hidden_choices_are_drawn_and_not_asked() -> None:
+def test_hidden_choices_are_drawn_and_not_planned() -> None:
     pick = Pick(lambda count: count - 1, {"colour": "red"})
     chosen: list[str] = []
 

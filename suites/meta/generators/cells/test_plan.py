@@ -65,7 +65,7 @@ def test_cases_are_written_and_read_back(op: str) -> None:
 
 
 @pytest.mark.parametrize("op", BUILDERS)
-def test_cases_depend_on_the_seed_alone(op: str) -> None:
+def test_cases_depend_only_on_the_seed(op: str) -> None:
     of = OPS[op].element_types[-1]
     first, again = cases(op, of, seed=9, count=6), cases(op, of, seed=9, count=6)
     assert [one.program.digest for one in first] == [one.program.digest for one in again]

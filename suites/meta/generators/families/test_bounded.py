@@ -52,7 +52,7 @@ def test_a_size_that_is_not_cut_is_seen(op: str) -> None:
     assert seen >= 2
 
 
-def test_a_type_of_bounded_sizes_knows_its_bounds() -> None:
+def test_a_type_of_bounded_sizes_has_its_bounds() -> None:
     of = bounded_type((4, 3), (True, False), F32)
     assert (of.shape, of.bounds, bounds_of(of)) == ((None, 3), (4, None), (4, 3))
     assert bounds_of(TensorType((2, 5), F32)) == (2, 5)

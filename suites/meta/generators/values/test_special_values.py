@@ -84,7 +84,7 @@ def _met(op: str, of: ElementType) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", ["f16", "bf16", "f32", "f64", "f8E5M2"])
-def test_infinities_and_nan_stand_in_one_row_of_which_the_first_are_asked_for(name: str) -> None:
+def test_infinities_and_nan_are_in_one_row_whose_first_elements_are_required(name: str) -> None:
     together = 0
     for case in cases("TopK", element_type(name), 0, cases_of(CATALOG["TopK"], "standard")):
         value = case.program.subject.results[0].type

@@ -62,7 +62,7 @@ def test_without_balls_some_results_are_others(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("op", UNDECIDED)
-def test_standard_meets_them(op: str) -> None:
+def test_standard_has_undecided_values(op: str) -> None:
     made = plan.cases(op, C64, 0, cases_of(CATALOG[op], "standard"))
     arrays = [array for one in made for recipe in one.inputs
               for array in materialise(one.program, recipe)]  # fmt: skip

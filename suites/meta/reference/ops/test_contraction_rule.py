@@ -137,7 +137,7 @@ def test_sums_no_better_than_without_the_stated_algorithm_are_named() -> None:
 
 
 @pytest.mark.parametrize(("name", "kind"), [("bf16", IN_BF16), ("f32", "wrong value")])
-def test_sums_that_are_kept_in_bf16_are_named(name: str, kind: str) -> None:
+def test_sums_kept_in_bf16_have_a_class(name: str, kind: str) -> None:
     """256 and twenty ones: rounded to bf16 at each step they stay 256. No sum is lost by that."""
     of = TYPES[name].storage
     lhs, rhs = np.ones((1, 21)).astype(of), np.ones((21, 1)).astype(of)
@@ -149,7 +149,7 @@ def test_sums_that_are_kept_in_bf16_are_named(name: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("platform", ["cpu", "gpu", "tpu"])
-def test_exact_data_leaves_nothing_to_accuracy(platform: str) -> None:
+def test_exact_data_must_have_exact_results(platform: str) -> None:
     random = np.random.default_rng(6)
     lhs, rhs = random.integers(-8, 9, (2, 30, 30)).astype(np.float32)
     right = lhs @ rhs
@@ -226,7 +226,7 @@ def test_complex_sums() -> None:
     assert verdict(lhs, rhs, (lhs @ rhs.conj())) is not Verdict.PASS
 
 
-def test_exceptions_of_complex_products_are_open() -> None:
+def test_exceptions_of_complex_products_are_unspecified() -> None:
     """As those of `multiply` are; sums without any are not, beside them in the same result."""
     lhs = np.array([[1, 2], [1j, complex(3, np.inf)], [1e20, -1e20]], np.complex64)
     rhs = np.array([[1, 0], [0, 1]], np.complex64)

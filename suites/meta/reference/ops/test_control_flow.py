@@ -363,7 +363,7 @@ def zeroed(operand: tuple[Any, ...]) -> tuple[Any, ...]:
         ("after_all", zeroed), ("tuple", zeroed),
     ],
 )  # fmt: skip
-def test_cases_tell_right_from_wrong(
+def test_cases_detect_wrong_results(
     op: str, wrong: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     changed = "optimization_barrier" if op == "after_all" else op

@@ -261,7 +261,7 @@ def test_dimensions_in_every_order() -> None:
     assert {0, 1, 2} <= {d.attribute("dimension") for d in drawn("concatenate")}
 
 
-def test_operands_of_size_one_are_stretched_and_kept() -> None:
+def test_operands_of_size_one_are_broadcast_and_others_unchanged() -> None:
     stretched = kept = emptied = False
     for operation in drawn("broadcast_in_dim"):
         before, after = operation.operands[0].type, operation.results[0].type
@@ -358,7 +358,7 @@ def test_one_step_is_repeated_where_its_dimension_is_stretched() -> None:
         broadcast_in_dim_type(one, broadcast_dimensions=(0, 1), result=quantized((2, 3), axis=1))
 
 
-def test_old_broadcast_tells_wrong_types() -> None:
+def test_old_broadcast_refuses_wrong_types() -> None:
     with pytest.raises(ConstraintViolation, match="breaks attributes"):
         broadcast_type(tensor(2), broadcast_sizes=(-3,))
     with pytest.raises(ConstraintViolation, match="breaks result"):

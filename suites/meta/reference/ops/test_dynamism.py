@@ -101,7 +101,7 @@ def test_get_dimension_size() -> None:
         assert sizes == [2, 0, 5]
 
 
-def test_set_dimension_size_leaves_the_first_elements() -> None:
+def test_set_dimension_size_keeps_the_first_elements() -> None:
     array, size = np.arange(12, dtype=np.float32).reshape(3, 4), np.array(2, np.int32)
     rows = run("set_dimension_size", (array, size), TensorType((None, 4), F32), dimension=0)
     assert rows.tolist() == array[:2].tolist()
@@ -140,7 +140,7 @@ def test_sizes_that_do_not_fit() -> None:
         assert f"size {size} of a dimension of 6" in message
 
 
-def test_negative_interior_padding_is_told_where_it_is_known() -> None:
+def test_negative_interior_padding_is_refused_if_it_is_constant() -> None:
     operands = (SIX, ZERO, si64(0), si64(0), si64(-1))
     assert "breaks C3" in refused("dynamic_pad", operands, (None,))
     program = given("dynamic_pad", operands, TensorType((None,), F32))
@@ -155,7 +155,7 @@ def test_negative_interior_padding_is_told_where_it_is_known() -> None:
     assert [ids for _, ids in check(constant)] == [("C3",)]
 
 
-def test_old_ops_tell_wrong_types() -> None:
+def test_old_ops_refuse_wrong_types() -> None:
     def broken(op: str, operands: tuple[TensorType, ...], of: TensorType, **a: Any) -> Any:
         values = tuple(Value(f"v{number}", one) for number, one in enumerate(operands))
         return violations(Operation(op, values, (Value("r", of),), attributes(**a)))
@@ -179,7 +179,7 @@ def test_old_ops_tell_wrong_types() -> None:
     assert broken("dynamic_iota", (index,), booleans, iota_dimension=0) == ("result",)
 
 
-def test_indices_that_a_type_lacks_are_open() -> None:
+def test_indices_that_a_type_cannot_represent_are_unspecified() -> None:
     shape = si64(2, 5)
     for name, open_columns in (("f8E8M0FNU", [0, 3]), ("si2", [2, 3, 4]), ("f32", [])):
         result = TensorType((2, None), TYPES[name])
@@ -193,7 +193,7 @@ def test_indices_that_a_type_lacks_are_open() -> None:
 
 
 @pytest.mark.parametrize("sizes", [(2, 4), (2, 1 << 45)])
-def test_other_sizes_than_stated_are_told_and_nothing_is_made_of_them(
+def test_sizes_that_differ_from_the_stated_ones_are_refused(
     sizes: tuple[int, ...],
 ) -> None:
     shape = si64(*sizes)

@@ -185,7 +185,7 @@ def test_transforms_in_f32_are_within_the_rule(length) -> None:
     assert judged(half, "IRFFT", (length,), np.fft.irfft(half, length)).verdict is Verdict.PASS
 
 
-def test_errors_spread_over_a_transform_count_together() -> None:
+def test_the_norm_of_a_transforms_errors_is_bounded() -> None:
     """Each alone is as large as a single one may be; all together they are too large."""
     x = complex_values("complex<f32>", (256,))
     exact = fft(x, fft_type="FFT", fft_length=(256,))

@@ -134,7 +134,7 @@ def test_channels_are_queues() -> None:
         evaluate(program, [si32(1, 2)], channels={5: deque([(si32(1),)])})
 
 
-def test_a_process_may_send_to_itself_alone() -> None:
+def test_a_process_may_send_only_to_itself() -> None:
     pairs = "dense<[[0, 0]]> : tensor<1x2xi64>"
     text = channel(host=False)
     assert evaluate(parse_module(text.replace("{}", pairs)), [si32(3, 4)])[0].tolist() == [3, 4]

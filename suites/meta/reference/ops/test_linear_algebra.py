@@ -92,7 +92,7 @@ def test_gram_matrices_of_integers_are_decomposed_exactly() -> None:
 
 
 @pytest.mark.parametrize("name", ["f16", "f32", "f64", "complex<f32>", "complex<f64>"])
-def test_what_is_open_of_a_decomposition(name) -> None:
+def test_unspecified_results_of_a_decomposition(name) -> None:
     good, bad = filled(name, (3, 3), "gram"), filled(name, (3, 3), "gram")
     bad[2, 1] += 1  # no longer Hermitian
     indefinite = -good
@@ -170,7 +170,7 @@ def test_complex_systems(given) -> None:
     assert (np.abs(left @ right - b) <= 2.0**-52 * (np.abs(left) @ np.abs(right))).all()
 
 
-def test_what_is_open_of_a_system() -> None:
+def test_unspecified_results_of_a_system() -> None:
     given = EVERY_WAY[3] | {"unit_diagonal": True}
     a, b = filled("f32", (2, 3, 3), "unit_diagonal"), filled("f32", (2, 3, 2), "within:1:8")
     a[1, 2, 2] = 3
@@ -187,7 +187,7 @@ def test_what_is_open_of_a_system() -> None:
 
 
 @pytest.mark.parametrize("given", EVERY_WAY, ids=lambda given: "-".join(map(str, given.values())))
-def test_what_follows_a_step_beyond_the_largest_number_is_open(given) -> None:
+def test_results_after_a_step_beyond_the_largest_number_are_unspecified(given) -> None:
     """Of types without infinities: by the order of the steps, not before, and of none that has."""
     a = np.broadcast_to(np.eye(4), (4, 4)) + 0.5 * (1 - np.eye(4))
     numbers = np.array([[1.0, 1, -7, 1], [0.5, 0.25, 1, 0.5]])  # the third of them is too large
@@ -209,7 +209,7 @@ def test_what_follows_a_step_beyond_the_largest_number_is_open(given) -> None:
         assert order.tolist() == [[False, False, True, True], [False] * 4]
 
 
-def test_the_other_triangle_is_open_only_of_a_triangular_solution() -> None:
+def test_the_other_triangle_is_unspecified_only_if_the_solution_is_triangular() -> None:
     given = {
         "left_side": True, "lower": True, "unit_diagonal": False, "transpose_a": "NO_TRANSPOSE",
     }  # fmt: skip
@@ -265,7 +265,7 @@ def test_products_with_reciprocals_are_a_class_of_their_own() -> None:
     assert (found.verdict, found.kind) == (Verdict.INACCURATE, "reciprocal")
 
 
-def test_an_unknown_that_overflows_is_wrong_alone() -> None:
+def test_an_unknown_that_overflows_is_the_only_wrong_one() -> None:
     a = np.array([[1, 1, 2, 1], [0, 1, 3, 1], [0, 0, 2, 1], [0, 0, 0, 1]], np.float32)
     b = np.array([[3, 2, 1, 5]], np.float32)
     given = {
@@ -312,7 +312,7 @@ def test_a_breakdown_is_granted_only_where_roundings_may_cause_it() -> None:
         assert verdict(made, (a,), nan, FACTORED) is want  # the other triangle is open anyway
 
 
-def test_a_breakdown_at_the_end_leaves_what_comes_before_it() -> None:
+def test_results_before_a_breakdown_are_judged() -> None:
     """The last element of the diagonal has no part in the equations of the others."""
     a = np.array([[8, 5, 4], [5, 4, 3], [4, 3, 2.5]]).astype(ELEMENT_TYPES["f8E5M2"].storage) / 16
     actual = np.array([[0.625, 0, 0], [0.4375, 0.25, 0], [0.3125, 0.25, np.nan]]).astype(a.dtype)

@@ -113,7 +113,7 @@ def test_special_numbers_go_where_the_formulas_put_them() -> None:
 
 
 @pytest.mark.parametrize("op", OPS_HERE)
-def test_sums_from_a_zero_that_the_type_does_not_have_are_open(op) -> None:
+def test_sums_from_a_zero_that_the_type_lacks_are_unspecified(op) -> None:
     operands = operands_of(op, "f8E8M0FNU", (2, 2), 1)
     made = program(op, operands, 0.5, 1)
     right = evaluate(made, operands)

@@ -207,7 +207,7 @@ def test_constants_are_of_the_operands_type() -> None:
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wider arithmetic")
 
 
-def test_what_a_step_gives_for_sure_must_be_met() -> None:
+def test_certain_results_of_a_step_are_required() -> None:
     """Division by the root of a variance of 0, without an epsilon: infinities and NaN."""
     operands = one_feature([1, -1, 0], [1], [0], [0], [0])
     (right,) = evaluate(program("batch_norm_inference", operands, 0.0, 1), operands)
@@ -245,7 +245,7 @@ def test_steps_that_overflow_for_sure_give_what_ieee_754_makes_of_them() -> None
     assert judged("batch_norm_training", operands, other).verdict is Verdict.PASS
 
 
-def test_whatever_may_follow_is_permitted_where_errors_leave_it_open() -> None:
+def test_every_outcome_is_permitted_if_rounding_errors_decide() -> None:
     """A variance that rounding makes 0 or not, and no epsilon: the quotient may be anything."""
     operands = one_feature([0.1] * 10, [1], [0])
     right = evaluate(program("batch_norm_training", operands, 0.0, 1), operands)
@@ -257,7 +257,7 @@ def test_whatever_may_follow_is_permitted_where_errors_leave_it_open() -> None:
     assert judged("batch_norm_training", operands, actual, 0.0).verdict is not Verdict.PASS
 
 
-def test_subnormal_steps_that_are_lost_are_flushed() -> None:
+def test_flushed_subnormal_steps_are_flushed() -> None:
     operands = one_feature([1e-30, -1e-30], [1e30], [0], [0], [1e10])
     (right,) = evaluate(program("batch_norm_inference", operands, 0.0, 1), operands)
     assert right[0] > 0

@@ -116,7 +116,7 @@ def test_ties_go_to_the_even_code_and_what_is_beyond_to_the_last() -> None:
     assert quantize(given, of).tolist() == [2, 2, 0, 0, 100, -100, 100, -100, 100]
 
 
-def test_numbers_without_a_code_are_left_open() -> None:
+def test_numbers_without_a_code_are_unspecified() -> None:
     of = quant("si32", (1.0, 0))
     given = np.array([np.nan, np.inf, 2.0**31, 2.0**31 - 128, -(2.0**31), 1e20], np.float32)
     operand, result = TensorType((6,), F32), TensorType((6,), of)
@@ -164,7 +164,7 @@ GOOD = quant("si8", (0.5, 3))
         ("C13", quant("si8", (0.5, 3), (0.5, 3), axis=1)),
     ],
 )  # fmt: skip
-def test_each_constraint_on_types_is_told(id_: str, wrong: QuantizedType) -> None:
+def test_each_constraint_on_types_is_checked(id_: str, wrong: QuantizedType) -> None:
     of = TensorType((2, 3), wrong)
     assert violated_type_constraints(of) == (id_,)
     program = single_op("reverse", (Value("a", of),), (of,), {"dimensions": (0,)})
@@ -358,7 +358,7 @@ def test_constants_are_written_and_read_back(of: QuantizedType, codes: list[int]
         assert evaluate(read, [])[0].astype(int).tolist() == array.tolist()
 
 
-def test_what_has_no_spelling_or_no_meaning_is_told() -> None:
+def test_types_without_a_spelling_or_a_meaning_are_refused() -> None:
     sub = "!quant.uniform<i8:f32:{0:1, 1:2}, {{0.1:3},{0.2:4}}>"
     held = f"tensor<2x2x{sub}>"
     text = f"func.func @f(%a: {held}) -> {held} {{return %a : {held}}}"

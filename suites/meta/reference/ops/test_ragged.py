@@ -138,7 +138,7 @@ def test_groups_of_batches_make_no_difference() -> None:
     assert not open_
 
 
-def test_infinities_of_other_groups_are_open() -> None:
+def test_infinities_of_other_groups_are_unspecified() -> None:
     """In the matrix of the second group, or in a row of another sum."""
     each, rows = EACH.copy(), LHS.copy()
     each[1, 0, 0], rows[0, 0] = np.inf, np.inf
@@ -150,7 +150,7 @@ def test_infinities_of_other_groups_are_open() -> None:
     assert open_ == ["no number in another group"]
 
 
-def test_negative_sizes_are_open() -> None:
+def test_negative_sizes_are_unspecified() -> None:
     sizes = np.array([-1, 3, 3], np.int32)
     _, open_ = evaluated(LHS, EACH, sizes, result=(5, 2), **ROWS)
     assert "negative group size" in open_

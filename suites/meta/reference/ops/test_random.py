@@ -257,7 +257,7 @@ def test_numbers_out_of_range_are_wrong() -> None:
     assert verdict("f32", "NORMAL", (3, 0), np.array([3.0, 4.0])).kind == "out of range"
 
 
-def test_undefined_distributions_are_left_open() -> None:
+def test_undefined_distributions_are_unspecified() -> None:
     numbers = np.full(4, 17.0)
     for kind, parameters in (
         ("UNIFORM", (2, 2)), ("UNIFORM", (3, 2)), ("UNIFORM", (np.nan, 2)), ("NORMAL", (0, -1)),
@@ -267,7 +267,7 @@ def test_undefined_distributions_are_left_open() -> None:
 
 
 @pytest.mark.parametrize("name", ["si8", "si32", "f16", "bf16", "f32", "f64"])
-def test_distributions_are_told_apart(name) -> None:
+def test_distributions_are_distinguished(name) -> None:
     """Right ones are never accused, plausible wrong ones are found in 2000 numbers."""
     generator = np.random.default_rng(5)
     exact = generator.random(2000)
@@ -337,7 +337,7 @@ def test_a_mean_is_as_fine_as_uniform_numbers_are() -> None:
     assert counted(below, np.ones(2000)).verdict is Verdict.PASS
 
 
-def test_what_is_no_mean_is_left_open() -> None:
+def test_results_for_an_invalid_mean_are_unspecified() -> None:
     for mean in (np.nan, -0.25, 1.5, np.inf):
         for numbers in (np.arange(50) % 2, np.full(50, 9)):
             assert counted(mean, numbers).verdict is Verdict.UNSPECIFIED
@@ -371,7 +371,7 @@ def judged(algorithm, actual, after=None):
 
 
 @pytest.mark.parametrize("algorithm", ["DEFAULT", "THREE_FRY", "PHILOX"])
-def test_other_bits_are_left_open_if_they_are_random(algorithm) -> None:
+def test_other_bits_are_unspecified_if_they_are_random(algorithm) -> None:
     generator = np.random.default_rng(3)
     random = generator.integers(0, 2**32, 500, dtype=np.uint32)
     found, expected = judged(algorithm, random)

@@ -34,14 +34,14 @@ def opened(region: Region) -> list[bool]:
 
 
 @pytest.mark.parametrize("form", [lambda region: region, *forms.FORMS.values()])
-def test_a_comparison_leaves_the_same_open_in_all_forms(form: Callable[[Region], Region]) -> None:
+def test_a_comparison_is_unspecified_alike_in_all_forms(form: Callable[[Region], Region]) -> None:
     block = BodyBuilder.of(OF, OF)
     region = block.returns(ordered(block, *block.arguments))
     assert opened(form(region)) == [False, True, False, True]
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_what_a_branch_leaves_open_counts_where_it_is_taken(first: bool) -> None:
+def test_unspecified_results_of_a_branch_count_if_it_is_taken(first: bool) -> None:
     block = BodyBuilder.of(OF, OF)
     a, b = block.arguments
     branch, other = BodyBuilder((), prefix="t"), BodyBuilder((), prefix="f")

@@ -55,7 +55,7 @@ def of_dot(lhs: list[list[float]], rhs: list[float], to: str) -> dict[str, list[
     return opened(program, operands)
 
 
-def test_an_infinite_sum_is_open_where_the_type_has_no_infinity() -> None:
+def test_an_infinite_sum_is_unspecified_in_a_type_without_infinity() -> None:
     rows = [[-0.5], [-1.0], [-np.inf]]
     infinite = {OVERFLOW: [False, False, True]}
     assert of_dot(rows, [-2.0], "f4E2M1FN") == infinite
@@ -65,13 +65,13 @@ def test_an_infinite_sum_is_open_where_the_type_has_no_infinity() -> None:
     assert not of_dot(rows, [-2.0], "f32")
 
 
-def test_a_sum_without_a_value_is_open_where_the_type_has_no_nan() -> None:
+def test_a_nan_sum_is_unspecified_in_a_type_without_nan() -> None:
     rows = [[np.inf, -np.inf], [np.nan, 1.0], [1.0, 1.0]]
     assert of_dot(rows, [1.0, 1.0], "f4E2M1FN") == {NO_NAN: [True, True, False]}
     assert not of_dot(rows, [1.0, 1.0], "f8E4M3FN")
 
 
-def test_finite_sums_are_open_where_they_overflow_alone() -> None:
+def test_finite_sums_are_unspecified_only_if_they_overflow() -> None:
     rows = [[4.0, 2.0], [4.0, 3.0], [6.0, 2.0], [-4.0, -4.0]]  # 6 is the largest number, 7 a tie
     assert of_dot(rows, [1.0, 1.0], "f4E2M1FN") == {OVERFLOW: [False, True, True, True]}
     assert of_dot([[8.0, -7.0]], [1.0, 1.0], "f4E2M1FN") == {}

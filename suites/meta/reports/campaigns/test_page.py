@@ -102,7 +102,7 @@ def test_a_campaign_without_findings_says_so() -> None:
     assert "No program was judged." in html(replace(DATA, findings=(), counts=Counter()))
 
 
-def test_a_campaign_leaves_its_page_and_report_makes_it_again(tmp_path: Path, capsys) -> None:
+def test_a_campaign_writes_its_page_and_report_writes_it_again(tmp_path: Path, capsys) -> None:
     options = Options(
         tmp_path, "reference:floor_division", "60s", programs=32, ops=("divide",), jobs=1
     )

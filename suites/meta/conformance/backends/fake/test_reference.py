@@ -184,7 +184,7 @@ def _plain() -> tuple[Program, Array]:
     return program, values
 
 
-def test_invalid_programs_are_rejected_unless_told_otherwise():
+def test_invalid_programs_are_rejected_except_by_a_fault():
     invalid = one("add", [typed(2), typed(2)], typed(3))
     with pytest.raises(Rejected, match="add breaks"):
         open_session("reference").compile(invalid)

@@ -280,7 +280,7 @@ def test_what_would_end_the_process_is_refused_before(session: Session, said: st
         session.compile(program, emit(program))
 
 
-def test_of_a_composite_its_decomposition_is_asked() -> None:
+def test_a_composite_is_limited_by_its_decomposition() -> None:
     (drawn,) = plan.cases("RngBernoulli", ELEMENT_TYPES["ui32"], 0, 1)
     assert why_not(drawn.program) == "rng: random numbers are nothing that it computes"
     made = [one.program for one in plan.cases("ScaledDot", ELEMENT_TYPES["bf16"], 0, 60)]
@@ -289,7 +289,7 @@ def test_of_a_composite_its_decomposition_is_asked() -> None:
     assert "dot_general: sums of no products end the process" in reasons
 
 
-def test_what_only_the_page_of_xla_defines_is_not_asked_of_it() -> None:
+def test_results_that_only_xlas_page_defines_are_unsupported() -> None:
     """A convolution into another element type than its operands', which C27 forbids."""
     made = [one.program for one in plan.cases("Conv", ELEMENT_TYPES["bf16"], 0, 6)]
     wider = [p for p in made if p.subject.attribute("preferred_element_type")]
@@ -298,7 +298,7 @@ def test_what_only_the_page_of_xla_defines_is_not_asked_of_it() -> None:
     assert reasons == {"convolution: StableHLO does not define what XlaBuilder permits here (C27)"}
 
 
-def test_of_a_reduction_of_nothing_not_even_the_verifier_is_asked(session: Session) -> None:
+def test_a_reduction_without_inputs_does_not_reach_the_verifier(session: Session) -> None:
     (program,) = (p for id_, p in near_misses("reduce") if id_ == "C3" and not p.subject.operands)
     with pytest.raises(Unsupported, match="reduction of nothing"):
         session.compile(program)
@@ -314,7 +314,7 @@ def test_what_the_verifier_refuses_is_rejected(session: Session) -> None:
         session.compile(program, text)
 
 
-def test_a_scatter_leaves_its_input_as_it_is(session: Session) -> None:
+def test_a_scatter_does_not_change_its_input(session: Session) -> None:
     x, at, update = (np.array(one, np.int32) for one in ([3, 4], [1], [9]))
     text = """
     func.func @main(%x: tensor<2xi32>, %at: tensor<1xi32>, %u: tensor<1xi32>)

@@ -99,7 +99,7 @@ def changed(comparison: Comparison) -> list[tuple[str, int | None]]:
     return [(change.kind.value, change.index) for change in comparison.changes]
 
 
-def test_new_and_lost_are_told_first_by_case() -> None:
+def test_new_and_lost_cases_are_listed_first() -> None:
     then = run_of(
         case(0, V.PASS), case(1, V.DIVERGENT, "x"), case(2, V.UNSUPPORTED), case(3, V.PASS),
         case(4, V.UNSPECIFIED), case(5, V.PASS),
@@ -129,7 +129,7 @@ def test_an_op_that_is_unimplemented_now_fails_the_run_though_nothing_diverges()
     assert exit_code(now) == 4
 
 
-def test_what_failed_before_is_told_and_fails_a_strict_run() -> None:
+def test_failures_of_the_baseline_are_listed_and_fail_a_strict_run() -> None:
     run = run_of(case(0, V.DIVERGENT), case(1, V.PASS))
     found = against(run, run)
     assert (found.changes, found.unexplained) == ((), 1)
@@ -150,7 +150,7 @@ def test_a_case_that_was_not_run_is_lost_where_the_plan_is_the_same() -> None:
         assert (found.changes, found.same, found.unmatched) == ((), 1, 1)
 
 
-def test_a_cell_that_was_not_run_is_lost_whatever_the_plan() -> None:
+def test_a_cell_that_was_not_run_is_lost_with_any_plan() -> None:
     then = run_of(case(0, V.PASS), case(0, V.PASS, cell=OTHER), planned=(CELL, OTHER))
     for other in ({}, {"seed": 99}, {"profile": "deep"}):
         now = run_of(case(0, V.PASS), planned=(CELL, OTHER), **other)
@@ -158,7 +158,7 @@ def test_a_cell_that_was_not_run_is_lost_whatever_the_plan() -> None:
         assert (lost.key, lost.after) == (OTHER, None)
 
 
-def test_what_was_not_asked_for_is_not_compared() -> None:
+def test_cells_that_were_not_planned_are_not_compared() -> None:
     then = run_of(case(0, V.PASS), case(0, V.PASS, cell=OTHER), planned=(CELL, OTHER))
     found = against(run_of(case(0, V.PASS), filtered=(OTHER,)), then)
     assert (found.changes, found.same, found.unmatched) == ((), 1, 1)
@@ -276,7 +276,7 @@ def test_markdown_has_a_table_of_each_way() -> None:
     assert "Against the baseline" not in markdown.markdown(run)
 
 
-def test_junit_fails_what_is_new_or_lost_and_skips_the_rest() -> None:
+def test_junit_fails_new_and_lost_cases_and_skips_the_others() -> None:
     run, then = two_runs()
     (cell,) = [one for suite in junit.document(run, "", against(run, then)) for one in suite]
     assert [(result.type, result.message) for result in cell.result] == [
@@ -288,7 +288,7 @@ def test_junit_fails_what_is_new_or_lost_and_skips_the_rest() -> None:
     assert skipped.message == "fails as in the baseline, and no expectation knows why"
 
 
-def test_versions_that_differ_are_told_once() -> None:
+def test_different_versions_are_listed_once() -> None:
     run, then = two_runs()
     described = replace(run.backends[0], versions=(("jaxlib", "0.12"), ("library", "1f")))
     newer = replace(run, versions={"jaxlib": "0.12"}, backends=(described,))

@@ -46,7 +46,7 @@ def test_a_file_holds_what_was_written(tmp_path: Path) -> None:
         assert read_baseline(tmp_path / "run.txt").baseline == made
 
 
-def test_what_is_lost_is_one_more_line_in_a_diff() -> None:
+def test_a_loss_is_one_line_in_a_diff() -> None:
     cases = {**MADE.cells[ADD], 0: Case("aaaa", Outcome(Verdict.UNSUPPORTED))}
     lost = replace(MADE, cells={**MADE.cells, ADD: cases})
     before, after = (as_text(one).splitlines() for one in (MADE, lost))

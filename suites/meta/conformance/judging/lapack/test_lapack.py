@@ -142,7 +142,7 @@ def test_not_finite_and_empty_matrices_do_not_hang(routine: str, options: dict[s
     assert call(routine, a[:, :0, :0], **options)[1][-1].shape == (2,)
 
 
-def test_the_older_interface_is_told_apart() -> None:
+def test_the_older_interface_is_recognised() -> None:
     with pytest.raises(EvaluationError, match="its options are operands"):
         call_built_in("lapack_spotrf", (), {})
 
@@ -157,7 +157,7 @@ def eigenvectors(a: Array) -> tuple[Program, tuple[Array, ...]]:
     return program, results
 
 
-def test_signs_of_eigenvectors_are_open_and_eigenvalues_are_not() -> None:
+def test_signs_of_eigenvectors_are_unspecified_and_eigenvalues_are_not() -> None:
     operand = definite(matrix("s", 4, 4))
     program, (vectors, values, info) = eigenvectors(operand)
     permitted = PermittedResults(program, [operand])

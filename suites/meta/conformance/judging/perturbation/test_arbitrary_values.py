@@ -30,7 +30,7 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xi32> {
         ("stablehlo.reverse %x, dims = [0] : tensor<2xf32>", 1, Verdict.DIVERGENT),
     ],
 )
-def test_bits_that_are_seen_are_open_where_the_nan_was_computed(
+def test_visible_bits_of_a_computed_nan_are_unspecified(
     first: str, place: int, verdict: Verdict
 ) -> None:
     program = parse_module(TEXT.replace("FIRST", first))

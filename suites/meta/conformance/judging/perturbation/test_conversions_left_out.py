@@ -50,7 +50,7 @@ def judged(text: str, actual: Array):
 
 
 @pytest.mark.parametrize("text", [THERE_AND_BACK, REDUCED])
-def test_what_is_not_rounded_though_asked_for_has_a_class(text: str) -> None:
+def test_a_conversion_left_out_has_a_class(text: str) -> None:
     (expected,) = evaluate(parse_module(text), (X,))
     assert not np.array_equal(expected, X)
     assert judged(text, expected).verdict is Verdict.PASS
@@ -59,7 +59,7 @@ def test_what_is_not_rounded_though_asked_for_has_a_class(text: str) -> None:
     assert judged(text, X + np.float32(0.1)).kind != LEFT_OUT
 
 
-def test_truth_values_that_hang_on_it_are_told_too() -> None:
+def test_truth_values_that_depend_on_a_conversion_left_out_have_the_class() -> None:
     judgement = judged(COMPARED, np.ones(3, np.bool_))
     assert (judgement.verdict, judgement.kind) == (Verdict.DIVERGENT, LEFT_OUT)
 
@@ -78,7 +78,7 @@ func.func @main(%x: tensor<ui16>) -> tensor<ui16> {
 }"""
 
 
-def test_what_is_open_excuses_nothing_that_the_backend_shows_otherwise() -> None:
+def test_an_unspecified_value_excuses_nothing_that_contradicts_the_backends_value() -> None:
     """1007 has no place in eight bits, and what is made of it there is open; 1007 is not."""
     program, inputs = parse_module(NARROWED), (np.array(1007, np.uint16),)
 

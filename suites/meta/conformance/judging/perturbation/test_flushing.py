@@ -146,7 +146,7 @@ def of_program(text: str, inputs: list[Array], actual: Array) -> tuple[Verdict, 
     return found.verdict, found.kind
 
 
-def test_flushing_and_contraction_together_are_flushed() -> None:
+def test_flushing_combined_with_contraction_is_flushed() -> None:
     """Products that are contracted keep what is subnormal of them, the sums on the way do not."""
     x = np.array([[-3e-19, 5e-19, 7e-20]] * 4, np.float32) * np.array(
         [[1], [2], [3], [5]], np.float32

@@ -159,7 +159,7 @@ SIDES = [
 ]
 
 
-def test_booleans_that_rounding_decides_are_open() -> None:
+def test_booleans_that_rounding_decides_may_be_either() -> None:
     def flipped(array: Array) -> Array:
         return array ^ np.array([True, False, False])
 
@@ -173,7 +173,7 @@ def test_booleans_that_rounding_does_not_decide_must_be_equal() -> None:
     assert judgement.verdict is Verdict.DIVERGENT
 
 
-def test_integers_next_to_a_jump_are_open_and_others_not() -> None:
+def test_only_integers_next_to_a_jump_may_be_either() -> None:
     at_jump = judged(THRESHOLD, SIDES, lambda array: array + np.array([0, 0, 1]), result=1)
     assert at_jump.verdict is Verdict.UNSPECIFIED
     elsewhere = judged(THRESHOLD, SIDES, lambda array: array + np.array([0, 1, 0]), result=1)
@@ -232,7 +232,7 @@ func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> (tensor<2xf32>, tensor<
 SMALL = [np.array([1e-20, 1.0], np.float32), np.array([1e-20, 2.0], np.float32)]
 
 
-def test_subnormal_intermediate_results_as_zero_are_told_apart() -> None:
+def test_subnormal_intermediate_results_as_zero_have_a_class() -> None:
     flipped = judged(SUBNORMAL, SMALL, lambda array: array ^ np.array([True, False]), result=1)
     assert flipped.verdict is Verdict.FLUSHED
     wrong = judged(SUBNORMAL, SMALL, lambda array: array ^ np.array([False, True]), result=1)
@@ -242,7 +242,7 @@ def test_subnormal_intermediate_results_as_zero_are_told_apart() -> None:
     assert lost.verdict is Verdict.FLUSHED
 
 
-def test_what_the_specification_leaves_open_stays_open_downstream() -> None:
+def test_unspecified_results_are_propagated() -> None:
     text = """
 func.func @main(%x: tensor<2xi32>, %y: tensor<2xi32>) -> tensor<2xi32> {
   %0 = stablehlo.divide %x, %y : tensor<2xi32>

@@ -103,7 +103,7 @@ def test_balls_keep_the_sign_of_an_exact_zero() -> None:
     assert root.low.tolist() == root.high.tolist() == [-np.inf, np.inf]
 
 
-def test_an_epsilon_kept_in_wider_arithmetic_is_no_excuse_for_anything() -> None:
+def test_an_epsilon_in_wider_arithmetic_does_not_permit_wrong_results() -> None:
     """1e-5 is 0 in f8E4M3B11FNUZ; folded in f16, where it is none, x s and mean s cancel to 0."""
     of = ELEMENT_TYPES["f8E4M3B11FNUZ"]
     row, whole = TensorType((1,), of), TensorType((1, 1), of)

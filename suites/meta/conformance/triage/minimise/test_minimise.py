@@ -137,7 +137,7 @@ func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<
 """
 
 
-def test_a_program_that_fails_by_what_nothing_uses_keeps_that_alone() -> None:
+def test_a_program_that_fails_by_an_unused_operation_is_reduced_to_it() -> None:
     x = np.ones(4, np.float32)
     small = smallest(UNUSED, lambda p, _: "negate" in names(p), x, x)
     assert names(small.program) == ["sine", "negate"]

@@ -135,7 +135,7 @@ def test_bitcast_convert_of_complex_and_empty() -> None:
     assert bitcast(np.zeros((3, 0), np.float32), (3, 0, 4), ELEMENT_TYPES["si8"]).shape == (3, 0, 4)
 
 
-def test_bits_of_signaling_nans_are_open() -> None:
+def test_bits_of_signaling_nans_are_unspecified() -> None:
     given = from_bits(
         np.array([0x7F800001, 0x7FC00000, 0x3F800000], np.uint32), ELEMENT_TYPES["f32"]
     )

@@ -65,7 +65,7 @@ def test_rounding_in_any_order_is_within_the_bound(of: ElementType, op: str) -> 
     assert 0.001 < worst <= 1
 
 
-def test_exact_data_leaves_no_room() -> None:
+def test_exact_data_has_a_bound_of_zero() -> None:
     numbers = fill(TensorType((64, 8), F32), "small_integers", 1)
     assert not bound_of(fold_of("add", F32), numbers).any()
     assert not bound_of(fold_of("add", F32), numbers / np.float32(1024)).any()
@@ -76,7 +76,7 @@ def test_exact_data_leaves_no_room() -> None:
     assert bound_of(fold_of("add", BF16), large).all()  # partial sums need 16 bits
 
 
-def test_a_lost_or_repeated_element_is_found() -> None:
+def test_a_missing_or_repeated_element_is_detected() -> None:
     numbers = fill(TensorType((64, 8), F32), "small_integers", 1)
     program, arrays = reducing(fold_of("add", F32), (numbers,))
     right = evaluate(program, arrays)

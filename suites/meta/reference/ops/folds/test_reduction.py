@@ -39,7 +39,7 @@ F32, F64, F16, BF16, SI32, SI8, UI8, I1, C64 = (
 
 @pytest.mark.parametrize("op", OPS_HERE)
 @pytest.mark.parametrize("of", ALL[::2], ids=str)
-def test_results_are_those_of_the_loops(op: str, of: ElementType) -> None:
+def test_results_equal_those_of_loops(op: str, of: ElementType) -> None:
     seen = 0
     for case in cases(op, of, seed=11, count=7):
         inputs = materialise(case.program, case.inputs[0])
@@ -87,7 +87,7 @@ def test_integers_wrap_and_bits_fold() -> None:
     assert reduced(fold_of("add", I1), np.array([False, True, True]))
 
 
-def test_nothing_to_reduce_is_the_init_value() -> None:
+def test_a_reduction_without_elements_is_the_init_value() -> None:
     for op in bodies.ops_of(SI32):
         body = fold_of(op, SI32)
         empty = np.zeros((0, 3), np.int32)
@@ -138,7 +138,7 @@ def test_affine_maps_are_composed_in_order() -> None:
     assert (int(first), int(second)) == (30, ((0 * 2 + 1) * 3 + 10) * 5 + 100)
 
 
-def test_place_of_the_largest_is_the_first_of_equals() -> None:
+def test_argmax_is_the_first_of_equal_elements() -> None:
     body = bodies.several(F32)[0]
     values, index = row(F32, 1, 7, 3, 7), np.arange(4, dtype=np.int32)
     program, arrays = reducing(body, (values, index))

@@ -41,7 +41,7 @@ def test_init_values_come_in_any_number() -> None:
     assert is_open(body, numbers, index, inits=start).tolist() == [True, False]
 
 
-def test_sums_that_overflow_in_some_orders_are_open() -> None:
+def test_sums_that_overflow_in_some_orders_are_unspecified() -> None:
     sum_, big = fold_of("add", F32), 3e38
     assert is_open(sum_, row(F32, big, big, -big))
     assert not is_open(sum_, row(F32, big, big, big))  # in any order
@@ -55,7 +55,7 @@ def test_sums_that_overflow_in_some_orders_are_open() -> None:
     assert not is_open(fold_of("add", limited), row(limited, 128, 192))
 
 
-def test_products_that_leave_the_range_in_some_orders_are_open() -> None:
+def test_products_that_leave_the_range_in_some_orders_are_unspecified() -> None:
     body = fold_of("multiply", F32)
     assert is_open(body, row(F32, 1e30, 1e30, 1e-30))
     assert is_open(body, row(F32, 1e-30, 1e-30, 1e30))
@@ -66,7 +66,7 @@ def test_products_that_leave_the_range_in_some_orders_are_open() -> None:
     assert not is_open(body, row(F32, 2, 3, 0.5))
 
 
-def test_a_body_that_is_not_associative_is_open() -> None:
+def test_results_of_a_body_that_is_not_associative_are_unspecified() -> None:
     block = BodyBuilder.of(SI32, SI32)
     region = block.returns(block.op("subtract", *block.arguments))
     body = Monoid("difference", region, (SI32,), (literal(0, SI32),), (("bits",),))
@@ -90,7 +90,7 @@ def test_folding_one_by_one_is_tried_of_long_rows_too() -> None:
     assert found.verdict is Verdict.UNSPECIFIED
 
 
-def test_complex_extrema_are_open_where_their_order_is() -> None:
+def test_complex_extrema_are_unspecified_where_their_order_is() -> None:
     body = Monoid("maximum", fold_of("maximum", C64).region, (C64,), (literal(-9, C64),), ())
     numbers = np.array([[1 + 2j, 0], [1 + 3j, complex(np.nan, 1)]], np.complex64)
     assert is_open(body, numbers).tolist() == [False, True]

@@ -228,7 +228,7 @@ def test_unsorted_indices_said_to_be_sorted() -> None:
         assert judge(made, inputs, evaluate(made, inputs), wrong, DATA).verdict is verdict
 
 
-def test_unsigned_indices_taken_for_signed_ones_are_named() -> None:
+def test_unsigned_indices_read_as_signed_have_a_class() -> None:
     types = {"x": tensor(F32, 300, 2), "i": tensor(UI8, 2)}
     made = program("gather", types, (tensor(F32, 2, 2),), **ROW)
     inputs = [np.arange(600, dtype=np.float32).reshape(300, 2), np.array([200, 3], np.uint8)]
@@ -238,7 +238,7 @@ def test_unsigned_indices_taken_for_signed_ones_are_named() -> None:
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "unsigned index taken for signed")
 
 
-def test_indices_under_a_byte_taken_for_signed_ones_are_named() -> None:
+def test_indices_under_a_byte_read_as_signed_have_a_class() -> None:
     """Constant indices of dynamic_gather, read with their highest bit as a sign: 3 in ui2 as -1."""
     narrow = element_type("ui2")
     types = {"x": tensor(F32, 4, 2), "i": tensor(narrow, 2), "sizes": tensor(SI32, 2)}
@@ -262,7 +262,7 @@ def test_parts_that_are_nan_do_not_hide_those_that_are_not() -> None:
     assert judged(made, inputs, [far])[0].fails
 
 
-def test_an_empty_slice_that_leaves_elements_is_open() -> None:
+def test_elements_of_an_empty_slice_are_unspecified() -> None:
     types = {"x": tensor(F32, 0), "i": tensor(SI32, 3)}
     given: dict[str, Any] = {
         "offset_dims": (), "collapsed_slice_dims": (0,), "start_index_map": (0,),

@@ -249,7 +249,7 @@ def test_a_wider_computation_gives_its_type() -> None:
     assert (result.dtype, result.tolist()) == (np.float32, [2050, 2048])
 
 
-def test_overflow_by_the_order_is_open() -> None:
+def test_overflow_that_depends_on_the_order_is_unspecified() -> None:
     made = points(F32, 1, 3, fold_of("add", F32).region)
     big = np.float32(3e38)
     inputs = [np.zeros(1, "f4"), np.zeros(3, np.int32), np.array([big, big, -big], "f4")]

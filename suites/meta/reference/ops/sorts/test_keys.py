@@ -28,7 +28,7 @@ from suites.meta.support.ops.sorting import (
 NAN, INF = float("nan"), float("inf")
 
 
-def test_one_key_however_written() -> None:
+def test_one_key_is_recognised_in_any_form() -> None:
     assert keys(by_first(F32)) == [("a0", "", False)]
     assert keys(by_first(F32, SI32, way="GT", kind="TOTALORDER")) == [("a0", "TOTALORDER", True)]
     block = BodyBuilder.of(SI32, SI32)
@@ -40,7 +40,7 @@ def test_one_key_however_written() -> None:
     ]
 
 
-def test_two_keys_and_which_comes_first() -> None:
+def test_two_keys_are_recognised_in_their_order() -> None:
     block = BodyBuilder.of(SI32, SI32, UI8, UI8)
     one, one_right, two, two_right = block.arguments
     equal = block.compare(two, two_right, "EQ")
@@ -50,7 +50,7 @@ def test_two_keys_and_which_comes_first() -> None:
     assert keys(region) == [("a2", "", False), ("a0", "", True)]
 
 
-def test_what_is_no_order_by_keys_is_called() -> None:
+def test_a_comparator_that_is_no_order_by_keys_is_called() -> None:
     assert keys(by_first(F32, way="LE")) is None
     block = BodyBuilder.of(SI32, SI32)
     difference = block.op("subtract", *block.arguments)
@@ -64,7 +64,7 @@ def test_what_is_no_order_by_keys_is_called() -> None:
     assert keys(block.returns(block.op("and", first, second))) is None
 
 
-def test_a_comparator_that_never_holds_leaves_everything_in_place() -> None:
+def test_a_comparator_that_never_holds_keeps_the_order() -> None:
     block = BodyBuilder.of(F32, F32)
     region = block.returns(block.constant(0, I1))
     assert keys(region) == []
@@ -73,7 +73,7 @@ def test_a_comparator_that_never_holds_leaves_everything_in_place() -> None:
     assert np.array_equal(evaluate(made, [x])[0], x, equal_nan=True)
 
 
-def test_captured_values_are_seen() -> None:
+def test_captured_values_are_recognised() -> None:
     """A comparator may use values of the function around it."""
     text = """
     func.func @main(%x: tensor<5xi32>, %m: tensor<i32>) -> tensor<5xi32> {

@@ -37,7 +37,7 @@ def permuted(order: list[int]) -> list[Array]:
     return [KEYS[order], PLACES[order]]
 
 
-def test_ties_of_an_unstable_sort_are_free_and_those_of_a_stable_one_are_not() -> None:
+def test_ties_are_free_in_unstable_sorts_only() -> None:
     for stable in (True, False):
         made = sort_of(by_first(SI32, SI32), *PAIRS, stable=stable)
         given = [KEYS, PLACES]
@@ -48,14 +48,14 @@ def test_ties_of_an_unstable_sort_are_free_and_those_of_a_stable_one_are_not() -
 
 
 @pytest.mark.parametrize("stable", [True, False])
-def test_elements_of_several_operands_stay_together(stable: bool) -> None:
+def test_operands_are_permuted_alike(stable: bool) -> None:
     made = sort_of(by_first(SI32, SI32), *PAIRS, stable=stable)
     mixed = [KEYS[[4, 1, 3, 0, 2]], PLACES[[4, 0, 2, 1, 3]]]  # both fine by themselves
     verdict, kind = judged(made, [KEYS, PLACES], mixed)
     assert (verdict, kind) == (Verdict.DIVERGENT, "no permutation of the elements")
 
 
-def test_an_element_twice_is_no_permutation() -> None:
+def test_a_repeated_element_is_no_permutation() -> None:
     made = sort_of(by_first(F32), tensor(F32, 2, 4), dimension=1, stable=False)
     x = np.array([[3, 1, 2, 2], [0, -0.0, NAN, 1]], np.float32)
     x[1, 2] = 5
@@ -76,7 +76,7 @@ def test_same_elements_and_in_order() -> None:
     assert in_order((np.array([[1, 2, 2], [3, 3, 1]]),), body).tolist() == [True, False]
 
 
-def test_subnormals_taken_for_zeros_are_flushed() -> None:
+def test_subnormals_treated_as_zeros_are_flushed() -> None:
     x = np.array([1e-45, 0, -1e-45, 1], np.float32)
     for stable in (True, False):
         made = sort_of(by_first(F32, SI32), tensor(F32, 4), tensor(SI32, 4), stable=stable)
@@ -90,7 +90,7 @@ ALIKE = from_bits(np.array([0x7FC00000, 0xFFC00000], np.uint32), F32)
 """A NaN of each sign, the bits that most machines make."""
 
 
-def test_results_may_hold_any_nan_where_a_comparator_tells_them_apart() -> None:
+def test_results_may_have_any_nan_if_a_comparator_distinguishes_them() -> None:
     """In total order -NaN comes first, but what comes out there may be any NaN; elements that are
     alike otherwise stay ties."""
     plus, minus = ALIKE
@@ -113,7 +113,7 @@ def test_results_may_hold_any_nan_where_a_comparator_tells_them_apart() -> None:
 
 
 @pytest.mark.parametrize("name", ["bitcast_convert", "TOTALORDER", "EQ", "select"])
-def test_a_comparator_that_sees_which_nan_was_computed_leaves_its_slices_open(name: str) -> None:
+def test_slices_are_unspecified_if_a_comparator_sees_the_bits_of_a_computed_nan(name: str) -> None:
     """Which NaN inf - inf is, sign included, is nobody's to say."""
     block = BodyBuilder.of(F32, F32)
     keys = [block.op("subtract", value, value) for value in block.arguments]
@@ -171,7 +171,7 @@ def test_operands_that_come_back_changed_are_not_named(change: str) -> None:
     assert NEGATIVE not in {kind for _, kind in found.findings}
 
 
-def test_a_comparator_without_order_leaves_its_slices_open() -> None:
+def test_slices_are_unspecified_if_the_comparator_is_no_order() -> None:
     made = sort_of(by_first(F32), tensor(F32, 2, 3), dimension=1)
     x = np.array([[2, NAN, 1], [3, 2, 1]], np.float32)
     operation = made.main.body.operations[-2]
@@ -188,7 +188,7 @@ def test_a_comparator_without_order_leaves_its_slices_open() -> None:
         assert bool(mask) == open_
 
 
-def test_long_slices_are_looked_at_too() -> None:
+def test_long_slices_are_checked() -> None:
     made = sort_of(by_first(F32), tensor(F32, 5000))
     operation = made.main.body.operations[-2]
     x = np.arange(5000, dtype=np.float32)

@@ -78,7 +78,7 @@ def test_sort_is_a_stable_sort_by_the_comparator(of: Any) -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 16, 33, 100])
 @pytest.mark.parametrize("way", ["LT", "GT"])
-def test_merging_is_what_sorting_by_keys_is(size: int, way: str) -> None:
+def test_merging_equals_sorting_by_keys(size: int, way: str) -> None:
     body = body_of(by_first(F32, way=way))
     rng = np.random.default_rng(size)
     rows = (rng.integers(-3, 4, (3, 2, size)).astype(np.float32),)
@@ -88,7 +88,7 @@ def test_merging_is_what_sorting_by_keys_is(size: int, way: str) -> None:
     assert np.array_equal(merged, sorting.sort_by_codes(codes, rows[0].shape))
 
 
-def test_merging_gives_a_permutation_whatever_the_comparator() -> None:
+def test_merging_gives_a_permutation_with_any_comparator() -> None:
     block = BodyBuilder.of(SI32, SI32)
     lhs, rhs = block.arguments
     odd = block.op(

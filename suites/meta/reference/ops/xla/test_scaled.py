@@ -171,7 +171,7 @@ def test_both_who_rounds_to_bf16_and_who_does_not_are_right() -> None:
         assert judge(program, operands, (exact,), (far,), SCALED).verdict.fails
 
 
-def test_sums_that_are_kept_in_bf16_are_named() -> None:
+def test_sums_kept_in_bf16_have_a_class() -> None:
     lhs, one = np.ones((1, 20)).astype(BF16.storage), np.ones((1, 1)).astype(E8.storage)
     lhs[0, 0] = 256
     operands = (lhs, one, np.ones((20, 1)).astype(BF16.storage), one)
@@ -209,7 +209,7 @@ def of_one(lhs: float, scale: float, to: str = "f32") -> list[str]:
     return open_in(arrays, to)
 
 
-def test_what_bf16_does_not_hold_is_open() -> None:
+def test_scaled_operands_beyond_bf16_are_unspecified() -> None:
     assert of_one(1.75, 2.0**127) == []
     assert of_one(2.0, 2.0**127) == ["scaled operand beyond bf16"]
     assert of_one(np.nan, 1.0) == []
