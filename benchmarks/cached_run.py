@@ -1,10 +1,9 @@
-"""What a cache saves: `python -m benchmarks.cached_run [--op 'a*'] [--profile standard]`.
+"""Savings by a cache: `python -m benchmarks.cached_run [--op 'a*'] [--profile standard]`.
 
-Runs the same command twice with one cache, and once more without. Prints the seconds of each, the
-second run's share of the first's, and how the cases that fail had ended. Fails where the reports
-differ, but for cases that entries call unpredictable or flaky: their values are those of memory
-that is not the program's, and differ from run to run. The sources must not change meanwhile: they
-are part of the key.
+Runs the same command twice with one cache, and once without. Prints the seconds of each, the second
+run's share of the first's, and the outcomes of failing cases. Fails if the reports differ, except
+for cases that entries call unpredictable or flaky: their values are foreign memory and differ from
+run to run. The sources must not change meanwhile, because they are part of the key.
 """
 
 from __future__ import annotations

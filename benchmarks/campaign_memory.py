@@ -1,9 +1,9 @@
-"""How much memory a campaign takes: `python -m benchmarks.campaign_memory --budget 30m`.
+"""Memory of a campaign: `python -m benchmarks.campaign_memory --budget 30m`.
 
-A campaign is run by the command, and the resident memory of its process and of each worker read
-every few seconds. Printed are, for each minute, the medians of the parent's and of the largest
-worker's, then both of the last minutes against those around `--early`. 1 where either has grown
-by more than a tenth.
+The command runs a campaign, and the resident memory of its process and of each worker is read every
+few seconds. Prints, for each minute, the medians of the parent's and of the largest worker's, then
+both of the last minutes against those around `--early`. Exits with 1 if either has grown by more
+than a tenth.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Sample = tuple[float, int, int]
 
 
 def look(parent: psutil.Process, begun: float) -> Sample | None:
-    """The memory of a campaign now; None where it has no worker at work, or has ended."""
+    """Return the current memory of a campaign; None if no worker is running, or it has ended."""
     sizes: list[int] = []
     try:
         for one in parent.children(recursive=True):
@@ -45,7 +45,7 @@ def look(parent: psutil.Process, begun: float) -> Sample | None:
 
 
 def around(samples: list[Sample], minute: float, column: int) -> float:
-    """The median memory within half a window of a minute, in MiB."""
+    """Return the median memory within half a window around a minute, in MiB."""
     near = [one[column] for one in samples if abs(one[0] - minute) <= WINDOW / 2]
     return statistics.median(near) / 2**20 if near else float("nan")
 

@@ -1,11 +1,10 @@
-"""How fast campaigns try programs, against XLA alone: `python -m benchmarks.campaign_throughput`.
+"""Speed of campaigns, against XLA alone: `python -m benchmarks.campaign_throughput`.
 
-Each trial of a campaign (16 programs: generated, evaluated, compiled, run, judged) is done in a
-worker, as `fuzz` does it, and right after it the very modules that it compiled are compiled and
-executed again on the same inputs, and nothing else is done. There are as many workers as cores, as
-in a campaign: one alone would have the others' cores for XLA's threads. Printed are the programs of
-both per second of wall time, and the ratio. Work on what was found, minimising and looking for
-causes, is no part of a trial.
+A worker runs each trial of a campaign as `fuzz` does: 16 programs are generated, evaluated,
+compiled, run and judged. Right after it, the same modules are compiled and executed again on the
+same inputs, and nothing else. There are as many workers as cores, as in a campaign; a single worker
+would have the other cores for XLA's threads. Prints the programs per second of wall time of both,
+and the ratio. Minimising and attributing findings are not part of a trial.
 """
 
 from __future__ import annotations

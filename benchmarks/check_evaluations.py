@@ -1,9 +1,9 @@
-"""How much of a program is evaluated again to judge it: `python benchmarks/check_evaluations.py`.
+"""The part of a program that is evaluated again to judge it: `benchmarks/check_evaluations.py`.
 
-A training step with dropout, exported from jax: random bits and masks are integers, which no move
-reaches. Printed are the operations of the program and of the part that moves, the seconds of an
-evaluation that moves results when it evaluates everything and when it evaluates that part, and
-their ratio, each the best of a few in one run; the same where one result of many is in doubt.
+The program is a training step with dropout, exported from jax. Its random bits and masks are
+integers, which perturbation does not change. Prints the number of operations of the program and of
+its perturbed part, the seconds of a perturbed evaluation of the whole program and of that part, and
+their ratio, each the best of a few in one run; and the same if one result of many is in doubt.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROUNDS = 5
 
 
 def training_step() -> tuple[Program, list[Any]]:
-    """The flat program of a gradient step of two layers with dropout, and its inputs."""
+    """Return the flat program of a gradient step of two layers with dropout, and its inputs."""
 
     def loss(weights: Any, x: Any, key: Any) -> Any:
         for number, weight in enumerate(weights):
@@ -46,7 +46,7 @@ def training_step() -> tuple[Program, list[Any]]:
 
 
 def seconds(evaluate: Callable[[], object]) -> float:
-    """The least time of a few rounds."""
+    """Return the least time of a few rounds."""
     taken: list[float] = []
     for _ in range(ROUNDS):
         begun = time.perf_counter()

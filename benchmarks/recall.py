@@ -1,11 +1,11 @@
-"""Which published bugs a campaign finds without a hint: `python benchmarks/recall.py --budget 15m`.
+"""Published bugs that a campaign finds without a hint: `python benchmarks/recall.py --budget 15m`.
 
-A campaign with no expectations is run on XLA's CPU, and each of its findings compared with the bugs
-of suites/published_bugs.toml that the installed jaxlib has: it is one of them where its minimal
-program, or another of the minimal programs grouped in it, has the same operations and fails in the
-same way. The operations are those of the bug's program as it is stated, or as it is once it was
-minimised as findings are, after the campaign: what is published is not always minimal, and two bugs
-may come to the same. Printed are, for each bug, the time that it took, and how many were found.
+A campaign without expectations runs on XLA's CPU. Its findings are compared with the bugs in
+suites/published_bugs.toml that the installed jaxlib has. A finding is one of them if one of its
+minimised programs has the same operations and fails in the same way. The operations are those of
+the bug's program, or of that program minimised like a finding after the campaign: published
+programs are not always minimal, and two bugs may have one minimal program. Prints the time for each
+bug, and how many were found.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from suites.published_bugs import Bug, bugs
 
 
 def operations(text: str) -> frozenset[str]:
-    """The mnemonics of what a program computes."""
+    """Return the mnemonics of the operations that compute, not constants."""
     return frozenset(one.name for one in working(parse_module(text)))
 
 
@@ -84,7 +84,7 @@ def _is_of(bug: Bug, ways: Collection[frozenset[str]], signature: str) -> bool:
 
 
 def found_at(folder: Path) -> float:
-    """When a finding was kept: its inputs are written once, its cause comes later."""
+    """Return the time at which a finding was stored, from its inputs, which are written once."""
     return (folder / INPUTS).stat().st_mtime
 
 

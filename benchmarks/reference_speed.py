@@ -1,11 +1,11 @@
-"""How fast the reference is, against StableHLO's own interpreter (`stablehlo.eval_module`).
+"""Speed of the reference, against StableHLO's own interpreter (`stablehlo.eval_module`).
 
     python benchmarks/reference_speed.py [--limit 60] [--repeat 5]
 
-The same modules on the same inputs, in one run: seconds of each (ours the best of several, the
-interpreter once, in a process of its own as it may take that with it) and their ratio. Where the
-interpreter takes longer than the limit, it is stopped and the ratio is at least what is printed.
-Then the microseconds that small ops take, each as a program of its own.
+Both run the same modules on the same inputs in one run. Prints the seconds of each and their ratio.
+The reference's figure is the best of several runs. The interpreter runs once, in a process of its
+own, which it may crash; if it exceeds the limit it is stopped, and the ratio is at least the
+printed one. Then prints the microseconds of small ops, each as a program of its own.
 """
 
 from __future__ import annotations
@@ -144,10 +144,10 @@ def _interpret(text: str, shapes: tuple[tuple[int, ...], ...], seconds) -> None:
 
 
 def interpreter(text: str, shapes: tuple[tuple[int, ...], ...], limit: float) -> float | None:
-    """Seconds that the interpreter takes, None when it is stopped at the limit.
+    """Return the seconds that the interpreter takes; None if it is stopped at the limit.
 
     Raises:
-        SystemExit: when its process ends without an answer.
+        SystemExit: if its process ends without an answer.
     """
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe(duplex=False)

@@ -1,8 +1,8 @@
-"""How long the commands take that one waits for: `python benchmarks/start_up.py [--rounds 5]`.
+"""Start-up time of interactive commands: `python benchmarks/start_up.py [--rounds 5]`.
 
-Prints a line for each command: seconds, and as a multiple of what `python -c 'import jax'` takes,
-which is what using jax at all costs. All commands are timed turn by turn, so that a machine which
-is busy for a while slows all of them; each figure is the median of its rounds.
+Prints a line for each command: seconds, and the ratio to `python -c 'import jax'`, the least cost
+of using jax. Commands are timed in turn, so that a busy machine slows all of them. Each figure is
+the median of the rounds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 
 def commands(folder: Path) -> dict[str, list[str]]:
-    """The command lines by what they are called; `folder` holds what they work on."""
+    """Return the command lines by name; `folder` holds their files."""
     program, run = folder / "add.mlir", folder / "run"
     program.write_text(PROGRAM)
     made = ["run", "--op", "add", "--profile", "smoke", "--out", str(run)]
@@ -47,7 +47,7 @@ def commands(folder: Path) -> dict[str, list[str]]:
 
 
 def seconds(command: list[str]) -> float:
-    """How long a command takes that must succeed."""
+    """Return the seconds that a command takes; it must succeed."""
     begun = perf_counter()
     subprocess.run(command, check=True, capture_output=True)
     return perf_counter() - begun

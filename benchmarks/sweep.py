@@ -37,7 +37,7 @@ _CHUNK = 1 << 14
 
 
 def _blocks(op: str, values: int) -> list[Block]:
-    """Blocks that are spread evenly over all f32, of that many values together."""
+    """Return blocks that are spread evenly over all f32, with that many values in total."""
     (function,) = functions_of([op], ["f32"])
     domain = domain_of(function, 0, exhaustive=True)
     each, wanted = BLOCK >> 1, max(1, values // BLOCK)
@@ -65,7 +65,8 @@ class Spent:
 
 
 def _timed(blocks: list[Block], backend: str) -> tuple[Spent, Spent, Spent]:
-    """What the backend's execution, numpy in float64, and blocks cost in this process."""
+    """Return the cost of the backend's execution, of numpy in float64, and of blocks in this
+    process."""
     session = open_session(backend)
     compiled = session.kept(program_of(blocks[0], PIECE))
     real = blocks[0].domains[0].function.real

@@ -1,17 +1,17 @@
-"""How fast the harness is, against a plain Hypothesis loop and against XLA alone.
+"""Speed of the harness, against a plain Hypothesis loop and against XLA alone.
 
-Three ways of working through the same mix of ops, measured in one run:
+Three programs work through the same mix of ops in one run:
 
 (a) this harness: `conformance.campaign.runner.run` with its worker processes, its judging and
     its store;
 (b) a plain `@given` loop: one case at a time, `jax.jit`, `numpy.testing.assert_allclose`;
-(c) XLA alone: nothing but compiling and executing the very modules that (a) used, on the very
-    inputs, with as many processes as (a) has workers.
+(c) XLA alone: it compiles and executes the modules of (a) on the same inputs, with as many
+    processes as (a) has workers.
 
     python benchmarks/throughput.py [--cases 32] [--jobs N] [--loop-seconds 20]
 
 Prints distinct programs per second and (program, input) pairs per second of each, the ratios, and
-where the time of (a) goes. Times are wall seconds; machines differ, so only ratios are compared.
+how the time of (a) is spent. Times are wall seconds; machines differ, so only ratios are compared.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ TYPES = ("bf16", "f16", "f32", "f64")
 
 @dataclass(frozen=True)
 class Rate:
-    """How much was worked through in how long."""
+    """An amount of work and the seconds that it took."""
 
     name: str
     programs: int
@@ -58,7 +58,7 @@ class Rate:
 
 
 class Recorder:
-    """A backend that keeps what it is given: module texts with the arguments of each execution."""
+    """A backend that records module texts and the arguments of each execution."""
 
     def __init__(self, inner):
         self.inner, self.name, self.kept = inner, inner.name, []
@@ -94,7 +94,7 @@ def options_of(arguments: argparse.Namespace, out: Path) -> Options:
 
 
 class Clock(Watcher):
-    """Takes the time from the first task sent to the last result stored."""
+    """A timer from the first task sent to the last result stored."""
 
     def start(self, tally):  # noqa: ARG002 - a watcher's method
         self.begun = perf_counter()
@@ -104,7 +104,8 @@ class Clock(Watcher):
 
 
 def harness(arguments: argparse.Namespace) -> tuple[Rate, RunData]:
-    """(a): the harness as users run it; seconds from the first task sent to the last stored.
+    """Measure (a): the harness as users run it, in seconds from the first task sent to the last
+    stored.
 
     Opening the backend in the first worker comes before that, as it does in (c); in the other
     workers it counts.
@@ -137,7 +138,7 @@ def record_modules(arguments: argparse.Namespace, folder: Path) -> list[Path]:
 
 
 def replay(file: Path, ready, seconds) -> None:
-    """One process of (c): wait for the others, then compile and execute everything."""
+    """Run one process of (c): wait for the others, then compile and execute everything."""
     modules = pickle.loads(file.read_bytes())
     backend = opened("cpu")
     ready.wait()
@@ -150,7 +151,7 @@ def replay(file: Path, ready, seconds) -> None:
 
 
 def xla_alone(arguments: argparse.Namespace, of: Rate) -> Rate:
-    """(c): XLA on the modules of (a); the slowest process counts."""
+    """Measure (c): XLA on the modules of (a); the slowest process counts."""
     context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as folder:
         recording = context.Process(target=record_modules, args=(arguments, Path(folder)))
@@ -170,7 +171,7 @@ def xla_alone(arguments: argparse.Namespace, of: Rate) -> Rate:
 
 
 def plain_loop(arguments: argparse.Namespace) -> Rate:
-    """(b): what one writes without this project: `@given`, `jax.jit`, `assert_allclose`."""
+    """Measure (b): a user's own loop with `@given`, `jax.jit`, `assert_allclose`."""
     import jax
     import ml_dtypes
     import numpy as np
@@ -198,7 +199,7 @@ def plain_loop(arguments: argparse.Namespace) -> Rate:
     begun = perf_counter()
 
     class Enough(HypothesisException):
-        """The time is up."""
+        """The time is over."""
 
     @settings(max_examples=100_000, deadline=None, database=None, phases=[Phase.generate],
               suppress_health_check=list(HealthCheck))  # fmt: skip

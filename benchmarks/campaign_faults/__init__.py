@@ -1,1 +1,1 @@
-"""Faults seeded in a backend, of single ops and of rewritings: does a campaign find them?"""
+"""Detection of faults that are seeded in a backend: of single ops and of rewritings."""

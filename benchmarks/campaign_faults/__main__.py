@@ -1,15 +1,16 @@
-"""Which seeded faults a campaign finds, and how soon: `python -m benchmarks.campaign_faults`.
+"""Time until a campaign finds seeded faults: `python -m benchmarks.campaign_faults`.
 
-Two kinds are seeded in the reference, which plays the backend:
+The reference with a fault is the backend. There are two kinds of faults:
 
-- `--faults 40`: changes of the source of what an op computes with (those of `benchmarks.mutants`),
-  in ops of all families in turn, each of which some case of the op shows to be wrong. A campaign
-  restricted to the family's ops (`fuzz --op`) is to find it within `--budget 60s`.
-- `--rewritings`: wrong rewritings between operations (`benchmarks/campaign_faults/rewritings.py`).
-  A campaign over all ops is to find each within `--long 5m`.
+- `--faults 40`: changes of the source that an op is evaluated with (those of `benchmarks.mutants`),
+  in ops of all families in turn; some case of the op shows each to be wrong. A campaign over the
+  family's ops (`fuzz --op`) should find it within `--budget 60s`.
+- `--rewritings`: wrong rewritings of several operations
+  (`benchmarks/campaign_faults/rewritings.py`). A campaign over all ops should find each within
+  `--long 5m`.
 
-A campaign here is one worker that is not steered: a real one has a worker for each core, and is.
-Printed are, for each, the seconds and programs it took; 1 is returned where any was not found.
+A campaign here has one worker and no steering; a real one has a worker per core, and steering.
+Prints the seconds and programs for each fault. Exits with 1 if one was not found.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from conformance.catalog import CATALOG
 
 
 def line(done: Done) -> str:
-    """How one fault fared, as a line."""
+    """Return the result for one fault, as a line."""
     found = done.found
     assert found is not None
     how = f"{found.seconds:6.1f} s {found.programs:6} programs"
@@ -56,7 +57,7 @@ def work(jobs: list[Job], wanted: int, processes: int) -> list[Done]:
 
 
 def main() -> int:
-    """Seed the faults, run the campaigns, print the table; 1 where one was not found."""
+    """Seed the faults, run the campaigns, print the table; return 1 if one was not found."""
     asked = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     asked.add_argument("--faults", type=int, default=0, help="changed ops to be found")
     asked.add_argument("--rewritings", nargs="*", help="wrong rewritings to be found; none for all")

@@ -52,7 +52,7 @@ class _Executable:
 
 
 def with_rewriting(rewriting: Rewriting) -> FaultyBackend:
-    """The reference on programs that were rewritten, wrongly."""
+    """Return the reference on wrongly rewritten programs."""
 
     def run(program: Program, inputs: Sequence[Any]) -> list[Any]:
         try:
@@ -65,7 +65,7 @@ def with_rewriting(rewriting: Rewriting) -> FaultyBackend:
 
 @dataclass(slots=True)
 class _Changed:
-    """The process that computes with changed code; it is started when there is none."""
+    """The process that computes with changed code, started on demand."""
 
     codes: Codes
     pipe: Any = None
@@ -115,6 +115,7 @@ def _serve(pipe: Any, codes: Codes) -> None:
 
 
 def with_code(told: str, codes: Codes) -> tuple[FaultyBackend, Any]:
-    """The reference with other code in functions of it, and what ends its process."""
+    """Return the reference with other code in one of its functions, and a function that ends its
+    process."""
     changed = _Changed(codes)
     return FaultyBackend(told, changed.run), changed.end

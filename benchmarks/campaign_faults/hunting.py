@@ -1,4 +1,4 @@
-"""A campaign against one faulty backend, until it finds something: one worker, not steered."""
+"""A campaign against one faulty backend until it finds something: one worker, no steering."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from conformance.campaign.fuzzing.trials import Trial
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """How a campaign fared: the seconds and programs it took to find a fault, and what it was told
-    to be; or those it took in vain, and ""."""
+    """The seconds and programs until a campaign found a fault, and its description; "" if it found
+    none."""
 
     seconds: float
     programs: int

@@ -1,6 +1,6 @@
-"""Wrong rewritings of operations, such as compilers have made: each right but for some values.
+"""Wrong rewritings of operations, as compilers have made them; each is right for most values.
 
-They are done in main alone, one after the other, on what is there once calls are written out.
+They apply to main, one after the other, after calls are inlined.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from reference.ops.structure import is_constant
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a rewriting sees of a program: which operation of main makes a value."""
+    """The operations of main by the values that they produce."""
 
     program: Program
     makers: dict[str, int]
 
     def maker(self, value: Value, *names: str) -> Operation | None:
-        """The operation that makes a value, if it is one of these names."""
+        """Return the operation that produces a value, if it is one of these ops."""
         number = self.makers.get(value.name)
         if number is None:
             return None
@@ -33,7 +33,7 @@ class Seen:
         return one if one.name in names else None
 
     def number(self, value: Value) -> Any:
-        """What all elements of a constant are; None where a value is no such constant."""
+        """Return the number that all elements of a constant are, or None."""
         made = self.maker(value, "constant", "broadcast_in_dim")
         if made is not None and made.name == "broadcast_in_dim":
             made = self.maker(made.operands[0], "constant")
@@ -45,19 +45,19 @@ class Seen:
 
 
 Rewrite = Callable[[Seen, Operation], Iterable[Operation] | None]
-"""What stands in the place of an operation and makes its results; None where it stays."""
+"""A function that returns the replacement of an operation, or None to keep it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """A wrong rewriting: what it does, in words, and how."""
+    """A wrong rewriting: its description and its function."""
 
     told: str
     of: Rewrite
 
 
 def rewritten(program: Program, rewriting: Rewriting) -> Program:
-    """The program, of one function, with all that a rewriting changes in main."""
+    """Return the program, of one function, with a rewriting applied throughout main."""
     seen = Seen(program, makers_of(program))
     *operations, last = program.main.body.operations
     made: list[Operation] = []
@@ -81,14 +81,14 @@ def _is_integer(value: Value) -> bool:
 
 
 def _is(one: Operation, value: Value) -> Iterable[Operation] | None:
-    """An operation whose result is that value, if the types are the same."""
+    """Return an operation whose result is that value, if the types are equal."""
     if value.type != one.results[0].type:
         return None
     return [Operation("optimization_barrier", (value,), one.results)]
 
 
 def _constant(one: Operation, number: float) -> Iterable[Operation]:
-    """An operation whose result is a constant, all elements of which are that number."""
+    """Return an operation whose result is a constant with equal elements."""
     (result,) = one.results
     of: Any = result.type
     array = np.full(of.static_shape, number).astype(of.storage)
@@ -96,12 +96,12 @@ def _constant(one: Operation, number: float) -> Iterable[Operation]:
 
 
 def _inner(one: Operation) -> Value:
-    """A new value on the way to an operation's result, of its type."""
+    """Return a new intermediate value of an operation's result type."""
     return replace(one.results[0], name=f"{one.results[0].name}_inner")
 
 
 def _undone(outer: str, inner: str) -> Rewrite:
-    """outer(inner(x)) as x."""
+    """Rewrite outer(inner(x)) to x."""
 
     def rewrite(seen: Seen, one: Operation) -> Iterable[Operation] | None:
         made = seen.maker(one.operands[0], inner) if one.name == outer else None
@@ -111,7 +111,7 @@ def _undone(outer: str, inner: str) -> Rewrite:
 
 
 def _of_itself(name: str, number: float) -> Rewrite:
-    """x op x as a number."""
+    """Rewrite x op x to a number."""
 
     def rewrite(_: Seen, one: Operation) -> Iterable[Operation] | None:
         same = one.name == name and one.operands[0] == one.operands[1]
@@ -148,7 +148,7 @@ def _negated_difference(seen: Seen, one: Operation) -> Iterable[Operation] | Non
 
 
 def _regrouped(name: str) -> Rewrite:
-    """(x op y) op z as x op (y op z)."""
+    """Rewrite (x op y) op z to x op (y op z)."""
 
     def rewrite(seen: Seen, one: Operation) -> Iterable[Operation] | None:
         made = seen.maker(one.operands[0], name) if one.name == name else None
@@ -213,7 +213,7 @@ def _slice_of_slice(seen: Seen, one: Operation) -> Iterable[Operation] | None:
 
 
 def _slice_of_pad(seen: Seen, one: Operation) -> Iterable[Operation] | None:
-    """As if what is cut out lay behind what is padded in front."""
+    """Slice the operand of a pad as if the slice were behind the low padding."""
     made = seen.maker(one.operands[0], "pad") if one.name == "slice" else None
     limits: Any = one.attribute("limit_indices")
     if made is None:
@@ -249,7 +249,7 @@ def _pad_of_pad(seen: Seen, one: Operation) -> Iterable[Operation] | None:
 
 
 def _clamped_the_other_way(seen: Seen, one: Operation) -> Iterable[Operation] | None:
-    """min(max(x, a), b) as max(min(x, b), a)."""
+    """Rewrite min(max(x, a), b) to max(min(x, b), a)."""
     made = seen.maker(one.operands[0], "maximum") if one.name == "minimum" else None
     if made is None:
         return None
@@ -259,13 +259,13 @@ def _clamped_the_other_way(seen: Seen, one: Operation) -> Iterable[Operation] | 
 
 
 def _selected_the_other_way(seen: Seen, one: Operation) -> Iterable[Operation] | None:
-    """select(not p, a, b) as select(p, a, b)."""
+    """Rewrite select(not p, a, b) to select(p, a, b)."""
     made = seen.maker(one.operands[0], "not") if one.name == "select" else None
     return made and [replace(one, operands=(made.operands[0], *one.operands[1:]))]
 
 
 def _quotient_by_power(seen: Seen, one: Operation) -> Iterable[Operation] | None:
-    """x / 2^n of integers as x shifted right, which rounds down."""
+    """Rewrite x / 2^n of integers to a shift to the right, which rounds down."""
     if one.name != "divide" or not _is_integer(one.results[0]):
         return None
     by = seen.number(one.operands[1])
@@ -277,7 +277,7 @@ def _quotient_by_power(seen: Seen, one: Operation) -> Iterable[Operation] | None
 
 
 def _remainder_by_power(seen: Seen, one: Operation) -> Iterable[Operation] | None:
-    """x mod 2^n of integers as the low bits of x, which are not negative."""
+    """Rewrite x mod 2^n of integers to the low bits of x, which are not negative."""
     if one.name != "remainder" or not _is_integer(one.results[0]):
         return None
     by = seen.number(one.operands[1])
@@ -289,7 +289,7 @@ def _remainder_by_power(seen: Seen, one: Operation) -> Iterable[Operation] | Non
 
 
 def _square_as_magnitude(seen: Seen, one: Operation) -> Iterable[Operation] | None:
-    """|x x| as |x|."""
+    """Rewrite |x x| to |x|."""
     made = seen.maker(one.operands[0], "multiply") if one.name == "abs" else None
     if made is None or made.operands[0] != made.operands[1]:
         return None
@@ -297,8 +297,8 @@ def _square_as_magnitude(seen: Seen, one: Operation) -> Iterable[Operation] | No
 
 
 def _start_not_clamped(seen: Seen, one: Operation) -> Iterable[Operation] | None:
-    """A dynamic_slice at constant indices as a slice from the dimension's start, where these are
-    too large."""
+    """Rewrite a dynamic_slice at constant indices to a slice from the start if they are too
+    large."""
     if one.name != "dynamic_slice":
         return None
     starts = [seen.number(value) for value in one.operands[1:]]
@@ -316,7 +316,7 @@ def _start_not_clamped(seen: Seen, one: Operation) -> Iterable[Operation] | None
 
 
 def _sum_of_broadcast(seen: Seen, one: Operation) -> Iterable[Operation] | None:
-    """A reduction of what is broadcast as if along one dimension only: elements are lost."""
+    """Reduce a broadcast value along one dimension only, so that elements are missing."""
     made = seen.maker(one.operands[0], "broadcast_in_dim") if one.name == "reduce" else None
     if made is None or len(one.results) != 1 or one.results[0].type != made.operands[0].type:
         return None
@@ -324,7 +324,7 @@ def _sum_of_broadcast(seen: Seen, one: Operation) -> Iterable[Operation] | None:
 
 
 def _converted_twice(seen: Seen, one: Operation) -> Iterable[Operation] | None:
-    """convert(convert(x)) as x, or as one conversion."""
+    """Rewrite convert(convert(x)) to x, or to one conversion."""
     made = seen.maker(one.operands[0], "convert") if one.name == "convert" else None
     if made is None:
         return None
@@ -333,7 +333,7 @@ def _converted_twice(seen: Seen, one: Operation) -> Iterable[Operation] | None:
 
 
 def _product_of_exponentials(seen: Seen, one: Operation) -> Iterable[Operation] | None:
-    """exp(x) exp(y) as exp(x y)."""
+    """Rewrite exp(x) exp(y) to exp(x y)."""
     if one.name != "multiply":
         return None
     made = [seen.maker(value, "exponential") for value in one.operands]
@@ -346,7 +346,7 @@ def _product_of_exponentials(seen: Seen, one: Operation) -> Iterable[Operation] 
 
 
 def _product_with_transposed(seen: Seen, one: Operation) -> Iterable[Operation] | None:
-    """A product of what is transposed as that of what is not, where sizes allow it."""
+    """Rewrite a product with a transposed operand to one with the operand, if sizes permit."""
     made = seen.maker(one.operands[0], "transpose") if one.name == "dot_general" else None
     if made is None or made.operands[0].type != one.operands[0].type:
         return None
@@ -354,7 +354,7 @@ def _product_with_transposed(seen: Seen, one: Operation) -> Iterable[Operation] 
 
 
 def _fused_product(seen: Seen, one: Operation) -> Iterable[Operation] | None:
-    """x y + z with the product added twice."""
+    """Rewrite x y + z so that the product is added twice."""
     made = seen.maker(one.operands[0], "multiply") if one.name == "add" else None
     if made is None:
         return None
@@ -363,7 +363,7 @@ def _fused_product(seen: Seen, one: Operation) -> Iterable[Operation] | None:
 
 
 def _reshaped_transposed(seen: Seen, one: Operation) -> Iterable[Operation] | None:
-    """A reshape of what is transposed as one of what is not."""
+    """Rewrite a reshape of a transposed value to a reshape of the value."""
     made = seen.maker(one.operands[0], "transpose") if one.name == "reshape" else None
     return made and [replace(one, operands=made.operands)]
 

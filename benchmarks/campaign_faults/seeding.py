@@ -1,4 +1,4 @@
-"""What is seeded, in which ops, and how a campaign against it fares: in a process of its own."""
+"""A seeded fault and a campaign against it, in a process of its own."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ POOL = 4
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What one process is to do: seed a fault in this op, or make this rewriting."""
+    """The task of one process: seed a fault in this op, or apply this rewriting."""
 
     name: str
     rewriting: bool
@@ -37,7 +37,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A job with what was seeded, in words, and how the campaign fared; None: nothing to seed."""
+    """A job with its fault in words and the campaign's result; None if no fault could be seeded."""
 
     job: Job
     told: str
@@ -73,7 +73,7 @@ def do(job: Job) -> Done:
 
 
 def family_of(op: str) -> frozenset[str]:
-    """The ops of a family that can stand in chains."""
+    """Return the ops of a family that chains can contain."""
     family = CATALOG[op].family
     return frozenset(
         name for name, row in CATALOG.items() if row.family == family and is_link(OPS[name])
@@ -81,7 +81,7 @@ def family_of(op: str) -> frozenset[str]:
 
 
 def in_turn(seed: int) -> Iterator[str]:
-    """StableHLO's ops that can stand in chains, one of each family and then the next of each."""
+    """Return StableHLO's ops that chains can contain, one of each family in turn."""
     shuffled = sorted(name for name, row in CATALOG.items() if row.dialect == "stablehlo")
     random.Random(seed).shuffle(shuffled)
     families: dict[str, list[str]] = {}

@@ -1,1 +1,1 @@
-"""The time that the report of a large run takes to write and to open."""
+"""Time to write and to open the report of a large run."""

@@ -1,1 +1,1 @@
-"""Measurement of how many new failures known divergences would hide."""
+"""New failures that known divergences would hide."""

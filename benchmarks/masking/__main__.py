@@ -1,12 +1,12 @@
-"""How many new failures do known divergences hide? Results are corrupted before they are judged.
+"""New failures that known divergences hide: results are corrupted before they are judged.
 
     python -m benchmarks.masking [--backend cpu] [--cells 360] [--cases 1] [--seed 0] [--op OP]
 
-A real backend runs a case once. Then one result of one of its input sets is corrupted, in each of
-the ways that `--changes` names, and the case is judged again as `run` judges it, confirmation and
-expectations included. A refusal, an abort or an internal error with other words is judged as if the
-backend had ended so. With `--limit 2` 1 is returned if more than 2 per cent of the corrupted
-results, or of such endings, are known.
+A real backend runs a case once. Then one result of one of its input sets is corrupted in each of
+the ways of `--changes`, and the case is judged again as `run` judges it, with confirmation and
+expectations. A refusal, an abort and an internal error with unknown words are judged, too. With
+`--limit 2`, exits with 1 if more than 2 percent of the corrupted results, or of such endings, are
+known.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ TRIED = 64
 """Positions that are tried before a change is said not to apply to an array."""
 
 STEPS = 64
-"""How far the smallest change of a number moves it, in units in the last place."""
+"""The distance of the smallest change of a number, in ulp."""
 
 TILE = 4
 """The extent of a shifted tile in each dimension, where the array is as large."""
@@ -49,7 +49,7 @@ def _same_bits(left: Array, right: Array) -> bool:
 class OfOneElement:
     """A change of one element of an array, by a function of its value.
 
-    Of a complex number one of the two parts is changed, chosen at random.
+    In a complex number, one of the two parts is changed, chosen at random.
     """
 
     value: Callable[[Array], Array | None]

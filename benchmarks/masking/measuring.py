@@ -41,7 +41,7 @@ from reference.ir.types import (
 
 
 class End(StrEnum):
-    """What a corrupted result ends as in a run."""
+    """The outcome of a corrupted result in a run."""
 
     NEW = "new"
     KNOWN = "known"
@@ -49,12 +49,12 @@ class End(StrEnum):
     UNSUPPORTED = "unsupported"
     PASS = "pass"
     ERROR = "error"
-    """Judging it raises an exception, of which a run says so and stays green."""
+    """Judging it raises an exception, which a run reports without failing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What to corrupt, and what to judge it with; `expectations` as `load` takes them."""
+    """The results to corrupt, and the expectations, as `load` takes them."""
 
     changes: tuple[str, ...] = (*CHANGES, *ENDINGS)
     seed: int = 0
@@ -63,10 +63,11 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one corrupted result ended as.
+    """The outcome of one corrupted result.
 
-    `before` is the id of the entry that knew the case as it was, "" for none. `entry` is the id of
-    the one that knows it now, `kind` the class of the failure and `id` what `replay` takes.
+    `before` is the id of the entry that matched the original case, "" for none. `entry` is the id
+    of the entry that matches it now, `kind` the class of the failure and `id` the argument of
+    `replay`.
     """
 
     op: str
@@ -82,7 +83,8 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Outcomes; and the cases that gave results, had none, or failed new as they were."""
+    """Outcomes, and the numbers of cases with results, without results, and with new failures of
+    their own."""
 
     outcomes: list[Outcome] = field(default_factory=list[Outcome])
     with_results: list[str] = field(default_factory=list[str])
@@ -131,7 +133,7 @@ def _of_type(values: Array, of: ElementType) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Repetitions:
-    """What a case gives when it is compiled alone, once for each time that is asked for."""
+    """The results of a case that is compiled in isolation, one set for each call."""
 
     bench: Bench
     prepared: Prepared
@@ -161,7 +163,7 @@ class Repetitions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorruptedBench(Bench):
-    """A bench on which a case gives corrupted results whenever it is run alone."""
+    """A bench on which a case in isolation has corrupted results."""
 
     rounds: Iterator[list[Results]]
     corruption: Corruption | None
@@ -265,7 +267,7 @@ def _end(verdict: Verdict, entry: str) -> End:
 
 @dataclass(frozen=True, slots=True)
 class _Judging:
-    """A case that has been run, and what its results are judged with."""
+    """A case that was run, with everything that is needed to judge its results."""
 
     task: Task
     prepared: Prepared
@@ -312,9 +314,9 @@ class _Judging:
             found.outcomes.append(self._ended(after, change, before, corruption))
 
     def _ended(self, after: Record, change: str, before: str, corruption: Corruption) -> Outcome:
-        """Return the outcome of a record; a value that is permitted, or left open, hides nothing.
+        """Return the outcome of a record; a permitted or unspecified value hides nothing.
 
-        Of a case with a known divergence that shows once the value is put into right results.
+        In a case with a known divergence, the value is judged again among right results.
         """
         outcome = _outcome(self.task, after, change, before, self.expectations)
         if outcome.end is not End.KNOWN or not before:

@@ -1,4 +1,4 @@
-"""Tables of what corrupted results ended as, and of the known divergences that hid them."""
+"""Tables of the outcomes of corrupted results, and of the known divergences that hid them."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How many of some corrupted results ended as known."""
+    """The number of corrupted results, and of those that end as known."""
 
     known: int
     of: int
 
     @property
     def percent(self) -> float:
-        """The share in per cent, 0 of nothing."""
+        """The share in percent, 0 of nothing."""
         return 100 * self.known / self.of if self.of else 0.0
 
     def __str__(self) -> str:

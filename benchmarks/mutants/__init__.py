@@ -1,1 +1,1 @@
-"""The reference with one small change in its source plays the backend: is it found out?"""
+"""Detection of small changes in the reference's source, with the reference as the backend."""

@@ -1,11 +1,11 @@
-"""Mutants of the reference play the backend: how many do an op's own cells catch?
+"""Mutants of the reference that an op's own cells detect.
 
     python -m benchmarks.mutants [--op OP] [--family FAMILY] [--per-op 12] [--seed 0] [--jobs N]
 
-A mutant is the reference with one small change in the source of an op, or of what it computes with.
-It is judged as a run judges a backend, with no expectations. Mutants that are right on a large pool
-of other cases, or differ where the op's rule permits it, do not count; nor do those that end the
-first case in an error, which any case would show.
+A mutant is the reference with one small change in the source that an op is evaluated with. It is
+the backend, and judged as in a run without expectations. Mutants do not count if they are right on
+a large pool of other cases, if the op's rule permits every difference, or if the first case raises
+an error, which any case would show.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from conformance.catalog import CATALOG, matching
 
 
 def chosen(ops: Sequence[str], families: Sequence[str]) -> list[str]:
-    """The ops that patterns of names and of families choose.
+    """Return the ops that patterns of names and of families select.
 
     Raises:
-        LookupError: when a pattern matches nothing.
+        LookupError: if a pattern matches nothing.
     """
     known = list(dict.fromkeys(row.family for row in CATALOG.values()))
     wanted = set(matching(families, known))
@@ -35,7 +35,7 @@ def chosen(ops: Sequence[str], families: Sequence[str]) -> list[str]:
 
 
 def arguments_of(line: Sequence[str] | None) -> argparse.Namespace:
-    """What the command line asks for."""
+    """Return the settings of the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.mutants", description=(__doc__ or "").partition("\n")[0]
     )

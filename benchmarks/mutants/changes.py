@@ -1,7 +1,7 @@
-"""Small changes of Python source, of the kinds that mutation testing knows.
+"""Small changes of Python source, of the kinds that mutation testing uses.
 
-A change puts another node in the place of one node of a module's syntax tree; which statement it
-is in, and of which function, says where it must be reached to have an effect.
+A change replaces one node of a module's syntax tree. The statement and the function around it must
+be executed for the change to have an effect.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ _CHECKS = ("strict",)
 """Keywords that only ask for an error where there would be a bug: nothing to be caught."""
 
 _TWINS = {name: other for pair in _PAIRS for name, other in (pair, pair[::-1])}
-"""Functions that are taken for each other."""
+"""Functions that replace each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One node in the place of another, in the list or field of the node above it.
+    """One replaced node, in the list or field of the node above it.
 
-    `lines` are those of the statement it is in, of one with a body only its head; `function` is
-    the innermost function around it.
+    `lines` are those of its statement, only the head of one with a body. `function` is the
+    innermost function around it.
     """
 
     kind: str
@@ -63,7 +63,7 @@ class Change:
 
     @property
     def line(self) -> int:
-        """Where it is."""
+        """The line of the change."""
         return getattr(self._old, "lineno", self.lines[0])
 
     @property
@@ -88,7 +88,7 @@ class Change:
             getattr(self.parent, self.field)[self.index] = node
 
     def shown(self) -> tuple[str, str]:
-        """The statement as it was and as it is changed, each as a line."""
+        """Return the statement before and after the change, each as a line."""
         before = head(self.statement)
         if isinstance(self.new, ast.Pass):
             return before, "pass"
@@ -97,7 +97,7 @@ class Change:
 
 
 def head(statement: ast.stmt) -> str:
-    """A statement as one line; of one with a body only its head."""
+    """Return a statement as one line, without its body."""
     bare = copy(statement)
     for name in ("body", "orelse", "finalbody", "handlers"):
         if hasattr(bare, name):
@@ -106,19 +106,19 @@ def head(statement: ast.stmt) -> str:
 
 
 def changes(tree: ast.Module) -> list[Change]:
-    """All changes of what the functions of a module do, in the order of the source."""
+    """Return all changes of the functions of a module, in the order of the source."""
     return list(_Finder().of_block(tree.body, tree, "body"))
 
 
 @dataclass(frozen=True, slots=True)
 class _Finder:
-    """Where in the tree we are: the functions and the statement around, and the names assigned."""
+    """The position in the tree: surrounding functions and statement, and assigned names."""
 
     functions: tuple[Function, ...] = ()
     statement: ast.stmt | None = None
 
     def of_block(self, block: list[ast.stmt], parent: ast.AST, field: str) -> Iterator[Change]:
-        """The changes of the statements of a block."""
+        """Yield the changes of the statements of a block."""
         for index, statement in enumerate(block):
             here = _Finder(self.functions, statement)
             if self.functions and here._may_go(statement):
@@ -196,7 +196,7 @@ class _Finder:
             yield from self._of_expression(test, node, "ifs", index)
 
     def _may_go(self, statement: ast.stmt) -> bool:
-        """Whether a statement can be deleted and leave a program that may still work."""
+        """Return whether a program without a statement may still work."""
         if isinstance(statement, ast.Expr):
             return not isinstance(statement.value, ast.Constant | ast.Yield)
         if isinstance(statement, ast.Assign):
@@ -220,7 +220,7 @@ class _Finder:
 
 
 def _inside(node: ast.expr) -> Iterator[tuple[str, int | None, Any]]:
-    """What an expression is made of, with the field and the place in it."""
+    """Return the parts of an expression, each with its field and position."""
     for field, held in ast.iter_fields(node):
         if isinstance(held, list):
             for place, inner in enumerate(held):
@@ -248,7 +248,7 @@ Replaced = tuple[str, ast.expr]
 
 
 def replacements(node: ast.expr) -> Iterator[Replaced]:
-    """What may stand in the place of an expression, each with the kind of change it is."""
+    """Return the replacements of an expression, each with the kind of change."""
     change = _OF.get(type(node))
     if change is not None:
         yield from change(node)

@@ -1,4 +1,4 @@
-"""How many mutants of what an op reaches are caught by the op's own cells, and which are not."""
+"""The share of mutants of an op that the op's own cells detect, and the survivors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OTHERS = "others"
 
 
 class Part(Enum):
-    """What part of the reference a mutant changes, as an op's own cases reach it."""
+    """The part of the reference that a mutant changes, by how an op's own cases reach it."""
 
     EVALUATION = "evaluation"
     CONSTRAINTS = "constraints"
@@ -36,11 +36,11 @@ class Part(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What to measure.
+    """Settings of a measurement.
 
-    `per_op` mutants of each part that change results, chosen by `seed` as cases are; `columns` are
-    patterns of them, none for all; the cells of `profiles` are to catch the mutants, and `pool`
-    cases of each cell tell which are wrong.
+    `per_op` mutants of each part change results; `seed` selects them as it does cases. `columns`
+    are patterns of columns, empty for all. The cells of `profiles` should detect the mutants.
+    `pool` cases of each cell decide which are wrong.
     """
 
     per_op: int = 12
@@ -52,7 +52,7 @@ class Settings:
 
 
 class Fate(Enum):
-    """What a mutant is, as far as the pool of cases tells."""
+    """The kind of a mutant, as far as the pool of cases shows."""
 
     UNREACHED = "nothing reaches the statement"
     BROKEN = "ends the first case that reaches it in an error, in the first profile"
@@ -63,9 +63,9 @@ class Fate(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One mutant tried on one op: its fate, by which profiles it is caught, and what shows it.
+    """One mutant of one op: its fate, the profiles that detect it, and an input that shows it.
 
-    `caught` also has `OTHERS` where another op's cells catch what its own do not.
+    `caught` also has `OTHERS` if another op's cells detect a mutant that its own do not.
     """
 
     op: str
@@ -82,7 +82,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class OpResult:
-    """The mutants of an op; `functions` are all that it reaches, by which others may share them."""
+    """The mutants of an op; `functions` are all that it reaches and may share with others."""
 
     op: str
     mutants: tuple[Measured, ...] = ()
@@ -90,7 +90,7 @@ class OpResult:
 
 
 def name_of_function(mutant: Mutant) -> str:
-    """The innermost function that a mutant changes, by file and line."""
+    """Return the innermost function that a mutant changes, by file and line."""
     return f"{mutant.source.name}:{mutant.change.functions[-1].lineno}"
 
 
@@ -110,7 +110,8 @@ def by_function() -> dict[str, tuple[frozenset[tuple[str, int]], list[Mutant]]]:
 
 
 def reached_by(trials: Sequence[Trial], part: Part | None = None) -> dict[str, list[Mutant]]:
-    """The functions that some trial reaches for its op's own sake, with their mutants.
+    """Return the functions that some trial reaches for the op, with their mutants of one part or
+    both.
 
     Of one part or of both.
     """
@@ -129,7 +130,7 @@ def reached_by(trials: Sequence[Trial], part: Part | None = None) -> dict[str, l
 
 @dataclass(frozen=True, slots=True)
 class Cases:
-    """What the mutants of an op are tried on: the trials of each profile, and those of the pool."""
+    """The trials of an op's mutants: those of each profile, and those of the pool."""
 
     op: str
     by_profile: dict[str, list[Trial]]
@@ -138,7 +139,7 @@ class Cases:
 
     @classmethod
     def of(cls, op: str, settings: Settings) -> Cases:
-        """All that the settings say of an op."""
+        """Return everything that the settings say about an op."""
         by_profile = {
             profile: trials_of(op, settings.columns, profile, settings.seed, EVERY)
             for profile in settings.profiles
@@ -176,7 +177,7 @@ ELSEWHERE = 8
 
 
 def sampled(op: str, mutants: Sequence[Mutant], seed: int) -> list[Mutant]:
-    """The mutants in random order, first more likely those in the op's own files."""
+    """Return the mutants in random order, those in the op's own files more likely first."""
     own = _own_files(op)
 
     def rank(mutant: Mutant) -> float:
@@ -188,7 +189,7 @@ def sampled(op: str, mutants: Sequence[Mutant], seed: int) -> list[Mutant]:
 
 
 def _own_files(op: str) -> set[str]:
-    """The files in which an op is checked and evaluated, or brought into the form of its twin."""
+    """Return the files in which an op is checked, evaluated or lowered."""
     functions: list[Any] = []
     for record in own_records(op):
         both = (record.evaluate, record.type_function)
@@ -233,7 +234,7 @@ def verdict_on(cases: Cases, part: Part, mutant: Mutant) -> Measured:
 
 
 def _fate(cases: Cases, mutant: Mutant, outcomes: Sequence[Tried]) -> Fate:
-    """What a mutant is that fared so on the first profile, the next, and the pool."""
+    """Return the fate of a mutant by its results on the first profile, the next, and the pool."""
     if outcomes[0].at_once:
         return Fate.BROKEN
     if any(outcome.failed for outcome in outcomes):
@@ -250,7 +251,7 @@ def _identity(trial: Trial) -> tuple[str, int, str]:
 
 
 def caught_by_other(op: str, mutants: Sequence[str], settings: Settings) -> set[str]:
-    """Which of these mutants (by id) the cells of this op catch, in the last profile."""
+    """Return the mutants (by id) that the cells of this op detect in the last profile."""
     trials = trials_of(op, settings.columns, settings.profiles[-1], settings.seed, EVERY)
     named = {m.id: m for _, of_function in by_function().values() for m in of_function}
     living = Living.now()

@@ -1,4 +1,5 @@
-"""Which lines of the reference a computation reaches, and which of them for an op's own sake."""
+"""The lines of the reference that a computation reaches, and those that it reaches for its own
+op."""
 
 from __future__ import annotations
 
@@ -23,10 +24,10 @@ Lines = frozenset[tuple[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The lines that are reached, and of these the op's own.
+    """The reached lines, and the op's own among them.
 
-    What other operations of a program reach, those in bodies too, is not its own. Between the
-    operations, checking and evaluating have lines that are nobody's: `between`.
+    Lines that only other operations of a program reach, also in bodies, are not its own. Lines
+    between operations, in checking and evaluating, are `between`.
     """
 
     every: Lines
@@ -41,14 +42,15 @@ _running: ContextVar[str] = ContextVar("running", default="")
 
 
 def own_records(op: str) -> tuple[Op, ...]:
-    """The op's record, and that of the instruction it is lowered to if nothing else is tried so."""
+    """Return the op's record, and that of the instruction it is lowered to if no other op uses
+    it."""
     record = OPS[op]
     alone = bool(record.twin) and record.twin not in CATALOG
     return (record, OPS[record.twin]) if alone else (record,)
 
 
 class Tracer:
-    """Follows computations, of programs about one op, with empty caches each time."""
+    """A tracer of computations of programs about one op, with empty caches for each."""
 
     def __init__(self, op: str) -> None:
         self._own = [record.name for record in own_records(op)]
@@ -58,7 +60,7 @@ class Tracer:
         self._told = {name: self._telling(record) for name, record in OPS.items()}
 
     def _telling(self, record: Op) -> Op:
-        """An op that tells when it is checked, lowered or evaluated."""
+        """Return an op that reports when it is checked, lowered or evaluated."""
         told = {"type_function": record.type_function, "evaluate": record.evaluate}
         if record.check_values is not None:
             told["check_values"] = record.check_values
@@ -79,7 +81,7 @@ class Tracer:
         return telling
 
     def follow(self, compute: Callable[[], T]) -> tuple[T, Reach]:
-        """What it computes, and what this reaches."""
+        """Return the result of a computation, and the lines that it reaches."""
         forget()
         by_op: dict[str, set[tuple[str, int]]] = {}
         with self._following(by_op):

@@ -1,4 +1,4 @@
-"""Scores of mutants by family and op, and those that are not caught, as text and as JSON."""
+"""Scores of mutants by family and op, and the survivors, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from conformance.catalog import CATALOG
 
 
 def table(measured: Sequence[Measured], profiles: Sequence[str]) -> str:
-    """A line per op and per family, one table for each part of the reference."""
+    """Return a line per op and per family, one table for each part of the reference."""
     return "\n\n".join(
         "\n".join(_table(part, [m for m in measured if m.part is part], profiles))
         for part in Part
@@ -47,22 +47,22 @@ def _line(name: str, measured: Sequence[Measured], profiles: Sequence[str]) -> s
 
 
 def fates(measured: Sequence[Measured]) -> str:
-    """How many mutants there are of each fate."""
+    """Return the number of mutants of each fate."""
     counts = ((fate, sum(m.fate is fate for m in measured)) for fate in Fate)
     return "\n".join(f"{count:6}  {fate.value}" for fate, count in counts)
 
 
 def survivors(measured: Sequence[Measured], profile: str) -> list[Measured]:
-    """The wrong ones that the op's own cells do not catch in this profile."""
+    """Return the wrong mutants that the op's own cells do not detect in this profile."""
     return [m for m in measured if m.fate is Fate.WRONG and profile not in m.caught]
 
 
 def told(one: Measured) -> str:
-    """A survivor: where, what, and the input that shows it."""
+    """Return a survivor in words: position, change, and an input that shows it."""
     caught = f", caught by {' and '.join(one.caught)}" if one.caught else ""
     return f"{one.op}: {one.told}\n  shown by {one.shown_by}\n    {one.why[:300]}{caught}\n"
 
 
 def as_json(one: Measured) -> dict[str, Any]:
-    """A mutant as JSON can hold it."""
+    """Return a mutant as a JSON object."""
     return {**asdict(one), "part": one.part.value, "fate": one.fate.name.lower()}

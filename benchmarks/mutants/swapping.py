@@ -1,7 +1,7 @@
-"""Mutants of the reference: a change of its source, in the place of the code that runs.
+"""Mutants of the reference: changed code replaces the code of its functions.
 
-The functions stay the same objects, which tables, partials and compiled programs hold; only their
-code is another. What they kept in caches is forgotten before and after.
+Functions stay the same objects, which tables, partials and compiled programs hold; only their code
+is replaced. Their caches are cleared before and after.
 """
 
 from __future__ import annotations
@@ -47,29 +47,29 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A change of a file: number `number` of those that there are."""
+    """A change of a file: the one with number `number`."""
 
     source: Source
     number: int
 
     @property
     def change(self) -> Change:
-        """What is changed."""
+        """The change."""
         return self.source.changes[self.number]
 
     @property
     def id(self) -> str:
-        """A name for it that stays while the file does."""
+        """A name that is stable while the file is unchanged."""
         return f"{self.source.name}#{self.number}"
 
     @property
     def lines(self) -> Iterator[tuple[str, int]]:
-        """The lines of the statement that is changed: it has no effect where none is reached."""
+        """The lines of the changed statement; a change has no effect if none is reached."""
         start, end = self.change.lines
         return ((self.source.name, line) for line in range(start, end + 1))
 
     def told(self) -> str:
-        """Where it is, and the statement before and after, on a line each."""
+        """Return the position, and the statement before and after, each on a line."""
         before, after = self.change.shown()
         function = ".".join(_name(function) for function in self.change.functions)
         where = f"{self.source.name}:{self.change.line} in {function} ({self.change.kind})"
@@ -82,18 +82,18 @@ def _name(function: Any) -> str:
 
 @functools.cache
 def name_of(path: Path) -> str:
-    """A file of the reference, seen from the repository."""
+    """Return a file of the reference, relative to the repository."""
     return path.relative_to(ROOT.parent).as_posix()
 
 
 def files() -> list[Path]:
-    """The files of the reference that are changed."""
+    """Return the files of the reference that are changed."""
     return sorted({path for pattern in MUTATED for path in ROOT.glob(pattern)})
 
 
 @functools.cache
 def sources() -> list[Source]:
-    """The same, read."""
+    """Return the files of the reference, parsed."""
     read: list[Source] = []
     for path in files():
         tree = ast.parse(path.read_text(), str(path))
@@ -102,7 +102,7 @@ def sources() -> list[Source]:
 
 
 class Impossible(Exception):
-    """A change that cannot take the place of the code that runs."""
+    """A change that cannot replace the running code."""
 
 
 Codes = list[tuple[FunctionType, CodeType]]
@@ -111,7 +111,7 @@ Codes = list[tuple[FunctionType, CodeType]]
 
 @functools.cache
 def caches() -> list[Any]:
-    """The caches of the reference."""
+    """Return the caches of the reference."""
     return [
         thing
         for thing in gc.get_objects()
@@ -135,7 +135,7 @@ class Living:
 
     @classmethod
     def now(cls) -> Living:
-        """Those that there are now."""
+        """Return the functions that exist now."""
         living = cls()
         for thing in gc.get_objects():
             if type(thing) is FunctionType and thing.__code__.co_filename.startswith(str(ROOT)):
@@ -143,10 +143,10 @@ class Living:
         return living
 
     def codes(self, mutant: Mutant) -> Codes:
-        """The functions whose code the mutant changes, and what it is then.
+        """Return the functions whose code the mutant changes, each with its new code.
 
         Raises:
-            Impossible: when it changes nothing that runs, or its functions are others.
+            Impossible: if it changes nothing that runs, or its functions cannot be found.
         """
         before = _original(mutant.source.path)
         with mutant.change.made():
@@ -202,7 +202,7 @@ def _original(path: Path) -> dict[Key, list[CodeType]]:
 
 
 def _compiled(source: Source) -> dict[Key, list[CodeType]]:
-    """The code of all functions of a file, as its tree is now."""
+    """Return the code of all functions of a file, from its current tree."""
     tree = ast.fix_missing_locations(source.tree)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # mutants compare and call what nobody would

@@ -1,7 +1,7 @@
-"""What a mutant is tried on: an op's cases and near misses, with what the reference says of them.
+"""Trials of mutants: an op's cases and near misses, with the reference's results.
 
-Each knows the lines of the reference that it reaches (`benchmarks/mutants/reach.py`), so that a
-mutant is tried only where the changed statement runs.
+Each has the lines of the reference that it reaches (`benchmarks/mutants/reach.py`), so a mutant is
+tried only where its changed statement runs.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ REFUSED = "refused"
 
 
 class Endless(BaseException):
-    """An evaluation goes on for too long; no `except` of the reference is meant for this."""
+    """An evaluation that runs for too long; no `except` of the reference catches it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
     """A program on one set of inputs, or a program that must be refused (`expected` is None).
 
-    `checked` and `evaluated` are what checking and evaluating it reach.
+    `checked` and `evaluated` are the lines that checking and evaluating reach.
     """
 
     cell: Cell
@@ -55,11 +55,11 @@ class Trial:
     evaluated: Reach
 
     def reaches(self, lines: Lines) -> bool:
-        """Whether any of these lines runs in it."""
+        """Return whether the trial executes any of these lines."""
         return bool(lines & self.checked.every or lines & self.evaluated.every)
 
     def told(self) -> str:
-        """Which case it is, and its subject with types and attributes."""
+        """Return the case, and its subject with types and attributes, in words."""
         subject = self.program.subject
         attributes = ", ".join(f"{name}={_short(value)}" for name, value in subject.attributes)
         types = ", ".join(str(operand.type) for operand in subject.operands)
@@ -73,9 +73,9 @@ def _short(value: Any) -> str:
 
 
 def trials_of(op: str, columns: Sequence[str], profile: str, seed: int, most: int) -> list[Trial]:
-    """What a run of the profile tries of an op, at most so many cases of each cell.
+    """Return the trials of an op in a profile, at most so many cases of each cell.
 
-    Cells take turns, so that what is soon tried is of many kinds.
+    Cells take turns, so that early trials are of many kinds.
     """
     tracer = Tracer(op)
     of_cells = [_of_cell(cell, profile, seed, most, tracer) for cell in cells([op], columns)]
@@ -104,9 +104,9 @@ def _of_cell(cell: Cell, profile: str, seed: int, most: int, tracer: Tracer) -> 
 
 
 def _as_stated(task: Task, most: int) -> list[Case]:
-    """The task's cases, of the cell's first so many, with XlaBuilder's ops as they are.
+    """Return the task's cases with XlaBuilder's ops as they are, limited to the cell's first.
 
-    A run lowers them: what brings them into their twin's form is what is changed here.
+    A run lowers them; here the code that lowers them is mutated.
     """
     cell, count = task.cell, max(min(task.stop, most) - task.start, 0)
     assert not isinstance(cell.element_type, Invalid)
@@ -114,7 +114,7 @@ def _as_stated(task: Task, most: int) -> list[Case]:
 
 
 def _can_be_written(program: Program) -> bool:
-    """Whether a run would give the program to a backend at all."""
+    """Return whether a run could give the program to a backend."""
     try:
         emit(program)
     except EmitError:
@@ -141,7 +141,7 @@ def _copies(inputs: Sequence[Array]) -> list[Array]:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a mutant makes of a trial: results, or that (and why) there are none."""
+    """A mutant's results of a trial, or the reason why there are none."""
 
     results: list[Array] | None
     refusal: str = ""
@@ -149,8 +149,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """How a mutant fared: the first trial that it fails, and why; otherwise the first that it
-    passes with other bits, if there is one. `at_once`: it ends the first of all in an error."""
+    """A mutant's outcome: the first trial that it fails, and why; otherwise the first that it
+    passes with other bits. `at_once` if its very first trial raises an error."""
 
     failed: Trial | None = None
     why: str = ""
@@ -191,7 +191,7 @@ def _first_different(pending: Iterator[Trial], lines: Lines) -> tuple[Trial, Ans
 
 
 def _answer(trial: Trial, lines: Lines) -> Answer | None:
-    """What the reference, as it is now, makes of a trial; None where that must be the same."""
+    """Return the current reference's results of a trial; None if they must be the same."""
     try:
         with interrupted(SECONDS, Endless(), Clock.PROCESSOR):
             if lines & trial.checked.every:
@@ -224,7 +224,7 @@ def _differs(trial: Trial, answer: Answer) -> bool:
 
 
 def _fault(trial: Trial, answer: Answer) -> str:
-    """What a run says of an answer; nothing where it passes."""
+    """Return a run's message about an answer; "" if it passes."""
     if answer.results is None:
         return answer.refusal
     if trial.expected is None:

@@ -1,4 +1,4 @@
-"""Mutants of many ops tried in worker processes: a mutant may eat memory, or end its process."""
+"""Mutants of many ops in worker processes, because a mutant may crash or use all memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _start() -> None:
 
 
 def measure_all(ops: Sequence[str], settings: Settings, jobs: int) -> list[OpResult]:
-    """The mutants of all these ops, in the order of the catalog."""
+    """Return the mutants of all these ops, in the order of the catalog."""
     results: dict[str, OpResult] = {}
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, context, _start) as pool:

@@ -1,4 +1,4 @@
-"""Exports the programs, or checks those of a folder."""
+"""Export the programs, or check those of a folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .recipe import RECIPES, Recipe
 
 
 def chosen(names: list[str]) -> list[Recipe]:
-    """The recipes whose names have one of these parts; all where there are none."""
+    """Return the recipes whose names contain one of these parts; all without parts."""
     from . import networks, optimizers, physics, reinforcement, sampling, solvers
 
     _ = networks, optimizers, physics, reinforcement, sampling, solvers

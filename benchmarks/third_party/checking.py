@@ -1,4 +1,4 @@
-"""Exported programs checked, on the inputs that came with them and on drawn ones, as a table."""
+"""Checks of exported programs, on their own inputs and on drawn inputs, as a table."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ EVALUATIONS = 8
 
 @dataclass(frozen=True)
 class Row:
-    """What became of one program on one kind of inputs (real or drawn)."""
+    """The result of one program on one kind of inputs (real or drawn)."""
 
     name: str
     inputs: str
@@ -46,11 +46,11 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """The verdict, told apart where all of it is known."""
+        """The verdict, with a mark if all failures are known."""
         return ("known " if self.checked.known else "") + self.checked.verdict.value
 
     def line(self) -> str:
-        """The row of the table."""
+        """Return the row of the table."""
         where = self.checked.operation and f"at {self.checked.operation}"
         told = " ".join(filter(None, (self.checked.kind, where)))
         fault = self.backend.partition(":")[2]
@@ -66,7 +66,7 @@ def _timed(file: str, settings: Settings) -> tuple[Checked, float]:
 def rows(
     programs: Sequence[Path], inputs: Sequence[str], backend: str, timeout: float, jobs: int
 ) -> Iterator[Row]:
-    """Every program on every kind of inputs, as they are done, each given `timeout` seconds."""
+    """Yield every program on every kind of inputs as they finish, each within `timeout` seconds."""
     known = load(None, (backend,), versions())
 
     def calls() -> Iterator[Call]:
@@ -100,7 +100,7 @@ def check_all(
     timeout: float,
     jobs: int,
 ) -> None:
-    """Prints a line for each program and each kind of inputs, what did not pass, and counts.
+    """Print a line for each program and each kind of inputs, the failures, and counts.
 
     Small programs come first. `names` are parts of names, none of which means all.
     """

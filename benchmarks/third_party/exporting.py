@@ -14,7 +14,7 @@ from .recipe import Recipe
 
 
 def export(one: Recipe, folder: Path) -> None:
-    """Writes NAME.mlir and NAME.npz, the arguments as arr_0, ... in the module's order.
+    """Write NAME.mlir and NAME.npz, the arguments as arr_0, ... in the module's order.
 
     Arguments that the function does not use are kept in the module, so that both have the same.
 
@@ -31,13 +31,13 @@ def export(one: Recipe, folder: Path) -> None:
 
 
 def _plain(leaf: object) -> np.ndarray:
-    """An array of numpy's as main takes it: random keys are the bits of which they are made."""
+    """Return a numpy array as main takes it; random keys become their bits."""
     is_key = isinstance(leaf, jax.Array) and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
     return np.asarray(jax.random.key_data(leaf) if is_key else jax.numpy.asarray(leaf))
 
 
 def export_all(recipes: Sequence[Recipe], folder: Path) -> int:
-    """Exports them and prints a line for each; how many could be made."""
+    """Export recipes, print a line for each, and return how many could be made."""
     folder.mkdir(parents=True, exist_ok=True)
     made = 0
     for one in recipes:

@@ -10,12 +10,12 @@ from .recipe import Made, recipe
 
 
 def normal(seed: int, *shape: int, scale: float = 1.0) -> jax.Array:
-    """Numbers as data has them after it is standardised."""
+    """Return standardised data."""
     return jnp.asarray(scale * np.random.default_rng(seed).standard_normal(shape), jnp.float32)
 
 
 def classes(seed: int, count: int, *shape: int) -> jax.Array:
-    """Labels or tokens out of so many."""
+    """Return labels or tokens of so many classes."""
     return jnp.asarray(np.random.default_rng(seed).integers(0, count, shape), jnp.int32)
 
 

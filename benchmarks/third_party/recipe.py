@@ -29,7 +29,7 @@ RECIPES: list[Recipe] = []
 
 
 def recipe(*packages: str, x64: bool = False) -> Callable[[Callable[[], Made]], Recipe]:
-    """Makes a recipe, named like it, of the function that is decorated, and puts it on the list."""
+    """Return a decorator that makes a recipe of a function, under its name, and lists it."""
 
     def made(function: Callable[[], Made]) -> Recipe:
         RECIPES.append(Recipe(function.__name__, packages, function, x64))

@@ -16,6 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[3]
 
 COVERED = (
+    "benchmarks",
     "conformance/backends",
     "conformance/commands",
     "conformance/gate",
