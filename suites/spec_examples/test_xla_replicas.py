@@ -1,4 +1,4 @@
-"""What XLA's operation semantics page says of replicas and of the infeed, with its figures."""
+"""The statements of XLA's page about replicas and the infeed, with its figures."""
 
 from __future__ import annotations
 

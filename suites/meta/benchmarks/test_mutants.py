@@ -55,7 +55,7 @@ def mutant(file: str, after: str) -> Mutant:
 
 
 def fate(op: str, file: str, after: str, profile: str = "smoke") -> tuple[Fate, tuple[str, ...]]:
-    """What becomes of a mutant on the profile's cases of f32 and the near misses."""
+    """Return the result of a mutant on the profile's cases of f32 and the near misses."""
     cases = Cases(
         op, {profile: trials_of(op, ["f32", "invalid"], profile, 0, 100)}, [], Living.now()
     )

@@ -17,7 +17,7 @@ def test_the_page_is_what_the_command_prints() -> None:
 
 
 def test_conditions_stand_beside_the_ids_of_the_twin() -> None:
-    """What the page asks of a Scatter is what StableHLO asks of a scatter."""
+    """The page lists the constraints of StableHLO's scatter for Scatter."""
     (line,) = [one for one in PAGE.read_text().splitlines() if one.startswith("| Scatter |")]
     assert "P4 (C5) P5 (C1) P6 (C3) P7 (C4) P8 (C7, C8) P9 (C9, C10, C11) P10 (C2)" in line
 

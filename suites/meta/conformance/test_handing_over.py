@@ -1,6 +1,7 @@
-"""What a command writes, other commands read: programs and inputs of `check --save`, `reduce`,
-`fuzz` and the snippet of `check --describe`, each taken by `check`, `reduce`, `replay` and `fuzz
---seeds`.
+"""Every command reads what any command writes.
+
+`check --save`, `reduce`, `fuzz` and the snippet of `check --describe` write programs and inputs;
+`check`, `reduce`, `replay` and `fuzz --seeds` read them.
 """
 
 from __future__ import annotations

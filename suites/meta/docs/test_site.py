@@ -30,7 +30,7 @@ def test_the_site_has_pages_and_no_program(site: Path) -> None:
 
 
 def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
-    """Links may lead elsewhere; scripts, styles, fonts and pictures may not."""
+    """Links may lead to other sites; scripts, styles, fonts and pictures may not."""
     fetched = re.compile(
         r"<(?:script|img|iframe|source)\b[^>]*\bsrc=[\"']?(?:https?:)?//[^\s>]+"
         r"|<link\b(?![^>]*rel=[\"']?canonical)[^>]*\bhref=[\"']?(?:https?:)?//[^\s>]+"

@@ -80,7 +80,7 @@ def test_the_same_cases_in_every_process() -> None:
     ],
 )
 def test_values_do_not_vary_between_versions(name: str, profile: str, bits: list[int]) -> None:
-    """Recorded under Python 3.11, numpy 2.4: another answer elsewhere is another test elsewhere."""
+    """The digests of Python 3.11 and numpy 2.4; another version may draw other cases."""
     array = fill(TensorType((3,), ELEMENT_TYPES[name]), profile, 9)
     assert to_bits(array).tolist() == bits
 

@@ -1,4 +1,4 @@
-"""What holds for every case that the strategies can draw, of any op and element type."""
+"""Properties of every case that the strategies can draw, of any op and element type."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ from suites.meta.support.permitted import permitted
 CELLS = [(op, of) for op, row in CATALOG.items() for of in row.element_types]
 
 UNREAD = "collective_reduce"
-"""What the dialect of jaxlib 0.10 does not have, whose parser reads all text."""
+"""Ops that the dialect of jaxlib 0.10, whose parser reads all text, does not have."""
 
 FEWER = re.compile(r"requires (?:a single operand|one result)")
-"""What that dialect says of ops that it knows with one operand, and the specification with any
-number of them."""
+"""Messages of that dialect about ops that take any number of operands, where it takes one."""
 
 Drawn = tuple[tuple[str, ElementType], Case]
 CASES = st.sampled_from(CELLS).flatmap(

@@ -20,7 +20,7 @@ NAMES = {"chromium": ("chromium", "chromium-browser"), "chromedriver": ("chromed
 
 
 def tool(name: str) -> str:
-    """Where Debian's Chromium or its driver is; without it the tests skip, but in CI they fail."""
+    """Return Debian's Chromium or its driver; without it the tests skip, but in CI they fail."""
     found = next(filter(None, map(shutil.which, NAMES[name])), None)
     if found is None:
         message = f"{name} is missing: apt-get install chromium chromium-driver"

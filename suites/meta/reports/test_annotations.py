@@ -1,4 +1,4 @@
-"""What CI systems are told: each group once, in a form that no message breaks."""
+"""CI systems get each group once, in a form that no message breaks."""
 
 from __future__ import annotations
 

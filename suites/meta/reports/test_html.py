@@ -30,7 +30,7 @@ VOID = {"meta", "link", "input", "br", "img", "hr"}
 
 
 class Page(HTMLParser):
-    """What the tests ask of a page: its elements with attributes, and whether tags are balanced."""
+    """The elements of a page with their attributes, and whether its tags are balanced."""
 
     def __init__(self, source: str) -> None:
         super().__init__()

@@ -1,1 +1,1 @@
-"""What several tests of the project need: oracles, builders of programs, made-up runs."""
+"""Parts that several tests share: oracles, builders of programs, synthetic runs."""

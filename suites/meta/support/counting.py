@@ -1,4 +1,4 @@
-"""How much work something is, as a count that is the same on every machine."""
+"""Amounts of work, as counts that are the same on every machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 
 
 def calls_of(work: Callable[[], Any]) -> int:
-    """How many calls of functions of the reference `work` makes: numpy's own do not count.
+    """Count the calls of the reference's functions that `work` makes, without numpy's own.
 
     What goes element by element, or pair by pair, makes at least as many.
     """

@@ -1,4 +1,4 @@
-"""What the dialect of the jaxlib here cannot read, as it is older than the specification."""
+"""Constructs that the installed jaxlib's dialect, older than the specification, cannot read."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What tests of the generators ask of cases."""
+"""Properties of cases for tests of the generators."""
 
 import math
 from typing import Any

@@ -24,7 +24,7 @@ DIRECTIONS = {
 def run(
     name: str, *operands: Array, to: ElementType | None = None, **given: Attribute
 ) -> tuple[Array, Array]:
-    """An op's result, and the mask of what is open in it."""
+    """Return an op's result, and the mask of its unspecified elements."""
     types = [TensorType(array.shape, element_type_of(array)) for array in operands]
     values = tuple(Value(f"v{number}", of) for number, of in enumerate(types))
     shape = max((array.shape for array in operands), key=len)
@@ -70,7 +70,7 @@ def pairs(of: ElementType) -> tuple[Array, Array]:
 
 @cache
 def number_pairs(of: ElementType) -> list[tuple[Number, Number]]:
-    """What the pairs of a floating-point type's codes mean."""
+    """Return the values of all pairs of a floating-point type's codes."""
     lhs, rhs = pairs(of)
     return list(zip(numbers(lhs, of), numbers(rhs, of), strict=True))
 

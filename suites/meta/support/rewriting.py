@@ -1,4 +1,4 @@
-"""What the last operation of a program is said to be rewritten into."""
+"""The rewritings that are reported for the last operation of a program."""
 
 from __future__ import annotations
 

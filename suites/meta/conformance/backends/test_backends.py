@@ -1,4 +1,4 @@
-"""Backends: what goes in comes out, errors are told apart."""
+"""Backends return results exactly, and classify errors."""
 
 from __future__ import annotations
 

@@ -198,7 +198,7 @@ def test_a_plugin_without_devices_is_one_line(
 def test_a_plugin_may_be_named_by_the_package_that_installs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where it lies differs from one environment to the next."""
+    """The location of the library differs among environments."""
     monkeypatch.syspath_prepend(tmp_path)
     for package, files in (
         ("one-pjrt", ["one/api.so", "one/__init__.py"]),
@@ -265,7 +265,7 @@ def installed() -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def plugins_here() -> dict[str, str]:
-    """What the plugins are asked for with, by their names in records."""
+    """The spelling of each plugin, by its name in records."""
     found = installed()
     if not found:
         pytest.skip("no plugin: pip install lammps-jax-pjrt-cpu xla-cpu-pjrt")

@@ -1,4 +1,4 @@
-"""Why an entry does not know a failure: its first condition that does not hold."""
+"""The first condition of an entry that a failure does not satisfy is reported."""
 
 from __future__ import annotations
 

@@ -207,7 +207,7 @@ def test_a_file_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:
 
 
 def _classes_in(source: str) -> set[str]:
-    """What stands beside a failing verdict, and the names of deviations."""
+    """Return the classes beside a failing verdict, and the names of deviations."""
     failing = "|".join(verdict.name for verdict in Verdict if verdict.fails)
     return {
         *re.findall(rf'Verdict\.(?:{failing}), "([^"]*\w[^"]*)"', source),

@@ -18,7 +18,7 @@ CRASH = Expectation("crash", ("sort",), "r", verdicts=("crashed",), words=("size
 
 
 def found(earlier: Expectation, **changes: object) -> str:
-    """What overlaps an entry that is like the earlier one but for these changes."""
+    """Return the overlaps of an entry that differs from the earlier one by these changes."""
     later = structs.replace(earlier, id="later", **changes)
     seen = list(overlaps([earlier, later]))
     return "" if not seen else "shadowed" if seen[0].is_shadowed else "overlaps"

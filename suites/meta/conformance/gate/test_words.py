@@ -37,7 +37,7 @@ ENTRIES = [
 """The shipped entries that know programs without results."""
 
 ANYTHING = ("*",)
-"""Words that everything has: nothing is told apart by them."""
+"""Words that every message has distinguish nothing."""
 
 TEXT = """
 func.func @main(%x: tensor<2x3xf32>, %y: tensor<3xf32>) -> tensor<2x3xf32> {

@@ -86,7 +86,7 @@ WITHOUT_EFFECT: dict[tuple[str, str], str] = {
     ("dynamic_conv", "attribute feature_group_count"): "the types say it too",
     ("dynamic_conv", "attribute batch_group_count"): "the types say it too",
 }
-"""What of an op may be something else without anybody seeing it, where the program stays valid."""
+"""Attributes and operands of an op that may change without effect while the program is valid."""
 
 NO_ZERO = "its type has neither zero nor negative numbers, which parts of the result are"
 
@@ -109,7 +109,7 @@ def types_of(op: str) -> list[Column]:
 
 
 def verdict_of(op: str, column: Column, case: Case, mutation: Mutation | None) -> Verdict:
-    """What is said of a case's results by a backend with this mutation."""
+    """Return the verdict on a case's results by a backend with this mutation."""
     inputs = materialise(case.program, case.inputs[0])
     expected = evaluate(case.program, inputs)
     try:

@@ -1,4 +1,4 @@
-"""How many of the elements that fail are as their class predicts, within 2 ulp."""
+"""The number of wrong elements that their class predicts within 2 ulp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the specification leaves open, backend against backend."""
+"""Unspecified results are compared among backends."""
 
 from dataclasses import replace
 

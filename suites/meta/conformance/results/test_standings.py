@@ -1,4 +1,4 @@
-"""How each backend stands: its cells by status, and no backend blamed for another."""
+"""Cells of each backend are counted by status, and no backend is blamed for another."""
 
 from __future__ import annotations
 

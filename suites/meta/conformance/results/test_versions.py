@@ -1,4 +1,4 @@
-"""What tells one build from another."""
+"""Builds of one version are distinguished by their sources."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def test_generated_programs_are_read_back(op):
 
 
 def without_defaults(parsed: Program, program: Program) -> Program:
-    """What was read, less the attributes that the program leaves out and MLIR fills in as empty."""
+    """Return the parsed program without attributes that MLIR adds as empty."""
     stated = iter([dict(operation.attributes) for operation in program.walk()])
 
     def operation(read):

@@ -36,7 +36,7 @@ def test_an_all_to_all_without_groups_is_refused_before_the_verifier(groups, ali
 
 
 def units_of_text(text):
-    """What `check` reads: with operations of CHLO and MHLO in the text, others parse it first."""
+    """`check` parses text with operations of CHLO and MHLO by another path."""
     more = "func.func @g(%x: tensor<f32>) -> tensor<f32> {{ %0 = {}\n return %0 : tensor<f32> }}"
     for other in (
         "mhlo.negate %x : tensor<f32>",
@@ -63,7 +63,7 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 
 def test_an_all_to_all_inside_of_an_operation_is_read():
-    """What the verifier of the operation around it asks for is not what is parsed unchecked."""
+    """Constraints that the verifier of the operation checks are not parse errors."""
     read = parse_module(ASYNCHRONOUS.replace("%REF", "dense<[[0, 1]]> : tensor<1x2xi64>"))
     assert read.main.body.operations[0].name == "async_start"
     with pytest.raises(ParseError, match=r"line 5, column 10: .* at least one group"):

@@ -1,4 +1,4 @@
-"""Start indices of slices that are taken for signed ones: all of them, or constants alone."""
+"""Start indices of slices read as signed numbers: all of them, or only constants."""
 
 from __future__ import annotations
 

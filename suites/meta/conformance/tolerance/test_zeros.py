@@ -85,7 +85,7 @@ PLUS, MINUS, EITHER = (True, False), (False, True), (True, True)
 
 @cache
 def trees(leaves: tuple[str, ...]) -> frozenset[str]:
-    """What the full binary trees over these leaves, in order, add up to; all in hexadecimal."""
+    """Return the sums of all binary trees over these leaves, in order, in hexadecimal."""
     if len(leaves) == 1:
         return frozenset(leaves)
     found: set[str] = set()

@@ -26,7 +26,7 @@ from reference.numerics.alike import flush_subnormals
 
 
 def explained(run: Run, text: str, inputs: Sequence[Array], known: Expectation) -> Explanation:
-    """What is behind the results of a program, where one expectation is there."""
+    """Return the cause of a program's results, with one expectation."""
     program = parse_module(text)
     actual = next(run(program, [inputs]))
     judgement = judge_program(PermittedResults(program, inputs), actual)

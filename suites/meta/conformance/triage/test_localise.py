@@ -23,7 +23,7 @@ func.func @main(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
 
 
 def first(wrong: str) -> Located | None:
-    """What is found where that value is wrong in any program that has a product."""
+    """Return the localisation if a value is wrong in every program with a product."""
 
     def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
         names = [value.name for value in program.main.body.operations[-1].operands]

@@ -47,7 +47,7 @@ def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Arra
 
 
 def knows(operation: Operation, kind: str, message: str) -> str:
-    """What is known of negate and of abs."""
+    """Expectations about negate and abs."""
     del message
     return "shapes" if operation.name in ("negate", "abs") and kind == "wrong shape" else ""
 

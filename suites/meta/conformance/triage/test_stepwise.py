@@ -75,7 +75,7 @@ func.func @main(%seed: tensor<ui32>, %x: tensor<4xf32>) -> tensor<4xf32> {
 }"""
 SEED = {"seed": np.array(9, np.uint32), "x": np.array([0.5, 1, 2, -3], np.float32)}
 FIVE = result_of("shift_right_logical", lambda x: x * 0 + 5)
-"""What a shift by the width gives is open: 5 will do."""
+"""A shift by the width is unspecified, so 5 is permitted."""
 NEGATED = result_of("sine", lambda x: -x)
 
 

@@ -21,7 +21,7 @@ F32 = ELEMENT_TYPES["f32"]
 
 
 def reached(op: str, profile: str, seed: int = 0) -> CoverageReport:
-    """What a profile reaches of an op's dimensions, in all its columns."""
+    """Return a profile's coverage of an op's dimensions, in all its columns."""
     columns = plan.valid_columns(op)
     cases = {
         column.name: {n for task in plan_of(Cell(op, column, "cpu"), profile, seed)
@@ -32,7 +32,7 @@ def reached(op: str, profile: str, seed: int = 0) -> CoverageReport:
 
 
 def test_what_is_planned_later_changes_no_count() -> None:
-    """What a run reaches hangs on its cases alone, not on who planned more before, or after."""
+    """The coverage of a run depends only on its cases, not on earlier plans."""
     before = reached("dynamic_broadcast_in_dim", "standard", seed=4)
     for column in plan.valid_columns("dynamic_broadcast_in_dim"):
         plan.case("dynamic_broadcast_in_dim", column, 4, 79)

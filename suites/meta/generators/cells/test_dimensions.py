@@ -97,7 +97,7 @@ def _different(
 
 @pytest.mark.parametrize("op", CATALOG)
 def test_every_value_changes_the_program(op: str) -> None:
-    """What a run counts as reached is something that a backend was shown."""
+    """A value counts as covered only if a backend sees it."""
     assert not without_effect(op), (
         "give such values one label, or draw them without a name (`hiding` where a builder of "
         "another op is used)"

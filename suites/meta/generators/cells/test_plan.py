@@ -27,7 +27,8 @@ def test_every_op_with_cases_has_element_types() -> None:
 
 
 STRICTER = {"collective_reduce": "not seen in replica groups"}
-"""What StableHLO's verifier refuses of an op though the specification admits it: ids left out."""
+"""Ops of which StableHLO's verifier refuses programs that the specification admits, with the
+reason."""
 
 ONE_RESULT = "'stablehlo.async_done' op requires one result"
 

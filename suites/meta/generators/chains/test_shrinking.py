@@ -57,7 +57,7 @@ def complexity(one: Case) -> tuple[int, ...]:
 
 
 def simplest(op: str, names: tuple[str, ...], profile: str = "small_integers") -> Case:
-    """What a case shrinks to: scalar parameters, one input set, small integers."""
+    """Return the shrunk case: scalar parameters, one input set, small integers."""
     kind = TensorType((), F32)
     program = single_op(op, tuple(Value(name, kind) for name in names), (kind,))
     return Case(program, (InputRecipe((profile,) * len(names), 0),))

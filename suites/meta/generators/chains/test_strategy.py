@@ -29,7 +29,7 @@ SHAPES = ((), (1,), (3,), (2, 3), (0,), (4, 1, 2), (33,))
 
 
 def ways_to_fail(case) -> list[str]:
-    """What is wrong with a case; nothing where it is valid and can be evaluated."""
+    """Return the constraints that a case violates; empty if it is valid. Evaluate it."""
     broken = [f"{one.name} breaks {ids}" for one, ids in check(case.program)]
     if not broken:
         for recipe in case.inputs:

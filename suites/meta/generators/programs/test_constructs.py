@@ -1,4 +1,4 @@
-"""Collectives in branches, in loops, and started asynchronously: every process comes to them."""
+"""Collectives in branches, in loops and in asynchronous operations are reached by every process."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ F32, SI32 = ELEMENT_TYPES["f32"], ELEMENT_TYPES["si32"]
 
 
 def lanes(region: Region, profile: int = 0) -> tuple[Array, ...]:
-    """What a region gives on 9 elements for each argument."""
+    """Return the results of a region on 9 elements for each argument."""
     types = [argument.type for argument in region.arguments]
     arrays = [
         fill(TensorType((9,), of.element), names[profile % len(names)], number)

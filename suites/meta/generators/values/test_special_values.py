@@ -30,7 +30,7 @@ def test_each_comes_before_one_comes_again() -> None:
 
 
 def classes(array: Array, of: ElementType) -> Iterator[str]:
-    """Which kinds of special values an array holds."""
+    """Return the kinds of special values in an array."""
     parts = [array.real, array.imag] if of.is_complex else [array]
     numbers = np.concatenate([to_float64(np.ascontiguousarray(part)).ravel() for part in parts])
     sizes, form = np.abs(numbers), of.float_format

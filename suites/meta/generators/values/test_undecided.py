@@ -44,7 +44,7 @@ def test_each_number_is_settled_by_balls(op: str, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.skipif(not HAS_EXTENDED, reason="they are undecided in extended precision")
 def test_without_balls_some_results_are_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the lower ends of the fast step's bounds round to is not what the results are."""
+    """Rounded lower ends of the fast step's bounds differ from the results."""
 
     def lower(op: str) -> Array:
         return complex_functions.evaluate_complex(op, operands(op))

@@ -29,7 +29,7 @@ func.func @main(%x: tensor<6xf32>) -> tensor<3xf32> {{
        tensor<1x2xi64>) -> tensor<3xf32>
   return %0 : tensor<3xf32>
 }}"""
-"""Sums of windows of two elements, by a function that calls something in its turn."""
+"""Windows of two elements are summed by a function that calls another function."""
 
 X = np.arange(6, dtype=np.float32)
 

@@ -1,1 +1,1 @@
-"""Tests of a family of ops: semantics, what is left open, rule, cases."""
+"""Tests of families of ops: semantics, unspecified results, rules, cases."""

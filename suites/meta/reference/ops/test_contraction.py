@@ -316,7 +316,7 @@ def test_every_algorithm_that_is_named_is_drawn() -> None:
 
 
 def test_quantized_operands_are_multiplied_without_the_algorithm() -> None:
-    """The specification hands on the dimensions and `precision_config` alone."""
+    """The specification forwards only the dimensions and `precision_config`."""
     of = QuantizedType(TYPES["si8"], -128, 127, F32, (0.3,), (0,), None)
     wide = QuantizedType(TYPES["si32"], -(2**31), 2**31 - 1, F32, (0.09,), (0,), None)
     values = tuple(Value(name, TensorType((1,), of)) for name in ("x", "y"))

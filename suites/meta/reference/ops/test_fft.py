@@ -136,7 +136,7 @@ def test_only_spectra_of_real_numbers_have_an_inverse() -> None:
 @pytest.mark.parametrize("lengths", [(8,), (7,), (4, 6), (3, 5), (2, 3, 4)])
 @pytest.mark.parametrize("name", ["complex<f32>", "complex<f64>"])
 def test_profile_of_spectra(name, lengths) -> None:
-    """Rounded, they are not taken for spectra of anything but real numbers."""
+    """Rounded spectra are recognised as spectra of real numbers."""
     shape = (3, *lengths[:-1], lengths[-1] // 2 + 1)
     profile = "spectrum:" + ",".join(map(str, lengths))
     operand = fill_shaped(ELEMENT_TYPES[name], shape, profile, 5)

@@ -188,7 +188,7 @@ def test_result_types_of_asynchronous_operations() -> None:
 
 
 def at_once(program: Program, inputs: Sequence[Array]) -> tuple[Array, ...]:
-    """What the body of `async_start` gives on its operands, as a program by itself."""
+    """Return the results of the body of `async_start` on its operands, as a program."""
     start = next(one for one in program.main.body.operations if one.name == "async_start")
     operands = evaluate(returning(program, start.operands), inputs)
     types = tuple(value.type for value in start.regions[0].operations[-1].operands)

@@ -161,7 +161,7 @@ def test_quotients_are_not_products_with_reciprocals() -> None:
 
 
 def test_other_orders_of_the_factors_are_a_class_of_their_own() -> None:
-    """1e19 * (1e20 / 1e19) is finite; the sum of the products, which comes first elsewhere, not."""
+    """1e19 * (1e20 / 1e19) is finite; the sum of the products, first in another order, is not."""
     operands = (*one_feature([1e20], [1], [0], [1e38]), np.array([[1e19]], np.float32))
     right = evaluate(program("batch_norm_grad", operands, 0.0, 1), operands)
     assert right[1].tolist() == [np.float32(1e20)]

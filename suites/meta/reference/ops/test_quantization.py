@@ -372,7 +372,7 @@ def test_types_without_a_spelling_or_a_meaning_are_refused() -> None:
 # --- Columns and their cases ---------------------------------------------------------------------
 
 REFUSED_BY_VERIFIER = {"triangular_solve": PER_TENSOR, "dynamic_conv": (PER_AXIS,)}
-"""Where the specification admits quantized tensors, and StableHLO's verifier does not."""
+"""Ops for which the specification admits quantized tensors, and StableHLO's verifier does not."""
 
 
 def test_columns_have_names() -> None:

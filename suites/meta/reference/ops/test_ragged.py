@@ -1,4 +1,4 @@
-"""RaggedDot against its definition, group by group in loops; and what of it is left open."""
+"""RaggedDot equals its definition, group by group in loops; unspecified results."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ SIZES = np.array([1, 0, 3], np.int32)
 
 
 def evaluated(*arrays: Array, result: tuple[int, ...], **given: Any) -> tuple[Array, list[str]]:
-    """The result, and the labels of what is open of it."""
+    """Return the result, and the labels of its unspecified elements."""
     values = tuple(
         Value(f"v{n}", TensorType(a.shape, element_type_of(a))) for n, a in enumerate(arrays)
     )

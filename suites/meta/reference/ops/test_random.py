@@ -297,7 +297,7 @@ def test_the_test_never_fails_on_a_few_numbers() -> None:
 
 
 def counted(mean, numbers):
-    """What is said of zeros and ones of a mean that is asked for."""
+    """Return the judgement of zeros and ones for a mean."""
     numbers = np.asarray(numbers).astype(np.uint32)
     of, given = TensorType(numbers.shape, ELEMENT_TYPES["ui32"]), scalars("f32", mean)
     values = (Value("mean", TensorType((), ELEMENT_TYPES["f32"])),)

@@ -34,7 +34,7 @@ def _others(of: ValueType) -> Iterator[ValueType]:
 
 
 def _operations(op: str) -> Iterator[Operation]:
-    """What the first cases of some of the op's columns consist of, as they are and lowered."""
+    """Return the operations of the first cases in some columns, as written and lowered."""
     columns = plan.valid_columns(op)
     for column in {columns[0], columns[len(columns) // 2], columns[-1]}:
         program = plan.case(op, column, 0, 0, None).program

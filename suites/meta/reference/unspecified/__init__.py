@@ -1,1 +1,1 @@
-"""Tests of what the specification leaves open."""
+"""Tests of unspecified results."""

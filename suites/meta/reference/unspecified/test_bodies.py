@@ -1,4 +1,4 @@
-"""What operations of a body leave open is seen wherever in it they stand."""
+"""Unspecified results of a body's operations are found at any depth."""
 
 from __future__ import annotations
 

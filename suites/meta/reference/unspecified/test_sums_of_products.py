@@ -1,4 +1,4 @@
-"""What is open of sums of products in types that lack infinities, and often NaN."""
+"""Unspecified sums of products in types without infinity, and often without NaN."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ F8E5M2 = element_type("f8E5M2").storage
 
 
 def opened(program: Program, operands: tuple[Array, ...]) -> dict[str, list[bool]]:
-    """Where in the flat result something is open, by label; labels that are nowhere left out."""
+    """Return the flat positions of unspecified elements by label; labels without elements are left
+    out."""
     (result,) = evaluate(program, operands)
     found = unspecified(program.subject, operands, result)
     return {label: mask.reshape(-1).tolist() for label, mask in found if mask.any()}
@@ -49,7 +50,7 @@ def values_of(*operands: Array) -> tuple[Value, ...]:
 
 
 def of_dot(lhs: list[list[float]], rhs: list[float], to: str) -> dict[str, list[bool]]:
-    """What is open of the products of the rows of lhs with rhs, of f8E5M2."""
+    """Return the unspecified products of the rows of lhs with rhs, of f8E5M2."""
     operands = np.array(lhs).astype(F8E5M2), np.array(rhs)[:, np.newaxis].astype(F8E5M2)
     program, _ = dot_general(*operands, to=element_type(to))
     return opened(program, operands)

@@ -35,7 +35,7 @@ from reference.ir.types import Array
 from reference.ops.table import OPS, Op
 
 Change = Callable[[Operation], Sequence[Operation]]
-"""What takes the place of an operation."""
+"""A function that returns the replacement of an operation."""
 
 Pool = dict[str, list[Any]]
 """The values that attributes have in an op's cases, by name."""
@@ -161,7 +161,7 @@ def _places(names: Sequence[str], grouped: Sequence[Any], name: str) -> list[int
 
 
 def _operands(semantics: Op, subject: Operation, name: str) -> Iterator[Change]:
-    """An operand taken for another one of its type, and for zeros."""
+    """Replace an operand by another operand of its type, and by zeros."""
     grouped = semantics.group_operands(range(len(subject.operands)))
     for place in _places(semantics.operands, grouped, name):
         of = subject.operands[place].type

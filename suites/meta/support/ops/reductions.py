@@ -167,7 +167,7 @@ def judged(program: Program, inputs: Sequence[Array], actual: Sequence[Array], o
 
 
 def open_in(program: Program, inputs: Sequence[Array]) -> Array:
-    """Which elements of the first result are open."""
+    """Return the mask of unspecified elements of the first result."""
     operation, operands = last(program, inputs)
     return table.unspecified_mask(operation, operands, evaluate(program, inputs)[0])
 

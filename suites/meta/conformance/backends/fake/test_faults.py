@@ -139,7 +139,7 @@ FOLDING = [name for name, record in OPS.items() if record.body_types and quantiz
 
 
 def quantized_verdicts(backend: str, op: str, column: QuantizedColumn) -> Counter[Verdict]:
-    """How often each verdict is given on the cases that `standard` has."""
+    """Count the verdicts on the cases of `standard`."""
     task = Task(Cell(op, column, backend), 0, 0, 16)
     return Counter(record.verdict for record in run_task(task).records)
 

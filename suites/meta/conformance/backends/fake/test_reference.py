@@ -121,7 +121,7 @@ SEEN: dict[str, tuple[tuple[Program, tuple[Array, ...]], Verdict]] = {
     "shift_masked": (binary("shift_left", "si32", array([33] * 6, "si32")), Verdict.UNSPECIFIED),
     "other_nans": (unary("sqrt", special("f32")), Verdict.PASS),
 }  # fmt: skip
-"""Where each fault shows, and the verdict on it."""
+"""Programs that show each fault, and the verdict."""
 
 
 def _judged(fault: str, program: Program, inputs: tuple[Array, ...]) -> Verdict:

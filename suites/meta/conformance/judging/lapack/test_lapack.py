@@ -1,4 +1,5 @@
-"""Custom calls of LAPACK: evaluated, judged by their equations, what they leave open varied."""
+"""Custom calls of LAPACK are evaluated, judged by their equations, and their free choices
+varied."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program asks to be rounded is rounded: a conversion that is left out is told."""
+"""A conversion that the backend leaves out is detected."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ func.func @main(%x: tensor<ui16>) -> tensor<ui16> {
 
 
 def test_an_unspecified_value_excuses_nothing_that_contradicts_the_backends_value() -> None:
-    """1007 has no place in eight bits, and what is made of it there is open; 1007 is not."""
+    """Eight bits cannot represent 1007, so the conversion is unspecified; 1007 itself is not."""
     program, inputs = parse_module(NARROWED), (np.array(1007, np.uint16),)
 
     def run(subject: Program, sets: list[tuple[Array, ...]]) -> list[list[Array]]:

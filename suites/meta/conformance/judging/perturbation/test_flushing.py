@@ -1,4 +1,5 @@
-"""Subnormal numbers taken for zeros on the way: in sums, in part of the code, where contracted."""
+"""Intermediate subnormal numbers flushed to zero: in sums, in part of the code, with
+contraction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judging programs of several operations: what may differ, what must not, and what is left open."""
+"""Judgement of programs of several operations: permitted, wrong and unspecified results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failing programs are made small: operations, regions, shapes and data."""
+"""Failing programs are minimised: operations, regions, shapes and data."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def around(values, of, steps=3):
 
 
 def hard_values(of):
-    """What is hard for some function of one operand."""
+    """Arguments that are hard for some function of one operand."""
     form = of.float_format
     top, log_top = form.max_finite, float(np.log(form.max_finite))
     log_least = float(np.log(form.smallest_normal)), float(np.log(form.smallest))
@@ -182,7 +182,7 @@ def high_precision(name, row):
 
 
 def expected_narrow(value, of, grid):
-    """What a high-precision value rounds to; None where that is a tie."""
+    """Return a high-precision value rounded; None for a tie."""
     form = of.float_format
     if gmpy2.is_nan(value):
         return NAN if form.has_nan else 0.0

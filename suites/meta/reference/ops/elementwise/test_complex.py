@@ -1,4 +1,4 @@
-"""The ops of arithmetic, order and parts on complex numbers, and what is open in them."""
+"""Arithmetic, order and parts of complex numbers, and their unspecified results."""
 
 import math
 from fractions import Fraction
@@ -122,7 +122,7 @@ def test_complex_sign() -> None:
 
 @pytest.mark.parametrize("name", ["multiply", "divide"])
 def test_complex_products(name: str) -> None:
-    """Each part is the exact one rounded once; what is not finite is open."""
+    """Each part is the exact part rounded once; results that are not finite are unspecified."""
     drawn = np.random.Generator(np.random.Philox(3)).standard_normal((4, 60))
     lhs, rhs = drawn[0] + 1j * drawn[1], drawn[2] + 1j * drawn[3]
     result, mask = run(name, lhs, rhs)

@@ -33,7 +33,7 @@ def meanings(array: Array) -> list[Number]:
 
 
 def converted(x: Number, to: ElementType) -> tuple[Number | None, bool]:
-    """What a value becomes in a real type, and whether that is open."""
+    """Return the conversion of a value to a real type, and whether it is unspecified."""
     if to.is_float:
         return nearest(x, to.float_format)
     if to.is_boolean:

@@ -258,7 +258,8 @@ def test_is_finite(of: ElementType) -> None:
 
 
 def reduced_code(code: int, of: ElementType, exponent_bits: int, mantissa_bits: int) -> int | None:
-    """`reduce_precision` on the bits, by integer arithmetic; None where the result is open."""
+    """Return `reduce_precision` by integer arithmetic on the bits; None if the result is
+    unspecified."""
     fmt = of.float_format
     magnitude = code % (1 << (of.bits - 1)) if fmt.signed else code
     sign = code - magnitude

@@ -1,4 +1,4 @@
-"""Scatter: the orders of its updates, what they leave open, and its rule."""
+"""Scatter: orders of its updates, unspecified results, and its rule."""
 
 from __future__ import annotations
 

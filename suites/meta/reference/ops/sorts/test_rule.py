@@ -114,7 +114,7 @@ def test_results_may_have_any_nan_if_a_comparator_distinguishes_them() -> None:
 
 @pytest.mark.parametrize("name", ["bitcast_convert", "TOTALORDER", "EQ", "select"])
 def test_slices_are_unspecified_if_a_comparator_sees_the_bits_of_a_computed_nan(name: str) -> None:
-    """Which NaN inf - inf is, sign included, is nobody's to say."""
+    """The specification does not say which NaN inf - inf is, sign included."""
     block = BodyBuilder.of(F32, F32)
     keys = [block.op("subtract", value, value) for value in block.arguments]
     kind = {"compare_type": "TOTALORDER"}

@@ -1,4 +1,5 @@
-"""ScaledDot against its definition and decomposition; wrong scales that are seen; what is open."""
+"""ScaledDot equals its definition and decomposition; wrong scales are detected; unspecified
+results."""
 
 from __future__ import annotations
 
@@ -76,7 +77,7 @@ def by_definition(numbers: DotDimensionNumbers, operands: tuple[Array, ...]) -> 
 
 
 def block(place: tuple[int, ...], operand: Array, scale: Array) -> tuple[int, ...]:
-    """Which element of the scale an element of the operand belongs to."""
+    """Return the element of the scale for an element of the operand."""
     pairs = zip(place, operand.shape, scale.shape, strict=True)
     return tuple(at * part // size for at, size, part in pairs)
 
@@ -109,7 +110,7 @@ def test_a_scaled_dot_is_its_definition() -> None:
 
 @pytest.mark.parametrize("of", [one for one in TYPES if one.bits > 4], ids=str)
 def test_the_decomposition_is_right(of: Any) -> None:
-    """What a backend computes that calls it is permitted; without subnormal numbers lost."""
+    """A backend that calls the decomposition is permitted, except for flushed subnormal numbers."""
     for case in plan.cases("ScaledDot", of, 3, 24):
         for recipe in case.inputs[:3]:
             inputs = materialise(case.program, recipe)
@@ -201,7 +202,7 @@ def open_in(arrays: tuple[Array, ...], to: str) -> list[str]:
 
 
 def of_one(lhs: float, scale: float, to: str = "f32") -> list[str]:
-    """What is open of the product of a number and its scale with 1."""
+    """Return the unspecified elements of the product of a number and its scale with 1."""
     arrays = tuple(
         np.array([[number]]).astype(of.storage)
         for number, of in ((lhs, F8), (scale, E8), (1.0, F8), (1.0, E8))
