@@ -16,7 +16,7 @@ _UNSUPPORTED = (
     re.compile(r"can't be translated to XLA HLO"),
     re.compile(r"op expected bounded result"),
     re.compile(r"SPMD partitioner supports only "),
-    re.compile(r"failed to legalize operation .* explicitly marked illegal", re.DOTALL),
+    re.compile(r"failed to legalize operation"),
     re.compile(r"Unknown NumPy dtype"),
     re.compile(r"PRIMITIVE_TYPE_INVALID", re.IGNORECASE),  # a type that HLO has not
     re.compile(r"(?:operand|result) #\d+ type is not supported"),  # the same, of plugins
@@ -25,7 +25,10 @@ _UNSUPPORTED = (
     re.compile(r"CompositeOp with regions not supported"),
     re.compile(r"dot algorithm not known to be supported"),
     re.compile(r"Algorithm not supported by"),
-    re.compile(r"No registered implementation for (?:un)?typed custom call"),
+    re.compile(r"No registered implementation for (?:(?:un)?typed )?custom call"),
+    re.compile(r"element type \S+ not supported by NCCL"),
+    re.compile(r"Unsupported dot precision algorithm"),
+    re.compile(r"GEMM is not supported by cublasLt"),
     re.compile(r"No FFI handler registered for "),
     re.compile(r"Custom emitter for \S+ not found"),  # of the TPU's compiler
     re.compile(r"No implementation found for requested accuracy"),

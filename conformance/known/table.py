@@ -15,6 +15,7 @@ from conformance.known.interpreter.orders import COMPARED
 from conformance.known.interpreter.table import INTERPRETER
 from conformance.known.xla import (
     extrema,
+    float_pairs,
     linear_algebra,
     misread_orders,
     orders,
@@ -125,7 +126,8 @@ def known_of(operation: Operation, platform: str) -> tuple[Hypothesis, ...]:
         if platform != Hardware.INTERPRETER:
             return of_codes
     of_numbers = of_op(operation.name, platform, is_complex=_takes_complex(operation))
-    return (*of_numbers, *of_codes)
+    of_pairs = (float_pairs.PAIRS,) if platform == Hardware.TPU else ()
+    return (*of_numbers, *of_codes, *of_pairs)
 
 
 def of_op(op: str, platform: str, *, is_complex: bool) -> tuple[Hypothesis, ...]:
@@ -157,6 +159,7 @@ EVERY = tuple(
         *COMPLEX.values(),
         *(of(Hardware.CPU) for of in XLA_ON.values()),
         *INTERPRETER.values(),
+        (float_pairs.PAIRS,),
     )
     for hypothesis in hypotheses
 )

@@ -8,6 +8,7 @@ are its own values.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -110,6 +111,7 @@ class CompiledExecutable:
     def __init__(self, module: bytes, program: Program) -> None:
         """Keep a serialised HLO module, and the program that it was compiled from."""
         self._module, self._program = module, program
+        self._latest: tuple[list[Array], list[list[Array]]] | None = None
 
     @cached_property
     def rewritten(self) -> Program:
@@ -127,8 +129,16 @@ class CompiledExecutable:
             NotReadBack: when the optimised module cannot be read or evaluated.
         """
         arguments = [array for share in inputs for array in share]
-        results = evaluated(self.rewritten, arguments)
-        return [list(share) for share in split_by_process(self.rewritten, results)]
+        if self._latest is None or not _are_same(self._latest[0], arguments):
+            results = evaluated(self.rewritten, arguments)
+            shares = [list(share) for share in split_by_process(self.rewritten, results)]
+            self._latest = arguments, shares
+        return self._latest[1]
+
+
+def _are_same(before: Sequence[Array], now: Sequence[Array]) -> bool:
+    """Return whether arguments are the same arrays: evaluation gives the same results every time."""
+    return len(before) == len(now) and all(map(operator.is_, before, now))
 
 
 def read_back(module: bytes, program: Program) -> Program:

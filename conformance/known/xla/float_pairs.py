@@ -1,0 +1,131 @@
+"""Numbers of f64 as sums of two numbers of f32, which the TPU's compiler computes with.
+
+TPUs have no instructions for f64. Their compiler splits a number into the nearest number of f32 and
+the nearest one to what is missing, and writes each operation as a sequence of operations on such
+pairs. So results have about 48 bits of significand and the range of f32.
+
+A result is predicted if it is that of the operation on operands rounded to pairs, within the error
+of arithmetic on pairs. Larger numbers than those of f32 are infinite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from conformance.catalog import rule_of
+from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing
+from reference.interpreter.evaluate import EvaluationError, apply
+from reference.ir.program import Operation
+from reference.ir.types import Array
+from reference.numerics.alike import equal_elements
+
+LABEL = "f64 as pairs of f32"
+"""The class of results of arithmetic on pairs."""
+
+_PRECISION = 2.0**-44
+"""Relative error of an operation on pairs, which have 48 bits: some last bits are lost."""
+
+_NUDGE = 2.0**-47
+"""How much operands are changed to see how far errors of pairs are magnified."""
+
+_SMALLEST = 2.0**-140
+"""Absolute error of pairs whose smaller number is subnormal in f32, or would be."""
+
+_BOUND = 2.0**10
+"""By how much the unit roundoff of pairs is larger than that of f64, with which bounds are made."""
+
+_SIGNS = ((1.0, 1.0), (-1.0, 1.0), (1.0, -1.0))
+"""Directions in which operands of even and of odd number are changed."""
+
+
+def rounded_to_pairs(array: Array) -> Array:
+    """Return numbers of f64, or complex ones, as the sums of pairs that stand for them.
+
+    Arrays of other types are returned as they are.
+    """
+    if array.dtype == np.complex128:
+        return _complex(rounded_to_pairs(array.real), rounded_to_pairs(array.imag))
+    if array.dtype != np.float64:
+        return array
+    with np.errstate(all="ignore"):
+        high = array.astype(np.float32)
+        low = (array - high).astype(np.float32)
+        keeps = np.isfinite(high) & (low != 0)
+        return np.where(keeps, high + low.astype(np.float64), high.astype(np.float64))
+
+
+def _complex(real: Array, imag: Array) -> Array:
+    made = np.empty(real.shape, np.complex128)
+    made.real, made.imag = real, imag
+    return made
+
+
+def _is_wide(value: object) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype in (np.float64, np.complex128)
+
+
+def _on_pairs(operation: Operation, operands: Sequence[Any]) -> Results:
+    """Return the results on operands that are rounded to pairs, rounded to pairs."""
+    given = [rounded_to_pairs(one) if _is_wide(one) else one for one in operands]
+    return tuple(map(rounded_to_pairs, apply(operation, given)))
+
+
+def _nudged(operand: Any, sign: float) -> Any:
+    return operand * (1 + sign * _NUDGE) if _is_wide(operand) else operand
+
+
+def _limits(operation: Operation, operands: Operands, results: Results) -> tuple[Array, ...]:
+    """Return the absolute errors that arithmetic on pairs may have in each result."""
+    limits = [
+        np.abs(one) * _PRECISION + _SMALLEST if _is_wide(one) else np.zeros(one.shape)
+        for one in results
+    ]
+    for even, odd in _SIGNS:
+        changed = [_nudged(one, odd if n % 2 else even) for n, one in enumerate(operands)]
+        for number, other in enumerate(apply(operation, changed)):
+            if _is_wide(other):
+                apart = np.abs(other - results[number])
+                limits[number] += 4 * np.where(np.isfinite(apart), apart, 0.0)
+    bound = getattr(rule_of(operation), "bound", None)
+    for number, one in enumerate(bound(operation, operands, results) if bound else ()):
+        if one is not None:
+            limits[number] = limits[number] + one * _BOUND
+    return tuple(limits)
+
+
+def _errors(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    """Return the distances from the predicted results in units of the errors of pairs."""
+    if not any(map(_is_wide, (*operands, *expected))):
+        return nothing(expected)
+    try:
+        predicted = _on_pairs(operation, operands)
+        if not any(map(_is_wide, predicted)):
+            return tuple(map(_told_apart, predicted, actual))
+        limits = _limits(operation, operands, predicted)
+    except EvaluationError:
+        return nothing(expected)
+    return tuple(map(_distances, predicted, actual, limits))
+
+
+def _told_apart(predicted: Array, actual: Array) -> Array:
+    return np.where(equal_elements(predicted, actual), 0.0, np.inf)
+
+
+def _distances(predicted: Array, actual: Array, limit: Array) -> Array:
+    if not _is_wide(predicted):
+        return _told_apart(predicted, actual)
+    with np.errstate(all="ignore"):
+        units = np.abs(actual - predicted) / limit
+        # near the largest number of f32 either side may come out
+        overflowed = np.abs(predicted) >= np.finfo(np.float32).max * (1 - 2.0**-20)
+        units = np.where(overflowed & np.isinf(actual), 0.0, units)
+    return np.where(equal_elements(predicted, actual), 0.0, np.where(np.isnan(units), np.inf, units))
+
+
+PAIRS = Hypothesis(LABEL, _errors)
+"""The class of results of arithmetic on pairs of f32."""
