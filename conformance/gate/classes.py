@@ -11,7 +11,7 @@ NOT_DETERMINISTIC = "not deterministic"
 EVERYWHERE = (
     # values that are taken for others
     "flushed in f32", "kept in eight bits", "NaN taken for infinity", "taken for iota",
-    "two bits beside a negative constant", "zero left out",
+    "two bits beside a negative constant", "zero left out", "f64 as pairs of f32",
     # formulas of normalizations
     "folded normalization", "one-pass variance", "wider arithmetic",
     # what code is generated for types, and for operations that follow each other
@@ -53,7 +53,7 @@ CLASSES = (
     "device_ids of a mesh ignored", "digits cancelled", "dilation left out",
     "dimension counted from the last", "distribution",
     "dropped window read elsewhere", "elements of two bits sorted as bytes",
-    "exponent cut to six bits",
+    "exponent cut to six bits", "f64 as pairs of f32",
     "feature groups masked by products", "folded normalization",
     "gathered along the first dimension", "image read beyond its end",
     "index vectors of no components", "integers added up in float64", "logarithm of few digits",

@@ -137,7 +137,7 @@ class CompiledExecutable:
 
 
 def _are_same(before: Sequence[Array], now: Sequence[Array]) -> bool:
-    """Return whether arguments are the same arrays: evaluation gives the same results every time."""
+    """Return whether these are the same arrays, for which evaluation gives the same results."""
     return len(before) == len(now) and all(map(operator.is_, before, now))
 
 

@@ -124,7 +124,8 @@ def _distances(predicted: Array, actual: Array, limit: Array) -> Array:
         # near the largest number of f32 either side may come out
         overflowed = np.abs(predicted) >= np.finfo(np.float32).max * (1 - 2.0**-20)
         units = np.where(overflowed & np.isinf(actual), 0.0, units)
-    return np.where(equal_elements(predicted, actual), 0.0, np.where(np.isnan(units), np.inf, units))
+    same = equal_elements(predicted, actual)
+    return np.where(same, 0.0, np.where(np.isnan(units), np.inf, units))
 
 
 PAIRS = Hypothesis(LABEL, _errors)

@@ -1,0 +1,81 @@
+"""Numbers of f64 as sums of two numbers of f32."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conformance.judging.compare import Judgement, judge_operation
+from conformance.known.xla.float_pairs import LABEL, rounded_to_pairs
+from conformance.tolerance.hardware import Hardware
+from conformance.verdict import Verdict
+from reference.interpreter.evaluate import evaluate
+from reference.ir.types import Array
+from suites.meta.support.small_programs import one, typed
+
+HUGE = 1e300
+
+
+def judged(op: str, operands: list[float], actual: float, platform: str) -> Judgement:
+    of = typed(1, of="f64")
+    program = one(op, [of] * len(operands), of)
+    inputs = [np.array([number]) for number in operands]
+    expected = evaluate(program, inputs)
+    return judge_operation(program, inputs, expected, [np.array([actual])], platform)
+
+
+@pytest.mark.parametrize(
+    ("number", "pair"),
+    [
+        (1.0, 1.0),
+        (1 + 2.0**-40, 1 + 2.0**-40),
+        (1 + 2.0**-52, 1 + 2.0**-52),  # the second number has an exponent of its own
+        (1 + 2.0**-30 + 2.0**-52, 1 + 2.0**-30 + 2.0**-52),
+        (1 + 2.0**-25 + 2.0**-52, 1 + 2.0**-25),
+        (HUGE, np.inf),
+        (-HUGE, -np.inf),
+        (1e-300, 0.0),
+        (np.inf, np.inf),
+    ],
+)
+def test_pairs_have_two_significands_of_f32_and_its_range(number: float, pair: float) -> None:
+    assert rounded_to_pairs(np.array([number])) == [pair]
+
+
+def test_parts_of_complex_numbers_are_pairs_and_zeros_keep_their_signs() -> None:
+    pairs: Array = rounded_to_pairs(np.array([complex(-0.0, HUGE)]))
+    assert np.isinf(np.imag(pairs))
+    assert np.signbit(np.real(pairs))
+
+
+@pytest.mark.parametrize(
+    ("op", "operands", "actual"),
+    [
+        ("multiply", [HUGE, 2.0], np.inf),
+        ("multiply", [1e30, 1e30], np.inf),
+        ("add", [1e-300, 0.0], 0.0),
+        ("exponential", [1.0], np.exp(1.0) * (1 + 2.0**-46)),
+        ("divide", [1.0, HUGE], 0.0),
+    ],
+)
+def test_results_of_pairs_are_of_their_class_on_a_tpu_only(
+    op: str, operands: list[float], actual: float
+) -> None:
+    found = judged(op, operands, actual, Hardware.TPU)
+    assert (found.verdict.fails, found.kind) == (True, LABEL)
+    assert judged(op, operands, actual, Hardware.GPU).kind != LABEL
+
+
+@pytest.mark.parametrize(
+    ("op", "operands", "actual"),
+    [
+        ("multiply", [3.0, 5.0], 15 * (1 + 2.0**-30)),
+        ("multiply", [3.0, 5.0], np.inf),
+        ("add", [1.0, 2.0], 0.0),
+        ("exponential", [1.0], np.nan),
+    ],
+)
+def test_other_results_are_of_no_such_class(op: str, operands: list[float], actual: float) -> None:
+    found = judged(op, operands, actual, Hardware.TPU)
+    assert found.verdict in (Verdict.DIVERGENT, Verdict.INACCURATE)
+    assert found.kind != LABEL
