@@ -31,6 +31,7 @@ _UNSUPPORTED = (
     re.compile(r"GEMM is not supported by cublasLt"),
     re.compile(r"No FFI handler registered for "),
     re.compile(r"Custom emitter for \S+ not found"),  # of the TPU's compiler
+    re.compile(r"INT2 is not supported for "),  # the same
     re.compile(r"No implementation found for requested accuracy"),
 )
 """Words of XLA's messages about programs that it does not implement."""
