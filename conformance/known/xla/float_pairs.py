@@ -5,7 +5,8 @@ the nearest one to what is missing, and writes each operation as a sequence of o
 pairs. So results have about 48 bits of significand and the range of f32.
 
 A result is predicted if it is that of the operation on operands rounded to pairs, within the error
-of arithmetic on pairs. Larger numbers than those of f32 are infinite.
+of arithmetic on pairs. Larger numbers than those of f32 are infinite, or NaN: the second number of
+an infinite pair is often a difference of infinities.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from conformance.catalog import rule_of
+from conformance.known.elementwise import met
 from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.program import Operation
@@ -31,8 +33,11 @@ _PRECISION = 2.0**-44
 _NUDGE = 2.0**-47
 """How much operands are changed to see how far errors of pairs are magnified."""
 
-_SMALLEST = 2.0**-140
-"""Absolute error of pairs whose smaller number is subnormal in f32, or would be."""
+_SMALLEST = 2.0**-125
+"""Absolute error of pairs near the smallest normal number of f32."""
+
+_LARGE = 2.0**126
+"""Pairs from here on may overflow on the way to a result."""
 
 _BOUND = 2.0**10
 """By how much the unit roundoff of pairs is larger than that of f64, with which bounds are made."""
@@ -109,21 +114,35 @@ def _errors(
         limits = _limits(operation, operands, predicted)
     except EvaluationError:
         return nothing(expected)
-    return tuple(map(_distances, predicted, actual, limits))
+    overflowing = [_overflows(operation, operands, one) for one in predicted]
+    return tuple(map(_distances, predicted, actual, limits, overflowing))
+
+
+def _overflows(operation: Operation, operands: Operands, predicted: Array) -> Array:
+    """Return which elements of a result are made of pairs that may overflow, or are such pairs."""
+    mask = _is_large(predicted)
+    for one in met(operation, operands, predicted.shape) or ():
+        mask = mask | _is_large(one)
+    return mask
+
+
+def _is_large(array: Array) -> Array:
+    if not _is_wide(array):
+        return np.zeros(array.shape, np.bool_)
+    parts = (np.real(array), np.imag(array))
+    return np.logical_or.reduce([~(np.abs(part) < _LARGE) for part in parts])
 
 
 def _told_apart(predicted: Array, actual: Array) -> Array:
     return np.where(equal_elements(predicted, actual), 0.0, np.inf)
 
 
-def _distances(predicted: Array, actual: Array, limit: Array) -> Array:
+def _distances(predicted: Array, actual: Array, limit: Array, overflowing: Array) -> Array:
     if not _is_wide(predicted):
         return _told_apart(predicted, actual)
     with np.errstate(all="ignore"):
         units = np.abs(actual - predicted) / limit
-        # near the largest number of f32 either side may come out
-        overflowed = np.abs(predicted) >= np.finfo(np.float32).max * (1 - 2.0**-20)
-        units = np.where(overflowed & np.isinf(actual), 0.0, units)
+        units = np.where(overflowing & ~np.isfinite(actual), 0.0, units)
     same = equal_elements(predicted, actual)
     return np.where(same, 0.0, np.where(np.isnan(units), np.inf, units))
 

@@ -53,6 +53,8 @@ def test_parts_of_complex_numbers_are_pairs_and_zeros_keep_their_signs() -> None
     [
         ("multiply", [HUGE, 2.0], np.inf),
         ("multiply", [1e30, 1e30], np.inf),
+        ("multiply", [1e30, 1e30], np.nan),
+        ("log", [np.inf], np.nan),
         ("add", [1e-300, 0.0], 0.0),
         ("exponential", [1.0], np.exp(1.0) * (1 + 2.0**-46)),
         ("divide", [1.0, HUGE], 0.0),
