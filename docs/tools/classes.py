@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tempfile
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,8 @@ from docs.tools.pages import ROOT
 MEANINGS = Path(__file__).with_name("classes.toml")
 KNOWN = ROOT / "conformance" / "gate" / "known"
 BACKENDS = {"cpu": "XLA's CPU", "interpreter": "StableHLO's interpreter"}
+COMPILERS = {"tpu-compile": "XLA's compiler for TPUs"}
+"""Backends whose entries are examples of classes that no other backend shows."""
 
 HEAD = """# The classes
 
@@ -102,16 +104,31 @@ def example_of(name: str) -> Example:
     own: dict[str, Any] = _table()["example"]
     if name in own:
         return _own(own[name])
-    entries = [(len(entry["kinds"]) > 1, len(entry["counterexample"]["program"]), backend, entry)
-               for backend in BACKENDS for entry in _entries(backend)
-               if name in entry.get("kinds", ()) and "counterexample" in entry]  # fmt: skip
+    entries = _shown_by(BACKENDS, name) or _shown_by(COMPILERS, name)
     if not entries:
         raise KeyError(f"{name!r} has no counterexample: give it an example in {MEANINGS.name}")
     _, _, backend, entry = min(entries, key=lambda one: one[:2])
     given = entry["counterexample"]
     link = f" [Upstream]({entry['link']})." if "link" in entry else ""
     outcome = f"{_text(entry['reason'].rstrip('.'))}. Entry `{entry['id']}`.{link}"
-    return Example(BACKENDS[backend], given["program"], tuple(given.get("inputs", ())), outcome)
+    return Example(
+        {**BACKENDS, **COMPILERS}[backend],
+        given["program"],
+        tuple(given.get("inputs", ())),
+        outcome,
+    )
+
+
+def _shown_by(
+    backends: Mapping[str, str], name: str
+) -> list[tuple[bool, int, str, dict[str, Any]]]:
+    """Return the expectations for backends that show a class, each after what orders it."""
+    return [
+        (len(entry["kinds"]) > 1, len(entry["counterexample"]["program"]), backend, entry)
+        for backend in backends
+        for entry in _entries(backend)
+        if name in entry.get("kinds", ()) and "counterexample" in entry
+    ]
 
 
 def _own(example: dict[str, str]) -> Example:

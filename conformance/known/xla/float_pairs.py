@@ -52,7 +52,7 @@ def rounded_to_pairs(array: Array) -> Array:
     Arrays of other types are returned as they are.
     """
     if array.dtype == np.complex128:
-        return _complex(rounded_to_pairs(array.real), rounded_to_pairs(array.imag))
+        return _complex(rounded_to_pairs(np.real(array)), rounded_to_pairs(np.imag(array)))
     if array.dtype != np.float64:
         return array
     with np.errstate(all="ignore"):
