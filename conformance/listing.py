@@ -12,6 +12,7 @@ from rich.text import Text
 from conformance.backends.registry import BACKENDS, Choice, parse, parse_all
 from conformance.catalog import CATALOG, Row
 from conformance.errors import NotAvailable
+from conformance.text import one_line
 from reference.ops.table import OPS
 from reference.ops.xla.page import UNSUPPORTED_HEADINGS
 
@@ -189,7 +190,7 @@ def _backend_entry(choice: Choice) -> dict[str, Any]:
             found = describe(executor, choice)
     except NotAvailable as error:
         said = str(error).removeprefix(f"{name}: ").removeprefix(f"{choice.family}: ")
-        reason = " ".join(said.split())
+        reason = one_line(said)
         return entry | {
             "available": False, "reason": reason, "platform": "", "device": "", "versions": {},
         }  # fmt: skip

@@ -60,11 +60,11 @@ def problems(
 def _outside_of_cases(run: RunData) -> Iterator[Problem]:
     """Yield the batches that fail the run as a whole, and the incidents."""
     for batch in filter(is_new, run.lost_batches):
-        name, backend = text.one_line(batch.name, 200), text.one_line(batch.backend)
+        name, backend = text.clip_line(batch.name, 200), text.clip_line(batch.backend)
         key = "/".join(("batch", backend, name, batch.verdict, batch.kind))
-        yield Problem(f"new: batch of {name} on {backend}", text.one_line(batch.line, 1_000), key)
+        yield Problem(f"new: batch of {name} on {backend}", text.clip_line(batch.line, 1_000), key)
     for incident in other_incidents(run):
-        line = text.one_line(incident, 1_000)
+        line = text.clip_line(incident, 1_000)
         yield Problem("incident", line, f"incident/{line}")
 
 
@@ -102,8 +102,8 @@ def _changed(group: ChangedGroup, db: str, file: str, lines: dict[str, int]) -> 
     said = f": {group.message}" if group.message else ""
     start = _cell_start(json.dumps(first.op), json.dumps(first.element_type))
     return Problem(
-        text.one_line(f"{group.kind.value}: {group.op} on {group.backend}"),
-        text.one_line(f"{group.cases} of {types}: {before}{group.after}{said}{replay}", 1_000),
+        text.clip_line(f"{group.kind.value}: {group.op} on {group.backend}"),
+        text.clip_line(f"{group.cases} of {types}: {before}{group.after}{said}{replay}", 1_000),
         "/".join((group.kind.value, group.op, group.backend, group.before, group.after)),
         group.kind is Kind.LOST,
         file,
@@ -117,8 +117,8 @@ def _of_group(group: findings.Group) -> Problem:
     verdict = squares.words(group.verdict)
     count = text.plural(len(group.findings), "case")
     return Problem(
-        text.one_line(f"new: {ops} on {group.backend}: {verdict}"),
-        text.one_line(f"{count} of {types}: {first.message or group.kind}; {replay}", 1_000),
+        text.clip_line(f"new: {ops} on {group.backend}: {verdict}"),
+        text.clip_line(f"{count} of {types}: {first.message or group.kind}; {replay}", 1_000),
         "/".join(("new", ops, group.backend, verdict, group.kind)),
     )
 

@@ -107,7 +107,7 @@ def template(name: str) -> jinja2.Template:
     )
     filters: dict[str, Any] = {
         "count": text.count, "ulp": text.ulp, "unit": squares.unit_of, "plural": text.plural,
-        "visible": text.visible, "one_line": text.one_line, "beside": additional_failure_line,
+        "visible": text.visible, "clip_line": text.clip_line, "beside": additional_failure_line,
         "slug": text.slug, "words": squares.words, "duration": text.duration,
         "web_link": text.web_link, "clip": text.in_parts, "fragment": text.fragment,
     }  # fmt: skip

@@ -77,35 +77,35 @@ def _outside_of_cells(seen: View) -> TestSuite:
     suite.add_testcases([_batch(batch, seen) for batch in seen.run.lost_batches])
     for number, incident in enumerate(other_incidents(seen.run), 1):
         case = TestCase(f"incident {number}", "conformance.incidents")
-        case.result = [Error(text.one_line(incident), "incident")]
+        case.result = [Error(text.clip_line(incident), "incident")]
         suite.add_testcase(case)
     return suite
 
 
 def _batch(batch: LostBatch, seen: View) -> TestCase:
     """Return a lost batch as an error if it fails the run, otherwise as skipped with the reason."""
-    name = text.one_line(f"{batch.name}@{batch.backend}")
+    name = text.clip_line(f"{batch.name}@{batch.backend}")
     case = TestCase(name, f"conformance.{text.slug(batch.backend)}.batches")
     if is_new(batch):
-        case.result = [Error(text.one_line(batch.line), batch.verdict.value)]
+        case.result = [Error(text.clip_line(batch.line), batch.verdict.value)]
     elif batch.known:
         reason = findings.explanation(seen.run, batch.known)[0]
-        case.result = [Skipped(text.one_line(f"{batch.known}: {reason}"), "known")]
+        case.result = [Skipped(text.clip_line(f"{batch.known}: {reason}"), "known")]
     else:
-        case.result = [Skipped(text.one_line(batch.line), batch.verdict.value)]
+        case.result = [Skipped(text.clip_line(batch.line), batch.verdict.value)]
     return case
 
 
 def _suite(seen: View, op: OpResults) -> TestSuite:
     suite = TestSuite(text.visible(op.name))
     if seen.run.started:
-        suite.timestamp = text.one_line(seen.run.started)
+        suite.timestamp = text.clip_line(seen.run.started)
     facts = {
         "seed": str(seen.run.seed), "profile": seen.run.profile, "command": seen.run.command,
         "family": op.family, "tolerance": op.rule, **seen.run.versions,
     }  # fmt: skip
     for name, value in facts.items():
-        suite.append(Property(text.one_line(name), text.one_line(value)))
+        suite.append(Property(text.clip_line(name), text.clip_line(value)))
     suite.add_testcases([_case(c, seen) for c in op.cells if c.state != squares.FILTERED])
     return suite
 
@@ -119,10 +119,10 @@ def _case(cell: Square, seen: View) -> TestCase:
     if failures:
         case.result = [*failures[:FAILURES_PER_CELL]]
     elif cell.failing:
-        case.result = [Skipped(text.one_line(_why_accepted(cell, seen)), "known")]
+        case.result = [Skipped(text.clip_line(_why_accepted(cell, seen)), "known")]
     elif cell.state in (Verdict.UNSUPPORTED, squares.UNTESTED):
         reason = cell.records[0].message if cell.records else _why_untested(cell, seen)
-        case.result = [Skipped(f"{cell.state}: {text.one_line(reason)}", cell.state)]
+        case.result = [Skipped(f"{cell.state}: {text.clip_line(reason)}", cell.state)]
     case.system_out = _output(cell, len(failures), seen)
     return case
 
@@ -148,10 +148,10 @@ def _failures(cell: Square, seen: View) -> list[Failure]:
 def _worse(change: Change, db: str) -> Failure:
     """Return the failure of a case that is new or lost against the baseline."""
     before = f"{outcome_words(change.before)} in the baseline, " if change.before else ""
-    said = text.one_line(f"{change.kind.value}: {before}{outcome_words(change.after)}")
+    said = text.clip_line(f"{change.kind.value}: {before}{outcome_words(change.after)}")
     if change.record is not None:
         found = _failure(change.record, db)
-        found.message = f"{said}: {text.one_line(change.record.message)}"
+        found.message = f"{said}: {text.clip_line(change.record.message)}"
     else:
         found = Failure(f"{said}: case {change.index}" if change.index is not None else said)
     found.type = change.kind.value
@@ -168,9 +168,9 @@ def _why_accepted(cell: Square, seen: View) -> str:
 
 
 def _failure(record: Record, db: str) -> Failure:
-    kind = f" ({text.one_line(record.kind, 80)})" if record.kind else ""
+    kind = f" ({text.clip_line(record.kind, 80)})" if record.kind else ""
     verdict = squares.words(record.verdict)
-    found = Failure(f"{verdict}{kind}: {text.one_line(record.message)}", record.verdict.value)
+    found = Failure(f"{verdict}{kind}: {text.clip_line(record.message)}", record.verdict.value)
     lines = [f"replay: {findings.replay_command(record, db)}", record.message]
     if record.detail is not None:
         for element in record.detail.elements:
@@ -180,7 +180,7 @@ def _failure(record: Record, db: str) -> Failure:
                 f"expected {element.expected} ({element.expected_hex}), "
                 f"actual {element.actual} ({element.actual_hex}), ulp {text.ulp(element.ulp)}"
             )
-        lines += [text.one_line(additional_failure_line(one)) for one in record.beside]
+        lines += [text.clip_line(additional_failure_line(one)) for one in record.beside]
         lines.append(record.detail.program)
     shown, left = text.clipped(text.visible("\n".join(lines)), TEXT_LIMIT)
     found.text = shown + (f"\n... {left} more characters" if left else "")
@@ -196,5 +196,5 @@ def _output(cell: Square, failures: int, seen: View) -> str:
     if failures > FAILURES_PER_CELL:
         lines.append(f"{failures - FAILURES_PER_CELL} more failures are in results.sqlite")
     known = [r for r in cell.records if r.known and r.verdict.fails][:FAILURES_PER_CELL]
-    lines += [text.one_line(f"known by {r.known}: {r.id}: {r.message}") for r in known]
+    lines += [text.clip_line(f"known by {r.known}: {r.id}: {r.message}") for r in known]
     return "\n".join(lines)

@@ -68,14 +68,14 @@ def _markdown(seen: View, more: Sequence[str]) -> str:
 
 def inert(given: str, limit: int = 160) -> str:
     """Return foreign text on one line as Markdown without markup, links or mentions."""
-    flat = html.escape(text.one_line(given, limit), quote=False)
+    flat = html.escape(text.clip_line(given, limit), quote=False)
     flat = re.sub(r"([\\`*\[\]|~@]|(?<!\w)_|_(?!\w)|#(?=\d)|^[-+#>=])", r"\\\1", flat)
     return flat.replace("://", ":\\//").replace("www.", "www\\.")
 
 
 def code(given: str) -> str:
     """Return foreign text as inline code that it cannot end, usable in a table."""
-    flat = text.one_line(given, 160)
+    flat = text.clip_line(given, 160)
     if flat and not set(flat) & set("`|\\"):
         return f"`{flat}`"
     flat = re.sub(r"[`*_\[\]|\\~@]", lambda m: f"&#{ord(m[0])};", html.escape(flat, quote=False))

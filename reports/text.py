@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit
 
 from conformance.gate.baselines.comparison import Kind
+from conformance.text import one_line
 
 MINUS = "−"
 
@@ -108,9 +109,9 @@ def clipped(text: str, limit: int) -> tuple[str, int]:
     return text[:end], len(text) - end
 
 
-def one_line(text: str, limit: int = 200) -> str:
+def clip_line(text: str, limit: int = 200) -> str:
     """Return the text on one line, ended by an ellipsis if it is longer than `limit`."""
-    flat = " ".join(visible(text).split())
+    flat = one_line(visible(text))
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 

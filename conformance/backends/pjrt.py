@@ -26,7 +26,7 @@ from conformance.backends.base import (
 )
 from conformance.backends.verification import verify
 from conformance.backends.versions import of_distributions
-from conformance.backends.xla_messages import classify, one_line
+from conformance.backends.xla_messages import classify, short_message
 from conformance.errors import NotAvailable
 from conformance.stablehlo.shardings import is_annotated
 from conformance.tolerance.hardware import Hardware
@@ -98,7 +98,7 @@ def _device(platform: str) -> Any:
     try:
         devices = jax.devices(_JAX_NAME[platform])
     except (RuntimeError, AssertionError) as error:
-        raise NotAvailable(_missing(platform, one_line(str(error)))) from error
+        raise NotAvailable(_missing(platform, short_message(str(error)))) from error
     seen = [device for device in devices if device.platform == platform]
     if not seen:
         kinds = ", ".join(sorted({f"{d.platform} {d.device_kind}" for d in devices}))

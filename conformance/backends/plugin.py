@@ -15,7 +15,7 @@ from typing import Any
 
 from conformance.backends.pjrt import PjrtBackend, load_plugin
 from conformance.backends.versions import of_distributions, of_file
-from conformance.backends.xla_messages import one_line
+from conformance.backends.xla_messages import short_message
 from conformance.errors import NotAvailable
 
 _NO_PLUGIN = re.compile(r"GetPjrtApi not found")
@@ -76,7 +76,7 @@ def _device(name: str, library: Path) -> Any:
 def _problem(message: str) -> str:
     """Return what is wrong with a library, in words for the user, from jaxlib's message."""
     ((_, version),) = of_distributions("jaxlib")
-    line = one_line(message)
+    line = short_message(message)
     if _NO_PLUGIN.search(message):
         return "is no PJRT plugin: it has no function GetPjrtApi"
     if _OTHER_VERSION.search(message):

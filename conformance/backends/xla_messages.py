@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from conformance.backends.base import BackendError, Failed, Rejected, Unsupported
+from conformance.text import one_line
 from reference.ir.program import Program, TensorType
 from reference.ops.table import OPS
 
@@ -61,13 +62,13 @@ _METADATA = re.compile(r", metadata=\{[^{}]*\}")
 _PATH = re.compile(r"(?<![\w/])/?(?:[\w.+-]+/)+(?:([\w.+-]+\.(?:cc|cpp|h))|[\w.+-]+)")
 
 
-def one_line(message: str) -> str:
+def short_message(message: str) -> str:
     """Return an error message on one line, without locations; of paths, the source file."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     if not lines:
         return "no message"
     said = _PATH.sub(lambda path: path[1] or "…", _LOCATION.sub("", lines[0]))
-    return " ".join(_METADATA.sub("", said).split())[:300]
+    return one_line(_METADATA.sub("", said))[:300]
 
 
 def refused_by_verifier(text: str) -> str | None:
@@ -96,7 +97,7 @@ def classify(message: str, text: str, program: Program) -> BackendError:
     refusal = refused_by_verifier(text)
     if refusal is not None:
         return verdict_of_verifier(refusal)
-    line = one_line(message)
+    line = short_message(message)
     if any(words.search(message) for words in _UNSUPPORTED):
         return Unsupported(line)
     if _UNSUPPORTED_F6.search(message) and _f6_in(program):

@@ -21,6 +21,7 @@ from conformance.gate.expectations import Expectation, crashes, hypotheses_of, s
 from conformance.results.left_out import LeftOut
 from conformance.results.lost_batches import lost_alone
 from conformance.results.store import Store
+from conformance.text import one_line
 from conformance.verdict import LostBatch
 
 
@@ -219,7 +220,7 @@ class RunSession:
             cached.suspect([batch])
 
     def _incident(self, line: str) -> None:
-        line = " ".join(line.split())
+        line = one_line(line)
         if line not in self._incidents:
             self._incidents.append(line)
             self._store.set_meta({"incidents": self._incidents})

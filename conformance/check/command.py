@@ -30,6 +30,7 @@ from conformance.gate.files import Given, each
 from conformance.judging.messages import verdict_text
 from conformance.outputs import checked as output
 from conformance.outputs.schema import CHECK, json_line
+from conformance.text import one_line
 
 if TYPE_CHECKING:  # what the parent loads once the workers' server is on its way
     from conformance.backends.base import Description
@@ -194,9 +195,9 @@ def _as_json(checked: Checked) -> str:
         verdict=checked.verdict,
         class_=checked.kind,
         operation=checked.operation,
-        message=" ".join(checked.message.split()),
+        message=one_line(checked.message),
         known=checked.known,
-        notes=tuple(" ".join(note.split()) for note in checked.notes),
+        notes=tuple(one_line(note) for note in checked.notes),
     )
     return json_line(shown)
 
@@ -207,7 +208,7 @@ def _as_text(checked: Checked, reasons: Mapping[str, str]) -> str:
     notes = [f"note: {note}" for note in checked.notes]
     message = "; ".join(filter(None, (checked.message, *told, *notes)))
     verdict = verdict_text(_word(checked), checked.kind, message)
-    line = " ".join(f"{checked.file}: {verdict}".split())
+    line = one_line(f"{checked.file}: {verdict}")
     return line.encode("utf-8", "backslashreplace").decode()  # file names may hold any bytes
 
 
@@ -254,7 +255,7 @@ def _lines_of(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
     """What programs take and return, for people."""
     for entry in entries:
         if "reason" in entry:
-            yield f"{entry['file']}: {' '.join(entry['reason'].split())}"
+            yield f"{entry['file']}: {one_line(entry['reason'])}"
             continue
         yield f"{entry['file']}: @{entry['program']}"
         taken, results = entry["parameters"], entry["results"]

@@ -26,6 +26,7 @@ from conformance.gate.reading import load, paths_of
 from conformance.gate.versions import as_text as in_words
 from conformance.gate.versions import asks_backend, given_versions, true_of, with_given
 from conformance.results.versions import versions
+from conformance.text import one_line
 
 NEEDED = ("conformance.check.counterexample",)
 """What workers load once, before they are asked anything."""
@@ -186,7 +187,7 @@ def _as_text(
     if seen is None:
         return f"{id_}: no counterexample{of_run}"
     verdict = seen.verdict.value + (f" ({seen.kind})" if seen.kind else "")
-    told = ": ".join(filter(None, (verdict, " ".join(seen.message.split()))))
+    told = ": ".join(filter(None, (verdict, one_line(seen.message))))
     return f"{id_}: {seen.state}{of_run}: {told}"
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from conformance.errors import NotAvailable
 from conformance.executors.agent import Agent, Opening
 from conformance.executors.local import QUIET, Died, TimedOut
+from conformance.text import one_line
 
 Notice = Callable[[str], None]
 
@@ -124,7 +125,7 @@ class Nodes:
             )
         except Exception as error:  # of many kinds: see ray.init
             where = address or os.environ.get("RAY_ADDRESS") or "no --address"
-            words = " ".join(str(error).split())[:400]
+            words = one_line(error)[:400]
             raise NotAvailable(f"Ray cannot connect to a cluster ({where}): {words}") from None
         self._is_ours = True
 

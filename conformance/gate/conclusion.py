@@ -11,6 +11,7 @@ from conformance.gate.baselines.text_file import Outcome
 from conformance.outputs import comparison as output
 from conformance.results.cells import FILTERED, UNTESTED
 from conformance.results.summary import RunData
+from conformance.text import one_line
 from conformance.verdict import Verdict
 
 MOST_TOLD = 10
@@ -180,7 +181,7 @@ class Group:
     def message(self) -> str:
         """The message of the first change."""
         record = self.changes[0].record
-        return "" if record is None else " ".join((record.message or record.kind).split())
+        return "" if record is None else one_line(record.message or record.kind)
 
 
 def grouped(changes: tuple[Change, ...]) -> list[Group]:

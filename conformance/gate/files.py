@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.backends.registry import names_of
+from conformance.text import one_line
 
 SHIPPED = Path(__file__).with_name("known")
 """The folder of the files that are shipped, one per backend."""
@@ -172,7 +173,7 @@ def content_of(path: Path) -> dict[str, Any]:
             f"cannot read expectations {path}: {error.strerror or error}"
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        reason = " ".join(str(error).split())
+        reason = one_line(error)
         raise ExpectationError(f"{path} is not a TOML file: {reason}") from error
     wrong = sorted(content.keys() - set(_KEYS))
     if wrong:

@@ -19,6 +19,7 @@ from conformance.outputs.run import (
 )
 from conformance.results.cells import FILTERED, UNTESTED, CellResults
 from conformance.results.left_out import LeftOut as Remaining
+from conformance.text import one_line
 from conformance.verdict import LostBatch as Batch
 from conformance.verdict import Record, Verdict
 from generators.cells.coverage import CoverageReport as Measured
@@ -98,7 +99,7 @@ def divergence_of(record: Record) -> Divergence:
         index=record.index,
         verdict=record.verdict,
         class_=record.kind,
-        message=" ".join(record.message.split()),
+        message=one_line(record.message),
         is_new=record.is_new_failure,
         known=record.known_by,
         failed_runs=record.repeats.failed if record.repeats else None,
@@ -116,7 +117,7 @@ def batch_of(batch: Batch) -> LostBatch:
         cases=len(batch.cases),
         verdict=batch.verdict,
         class_=batch.kind,
-        message=" ".join(batch.message.split()),
+        message=one_line(batch.message),
         failed_runs=batch.failed,
         runs=batch.runs,
         known=batch.known,

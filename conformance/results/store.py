@@ -22,6 +22,7 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
+from conformance.text import one_line
 from conformance.verdict import (
     Detail,
     Element,
@@ -460,16 +461,16 @@ def _explained(path: Path) -> Generator[None]:
         raise StoreError(_operational(path, str(error))) from error
     except sqlite3.DatabaseError as error:
         raise StoreError(
-            f"{path} is damaged or not a database ({_one_line(error)}): "
+            f"{path} is damaged or not a database ({one_line(error)}): "
             "move it away, or start over with --fresh"
         ) from error
     except OSError as error:
-        reason = error.strerror or _one_line(error)
+        reason = error.strerror or one_line(error)
         raise StoreError(f"cannot use {path}: {reason}; choose another folder") from error
 
 
 def _operational(path: Path, said: str) -> str:
-    said = _one_line(said)
+    said = one_line(said)
     if "disk is full" in said or "disk I/O" in said:
         return (
             f"no space to write {path} ({said}): make room, then give the same command again; "
@@ -480,7 +481,3 @@ def _operational(path: Path, said: str) -> str:
     if "locked" in said:
         return f"{path} is in use by another process: wait for it, or choose another folder"
     return f"cannot use {path} ({said}): move it away, or start over with --fresh"
-
-
-def _one_line(said: object) -> str:
-    return " ".join(str(said).split())

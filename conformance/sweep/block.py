@@ -20,6 +20,7 @@ from conformance.sweep.arguments import Domain
 from conformance.sweep.judging import outcome_of
 from conformance.sweep.outcome import NOTHING, ClassCount, Outcome, merged
 from conformance.sweep.properties import properties_of
+from conformance.text import one_line
 from conformance.transforms.merge import merge
 from conformance.verdict import Verdict
 from reference.ir.program import Program
@@ -86,7 +87,7 @@ def _without_results(block: Block, error: BackendError) -> Outcome:
         verdict, kind = failure_of(error)
     else:
         raise error
-    message = " ".join(str(error).split())
+    message = one_line(error)
     return lost_outcome(block, verdict, kind, message)
 
 

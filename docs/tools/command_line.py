@@ -15,6 +15,7 @@ from typing import Any, get_args, get_type_hints
 import typer
 
 from conformance.cli import NAME, app
+from conformance.text import one_line
 
 HEAD = """# The command line
 
@@ -81,7 +82,7 @@ def _section(name: str, function: Callable[..., Any]) -> Iterator[str]:
     yield f"## {name} {{#{_anchor(name)}}}"
     yield f"```text\n{usage}\n```"
     for paragraph in inspect.cleandoc(function.__doc__ or "").split("\n\n"):
-        yield _escape(_plain(paragraph))
+        yield _escape(one_line(paragraph))
     if arguments:
         rows = [f"| {_code(one.spelling)} | {_cell(one.help)} |" for one in arguments]
         yield "\n".join(["| argument | |", "| --- | --- |", *rows])
@@ -112,7 +113,7 @@ def _parameters(function: Callable[..., Any]) -> Iterator[Parameter]:
         else:
             spelling = value
         default = _default(declared.show_default, parameter.default)
-        yield Parameter(spelling, _plain(declared.help or ""), default, is_option)
+        yield Parameter(spelling, one_line(declared.help or ""), default, is_option)
 
 
 def _metavar(kind: Any) -> str:
@@ -139,11 +140,7 @@ def _default(shown: object, value: object) -> str:
 def _first_sentence(function: Callable[..., Any]) -> str:
     """Return the first sentence of a command's help, without its full stop."""
     paragraph = inspect.cleandoc(function.__doc__ or "").split("\n\n")[0]
-    return _plain(paragraph).split(". ")[0].removesuffix(".")
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())
+    return one_line(paragraph).split(". ")[0].removesuffix(".")
 
 
 def _code(text: str) -> str:

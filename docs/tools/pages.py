@@ -22,6 +22,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from conformance.text import one_line
+
 NAME = "hlo-conformance"
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs"
@@ -102,7 +104,7 @@ def blocks(text: str) -> Iterator[Block]:
 def _directives(before: str) -> Iterator[tuple[str, str]]:
     """Yield the directives that end the text in front of a block."""
     while found := _DIRECTIVE.search(before):
-        yield found[1], " ".join(found[2].split())
+        yield found[1], one_line(found[2])
         before = before[: found.start()]
 
 
@@ -217,9 +219,9 @@ def first_missing(shown: tuple[str, ...], printed: str) -> str:
 
     Empty lines do not count, and how many blanks stand between words.
     """
-    rows = [" ".join(row.split()) for row in printed.splitlines()]
+    rows = [one_line(row) for row in printed.splitlines()]
     at = 0
-    for line in (" ".join(line.split()) for line in shown):
+    for line in (one_line(line) for line in shown):
         if line in {"", "..."}:
             continue
         pattern = re.compile(".*".join(map(re.escape, line.split("..."))))

@@ -57,7 +57,7 @@ class Tables:
 
     def refusal(self, message: str) -> int:
         """Return the number of what a backend says to refuse a case."""
-        return self.refusals.setdefault(text.one_line(message, _LONGEST), len(self.refusals))
+        return self.refusals.setdefault(text.clip_line(message, _LONGEST), len(self.refusals))
 
 
 def cell_rows(tables: Tables) -> list[list[Any]]:
@@ -128,7 +128,7 @@ def worst_input(cell: Square, errors: Errors | None) -> str:
         return ""
     for element in record.detail.elements if record.detail else ():
         if element.ulp is not None and abs(element.ulp) == worst and element.inputs:
-            return text.one_line(", ".join(decimal for _, decimal, _ in element.inputs), 80)
+            return text.clip_line(", ".join(decimal for _, decimal, _ in element.inputs), 80)
     points = errors.points if errors else ()
     at = next((x for x, error in points if abs(error) == worst), None)
     return "" if at is None else f"{at:.9g}"
@@ -141,7 +141,7 @@ def batch_rows(tables: Tables) -> list[list[Any]]:
         keys = dict.fromkeys((op, of, batch.backend) for op, of, _ in batch.cases)
         numbers = [tables.number_of[key] for key in keys if key in tables.number_of]
         known = f" (known by {batch.known})" if batch.known else ""
-        rows.append([numbers, text.one_line(batch.line, 600) + text.one_line(known)])
+        rows.append([numbers, text.clip_line(batch.line, 600) + text.clip_line(known)])
     return rows
 
 
@@ -154,7 +154,7 @@ def _op_row(tables: Tables, op: OpResults) -> dict[str, Any]:
     record = OPS.get(op.name)
     return {
         "name": text.visible(op.name), "family": text.visible(op.family), "dialect": dialect_of(op),
-        "rule": text.one_line(op.rule, 80), "text": text.visible(op.rule_text),
+        "rule": text.clip_line(op.rule, 80), "text": text.visible(op.rule_text),
         "source": text.visible(op.source), "unit": squares.unit_of(op.name),
         "constraints": len(op.constraints), "attributes": list(record.attributes) if record else [],
         **_reached(tables, op),

@@ -26,7 +26,7 @@ def changes(tables: Tables, comparison: Comparison) -> dict[str, Any]:
     return {
         "scope": text.visible(text.sentence(scope(comparison))),
         "unexplained": comparison.unexplained,
-        "differences": [[text.one_line(part) for part in row] for row in comparison.differences],
+        "differences": [[text.clip_line(part) for part in row] for row in comparison.differences],
         "kinds": [_kind(tables, comparison, kind) for kind in Kind if comparison.counts[kind]],
     }
 
@@ -44,7 +44,7 @@ def _kind(tables: Tables, comparison: Comparison, kind: Kind) -> dict[str, Any]:
 def _group(tables: Tables, group: Group) -> list[Any]:
     cells = [tables.number_of.get((group.op, of, group.backend), -1) for of in group.element_types]
     return [
-        text.one_line(group.op), text.one_line(group.backend), cells, group.cases,
-        text.one_line(group.before) if group.changes[0].before else "not in it",
-        text.one_line(group.after), text.one_line(group.message),
+        text.clip_line(group.op), text.clip_line(group.backend), cells, group.cases,
+        text.clip_line(group.before) if group.changes[0].before else "not in it",
+        text.clip_line(group.after), text.clip_line(group.message),
     ]  # fmt: skip

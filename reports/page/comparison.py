@@ -41,7 +41,12 @@ def _group(tables: Tables, alone: str, op: str, cases: Sequence[Difference]) -> 
     first = cases[0]
     columns = dict.fromkeys(tables.column(case.element_type) for case in cases)
     answers = [
-        [tables.backend(name), STATES.index(a.verdict), text.one_line(a.kind, _SHORT), int(a.known)]
+        [
+            tables.backend(name),
+            STATES.index(a.verdict),
+            text.clip_line(a.kind, _SHORT),
+            int(a.known),
+        ]
         for name, a in first.answers.items()
     ]
     examples = [_example(tables, case) for case in cases[:EXAMPLES]]
@@ -58,4 +63,4 @@ def _example(tables: Tables, case: Difference) -> list[Any]:
 
 
 def _given(answer: Answer) -> str:
-    return text.one_line(answer.given, _SHORT)
+    return text.clip_line(answer.given, _SHORT)

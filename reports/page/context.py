@@ -49,7 +49,7 @@ def _history(history: History) -> dict[str, Any]:
                 "path": text.visible(run.path),
                 "shares": [_shares(one) for one in run.shares],
                 "differences": [
-                    [text.one_line(word, 120) for word in words]
+                    [text.clip_line(word, 120) for word in words]
                     for words in history.differences(number)
                 ],
             }
@@ -94,7 +94,7 @@ def _causes(causes: Sequence[FoundCause]) -> list[dict[str, Any]]:
             left -= 1
         rows.append(
             {
-                "cause": text.one_line(described.cause),
+                "cause": text.clip_line(described.cause),
                 "programs": described.programs,
                 "first": described.first_found[:10],
                 "last": described.last_found[:10],
@@ -111,16 +111,16 @@ def _finding(one: Finding, script: str, *, is_whole: bool) -> dict[str, Any]:
         "replay": f"hlo-conformance replay {text.exposed(one.folder)}",
         "backend": text.visible(one.backend),
         "verdict": one.verdict.value,
-        "kind": text.one_line(one.class_, 120),
-        "culprit": text.one_line(one.culprit),
+        "kind": text.clip_line(one.class_, 120),
+        "culprit": text.clip_line(one.culprit),
         "types": [text.visible(of) for of in one.element_types],
-        "message": text.one_line(one.message, 600),
+        "message": text.clip_line(one.message, 600),
         "programs": one.programs,
         "first": one.first_found[:10],
-        "versions": text.one_line(
+        "versions": text.clip_line(
             ", ".join(f"{name} {v}" for name, v in one.versions.items()), 400
         ),
-        "vanishes": [text.one_line(way) for way in one.vanishes],
+        "vanishes": [text.clip_line(way) for way in one.vanishes],
         "program": text.clipped(text.visible(one.program), LONGEST)[0] if is_whole else "",
         "script": text.visible(script),
     }

@@ -111,8 +111,8 @@ def _group_row(tables: Tables, one: Listed, programs: Programs) -> dict[str, Any
     group = one.group
     row: dict[str, Any] = {
         "status": STATUSES.index(group.status), "backend": tables.backend(group.backend),
-        "state": STATES.index(group.verdict), "kind": text.one_line(group.kind),
-        "known": text.one_line(group.known), "count": len(group.findings),
+        "state": STATES.index(group.verdict), "kind": text.clip_line(group.kind),
+        "known": text.clip_line(group.known), "count": len(group.findings),
         "ops": [tables.op(op) for op in group.ops],
         "types": [tables.column(of) for of in group.element_types],
         "whole": [_case(tables, finding, programs) for finding in one.whole],
@@ -123,14 +123,14 @@ def _group_row(tables: Tables, one: Listed, programs: Programs) -> dict[str, Any
         row["reason"] = _clip(group.reason, MESSAGE_LIMIT)[0]
     if group.link:
         is_safe = bool(text.web_link(group.link))
-        row["link" if is_safe else "inert"] = text.one_line(group.link, 2_000)
+        row["link" if is_safe else "inert"] = text.clip_line(group.link, 2_000)
     return row
 
 
 def _line(tables: Tables, finding: Finding) -> list[Any]:
     record = finding.record
     cell = tables.number_of[record.op, record.element_type, record.backend]
-    return [cell, record.index, text.one_line(record.message, LINE)]
+    return [cell, record.index, text.clip_line(record.message, LINE)]
 
 
 def _case(tables: Tables, finding: Finding, programs: Programs) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def _case(tables: Tables, finding: Finding, programs: Programs) -> dict[str, Any
     if finding.inputs:
         case["inputs"] = [[text.visible(part) for part in row] for row in finding.inputs]
     if record.beside:
-        case["beside"] = [text.one_line(additional_failure_line(one)) for one in record.beside]
+        case["beside"] = [text.clip_line(additional_failure_line(one)) for one in record.beside]
     return case
 
 
@@ -163,9 +163,9 @@ def _elements(elements: Sequence[Element]) -> list[list[Any]]:
     return [
         [
             f"{f'#{one.result} ' if several else ''}[{', '.join(map(str, one.index))}]",
-            [[text.one_line(part, 80) for part in given] for given in one.inputs],
-            text.one_line(one.expected, 80), text.one_line(one.expected_hex, 80),
-            text.one_line(one.actual, 80), text.one_line(one.actual_hex, 80), text.ulp(one.ulp),
+            [[text.clip_line(part, 80) for part in given] for given in one.inputs],
+            text.clip_line(one.expected, 80), text.clip_line(one.expected_hex, 80),
+            text.clip_line(one.actual, 80), text.clip_line(one.actual_hex, 80), text.ulp(one.ulp),
         ]
         for one in elements
     ]  # fmt: skip

@@ -171,7 +171,7 @@ def _failures(functions: Sequence[SweptFunction]) -> Iterator[Failure]:
 
 def _example(found: ResultClass) -> str:
     if found.example is None:
-        return text.one_line(found.message, 300)
+        return text.clip_line(found.message, 300)
     point = found.example
     return (
         f"at {_numbers(point)}: {point.expected.decimal} expected, {point.actual.decimal} computed"

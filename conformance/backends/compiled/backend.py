@@ -24,7 +24,7 @@ from conformance.backends.base import (
 from conformance.backends.compiled.compilers import MOST_DEVICES, Compiler
 from conformance.backends.pjrt import compile_options, load_lapack
 from conformance.backends.verification import verify
-from conformance.backends.xla_messages import classify, one_line
+from conformance.backends.xla_messages import classify, short_message
 from conformance.hlo.read import read_module
 from conformance.hlo.unreadable import Unreadable
 from reference.interpreter import quantized
@@ -150,7 +150,7 @@ def read_back(module: bytes, program: Program) -> Program:
     try:
         rewritten = read_module(module)
     except Unreadable as error:
-        raise NotReadBack(f"{error.construct}: {one_line(error.reason)}") from error
+        raise NotReadBack(f"{error.construct}: {short_message(error.reason)}") from error
     except RecursionError as error:
         raise NotReadBack("reading: the module is nested too deeply") from error
     return replace(rewritten, process_grid=program.process_grid)
@@ -165,6 +165,6 @@ def evaluated(rewritten: Program, arguments: Sequence[Array]) -> tuple[Array, ..
     try:
         return evaluate(rewritten, arguments)
     except EvaluationError as error:
-        raise NotReadBack(f"evaluation: {one_line(str(error))}") from error
+        raise NotReadBack(f"evaluation: {short_message(str(error))}") from error
     except RecursionError as error:
         raise NotReadBack("evaluation: the module is nested too deeply") from error

@@ -18,7 +18,7 @@ from typing import Any
 from conformance.backends.compiled.targets import gpu_description
 from conformance.backends.pjrt import CPU_DEVICES, cpu_devices, jax_module, load_topology
 from conformance.backends.versions import libraries_of, of_distributions
-from conformance.backends.xla_messages import one_line
+from conformance.backends.xla_messages import short_message
 from conformance.errors import NotAvailable
 from conformance.stablehlo.context import reading_context
 from conformance.tolerance.hardware import Hardware
@@ -144,7 +144,7 @@ def _check_loads(family: str, distribution: str, devices: Callable[[int], list[A
         ((_, plugin), (_, jaxlib)) = of_distributions(distribution, "jaxlib")
         raise NotAvailable(
             f"{family}: {distribution} {plugin} does not compile with jaxlib {jaxlib} "
-            f"({one_line(str(error))}): install the versions that belong together"
+            f"({short_message(str(error))}): install the versions that belong together"
         ) from error
 
 

@@ -20,7 +20,7 @@ from conformance.backends.base import (
 from conformance.backends.interpreter.limits import CHLO, why_not, why_not_verified
 from conformance.backends.interpreter.rewriting import adapted
 from conformance.backends.versions import of_distributions
-from conformance.backends.xla_messages import one_line, verdict_of_verifier
+from conformance.backends.xla_messages import short_message, verdict_of_verifier
 from conformance.errors import NotAvailable
 from conformance.stablehlo.emit import emit
 from conformance.tolerance.hardware import Hardware
@@ -140,7 +140,7 @@ class InterpreterExecutable:
             passmanager.PassManager.parse(pipeline).run(self._module.operation)
         except ir.MLIRError as error:
             said = [found.message for found in error.error_diagnostics] or [str(error)]
-            raise Unsupported(one_line(said[0])) from error
+            raise Unsupported(short_message(said[0])) from error
 
     def execute(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
         """Run main (see `conformance.backends.base.Executable`).

@@ -19,6 +19,7 @@ from conformance.campaign.cache.entries import Entries, key_of
 from conformance.executors.backend_workers import libraries
 from conformance.executors.executor import Executor
 from conformance.results.versions import versions
+from conformance.text import one_line
 
 SOURCES = (
     "reference",
@@ -164,4 +165,4 @@ def _processor() -> Iterable[str]:
     except OSError:
         return [platform.processor()]
     telling = ("model name", "flags", "Features", "CPU part", "CPU implementer")
-    return sorted({" ".join(line.split()) for line in lines if line.startswith(telling)})
+    return sorted({one_line(line) for line in lines if line.startswith(telling)})

@@ -20,6 +20,7 @@ from time import monotonic
 from typing import Any
 
 from conformance.errors import UsageError
+from conformance.text import one_line
 
 FILE_NAME = "hlo-conformance-cache.sqlite"
 FORMAT = 2
@@ -119,7 +120,7 @@ class Entries:
             raise sqlite3.DatabaseError(said)
 
     def _move_away(self, why: str) -> None:
-        why = " ".join(why.split())
+        why = one_line(why)
         for end in ("-wal", "-shm", ""):
             part = self.path.with_name(self.path.name + end)
             if part.exists():
@@ -211,7 +212,7 @@ class Entries:
         try:
             yield
         except sqlite3.Error as error:
-            said = " ".join(str(error).split())
+            said = one_line(error)
             self._tell(f"the cache {self.path} cannot be used any more ({said}): cases are run")
             self._let_go()
 

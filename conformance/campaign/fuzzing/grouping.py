@@ -14,6 +14,7 @@ from conformance.campaign.fuzzing.finding import Finding, names_in, working
 from conformance.campaign.fuzzing.keeping.journal import Kept
 from conformance.campaign.fuzzing.trials import Hit
 from conformance.gate.classes import EVERYWHERE, OF_ONE_OPERATION, UNEXPLAINED
+from conformance.text import one_line
 from conformance.verdict import Verdict
 from generators.case.columns import column
 from reference.ir.types import Array, element_type_of
@@ -234,7 +235,7 @@ def _words(verdict: Verdict, kind: str, message: str) -> str:
         message = message.partition(": ")[2]
     for pattern, letter in _REPLACED:
         message = pattern.sub(letter, message)
-    return " ".join(message.split())
+    return one_line(message)
 
 
 def _has_subnormals(finding: Finding) -> bool:

@@ -15,6 +15,7 @@ from conformance.frontends.inputs.drawing import drawn, is_dynamic
 from conformance.frontends.modules import NotChecked, Unit, of_sizes, units
 from conformance.stablehlo.emit import EmitError
 from conformance.stablehlo.parse import Unreadable
+from conformance.text import one_line
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program
@@ -90,7 +91,7 @@ def came_to(trial: Trial, file: Path, inputs: Path | None) -> Outcome:
         try:
             told = outcome_of(trial, session, hit.program, hit.inputs)
         except (NotJudged, TooSlow, EvaluationError, EmitError) as error:
-            told = Outcome(Verdict.UNSUPPORTED, "not judged", " ".join(str(error).split()))
+            told = Outcome(Verdict.UNSUPPORTED, "not judged", one_line(error))
         if told.verdict.fails:
             break
     return told

@@ -27,6 +27,7 @@ from conformance.gate.reading import load
 from conformance.gate.versions import given_versions, true_of, with_given
 from conformance.judging.messages import verdict_text
 from conformance.results.versions import versions
+from conformance.text import one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def reduce(options: Options) -> int:
     if finding.known:
         sys.stderr.write(f"a known divergence: {', '.join(finding.known)}\n")
     own = bundle.write(options.out, finding, versions(), options.command)
-    told = verdict_text(finding.verdict, finding.kind, " ".join(finding.message.split()))
+    told = verdict_text(finding.verdict, finding.kind, one_line(finding.message))
     count = len(working(finding.program))
     sys.stdout.write(
         f"{finding.text.rstrip()}\n{told}\n{count} operation{'s' if count != 1 else ''}: {own}\n"

@@ -14,6 +14,7 @@ from conformance.gate.strict import TODO
 from conformance.gate.unpredictable import UNPREDICTABLE
 from conformance.known.computed import label
 from conformance.stablehlo.emit import operations_in
+from conformance.text import one_line
 from conformance.verdict import Detail, Failing, Record, Verdict
 from reference.ops.table import OPS
 
@@ -163,10 +164,10 @@ def general(message: str) -> str:
 
     It is the first line that says something, cut where it is long.
     """
-    lines = (" ".join(line.split()) for line in message.splitlines())
+    lines = (one_line(line) for line in message.splitlines())
     first = next((line for line in lines if re.search(r"[A-Za-z]", line)), "")
     if first not in message:  # spaces were more than one: no part of the message any more
-        first = next(line for line in message.splitlines() if " ".join(line.split()) == first)
+        first = next(line for line in message.splitlines() if one_line(line) == first)
     text = re.sub(r"\*[\s*]*\*", "*", _VARYING.sub("*", first.strip()))
     if len(text) > _LONGEST:
         text = text[:_LONGEST].rpartition(" ")[0] or text[:_LONGEST]

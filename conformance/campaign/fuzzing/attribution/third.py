@@ -24,6 +24,7 @@ from conformance.campaign.fuzzing.trials import Trial
 from conformance.errors import NotAvailable
 from conformance.gate.reading import load
 from conformance.results.versions import versions
+from conformance.text import one_line
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError
 from reference.ir.types import Array
@@ -55,7 +56,7 @@ def vote(trial: Trial, finding: Finding) -> Vote:
     if outcome.known:
         return Vote(NO_VOTE, f"its own difference is known as {', '.join(outcome.known)}")
     if outcome.verdict in _NO_RESULTS:
-        return Vote(NO_VOTE, " ".join(outcome.message.split()))
+        return Vote(NO_VOTE, one_line(outcome.message))
     return Vote(AGAINST_REFERENCE if _same(results, finding.actual) else ALL_DIFFER)
 
 

@@ -23,6 +23,7 @@ from conformance.errors import UsageError
 from conformance.outputs.saved import as_now
 from conformance.outputs.schema import FINDING as OUTPUT
 from conformance.stablehlo.emit import EmitError, emit
+from conformance.text import one_line
 from conformance.verdict import Verdict
 from reference.ir.program import TensorType
 from reference.ir.types import Array, element_type_of, to_bits
@@ -174,7 +175,7 @@ def _fill(own: Path, finding: Finding, told: Mapping[str, Any]) -> None:
         "results": [_spelled(of) for of in finding.program.main.result_types],
         "wrong": _wrong(finding),
         "platform": finding.backend if finding.backend in ("cpu", "gpu", "tpu") else "cpu",
-        "message": " ".join(finding.message.split()),
+        "message": one_line(finding.message),
     }
     lines = "".join(f"{name.upper()} = {value!r}\n" for name, value in facts.items())
     (own / SCRIPT).write_text(script[0] + _MARK + lines + script[2], "utf-8")
@@ -221,7 +222,7 @@ def described(finding: Finding, versions: Mapping[str, str], command: str) -> di
         "class": finding.kind,
         "culprit": finding.culprit,
         "operation": finding.operation,
-        "message": " ".join(finding.message.split()),
+        "message": one_line(finding.message),
         "known": list(finding.known),
         "cause": key_of(finding),
         "signature": finding.signature,
@@ -282,7 +283,7 @@ def issue(finding: Finding, versions: Mapping[str, str]) -> str:
         "```",
         "",
         *_table(finding),
-        f"{' '.join(finding.message.split())}",
+        f"{one_line(finding.message)}",
         "",
         *_votes(finding),
         _HOW_TO_SEE,

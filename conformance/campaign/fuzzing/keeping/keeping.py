@@ -14,6 +14,7 @@ from conformance.campaign.fuzzing.keeping import bundle
 from conformance.campaign.fuzzing.keeping.journal import Journal, Kept
 from conformance.campaign.fuzzing.trials import Hit
 from conformance.judging.messages import verdict_text
+from conformance.text import one_line
 from conformance.triage.minimise.shapes import count_elements
 
 
@@ -88,7 +89,7 @@ def kept(finding: Finding, told: dict[str, Any]) -> Kept:
         f"{finding.name}{'-known' if finding.known else ''}",
         finding.signature, ", ".join(finding.known), finding.verdict.value,
         finding.kind, finding.culprit, len(working(program)), count_elements(program), finding.text,
-        " ".join(finding.message.split()), {} if finding.known else told,
+        one_line(finding.message), {} if finding.known else told,
         "" if finding.known else key_of(finding),
     )  # fmt: skip
 
@@ -99,14 +100,14 @@ def of_known(hit: Hit) -> Kept:
     return Kept(
         f"known: {known}", known, known, outcome.verdict.value, outcome.kind, outcome.culprit,
         len(working(hit.program)), count_elements(hit.program), "",
-        " ".join(outcome.message.split()),
+        one_line(outcome.message),
     )  # fmt: skip
 
 
 def line_of(finding: Finding) -> str:
     """A finding in a line."""
     ops = " + ".join(one.name for one in working(finding.program))
-    told = verdict_text(finding.verdict, finding.kind, " ".join(finding.message.split()))
+    told = verdict_text(finding.verdict, finding.kind, one_line(finding.message))
     return f"{finding.name}: {ops}: {told}"
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from conformance.campaign.fuzzing.seeds.cutting import MOST_OF_A_FILE, cuts
 from conformance.frontends.modules import NotChecked, units
+from conformance.text import one_line
 from generators.chains.seeds.fragment import Fragment
 
 
@@ -42,4 +43,4 @@ def _of_file(file: Path) -> tuple[list[Fragment], str]:
                 pieces |= {piece.digest: piece for piece in cuts(unit.flat.program)}
     except OSError as error:
         why = error.strerror or str(error)
-    return list(pieces.values())[:MOST_OF_A_FILE], " ".join(why.split())
+    return list(pieces.values())[:MOST_OF_A_FILE], one_line(why)

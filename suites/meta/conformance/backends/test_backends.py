@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from conformance.backends.base import Failed, Rejected, Unsupported
-from conformance.backends.pjrt import classify, one_line
+from conformance.backends.pjrt import classify, short_message
 from conformance.backends.registry import BACKENDS, parse
 from conformance.backends.session import open_session
 from conformance.errors import NotAvailable, UsageError
@@ -221,9 +221,11 @@ def test_messages_are_one_line_without_paths():
         "INTERNAL: RET_CHECK failure (external/xla+/xla/backends/cpu/codegen/compiler.cc:625) "
         "module != nullptr\n*** Begin stack trace ***\n\t/usr/lib/python3/x.so"
     )
-    assert one_line(message) == "INTERNAL: RET_CHECK failure (compiler.cc:625) module != nullptr"
-    assert one_line("UNKNOWN: -:4:11: error: 'op' fails") == "UNKNOWN: 'op' fails"
-    assert one_line(" \n") == "no message"
+    assert (
+        short_message(message) == "INTERNAL: RET_CHECK failure (compiler.cc:625) module != nullptr"
+    )
+    assert short_message("UNKNOWN: -:4:11: error: 'op' fails") == "UNKNOWN: 'op' fails"
+    assert short_message(" \n") == "no message"
 
 
 def test_a_reduction_without_inputs_reaches_no_compiler() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.backends.base import BackendError, Failed, Rejected, Unsupported
-from conformance.backends.xla_messages import classify, one_line, verdict_of_verifier
+from conformance.backends.xla_messages import classify, short_message, verdict_of_verifier
 from conformance.stablehlo.parse import parse_module
 
 NEGATE = """
@@ -28,7 +28,7 @@ func.func @main(%x: tensor<2x{0}>) -> tensor<2x{0}> {{
     ],
 )
 def test_a_message_is_one_line_without_locations(message: str, line: str) -> None:
-    assert one_line(message) == line
+    assert short_message(message) == line
 
 
 @pytest.mark.parametrize(
