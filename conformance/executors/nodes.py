@@ -177,10 +177,12 @@ class Nodes:
         """Give up an agent. A node that is still there gets another, a few times."""
         if self._nodes.pop(node.id, None) is None:
             return
+        if node.is_started:
+            self._notice(f"node {node.name} was lost ({reason}): its calls are made again")
+        else:
+            self._lost[node.id] += 1
         self._end_agent(node)
-        self._notice(f"node {node.name} was lost ({reason}): its calls are made again")
         self._looked = -_LOOK
-        self._lost[node.id] += not node.is_started
         if self._lost[node.id] >= _AGENTS:
             self.leave_out(node, f"its agent ended {_AGENTS} times before it started: {reason}")
 

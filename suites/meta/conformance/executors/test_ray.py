@@ -135,21 +135,17 @@ def test_nodes_with_other_versions_are_left_out_in_one_line(cluster: Any) -> Non
     ):
         executor.one(Call("value", twice, (21,), 30))
     assert told
-    for line in told:
-        assert line.endswith(
-            "is left out: jax 0.9.0 there and 0.10.2 here: pip install jax==0.10.2 there"
-        )
+    assert {line.partition(" is left out: ")[2] for line in told} == {
+        "jax 0.9.0 there and 0.10.2 here: pip install jax==0.10.2 there"
+    }
 
 
-@pytest.mark.parametrize("backend", ["reference:abort"])
-def test_records_are_those_of_a_run_on_this_machine(
-    cluster: Any, tmp_path: Path, backend: str
-) -> None:
+def test_records_are_those_of_a_run_on_this_machine(cluster: Any, tmp_path: Path) -> None:
     runs = [
         run(
             Options(
                 tmp_path / engine.name,
-                (backend,),
+                ("reference:abort",),
                 ops=("abs",),
                 element_types=("f32",),
                 profile="smoke",

@@ -1,0 +1,88 @@
+"""Efficiency of workers: one, two, and two on a Ray cluster of this machine, for the same tasks.
+
+    python -m benchmarks.executors --cases 16 --rounds 3
+
+Each round runs the same cells with each engine, so that what else the machine does falls on all.
+The median of the rounds counts. The start of workers, and of the cluster, is left out: a first run
+of one cell has started them. Records must be equal. Without Ray its line is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import statistics
+import sys
+from contextlib import ExitStack
+from time import perf_counter
+
+from conformance.backends.registry import parse
+from conformance.campaign.isolation import run_isolated
+from conformance.campaign.planning import CASES_PER_MODULE, bundles
+from conformance.campaign.runner import NEEDED
+from conformance.campaign.tasks import Task, TaskResult
+from conformance.catalog import cells
+from conformance.executors.backend_workers import executor_of
+from conformance.executors.executor import LOCAL, Engine, EngineName, Executor
+from conformance.results.versions import fingerprint
+
+OPS = ("abs", "add", "cosine", "divide", "exponential", "log", "maximum", "multiply", "tanh")
+TYPES = ("bf16", "f16", "f32", "f64")
+
+
+def tasks_of(backend: str, cases: int) -> list[Task]:
+    chosen = cells(OPS, TYPES, [backend])
+    return [Task(cell, 0, 0, min(cases, CASES_PER_MODULE)).planned() for cell in chosen]
+
+
+def work(executor: Executor, tasks: list[Task]) -> tuple[float, dict[str, TaskResult]]:
+    """Do the tasks: the seconds, and the results by task."""
+    begun = perf_counter()
+    ended = run_isolated(executor, bundles(tasks), 60.0, print)
+    results = {one[0].id: one[1] for one in ended if one is not None}
+    return perf_counter() - begun, results
+
+
+def main() -> int:
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--backend", default="cpu")
+    asked.add_argument("--cases", type=int, default=16, help="of each cell, at most 32")
+    asked.add_argument("--rounds", type=int, default=3)
+    asked.add_argument("--address", help="of a Ray cluster of two cores; by default a new one")
+    given = asked.parse_args()
+    engines: dict[str, tuple[Engine, int]] = {"one worker": (LOCAL, 1), "two workers": (LOCAL, 2)}
+    if importlib.util.find_spec("ray"):
+        engines["two, on Ray"] = (Engine(EngineName.RAY, given.address, fingerprint), 2)
+    tasks = tasks_of(given.backend, given.cases)
+    seconds: dict[str, list[float]] = {name: [] for name in engines}
+    records: dict[str, list[object]] = {}
+    with ExitStack() as stack:
+        opened = {
+            name: stack.enter_context(
+                executor_of(parse(given.backend), jobs=jobs, preload=NEEDED, engine=engine)
+            )
+            for name, (engine, jobs) in engines.items()
+        }
+        for executor in opened.values():
+            work(executor, tasks[: executor.jobs])
+        for _ in range(given.rounds):
+            for name, executor in opened.items():
+                spent, results = work(executor, tasks)
+                seconds[name].append(spent)
+                records[name] = [results[task.id].records for task in tasks]
+    programs = sum(map(len, tasks))
+    medians = {name: statistics.median(all_) for name, all_ in seconds.items()}
+    for name, median in medians.items():
+        same = "same records" if records[name] == records["one worker"] else "OTHER RECORDS"
+        sys.stdout.write(
+            f"{name:12} {median:7.2f} s, {programs / median:6.1f} programs/s, "
+            f"{medians['one worker'] / median:.2f} of one worker's speed, {same}\n"
+        )
+    if "two, on Ray" in medians:
+        overhead = medians["two, on Ray"] / medians["two workers"] - 1
+        sys.stdout.write(f"overhead of Ray against two workers: {100 * overhead:.1f}%\n")
+    return 0 if all(one == records["one worker"] for one in records.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
