@@ -12,7 +12,7 @@ from reference.ir.types import ElementType
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 720, 200, 40, 24, 24
 """The size of a picture and its margins, in units of the drawing."""
 
-_TICKS = 3
+_TICKS = 5
 """Exponents that are labelled on each side, about."""
 
 
