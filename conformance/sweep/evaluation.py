@@ -130,6 +130,8 @@ def _has_table(function: Function) -> bool:
         return False
     if of.bits > 32 or of.is_complex or of.bits * function.arity <= WIDEST:
         return False
+    if function.rule.nan_bits:
+        return False
     return function.real is not None or (record.unrounded is not None and not record.attributes)
 
 
@@ -150,7 +152,12 @@ def _uncertain_in(
 ) -> Array:  # fmt: skip
     with np.errstate(all="ignore"):
         values = np.asarray(apply(*(_values(operand[part]) for operand in operands)))
-    return np.flatnonzero(table.excludes(codes[part], np.ascontiguousarray(values))) + part.start
+    codes, values = codes[part], np.ascontiguousarray(values)
+    index = np.flatnonzero(table.excludes(codes, values))
+    if index.size and len(values) == len(codes):
+        is_nan = table.is_nan.take(codes[index]) & np.isnan(values[index])
+        index = index[~is_nan]
+    return index + part.start
 
 
 def _values(operand: Array) -> Array:

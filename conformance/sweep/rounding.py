@@ -26,11 +26,12 @@ _INFINITY = int(np.array(np.inf).view(np.int64))
 class Preimages:
     """For each code of a type, the first float64 that rounds to it, as bits, and how many do.
 
-    NaN has none. Of each zero only numbers of its own sign are counted.
+    NaN has none; `is_nan` marks its codes. Of each zero only numbers of its own sign are counted.
     """
 
     first: Array
     count: Array
+    is_nan: Array
 
     def excludes(self, codes: Array, values: Array) -> Array:
         """Return a mask of the codes that are not certain to be the rounded float64 values."""
@@ -62,7 +63,7 @@ def preimages(of: ElementType, margin: int = 0) -> Preimages:
     starts = lows.astype(np.uint64)
     if of.float_format.signed:
         _mirror(starts, counts, values, of)
-    return Preimages(starts, counts)
+    return Preimages(starts, counts, np.isnan(values))
 
 
 def _bounds(values: Array, codes: Array, of: ElementType) -> tuple[Array, Array]:
