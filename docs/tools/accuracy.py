@@ -22,6 +22,7 @@ from conformance.outputs.sweep import Sweep, SweptFunction
 from conformance.sweep.saving import AXIS, SUMMARY
 from docs.tools.pages import PAGES
 from reference.ir.types import ELEMENT_TYPES
+from reference.ops.table import OPS
 from reports.sweeps.curves import Curve, errors_by_exponent, exponents_of, picture
 
 FOLDER = PAGES / "accuracy"
@@ -39,6 +40,8 @@ nor are failing results that involve subnormal numbers.
 """
 
 _DRAWN = "f32"
+_PAIR, _BITS = 2, 32
+_ALL = 1 << _BITS
 _EXPONENTS = exponents_of(ELEMENT_TYPES[_DRAWN])
 
 
@@ -59,6 +62,19 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     negative: tuple[float, ...] = ()
 
 
+class Large(msgspec.Struct, frozen=True, kw_only=True):
+    """A function swept over blocks of all its arguments, of which there are 2^32."""
+
+    name: str
+    values: int
+    correctly_rounded: int
+    worst_ulp: float | None
+    failures: tuple[tuple[str, int, str], ...]
+    """Verdict, results, and the expectation that matches them."""
+    seconds: float | None
+    """Wall time, where the function was swept alone."""
+
+
 class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     """The errors of functions in one version of jaxlib, on one machine."""
 
@@ -67,6 +83,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     instruction_sets: str
     date: str
     functions: tuple[Measured, ...]
+    large: tuple[Large, ...] = ()
 
 
 def measurements() -> list[Measurement]:
@@ -86,8 +103,16 @@ def add(folder: Path, version: str = "") -> Path:
     path = FOLDER / f"cpu-{version}.json"
     before = msgspec.json.decode(path.read_bytes(), type=Measurement) if path.exists() else None
     kept = {(one.op, one.element_type): one for one in before.functions} if before else {}
+    large = {one.name: one for one in before.large} if before else {}
     for function in sweep.functions:
         key = function.op, function.element_type
+        if _is_large(function) and function.state not in ("unsupported", "untested"):
+            found = _large(function, sweep)
+            former = large.get(function.name)
+            if former is None or former.values <= found.values:
+                large[function.name] = found
+        if sweep.shard != "1/1":
+            continue
         is_better = key not in kept or function.values >= kept[key].values
         if function.state not in ("unsupported", "untested") and not function.form and is_better:
             kept[key] = _measured(function, axes.get(function.name, []))
@@ -97,13 +122,41 @@ def add(folder: Path, version: str = "") -> Path:
         instruction_sets=sweep.backend.versions.get("instruction sets", ""),
         date=sweep.started[:10],
         functions=tuple(kept[key] for key in sorted(kept)),
+        large=tuple(large[name] for name in sorted(large)),
     )
     functions = ",\n".join(
         json.dumps(msgspec.to_builtins(one), separators=(",", ":")) for one in measurement.functions
     )
-    whole = msgspec.to_builtins(measurement) | {"functions": []}
-    path.write_text(json.dumps(whole).replace("[]", f"[\n{functions}\n]") + "\n", encoding="utf-8")
+    blocks = ",\n".join(
+        json.dumps(msgspec.to_builtins(one), separators=(",", ":")) for one in measurement.large
+    )
+    whole = json.dumps(msgspec.to_builtins(measurement) | {"functions": 0, "large": 1})
+    whole = whole.replace('"functions": 0', f'"functions": [\n{functions}\n]')
+    whole = whole.replace('"large": 1', f'"large": [\n{blocks}\n]')
+    path.write_text(f"{whole}\n", encoding="utf-8")
     return path
+
+
+def _is_large(function: SweptFunction) -> bool:
+    """Tell whether a conversion, or an op on pairs, has 2^32 arguments that were all planned."""
+    bits, arity = ELEMENT_TYPES[function.element_type].bits, len(OPS[function.op].operands)
+    is_shown = bool(function.form) or arity == _PAIR
+    return is_shown and function.arguments == "all" and bits * arity == _BITS
+
+
+def _large(function: SweptFunction, sweep: Sweep) -> Large:
+    return Large(
+        name=function.name,
+        values=function.values,
+        correctly_rounded=function.correctly_rounded,
+        worst_ulp=None if function.worst_ulp is None else round(function.worst_ulp, 5),
+        failures=tuple(
+            (one.verdict.value, one.count, one.known)
+            for one in function.classes
+            if one.verdict.fails
+        ),
+        seconds=round(sweep.seconds, 1) if len(sweep.functions) == 1 else None,
+    )
 
 
 def _measured(function: SweptFunction, axis: Sequence[tuple[float, float]]) -> Measured:
@@ -132,6 +185,7 @@ def page() -> str:
         *_conditions(found),
         *_table(found),
         *_details(found),
+        *_blocks(found),
         *_literature(found),
         *_pictures(found),
     ]
@@ -192,6 +246,31 @@ def _details(found: Sequence[Measurement]) -> Iterator[str]:
         "\nThe last column counts neighbouring arguments whose results are in the wrong order, of "
         "monotonic functions.\n"
     )
+
+
+def _blocks(found: Sequence[Measurement]) -> Iterator[str]:
+    yield "## Pairs of 16 bits, and conversions of 32\n"
+    yield (
+        "These have 2^32 arguments each. Either all were tried (bold), or blocks of 4,194,304 "
+        "spread evenly over them.\nTimes are wall time of two workers, while the machine did other work.\n"
+    )
+    yield "| function | jaxlib | values | correctly rounded | worst error | failures | time |"
+    yield "| --- | --- | ---: | ---: | ---: | --- | ---: |"
+    for each in found:
+        for one in each.large:
+            mark = "**" if one.values == _ALL else ""
+            share = f"{math.floor(1e6 * one.correctly_rounded / one.values) / 1e4:.4f} %"
+            failures = ", ".join(
+                f"{count:,} {verdict} ({known or 'new'})" for verdict, count, known in one.failures
+            )
+            worst = "≤ 0.5" if one.worst_ulp is None else f"{one.worst_ulp:.3f}"
+            time = "" if one.seconds is None else f"{one.seconds:,.0f} s"
+            cells = (
+                f"`{one.name}`", each.jaxlib, f"{mark}{one.values:,}{mark}", share, worst,
+                failures, time,
+            )  # fmt: skip
+            yield f"| {' | '.join(cells)} |"
+    yield ""
 
 
 def _literature(found: Sequence[Measurement]) -> Iterator[str]:
