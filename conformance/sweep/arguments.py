@@ -15,7 +15,7 @@ import numpy as np
 
 from conformance.sweep import strata
 from conformance.sweep.function import Function
-from reference.ir.types import Array, ElementType, bits_dtype, from_bits
+from reference.ir.types import ELEMENT_TYPES, Array, ElementType, bits_dtype, from_bits
 
 EVERYTHING = 1 << 32
 """Arguments of a function at most that are swept exhaustively when asked."""
@@ -53,7 +53,7 @@ class Domain:
         """
         of = self.function.operand_type
         if not self.is_exhaustive:
-            columns = _sample(self)
+            columns = _sample_of(self)
             codes = tuple(column[start:stop] for column in columns)
         else:
             codes = _all_codes(of, self.function.arity, start, stop)
@@ -81,7 +81,7 @@ def domain_of(function: Function, sample: int, *, exhaustive: bool, seed: int = 
     if total <= (EVERYTHING if exhaustive else max(sample, ALWAYS)):
         return Domain(function, total, seed, total >> is_mirrored, True, is_mirrored)
     domain = Domain(function, sample, seed, 0, False, is_mirrored)
-    return Domain(function, sample, seed, len(_sample(domain)[0]), False, is_mirrored)
+    return Domain(function, sample, seed, len(_sample_of(domain)[0]), False, is_mirrored)
 
 
 def _with_both_signs(magnitudes: Array, of: ElementType) -> Array:
@@ -101,20 +101,29 @@ def _all_codes(of: ElementType, arity: int, start: int, stop: int) -> tuple[Arra
     return (numbers >> numbers.dtype.type(of.bits)).astype(bits_dtype(of)), right
 
 
+def _sample_of(domain: Domain) -> tuple[Array, ...]:
+    function = domain.function
+    return _sample(
+        function.operand, function.arity, domain.count, domain.seed, is_mirrored=domain.is_mirrored
+    )
+
+
 @lru_cache(maxsize=4)
-def _sample(domain: Domain) -> tuple[Array, ...]:
+def _sample(
+    operand: str, arity: int, count: int, seed: int, *, is_mirrored: bool
+) -> tuple[Array, ...]:
     """Return the codes of a sample: a column for each operand, two for each complex one."""
-    function, of = domain.function, domain.function.operand_type
-    random = np.random.Generator(np.random.Philox(_key(domain)))
-    if domain.is_mirrored:
-        return (strata.magnitudes(of, domain.count // 2, random),)
-    columns = function.arity * (2 if of.is_complex else 1)
-    codes = [strata.parts(of.part, domain.count, random) for _ in range(columns)]
+    of = ELEMENT_TYPES[operand]
+    random = np.random.Generator(np.random.Philox(_key(operand, arity, count, seed)))
+    if is_mirrored:
+        return (strata.magnitudes(of, count // 2, random),)
+    columns = arity * (2 if of.is_complex else 1)
+    codes = [strata.parts(of.part, count, random) for _ in range(columns)]
     if columns > 1:
         _relate(codes, of.part, random)
         grid = np.meshgrid(*[strata.specials(of.part)] * columns, indexing="ij")
         combined = [column.reshape(-1) for column in grid]
-        kept = random.permutation(len(combined[0]))[: min(_COMBINED, domain.count // 4)]
+        kept = random.permutation(len(combined[0]))[: min(_COMBINED, count // 4)]
         for column, special in zip(codes, combined, strict=True):
             column[: len(kept)] = special[kept]
     return tuple(codes)
@@ -129,6 +138,6 @@ def _relate(codes: list[Array], of: ElementType, random: np.random.Generator) ->
     codes[-1][:] = np.where(some, near, codes[-1])
 
 
-def _key(domain: Domain) -> int:
-    text = f"{domain.function.operand} {domain.function.arity} {domain.count} {domain.seed}"
+def _key(operand: str, arity: int, count: int, seed: int) -> int:
+    text = f"{operand} {arity} {count} {seed}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")

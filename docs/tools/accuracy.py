@@ -252,7 +252,7 @@ def _blocks(found: Sequence[Measurement]) -> Iterator[str]:
     yield "## Pairs of 16 bits, and conversions of 32\n"
     yield (
         "These have 2^32 arguments each. Either all were tried (bold), or blocks of 4,194,304 "
-        "spread evenly over them.\nTimes are wall time of two workers, while the machine did other work.\n"
+        "spread evenly over them.\nTimes are wall time of two workers on a busy machine.\n"
     )
     yield "| function | jaxlib | values | correctly rounded | worst error | failures | time |"
     yield "| --- | --- | ---: | ---: | ---: | --- | ---: |"
