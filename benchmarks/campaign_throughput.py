@@ -34,14 +34,14 @@ Measured = tuple[int, int, float, float]
 
 def measured(trial: Trial) -> Measured:
     """Do a trial, then compile and execute its modules once more."""
-    inner = session.opened(trial.backend)
+    inner = session.cached_backend(trial.backend)
     recorder = Recorder(inner)
-    session.opened, before = lambda _: recorder, session.opened
+    session.cached_backend, before = lambda _: recorder, session.cached_backend
     begun = perf_counter()
     try:
         tried = run_trial(trial)
     finally:
-        session.opened = before
+        session.cached_backend = before
     between = perf_counter()
     for text, program, calls in recorder.kept:
         with suppress(BackendError):

@@ -28,7 +28,7 @@ from conformance.campaign.fuzzing.trial import judged_alone
 from conformance.campaign.fuzzing.trials import Hit, Trial
 from conformance.check.saving import INPUTS
 from conformance.executors.local import Call, LocalExecutor
-from conformance.gate.counterexamples import arrays
+from conformance.gate.counterexamples import parse_inputs
 from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
@@ -43,7 +43,7 @@ def operations(text: str) -> frozenset[str]:
 def smallest(bug: Bug) -> frozenset[str]:
     """In a worker: the mnemonics of a bug's program, minimised as findings are."""
     program = parse_module(bug.program)
-    trial, inputs = Trial("cpu", 0, 0, 1), arrays(program, bug.inputs)
+    trial, inputs = Trial("cpu", 0, 0, 1), parse_inputs(program, bug.inputs)
     outcome = judged_alone(trial, open_session("cpu"), program, inputs)
     if outcome is None or outcome.verdict.value != bug.verdict:
         return operations(bug.program)

@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
 
-from conformance.backends.session import opened
+from conformance.backends.session import cached_backend
 from conformance.campaign.planning import PROFILES, Options, bundles, plan
 from conformance.campaign.progress import Watcher
 from conformance.campaign.runner import run
@@ -124,8 +124,8 @@ def record_modules(arguments: argparse.Namespace, folder: Path) -> list[Path]:
     from conformance.backends import session
     from conformance.campaign import tasks
 
-    recorder = Recorder(opened("cpu"))
-    session.opened = lambda _: recorder
+    recorder = Recorder(cached_backend("cpu"))
+    session.cached_backend = lambda _: recorder
     files = []
     chosen = [*bundles(plan(options_of(arguments, folder)).tasks)]
     for worker in range(arguments.jobs):
@@ -140,7 +140,7 @@ def record_modules(arguments: argparse.Namespace, folder: Path) -> list[Path]:
 def replay(file: Path, ready, seconds) -> None:
     """Run one process of (c): wait for the others, then compile and execute everything."""
     modules = pickle.loads(file.read_bytes())
-    backend = opened("cpu")
+    backend = cached_backend("cpu")
     ready.wait()
     begun = perf_counter()
     for text, program, calls in modules:

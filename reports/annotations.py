@@ -11,7 +11,7 @@ from pathlib import Path
 
 from conformance.gate.baselines.comparison import REGRESSIONS, Comparison, Kind
 from conformance.gate.conclusion import Group as ChangedGroup
-from conformance.gate.conclusion import grouped
+from conformance.gate.conclusion import group_changes
 from conformance.results.remarks import is_new, other_incidents
 from conformance.results.summary import RunData
 from reports import findings, squares, text
@@ -52,7 +52,7 @@ def problems(
         new = [_of_group(one) for one in findings.groups(run, db) if one.status == findings.NEW]
         return [*new, *_outside_of_cases(run)]
     lines = _cell_lines(comparison.path)
-    groups = (group for kind in REGRESSIONS for group in grouped(comparison.of(kind)))
+    groups = (group for kind in REGRESSIONS for group in group_changes(comparison.of(kind)))
     file = path_in(root, comparison.path) if lines else ""
     return [*(_changed(group, db, file, lines) for group in groups), *_outside_of_cases(run)]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from conformance.results.history import History, difference_words, outcome_words
 from reports.context import Context
-from reports.markdown import code, inert
+from reports.markdown import code, escape
 
 if TYPE_CHECKING:  # it loads jax, and a report of no campaign needs none
     from conformance.campaign.fuzzing.keeping.collection import FoundCause
@@ -33,10 +33,10 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def _history(history: History) -> list[str]:
     first = max(0, len(history.runs) - RUNS)
     rows = [
-        (inert(run.date), inert(one.backend), str(one.planned),
+        (escape(run.date), escape(one.backend), str(one.planned),
          str(one.conforms), "–" if one.conforms_percent is None else f"{one.conforms_percent:g} %",
          str(one.new), str(one.known), str(one.unsupported), str(one.untested),
-         inert(difference_words(history.differences(number)), 400) or "–")
+         escape(difference_words(history.differences(number)), 400) or "–")
         for number, run in enumerate(history.runs[first:], first)
         for one in run.shares
     ]  # fmt: skip
@@ -52,9 +52,9 @@ def _changed(history: History) -> list[str]:
     shown, runs = history.changed[:CELLS], history.runs[-6:]
     if not shown:
         return []
-    head = ("op", "element type", "backend", *(inert(run.date) for run in runs))
+    head = ("op", "element type", "backend", *(escape(run.date) for run in runs))
     rows = [
-        (*map(inert, cell.key), *(inert(outcome_words(one)) for one in cell.outcomes[-6:]))
+        (*map(escape, cell.key), *(escape(outcome_words(one)) for one in cell.outcomes[-6:]))
         for cell in shown
     ]
     left = len(history.changed) - len(shown)
@@ -65,8 +65,8 @@ def _causes(causes: Sequence[FoundCause]) -> list[str]:
     if not causes:
         return ["## Findings of campaigns", "None."]
     rows = [
-        (inert(one.cause), str(one.programs), inert(one.first_found[:10]) or "not recorded",
-         inert(one.findings[0].backend), inert(one.findings[0].message),
+        (escape(one.cause), str(one.programs), escape(one.first_found[:10]) or "not recorded",
+         escape(one.findings[0].backend), escape(one.findings[0].message),
          code(one.findings[0].folder))
         for one in (each.described for each in causes[:CAUSES])
     ]  # fmt: skip

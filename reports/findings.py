@@ -92,8 +92,8 @@ def db_of(out: Path) -> str:
 
 def replay_command(record: Record, db: str) -> str:
     """Return the command that replays a record, ready for a shell."""
-    told = f" --db {text.exposed(db)}" if db else ""
-    return f"hlo-conformance replay {text.exposed(record.id)}{told}"
+    told = f" --db {text.shell_word(db)}" if db else ""
+    return f"hlo-conformance replay {text.shell_word(record.id)}{told}"
 
 
 def groups(run: RunData, db: str) -> tuple[Group, ...]:

@@ -25,7 +25,7 @@ from reports.context import NOTHING, Context
 from reports.page import divergences, first_screen
 from reports.page.context import context_data
 from reports.page.data import data_of
-from reports.page.divergences import Listed
+from reports.page.divergences import ListedGroup
 from reports.programs import pretty_forms
 from reports.view import View
 
@@ -53,7 +53,7 @@ def write(seen: View, out: Path, context: Context = NOTHING) -> None:
     Raises:
         OSError: when the folder cannot be written.
     """
-    groups = divergences.listed(seen.groups)
+    groups = divergences.list_groups(seen.groups)
     with ThreadPoolExecutor(1) as beside:  # a worker prints programs while we gather the rest
         pretty = beside.submit(pretty_forms, divergences.programs_of(groups))
         page = _html(seen, groups, pretty.result, context)
@@ -72,11 +72,11 @@ def html(
     `db` is the folder for `replay`.
     """
     seen = view.build(run, db, comparison)
-    return _html(seen, divergences.listed(seen.groups), dict, context)
+    return _html(seen, divergences.list_groups(seen.groups), dict, context)
 
 
 def _html(
-    seen: View, groups: list[Listed], pretty: Callable[[], Mapping[str, str]], context: Context
+    seen: View, groups: list[ListedGroup], pretty: Callable[[], Mapping[str, str]], context: Context
 ) -> str:
     """Return the page. Programs have their `pretty` forms, which are computed last."""
     return template("index.html").render(
@@ -86,9 +86,9 @@ def _html(
         screen=first_screen.first_screen(seen),
         batches=first_screen.batches(seen),
         incidents=other_incidents(seen.run),
-        facts=first_screen.facts(seen),
-        strip=first_screen.strip(seen),
-        choices=first_screen.choices(seen),
+        facts=first_screen.run_facts(seen),
+        strip=first_screen.cells_by_state(seen),
+        choices=first_screen.filter_choices(seen),
         context=context,
         data=embedded(data_of(seen, groups, pretty) | context_data(context)),
     )
@@ -107,7 +107,7 @@ def template(name: str) -> jinja2.Template:
     )
     filters: dict[str, Any] = {
         "count": text.count, "ulp": text.ulp, "unit": squares.unit_of, "plural": text.plural,
-        "visible": text.visible, "clip_line": text.clip_line, "beside": additional_failure_line,
+        "visible": text.printable, "clip_line": text.clip_line, "beside": additional_failure_line,
         "slug": text.slug, "words": squares.words, "duration": text.duration,
         "web_link": text.web_link, "clip": text.in_parts, "fragment": text.fragment,
     }  # fmt: skip
@@ -123,7 +123,7 @@ def template(name: str) -> jinja2.Template:
 def _without_controls(value: Any) -> Any:
     """Remove control characters; every {{ ... }} passes through this."""
     is_markup = hasattr(value, "__html__")
-    return text.visible(value) if isinstance(value, str) and not is_markup else value
+    return text.printable(value) if isinstance(value, str) and not is_markup else value
 
 
 def embedded(value: Any) -> str:

@@ -97,7 +97,7 @@ def _batch(batch: LostBatch, seen: View) -> TestCase:
 
 
 def _suite(seen: View, op: OpResults) -> TestSuite:
-    suite = TestSuite(text.visible(op.name))
+    suite = TestSuite(text.printable(op.name))
     if seen.run.started:
         suite.timestamp = text.clip_line(seen.run.started)
     facts = {
@@ -111,7 +111,7 @@ def _suite(seen: View, op: OpResults) -> TestSuite:
 
 
 def _case(cell: Square, seen: View) -> TestCase:
-    name = text.visible(f"{cell.op}[{cell.element_type}]@{cell.backend}")
+    name = text.printable(f"{cell.op}[{cell.element_type}]@{cell.backend}")
     case = TestCase(name, f"conformance.{text.slug(cell.backend)}.{text.slug(cell.op)}")
     if cell.key in seen.run.cell_seconds:  # 0 is no time of what nobody timed
         case.time = round(seen.run.cell_seconds[cell.key], 3)
@@ -182,13 +182,13 @@ def _failure(record: Record, db: str) -> Failure:
             )
         lines += [text.clip_line(additional_failure_line(one)) for one in record.beside]
         lines.append(record.detail.program)
-    shown, left = text.clipped(text.visible("\n".join(lines)), TEXT_LIMIT)
+    shown, left = text.clipped(text.printable("\n".join(lines)), TEXT_LIMIT)
     found.text = shown + (f"\n... {left} more characters" if left else "")
     return found
 
 
 def _output(cell: Square, failures: int, seen: View) -> str:
-    lines = [text.visible(cell.label)]
+    lines = [text.printable(cell.label)]
     if left_out := _left_out(cell, seen):
         lines.append(left_out)
     if cached := seen.run.cached_cases.get(cell.key, 0):

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from conformance.gate.baselines.comparison import REGRESSIONS, Comparison, Kind
 from conformance.gate.conclusion import Group as ChangedGroup
-from conformance.gate.conclusion import grouped, scope
-from conformance.results.agreement import open_cases
+from conformance.gate.conclusion import group_changes, scope
+from conformance.results.agreement import unspecified_cases
 from conformance.results.read_back import read_back_of
 from conformance.results.remarks import is_new, other_incidents, remarks_on
 from conformance.results.standings import NEW, UNEXPLAINED, cells_which
@@ -56,7 +56,7 @@ def markdown(run: RunData, comparison: Comparison | None = None, more: Sequence[
 def _markdown(seen: View, more: Sequence[str]) -> str:
     comparison = seen.comparison
     parts = [
-        f"# {inert(seen.headline)}", _standings(seen), _remarks(seen), _alone(seen),
+        f"# {escape(seen.headline)}", _standings(seen), _remarks(seen), _alone(seen),
         "" if comparison is None else _changes(comparison), *more, _batches(seen), _totals(seen),
         _verdicts(seen),
         _divergences("New divergences", seen, findings.NEW),
@@ -66,7 +66,7 @@ def _markdown(seen: View, more: Sequence[str]) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def inert(given: str, limit: int = 160) -> str:
+def escape(given: str, limit: int = 160) -> str:
     """Return foreign text on one line as Markdown without markup, links or mentions."""
     flat = html.escape(text.clip_line(given, limit), quote=False)
     flat = re.sub(r"([\\`*\[\]|~@]|(?<!\w)_|_(?!\w)|#(?=\d)|^[-+#>=])", r"\\\1", flat)
@@ -96,7 +96,7 @@ def _standings(seen: View) -> str:
     for one in seen.standings:
         counts = [text.count(count) for count in one.cells.values()]
         changed = [text.count(view.changes_of(seen, one.backend, kind)) for kind in kinds]
-        rows.append((inert(one.backend), inert(one.verdict), one.share, *counts, *changed))
+        rows.append((escape(one.backend), escape(one.verdict), one.share, *counts, *changed))
     statuses = cells_which(NEW if since is None else UNEXPLAINED).values()
     since_baseline = [f"{kind.value} since the baseline" for kind in kinds]
     head = ("backend", "cases", "cells that conform", *statuses, *since_baseline)
@@ -106,7 +106,7 @@ def _standings(seen: View) -> str:
 def _remarks(seen: View) -> str:
     """Return a line for each backend with lost batches, cases left out, or a cache."""
     found = [remarks_on(seen.run, name) for name in seen.backends]
-    return "\n".join(f"- {inert(one.backend)}: {inert(one.line)}" for one in found if one.line)
+    return "\n".join(f"- {escape(one.backend)}: {escape(one.line)}" for one in found if one.line)
 
 
 BATCHES = 20
@@ -116,8 +116,8 @@ BATCHES = 20
 def _batches(seen: View) -> str:
     """Return the batches that failed as a whole, and the incidents, each in a line."""
     run = seen.run
-    lines = [f"- {inert(one.line, 600)}{_consequence(one)}" for one in run.lost_batches]
-    lines += [f"- {inert(line, 600)}" for line in other_incidents(run)]
+    lines = [f"- {escape(one.line, 600)}{_consequence(one)}" for one in run.lost_batches]
+    lines += [f"- {escape(line, 600)}" for line in other_incidents(run)]
     if not lines:
         return ""
     more = f"\n\n{len(lines) - BATCHES} more are in index.html." if len(lines) > BATCHES else ""
@@ -136,22 +136,22 @@ def _alone(seen: View) -> str:
     if not found.cases:
         return ""
     said = f"The backends differ in {len(found.cases):,} of {found.compared:,} cases"
-    alone = [f"{inert(name)} alone in {count:,}" for name, count in found.alone.items()]
+    alone = [f"{escape(name)} alone in {count:,}" for name, count in found.alone.items()]
     return f"{said}{': ' if alone else ''}{', '.join(alone)}."
 
 
 def _about(seen: View) -> str:
     run = seen.run
     lines = [
-        f"- {inert(b.name)}: {inert(b.platform)}, {inert(b.device)}"
-        + "".join(f", {inert(n)} {inert(v)}" for n, v in b.versions)
+        f"- {escape(b.name)}: {escape(b.platform)}, {escape(b.device)}"
+        + "".join(f", {escape(n)} {escape(v)}" for n, v in b.versions)
         for b in run.backends
     ]
-    lines += [f"- {inert(one.line, 400)}" for one in read_back_of(run)]
-    shared = ", ".join(f"{inert(n)} {inert(v)}" for n, v in sorted(run.versions.items()))
+    lines += [f"- {escape(one.line, 400)}" for one in read_back_of(run)]
+    shared = ", ".join(f"{escape(n)} {escape(v)}" for n, v in sorted(run.versions.items()))
     lines.append(f"- {shared or 'versions not recorded'}")
     lines.append(
-        f"- profile {inert(run.profile)}, seed {run.seed}, {text.duration(run.seconds)}: "
+        f"- profile {escape(run.profile)}, seed {run.seed}, {text.duration(run.seconds)}: "
         f"{code(run.command)}"
     )
     return "## Versions and command\n\n" + "\n".join(lines)
@@ -161,13 +161,13 @@ def _changes(comparison: Comparison) -> str:
     parts = [
         "## Against the baseline",
         f"**{text.changes(comparison.counts, Kind)}.**",
-        inert(text.sentence(scope(comparison)), 2_000),
+        escape(text.sentence(scope(comparison)), 2_000),
     ]
     if comparison.unexplained:
         count = text.plural(comparison.unexplained, "case fails", "cases fail")
         parts.append(f"{count} as in the baseline, and no expectation knows why.")
     for kind in Kind:
-        groups = grouped(comparison.of(kind))
+        groups = group_changes(comparison.of(kind))
         if groups:
             parts += [f"### {kind.value.capitalize()}", _changed(kind, groups)]
     return "\n\n".join(parts)
@@ -176,9 +176,9 @@ def _changes(comparison: Comparison) -> str:
 def _changed(kind: Kind, groups: Sequence[ChangedGroup]) -> str:
     shown = groups[: CHANGES if kind in REGRESSIONS else CHANGES // 2]
     rows = [
-        (inert(one.op), _some(one.element_types), inert(one.backend),
-         inert(one.before) if one.changes[0].before else "–", inert(one.after),
-         inert(one.message), one.cases)
+        (escape(one.op), _some(one.element_types), escape(one.backend),
+         escape(one.before) if one.changes[0].before else "–", escape(one.after),
+         escape(one.message), one.cases)
         for one in shown
     ]  # fmt: skip
     head = ("op", "element types", "backend", "baseline", "this run", "message", "changed")
@@ -256,9 +256,9 @@ def _divergences(title: str, seen: View, status: str) -> str:
 
 def _group(group: Group) -> tuple[str, ...]:
     link = text.web_link(group.link)
-    about = inert(group.kind)
+    about = escape(group.kind)
     if group.status == findings.KNOWN:
-        about = f"{code(group.known)} {inert(group.reason)}"
+        about = f"{code(group.known)} {escape(group.reason)}"
         about += (
             f" ([more](<{html.escape(link)}>))" if link and not set(link) & set("<>|\\") else ""
         )
@@ -269,7 +269,7 @@ def _group(group: Group) -> tuple[str, ...]:
 
 
 def _some(names: Sequence[str], limit: int = 6) -> str:
-    shown = ", ".join(inert(name, 60) for name in names[:limit])
+    shown = ", ".join(escape(name, 60) for name in names[:limit])
     return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
@@ -285,13 +285,13 @@ def _stale(seen: View) -> str:
 
 def _open(seen: View) -> str:
     """Return the cases on which backends differ in unspecified results."""
-    cases = open_cases(seen.run)
+    cases = unspecified_cases(seen.run)
     if not cases:
         return ""
     differing = [case for case in cases if not case.agree]
     rows = [
-        (inert(case.op), inert(case.element_type), str(case.index), inert(case.kind),
-         inert(", ".join(f"{backend} {answer}" for backend, answer in case.answers)))
+        (escape(case.op), escape(case.element_type), str(case.index), escape(case.kind),
+         escape(", ".join(f"{backend} {answer}" for backend, answer in case.answers)))
         for case in differing[:WORST]
     ]  # fmt: skip
     count = f"{len(cases) - len(differing)} of {len(cases)}"
@@ -305,7 +305,7 @@ def _accuracy(seen: View) -> str:
     measured = [c for c in seen.cells.values() if c.worst and (c.share or 0) > 0]
     measured.sort(key=lambda c: (-_excess(c), c.key))
     rows = [
-        (inert(c.op), inert(c.element_type), inert(c.backend), text.ulp(c.worst),
+        (escape(c.op), escape(c.element_type), escape(c.backend), text.ulp(c.worst),
          text.ulp(c.budget), c.unit, squares.words(c.state))
         for c in measured[:WORST]
     ]  # fmt: skip

@@ -79,7 +79,7 @@ _KEPT = frozenset("\n\t")
 _PLAIN = re.compile(r"[\n\t -~]*")
 
 
-def visible(text: str) -> str:
+def printable(text: str) -> str:
     """Return text in which each control character is replaced by its code.
 
     These are the characters that XML forbids (C0 controls, lone surrogates, U+FFFE, U+FFFF) and
@@ -111,7 +111,7 @@ def clipped(text: str, limit: int) -> tuple[str, int]:
 
 def clip_line(text: str, limit: int = 200) -> str:
     """Return the text on one line, ended by an ellipsis if it is longer than `limit`."""
-    flat = one_line(visible(text))
+    flat = one_line(printable(text))
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
@@ -146,9 +146,9 @@ def web_link(link: str) -> str:
         return ""
 
 
-def exposed(value: str) -> str:
+def shell_word(value: str) -> str:
     """Return a word of a command line, quoted if a shell would change it."""
-    plain = visible(value).replace("\n", "\\n").replace("\t", "\\t")
+    plain = printable(value).replace("\n", "\\n").replace("\t", "\\t")
     if plain and re.fullmatch(r"[A-Za-z0-9_@%+=:,./-]+", plain):
         return plain
     return "'" + plain.replace("'", "'\\''") + "'"
@@ -156,7 +156,7 @@ def exposed(value: str) -> str:
 
 def fragment(**state: str) -> str:
     """Return the address within the page of a state: #matrix=cpu&is=new."""
-    return "#" + urlencode({name: visible(value) for name, value in state.items() if value})
+    return "#" + urlencode({name: printable(value) for name, value in state.items() if value})
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ class Clipped:
 
 def in_parts(given: str, limit: int) -> Clipped:
     """Return a text cut after `limit` characters, and again after EXPANDED_LIMIT more."""
-    plain = visible(given)
+    plain = printable(given)
     head, left = clipped(plain, limit)
     rest, omitted = clipped(plain[len(plain) - left :] if left else "", EXPANDED_LIMIT)
     return Clipped(head, rest, omitted)

@@ -38,10 +38,10 @@ PINNED = "AVX2"
 
 def pytest_configure(config: pytest.Config) -> None:
     """Make XLA compute the same on every machine, unless --backend is given."""
-    if not config.getoption("backend") and PINNED in isa.of_host():
+    if not config.getoption("backend") and PINNED in isa.host_sets():
         isa.request(PINNED)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if item.get_closest_marker("x86") and PINNED not in isa.of_host():
+    if item.get_closest_marker("x86") and PINNED not in isa.host_sets():
         pytest.skip(f"what XLA computes on x86 with {PINNED}, which this machine's CPU lacks")

@@ -29,7 +29,7 @@ def hunted(backend: Any, ops: frozenset[str], seed: int, budget: float) -> Found
     Returns:
         After how many seconds and programs.
     """
-    before, session.opened = session.opened, lambda _: backend
+    before, session.cached_backend = session.cached_backend, lambda _: backend
     begun = monotonic()
     try:
         for start in count(0, PER_TRIAL):
@@ -41,5 +41,5 @@ def hunted(backend: Any, ops: frozenset[str], seed: int, budget: float) -> Found
             if spent > budget:
                 return Found(spent, start + PER_TRIAL, "")
     finally:
-        session.opened = before
+        session.cached_backend = before
     raise AssertionError("never reached: numbers have no end")

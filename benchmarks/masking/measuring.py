@@ -22,7 +22,7 @@ from conformance.campaign.batch import Bench, Inputs, Prepared, Ran, Results, St
 from conformance.campaign.confirming import conclude
 from conformance.campaign.records import judge_all, worst_of
 from conformance.campaign.tasks import Task, cases_of
-from conformance.gate.expectations import Expectation, hypotheses_of, settled
+from conformance.gate.expectations import Expectation, hypotheses_of, match_record
 from conformance.gate.reading import load
 from conformance.known.in_force import in_force
 from conformance.results.versions import versions
@@ -239,7 +239,7 @@ def _prepare(task: Task, bench: Bench) -> Prepared:
 def _outcome(
     task: Task, record: Record, change: str, before: str, expectations: Sequence[Expectation]
 ) -> Outcome:
-    record = settled(record, expectations)
+    record = match_record(record, expectations)
     entry = record.known
     end = _end(record.verdict, entry)
     return _named(task, record.id, change, before, end, entry, record.kind, record.message)
@@ -288,7 +288,7 @@ class _Judging:
             name = f"{self.task.id}: {type(error).__name__}: {error}"
             found.new_before.append(f"{name}, when it is judged")
             return
-        record = settled(record, self.expectations)
+        record = match_record(record, self.expectations)
         before = record.known
         if isinstance(outcome, BackendError):
             found.without_results.append(f"{record.id}: {record.message[:200]}")

@@ -21,7 +21,7 @@ from conformance.catalog import Cell, cells
 from conformance.executors.backend_workers import executor_of
 from conformance.executors.local import Call, Died, TimedOut
 from conformance.executors.lost import why
-from conformance.gate.expectations import crashes
+from conformance.gate.expectations import is_crash_known
 from generators.case.columns import Invalid
 
 SECONDS = 300.0
@@ -67,7 +67,7 @@ def measure_all(
     """
     found = Measured()
     expectations = expectations_of(settings.expectations, choice.name)
-    apart = {cell for cell in chosen if crashes(expectations, key(cell))}
+    apart = {cell for cell in chosen if is_crash_known(expectations, key(cell))}
 
     def calls() -> Iterator[Call]:
         planned = (task for cell in chosen for task in tasks_of(cell, profile, settings.seed, most))

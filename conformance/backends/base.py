@@ -67,7 +67,7 @@ def failure_of(error: BackendError) -> tuple[Verdict, str]:
     return Verdict.CRASHED, next(kind for kind, words in ANSWERED.items() if words.search(said))
 
 
-def loses_process(verdict: Verdict, kind: str) -> bool:
+def ends_process(verdict: Verdict, kind: str) -> bool:
     """Return whether the program crashed its process or timed out, as verdict and class say.
 
     A backend that reports a timeout itself does not count.
@@ -154,7 +154,7 @@ class Backend(Protocol):
         ...
 
 
-def only(inputs: Sequence[Sequence[Array]]) -> Sequence[Array]:
+def single_process_inputs(inputs: Sequence[Sequence[Array]]) -> Sequence[Array]:
     """Return the arguments of the single process of a program.
 
     Raises:

@@ -50,7 +50,7 @@ _FEATURES = re.compile(rb"[+-][a-z0-9][a-z0-9.-]*(?:,[+-][a-z0-9][a-z0-9.-]*)+")
 
 
 @cache
-def of_host() -> frozenset[str]:
+def host_sets() -> frozenset[str]:
     """Return the instruction sets of this machine; none if it is not x86 or does not report them.
 
     Source: the flags in Linux's /proc/cpuinfo, spelt as LLVM's features except for `_` and `.`.
@@ -64,7 +64,7 @@ def of_host() -> frozenset[str]:
     )
 
 
-def requested() -> str:
+def requested_maximum() -> str:
     """Return the maximum that the environment asks XLA for, "" for none or an unknown one."""
     found = _GIVEN.findall(os.environ.get(ENVIRONMENT, ""))
     name = found[-1].upper() if found else ""
@@ -81,7 +81,7 @@ def request(maximum: str) -> None:
 
 
 @contextmanager
-def requesting(maximum: str) -> Generator[None]:
+def request_in_block(maximum: str) -> Generator[None]:
     """Set the maximum, and restore the previous one if the block raises."""
     before = os.environ.get(ENVIRONMENT)
     request(maximum)
@@ -94,20 +94,20 @@ def requesting(maximum: str) -> Generator[None]:
         raise
 
 
-def targeted(maximum: str = "") -> frozenset[str]:
+def target_sets(maximum: str = "") -> frozenset[str]:
     """Return the instruction sets that XLA targets here with a maximum.
 
     Without a maximum, the environment's applies, if any.
     """
-    return of_host() - excluded(maximum or requested())
+    return host_sets() - excluded_sets(maximum or requested_maximum())
 
 
-def targeted_by(backend: str) -> frozenset[str]:
+def backend_sets(backend: str) -> frozenset[str]:
     """Return the instruction sets that XLA targets for a backend such as `cpu:AVX2`.
 
     Empty for a backend that is not XLA's for CPU.
     """
-    return targeted(backend.partition(":")[2]) if _is_cpu(backend) else frozenset()
+    return target_sets(backend.partition(":")[2]) if _is_cpu(backend) else frozenset()
 
 
 def _is_cpu(backend: str) -> bool:
@@ -117,10 +117,10 @@ def _is_cpu(backend: str) -> bool:
 def identity(backends: Iterable[str]) -> dict[str, str]:
     """Return what identifies a run on these backends besides its versions, by name."""
     cpus = [name for name in backends if _is_cpu(name)]
-    return {f"instruction sets of {name}": as_text(targeted_by(name)) for name in cpus}
+    return {f"instruction sets of {name}": as_text(backend_sets(name)) for name in cpus}
 
 
-def excluded(maximum: str) -> frozenset[str]:
+def excluded_sets(maximum: str) -> frozenset[str]:
     """Return the instruction sets that XLA does not target with this maximum; "" excludes none."""
     if not maximum:
         return frozenset()
@@ -128,7 +128,7 @@ def excluded(maximum: str) -> frozenset[str]:
     return frozenset(name for one in later for name in _EXCLUDED_BY[one])
 
 
-def of_features(executable: bytes) -> frozenset[str] | None:
+def sets_of_executable(executable: bytes) -> frozenset[str] | None:
     """Return the instruction sets that a serialized executable of XLA states as its target.
 
     None if it states no features, as XLA's executables for other devices do.

@@ -32,7 +32,7 @@ class Passes:
     pipelines: tuple[str, ...] = ()
 
 
-def dumped(folder: Path) -> Passes:
+def dumped_passes(folder: Path) -> Passes:
     """Return the passes that changed a program, from the folder of its dumped stages."""
     found = [_DUMPED.search(path.name) for path in sorted(folder.iterdir())]
     told = [one for one in found if one is not None]
@@ -44,7 +44,7 @@ def dumped(folder: Path) -> Passes:
     )
 
 
-def unfinished(lines: Iterable[str]) -> tuple[str, ...]:
+def unfinished_passes(lines: Iterable[str]) -> tuple[str, ...]:
     """Return the passes that began and did not end, by the printed lines: the innermost first."""
     going_on: list[str] = []
     for line in lines:

@@ -22,10 +22,10 @@ from conformance.backends.base import (
     Description,
     Settings,
     Unsupported,
-    only,
+    single_process_inputs,
 )
 from conformance.backends.verification import verify
-from conformance.backends.versions import of_distributions
+from conformance.backends.versions import distribution_versions
 from conformance.backends.xla_messages import classify, short_message
 from conformance.errors import NotAvailable
 from conformance.stablehlo.shardings import is_annotated
@@ -126,7 +126,7 @@ def _targeted(device: Any) -> frozenset[str] | None:
 
     devices = private.DeviceList((device,))
     loaded = device.client.compile_and_load(_TRIVIAL, devices, private.CompileOptions())
-    return isa.of_features(device.client.serialize_executable(loaded))
+    return isa.sets_of_executable(device.client.serialize_executable(loaded))
 
 
 def _limited_device(maximum: str) -> Any:
@@ -136,15 +136,15 @@ def _limited_device(maximum: str) -> Any:
         NotAvailable: if this machine lacks the instruction set, or XLA already targets more in this
             process.
     """
-    if maximum not in isa.of_host():
-        had = isa.as_text(isa.of_host())
+    if maximum not in isa.host_sets():
+        had = isa.as_text(isa.host_sets())
         raise NotAvailable(
             f"cpu:{maximum}: this machine's CPU ({machine.machine()}) has no {maximum} (it has: "
             f"{had}); choose an older instruction set, or run on cpu"
         )
-    with isa.requesting(maximum):
+    with isa.request_in_block(maximum):
         device = _device("cpu")
-        more = (_targeted(device) or frozenset()) & isa.excluded(maximum)
+        more = (_targeted(device) or frozenset()) & isa.excluded_sets(maximum)
         if more:
             raise NotAvailable(
                 f"cpu:{maximum}: XLA targets {', '.join(sorted(more))} already in this process, "
@@ -302,7 +302,7 @@ class SharedExecutable:
         Raises:
             BackendError: XLA's answer, when it is an error.
         """
-        jax, arguments = jax_module(), only(inputs)
+        jax, arguments = jax_module(), single_process_inputs(inputs)
         try:
             shardings = self._shardings(self._loaded.get_parameter_shardings(), self._types)
             given = [
@@ -403,7 +403,7 @@ class PjrtBackend:
         """Return the device, and the versions on which its results depend."""
         kind, platform = str(self._device.device_kind), str(self._client.platform)
         device = f"{kind} ({machine.machine()})" if platform == "cpu" else kind
-        versions = (*of_distributions("jax", "jaxlib"), *self._versions())
+        versions = (*distribution_versions("jax", "jaxlib"), *self._versions())
         return Description(self.name, platform, device, versions)
 
     def _versions(self) -> tuple[tuple[str, str], ...]:

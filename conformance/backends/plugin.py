@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.backends.pjrt import PjrtBackend, load_plugin
-from conformance.backends.versions import of_distributions, of_file
+from conformance.backends.versions import distribution_versions, file_version
 from conformance.backends.xla_messages import short_message
 from conformance.errors import NotAvailable
 
@@ -43,7 +43,7 @@ class PluginBackend(PjrtBackend):
         return (
             *super()._versions(),
             *_spoken(self._client),
-            *of_file(self._library),
+            *file_version(self._library),
             ("library", f"{self._library.name} sha256 {digest}"),
         )
 
@@ -75,7 +75,7 @@ def _device(name: str, library: Path) -> Any:
 
 def _problem(message: str) -> str:
     """Return what is wrong with a library, in words for the user, from jaxlib's message."""
-    ((_, version),) = of_distributions("jaxlib")
+    ((_, version),) = distribution_versions("jaxlib")
     line = short_message(message)
     if _NO_PLUGIN.search(message):
         return "is no PJRT plugin: it has no function GetPjrtApi"

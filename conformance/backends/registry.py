@@ -170,13 +170,13 @@ def _open_tpu_compile(choice: Choice) -> Backend:
 
 
 def _choose_fault(family: str, argument: str) -> Choice:
-    from conformance.backends.fake.faults import FAULTS, chosen
+    from conformance.backends.fake.faults import FAULTS, fault_of
 
     name = argument.partition("@")[0]
     if argument and name not in FAULTS:
         raise UsageError(unknown("fault", name, FAULTS))
     try:
-        chosen(argument or "right")
+        fault_of(argument or "right")
     except KeyError as error:
         raise UsageError(str(error.args[0])) from None
     return _plain(family, argument)

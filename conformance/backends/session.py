@@ -37,7 +37,7 @@ KEPT = 32
 _opened: dict[str, tuple[Choice, Backend]] = {}
 
 
-def opened(name: str) -> Backend:
+def cached_backend(name: str) -> Backend:
     """Return the backend of a name, opened at the first call in this process.
 
     A plugin opened as `plugin:NAME=PATH` is available as `plugin:NAME` afterwards, its name in
@@ -63,7 +63,7 @@ def open_session(name: str, around: Around | None = None) -> Session:
         UsageError: if there is no such backend.
         NotAvailable: if it is not available on this machine; the message says how to mend it.
     """
-    return Session(opened(name), around)
+    return Session(cached_backend(name), around)
 
 
 class Session:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from conformance.backends.base import BackendError, Rejected, Unsupported
-from conformance.backends.interpreter.limits import why_not_verified
+from conformance.backends.interpreter.limits import verifier_refusal_of
 from conformance.backends.xla_messages import refused_by_verifier
 from reference.ir.program import Program
 
@@ -23,7 +23,7 @@ def verify(text: str, program: Program, refusal: Callable[[Program], BackendErro
         Unsupported: if MLIR's verifier cannot run, or the backend cannot compile the program.
         Rejected: if the program is invalid.
     """
-    unasked = why_not_verified(program)
+    unasked = verifier_refusal_of(program)
     if unasked is not None:
         raise Unsupported(unasked)
     error = refusal(program)

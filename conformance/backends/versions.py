@@ -9,12 +9,12 @@ GIVEN = "version given"
 """The name, in a backend's description, of the version given by `--backend-version`."""
 
 
-def of_distributions(*names: str) -> tuple[tuple[str, str], ...]:
+def distribution_versions(*names: str) -> tuple[tuple[str, str], ...]:
     """Return the version of each of these distributions, by name."""
     return tuple((name, _version(name)) for name in names)
 
 
-def of_file(path: Path) -> tuple[tuple[str, str], ...]:
+def file_version(path: Path) -> tuple[tuple[str, str], ...]:
     """Return the version of the distribution that installed a file; empty if none did."""
     resolved = path.resolve()
     for found in distributions():

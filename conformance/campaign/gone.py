@@ -67,7 +67,7 @@ def gone(
     seen: dict[str, list[str]] = {one.id: [] for one in unmet}
     problem = ""
     for choice, executor in workers.items():
-        keys = {one.id: _key(one, choice) for one in unmet if one.speaks_of(choice.name)}
+        keys = {one.id: _key(one, choice) for one in unmet if one.matches_backend(choice.name)}
         asked = [one for one in unmet if one.id in keys and keys[one.id] not in kept]
         cache = _Cache.of(choice, executor, digests if asked else None)
         kept |= {keys[one.id]: state for one in asked if (state := cache.state_of(one))}

@@ -72,7 +72,7 @@ def merge_runs(paths: Sequence[Path], out: Path, command: str) -> tuple[RunData,
             planned += found
             missing += absent
         for part in parts:
-            merged.absorb(part.store)
+            merged.add_store(part.store)
         missing += [
             f"unfinished: the run in {part.path} did not end: give its command again"
             for part in parts

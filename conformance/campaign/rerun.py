@@ -20,7 +20,7 @@ from conformance.executors.local import Died, TimedOut
 from conformance.executors.lost import why
 from conformance.gate.expectations import hypotheses_of
 from conformance.gate.reading import load
-from conformance.gate.versions import asks_backend, true_of, with_given
+from conformance.gate.versions import applicable_entries, needs_backend_version, with_given_version
 from conformance.known.in_force import in_force
 from conformance.known.rewritings.stated import Stated
 from conformance.results.inputs import unpack_inputs
@@ -46,10 +46,10 @@ def rerun(case: RecordedCase, generic: bool) -> Replay:
     """
     name = parse(case.backend).name
     expectations = load(case.expectations, (name,), versions())
-    if asks_backend(expectations):
+    if needs_backend_version(expectations):
         given = {name: case.version} if case.version else {}
-        described = with_given(open_session(case.backend).describe(), given)
-        expectations = true_of(expectations, [described])
+        described = with_given_version(open_session(case.backend).describe(), given)
+        expectations = applicable_entries(expectations, [described])
     hypotheses = hypotheses_of(expectations, name)
     with in_force(hypotheses):
         return _rerun(case, hypotheses, generic)

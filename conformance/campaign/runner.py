@@ -28,15 +28,20 @@ from conformance.campaign.tasks import peak_rss_mb
 from conformance.errors import UsageError
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.executor import LOCAL, Executor
-from conformance.gate.baselines.comparison import compare, renamed
+from conformance.gate.baselines.comparison import compare, with_backend_names
 from conformance.gate.conclusion import exit_code
-from conformance.gate.expectations import Expectation, settled
-from conformance.gate.files import Given, each
+from conformance.gate.expectations import Expectation, match_record
+from conformance.gate.files import Given, as_tuple
 from conformance.gate.other_backends import files_about_others
-from conformance.gate.overlaps import between_files, hint
+from conformance.gate.overlaps import between_files, overlap_line
 from conformance.gate.reading import load, paths_of
 from conformance.gate.strict import check_finished
-from conformance.gate.versions import asks_backend, given_versions, true_of, with_given
+from conformance.gate.versions import (
+    applicable_entries,
+    given_versions,
+    needs_backend_version,
+    with_given_version,
+)
 from conformance.results.store import FILE_NAME, Store, discard
 from conformance.results.summary import Known, RunData, read
 from conformance.results.versions import build, versions
@@ -63,10 +68,10 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
     expectations = load(options.expectations, names, found)
     watcher = watcher or Watcher()
     if options.baseline is not None:  # before hours of work that nothing could be compared with
-        renamed(options.baseline, names, map(key, planned.cells))
+        with_backend_names(options.baseline, names, map(key, planned.cells))
     if options.strict:
         check_finished(expectations, paths_of(options.expectations, names))
-    if hinted := hint(between_files(options.expectations, names, expectations)):
+    if hinted := overlap_line(between_files(options.expectations, names, expectations)):
         watcher.say(hinted)
     for line in files_about_others(options.expectations, names):
         watcher.say(line)
@@ -88,9 +93,9 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
             for choice in chosen
         }
         described = None
-        if asks_backend(expectations) or not path.exists():
+        if needs_backend_version(expectations) or not path.exists():
             described = _describe(opened, given)
-            expectations = true_of(expectations, described)
+            expectations = applicable_entries(expectations, described)
         store = stack.enter_context(Store(path))
         _identify(store, options, planned, found)
         finished = store.finished_tasks()
@@ -121,7 +126,7 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
 
 def _absolute(given: Given) -> list[str] | None:
     """Return expectations as `load` takes them in any folder: files by their absolute path."""
-    asked = each(given)
+    asked = as_tuple(given)
     if asked is None:
         return None
     return [str(Path(one).resolve()) if Path(one).exists() else one for one in asked]
@@ -134,7 +139,7 @@ def _describe(workers: dict[Choice, Executor], given: Mapping[str, str]) -> list
     """
     found: list[Description] = []
     for number, (choice, executor) in enumerate(workers.items()):
-        found.append(with_given(describe(executor, choice), given))
+        found.append(with_given_version(describe(executor, choice), given))
         if number:
             executor.rest()
     return found
@@ -241,14 +246,14 @@ def _known(expectation: Expectation) -> dict[str, Any]:
 def _assign(store: Store, expectations: Sequence[Expectation]) -> None:
     """Bring what is stored in line with the expectations of this sitting."""
     before = store.records()
-    after = [settled(record, expectations) for record in before]
+    after = [match_record(record, expectations) for record in before]
     store.settle([new for old, new in zip(before, after, strict=True) if new != old])
 
 
 def _assign_batches(store: Store, expectations: Sequence[Expectation]) -> None:
     """Say of each lost batch which expectation knows it."""
     known = [
-        (one, next((e.id for e in expectations if e.knows_batch(one)), ""))
+        (one, next((e.id for e in expectations if e.matches_batch(one)), ""))
         for one in store.lost_batches()
     ]
     store.keep_lost([replace(one, known=id_) for one, id_ in known if id_ != one.known])

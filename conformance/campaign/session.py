@@ -17,9 +17,9 @@ from conformance.campaign.tasks import Manner, Task, TaskResult, joined
 from conformance.catalog import Cell
 from conformance.executors.executor import Executor
 from conformance.executors.interrupt import raise_if_seen
-from conformance.gate.expectations import Expectation, crashes, hypotheses_of, settled
+from conformance.gate.expectations import Expectation, hypotheses_of, is_crash_known, match_record
 from conformance.results.left_out import LeftOut
-from conformance.results.lost_batches import lost_alone
+from conformance.results.lost_batches import unexplained_batches
 from conformance.results.store import Store
 from conformance.text import one_line
 from conformance.verdict import LostBatch
@@ -98,7 +98,7 @@ class RunSession:
         cached = self._cases(choice, executor)
         expectations = self._setting.expectations
         cells = {task.cell for task in tasks}
-        crashing = {cell for cell in cells if crashes(expectations, key(cell))}
+        crashing = {cell for cell in cells if is_crash_known(expectations, key(cell))}
         todo: Iterable[Bundle] = bundles(self._todo(tasks, cached), crashing)
         if cached is not None:
             todo = cached.left_of(todo, crashing)
@@ -168,7 +168,7 @@ class RunSession:
         """Put in the cache what was held back, and the cases of lost batches apart."""
         if not self._cached:
             return
-        lost = lost_alone(self._store.lost_batches(), self._store.records())
+        lost = unexplained_batches(self._store.lost_batches(), self._store.records())
         for cached in self._cached.values():
             cached.release(lost)
 
@@ -183,7 +183,7 @@ class RunSession:
         tally.cells = sum(not left for left in self._left.values())
 
     def _keep(self, task: Task, result: TaskResult) -> None:
-        records = [settled(record, self._setting.expectations) for record in result.records]
+        records = [match_record(record, self._setting.expectations) for record in result.records]
         begun = perf_counter()
         self._store.add_task(
             task.id,

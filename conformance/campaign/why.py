@@ -10,12 +10,12 @@ from pathlib import Path
 from conformance.backends.base import Description
 from conformance.campaign.replay import find
 from conformance.campaign.updating.groups import NewFailure, new_failures
-from conformance.gate.conditions import Circumstances, is_about, unmet
+from conformance.gate.conditions import Circumstances, first_unmet_condition, is_about
 from conformance.gate.expectations import Expectation
 from conformance.gate.files import Given, is_shipped
 from conformance.gate.reading import entries_of
 from conformance.judging.messages import verdict_text
-from conformance.results.store import FILE_NAME, Store, decoded
+from conformance.results.store import FILE_NAME, Store, decode
 from conformance.verdict import Record
 
 
@@ -56,7 +56,7 @@ def explain(id_: str, db: Path, given: Given = None) -> int:
 def _circumstances(db: Path, backend: str) -> Circumstances:
     with Store(db / FILE_NAME if db.is_dir() else db, read_only=True) as store:
         meta = store.meta()
-    described = decoded(meta.get("backends", []), tuple[Description, ...])
+    described = decode(meta.get("backends", []), tuple[Description, ...])
     jaxlib = meta.get("versions", {}).get("jaxlib", "")
     return Circumstances(jaxlib, next((one for one in described if one.name == backend), None))
 
@@ -68,7 +68,7 @@ def _told(
     asked = _as_record(failure)
     what = verdict_text(failure.verdict.value, failure.kind, "")
     about = [(path, entry) for path, entry in entries if is_about(entry, asked)]
-    reasons = [(path, entry, unmet(entry, asked, under)) for path, entry in about]
+    reasons = [(path, entry, first_unmet_condition(entry, asked, under)) for path, entry in about]
     knowing = [(path, entry) for path, entry, why in reasons if not why]
     if knowing:
         (path, entry), *later = knowing

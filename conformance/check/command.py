@@ -26,7 +26,7 @@ from conformance.executors.executor import Executor
 from conformance.executors.limit import EVALUATIONS
 from conformance.executors.local import DEFAULT_MEMORY_LIMIT, Call, Died, LocalExecutor, TimedOut
 from conformance.executors.lost import why
-from conformance.gate.files import Given, each
+from conformance.gate.files import Given, as_tuple
 from conformance.judging.messages import verdict_text
 from conformance.outputs import checked as output
 from conformance.outputs.schema import CHECK, json_line
@@ -111,10 +111,10 @@ def _true_of(
     described: Description, settings: Settings, options: Options
 ) -> tuple[Expectation, ...]:
     """Return the expectations that are true of the backend's own version."""
-    from conformance.gate.versions import given_versions, true_of, with_given
+    from conformance.gate.versions import applicable_entries, given_versions, with_given_version
 
     given = given_versions(options.backend_versions, (described.name,))
-    return true_of(settings.expectations, [with_given(described, given)])
+    return applicable_entries(settings.expectations, [with_given_version(described, given)])
 
 
 def _can_be_written(folder: Path) -> None:
@@ -165,7 +165,7 @@ def _reduction(file: str, options: Options) -> str:
     """Return the command that minimises the program of a file, on the inputs that were given."""
     given = [file, "--backend", options.backend]
     given += ["--inputs", str(options.inputs)] if options.inputs is not None else []
-    for one in each(options.expectations) or ():
+    for one in as_tuple(options.expectations) or ():
         given += ["--expectations", one]
     for one in options.backend_versions:
         given += ["--backend-version", one]

@@ -12,7 +12,7 @@ from conformance.check.replayed import SECONDS, Replayed
 from conformance.errors import UsageError
 from conformance.executors.limit import TooSlow
 from conformance.frontends.modules import NotChecked, Unit, units_of
-from conformance.gate.counterexamples import arrays
+from conformance.gate.counterexamples import parse_inputs
 from conformance.gate.expectations import Expectation, Failure
 from conformance.phases import phase
 from conformance.verdict import Verdict
@@ -35,7 +35,7 @@ def replay(expectation: Expectation, name: str) -> Replayed:
     if isinstance(unit, NotChecked):
         return _refused(expectation, unit)
     try:
-        inputs = arrays(unit.flat.program, given.inputs)
+        inputs = parse_inputs(unit.flat.program, given.inputs)
     except ValueError as error:
         raise _unreadable(expectation, error) from None
     attempts = ATTEMPTS if expectation.unpredictable or expectation.flaky else 1
@@ -57,7 +57,7 @@ def knows_lost(expectation: Expectation, name: str, outcome: Outcome) -> bool:
     if isinstance(unit, NotChecked):
         return expectation.names(*said)
     return any(
-        expectation.knows(Failure(one.name, cell, backend, *said, operation=one))
+        expectation.matches(Failure(one.name, cell, backend, *said, operation=one))
         for program in unit.given
         for one in program.walk()
         for cell in (column(one), INVALID.name)

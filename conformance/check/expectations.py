@@ -23,8 +23,13 @@ from conformance.gate.files import Given
 from conformance.gate.other_backends import files_about_others
 from conformance.gate.overlaps import Overlap, between_files
 from conformance.gate.reading import load, paths_of
+from conformance.gate.versions import (
+    applicable_entries,
+    given_versions,
+    needs_backend_version,
+    with_given_version,
+)
 from conformance.gate.versions import as_text as in_words
-from conformance.gate.versions import asks_backend, given_versions, true_of, with_given
 from conformance.results.versions import versions
 from conformance.text import one_line
 
@@ -48,10 +53,12 @@ def chosen(
     backend = choice.name
     by_hand = given_versions(own_versions, (backend,))
     loaded = load(given, (backend,), versions())
-    if asks_backend(loaded):
+    if needs_backend_version(loaded):
         with executor_of(choice, jobs=1) as executor:
-            loaded = true_of(loaded, [with_given(describe(executor, choice), by_hand)])
-    return picked([one for one in loaded if one.speaks_of(backend)], backend, ids)
+            loaded = applicable_entries(
+                loaded, [with_given_version(describe(executor, choice), by_hand)]
+            )
+    return picked([one for one in loaded if one.matches_backend(backend)], backend, ids)
 
 
 def picked(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from conformance.errors import UsageError
-from conformance.gate.formatting import NotFormatted, formatted
+from conformance.gate.formatting import NotFormatted, format_text
 from conformance.gate.reading import read
 
 
@@ -25,7 +25,7 @@ def format_files(files: Sequence[Path], *, check_only: bool) -> int:
         read(file)
         before = file.read_text(encoding="utf-8")
         try:
-            after = formatted(before)
+            after = format_text(before)
         except NotFormatted as error:
             raise UsageError(f"{file}: {error}") from None
         if after == before:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from conformance.catalog import column
 from conformance.check.outcome import Outcome
-from conformance.gate.expectations import Expectation, Failure, known_by
+from conformance.gate.expectations import Expectation, Failure, matching_entry
 from reference.ir.program import Program
 
 
@@ -20,7 +20,7 @@ def known_loss(
     """
     said = (outcome.verdict, outcome.kind, outcome.message)
     ids = (
-        known_by(expectations, Failure(one.name, column(one), backend, *said, operation=one))
+        matching_entry(expectations, Failure(one.name, column(one), backend, *said, operation=one))
         for one in program.walk()
     )
     return replace(outcome, known=tuple(dict.fromkeys(filter(None, ids))))

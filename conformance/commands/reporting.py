@@ -283,8 +283,8 @@ def with_more(data: RunData, comparison: Comparison | None, context: Context) ->
     past, causes = context.history, context.causes
     return replace(
         data.report,
-        comparison=None if comparison is None else conclusion.described(comparison),
-        history=None if past is None else history.described(past),
+        comparison=None if comparison is None else conclusion.comparison_json(comparison),
+        history=None if past is None else history.history_json(past),
         findings=None if causes is None else tuple(one.described for one in causes),
     )
 

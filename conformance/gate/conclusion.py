@@ -145,7 +145,7 @@ def comparison_lines(comparison: Comparison, replay: str) -> list[str]:
             "knows them; --strict fails on them"
         )
     for kind in Kind:
-        groups = grouped(comparison.of(kind))
+        groups = group_changes(comparison.of(kind))
         told = groups[:MOST_TOLD] if kind in REGRESSIONS else groups[:3]
         lines += [_group_line(group, replay) for group in told]
         left = len(groups) - len(told)
@@ -184,7 +184,7 @@ class Group:
         return "" if record is None else one_line(record.message or record.kind)
 
 
-def grouped(changes: tuple[Change, ...]) -> list[Group]:
+def group_changes(changes: tuple[Change, ...]) -> list[Group]:
     """Return changes in groups, in the same order."""
     found: dict[tuple[Kind, str, str, str, str, bool], list[Change]] = {}
     for one in changes:
@@ -218,7 +218,7 @@ def _group_line(group: Group, replay: str) -> str:
     )
 
 
-def described(comparison: Comparison) -> output.Comparison:
+def comparison_json(comparison: Comparison) -> output.Comparison:
     """Return the part of summary.json about a comparison."""
     return output.Comparison(
         baseline=comparison.path,

@@ -11,14 +11,14 @@ from conformance.backends import isa
 from conformance.backends.base import Description
 from conformance.executors.lost import own_words
 from conformance.gate.classes import NOT_DETERMINISTIC
-from conformance.gate.expectations import Expectation, Failure, classes_of, spelled
+from conformance.gate.expectations import Expectation, Failure, classes_of, operation_texts
 from conformance.gate.files import EVERY
 from conformance.gate.versions import (
+    applicable_entries,
     as_text,
     conditions,
     holds_for_jaxlib,
     of_description,
-    true_of,
 )
 from conformance.verdict import Record
 
@@ -37,7 +37,9 @@ def is_about(entry: Expectation, failure: Failure | Record) -> bool:
     return anywhere.applies((failure.op, failure.element_type, failure.backend))
 
 
-def unmet(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
+def first_unmet_condition(
+    entry: Expectation, failure: Failure | Record, under: Circumstances
+) -> str:
     """Return the first condition of an entry that a failure does not satisfy; "" if it matches.
 
     The op and element type of the failure must be the entry's.
@@ -50,7 +52,7 @@ def unmet(entry: Expectation, failure: Failure | Record, under: Circumstances) -
 
 def _of_backend(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
     del under
-    if entry.speaks_of(failure.backend):
+    if entry.matches_backend(failure.backend):
         return ""
     return f"it is about the backends {_listed(entry.backends)}, and this is {failure.backend}"
 
@@ -62,7 +64,7 @@ def _of_versions(entry: Expectation, failure: Failure | Record, under: Circumsta
         return (
             f"it is true of jaxlib {conditions(entry.versions).jaxlib}, and this is {under.jaxlib}"
         )
-    if under.described is None or true_of([entry], [under.described]):
+    if under.described is None or applicable_entries([entry], [under.described]):
         return ""
     own = of_description(under.described)
     found = ", ".join(filter(None, (own.number, own.library and f"library {own.library}")))
@@ -71,7 +73,7 @@ def _of_versions(entry: Expectation, failure: Failure | Record, under: Circumsta
 
 def _of_isa(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
     del under
-    if not entry.isa or isa.satisfies(isa.targeted_by(failure.backend), entry.isa):
+    if not entry.isa or isa.satisfies(isa.backend_sets(failure.backend), entry.isa):
         return ""
     return f"it is true where XLA's CPU compiler targets {entry.isa}, which is not so here"
 
@@ -86,7 +88,7 @@ def _of_verdict(entry: Expectation, failure: Failure | Record, under: Circumstan
 def _of_class(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
     del under
     classes = classes_of(failure)
-    if entry.is_of_class(failure.kind, classes):
+    if entry.matches_class(failure.kind, classes):
         return ""
     if failure.kind == NOT_DETERMINISTIC and not entry.flaky:
         return "it does not say flaky = true, and this does not fail every time"
@@ -98,7 +100,7 @@ def _of_class(entry: Expectation, failure: Failure | Record, under: Circumstance
 
 def _of_words(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
     del under
-    if entry.is_told(failure.verdict, failure.message):
+    if entry.matches_words(failure.verdict, failure.message):
         return ""
     said = failure.message if failure.verdict.has_results else own_words(failure.message)
     return f"it asks for the words {_listed(entry.words)}, and what is said is {said!r}"
@@ -113,7 +115,7 @@ def _of_size(entry: Expectation, failure: Failure | Record, under: Circumstances
 
 def _of_where(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
     del under
-    if not entry.where or any(map(entry.is_where, spelled(failure))):
+    if not entry.where or any(map(entry.matches_operation, operation_texts(failure))):
         return ""
     return f"it asks for an operation with {_listed(entry.where)}, and there is none"
 

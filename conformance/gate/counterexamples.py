@@ -25,7 +25,7 @@ _WORD = re.compile(r"-?\b(?:inf|nan)\b")
 _TIMES = re.compile(r"\s+x\s+(\d+)\b")
 
 
-def arrays(program: Program, inputs: Sequence[str]) -> tuple[Array, ...]:
+def parse_inputs(program: Program, inputs: Sequence[str]) -> tuple[Array, ...]:
     """Return the arguments of a program's main from the texts of an expectation file.
 
     For a program of several processes, the arguments of each process follow in order.
@@ -50,7 +50,7 @@ def _array(number: int, text: str, type_: object) -> Array:
         raise ValueError(f"parameter {number} is no tensor")
     element = type_.stored
     plain = TensorType(type_.static_shape, element)
-    spelled, body = spell(plain), expanded(text, element)
+    spelled, body = spell(plain), expand_elements(text, element)
     try:
         module = parse_module(
             f"func.func @main() -> {spelled} {{\n"
@@ -64,7 +64,7 @@ def _array(number: int, text: str, type_: object) -> Array:
     return constant.array
 
 
-def expanded(text: str, element: ElementType) -> str:
+def expand_elements(text: str, element: ElementType) -> str:
     """Return the elements as MLIR reads them: infinities and NaN as bits, repetitions expanded.
 
     Raises:
@@ -97,7 +97,7 @@ def _start(text: str, end: int) -> int:
     return 0
 
 
-def written(array: Array) -> str:
+def input_text(array: Array) -> str:
     """Return an input as text that `arrays` reads, exact in every bit."""
     element = element_type_of(array)
     texts = element_texts(array, element)

@@ -131,29 +131,29 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return whether the entry is about a cell."""
         op, element_type, backend = cell
         return (
-            any(_matches(name, self.op) for name in names_and_twins(op))
+            any(_matches(name, self.op) for name in names_of_op(op))
             and _matches(element_type, self.element_types)
-            and self.speaks_of(backend)
+            and self.matches_backend(backend)
         )
 
-    def speaks_of(self, backend: str) -> bool:
+    def matches_backend(self, backend: str) -> bool:
         """Return whether it matches a backend, by its name or its family's."""
         return any(_matches(name, self.backends) for name in names_of(backend))
 
-    def knows(self, failure: Failure | Record) -> bool:
+    def matches(self, failure: Failure | Record) -> bool:
         """Return whether it matches a failure."""
         classes = classes_of(failure)
         return (
             self.names(failure.verdict, failure.kind, failure.message, failure.worst_ulp, classes)
             and self.applies((failure.op, failure.element_type, failure.backend))
-            and (not self.where or any(map(self.is_where, spelled(failure))))
+            and (not self.where or any(map(self.matches_operation, operation_texts(failure))))
         )
 
-    def is_where(self, operation: str) -> bool:
+    def matches_operation(self, operation: str) -> bool:
         """Return whether one of `where` is in an operation."""
         return any(contains(operation, pattern) for pattern in self.where)
 
-    def knows_batch(self, batch: LostBatch) -> bool:
+    def matches_batch(self, batch: LostBatch) -> bool:
         """Return whether it matches a batch that failed as a whole; only a flaky entry can."""
         return (
             self.flaky
@@ -161,7 +161,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             and any(self.applies((op, of, batch.backend)) for op, of, _ in batch.cases)
         )
 
-    def is_of_class(self, kind: str, classes: Sequence[str] = ()) -> bool:
+    def matches_class(self, kind: str, classes: Sequence[str] = ()) -> bool:
         """Return whether it matches a class; `classes` are those of failures that come and go.
 
         Failures that come and go match only flaky entries, and unpredictable entries that name
@@ -184,12 +184,12 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return whether it matches a failure, whatever its op."""
         return (
             verdict.value in self.verdicts
-            and self.is_of_class(kind, classes)
-            and self.is_told(verdict, message)
+            and self.matches_class(kind, classes)
+            and self.matches_words(verdict, message)
             and (worst_ulp or 0.0) <= self.max_ulp
         )
 
-    def is_told(self, verdict: Verdict, message: str) -> bool:
+    def matches_words(self, verdict: Verdict, message: str) -> bool:
         """Return whether the message has one of the words, or the entry has none."""
         if verdict.has_results:
             return not self.words or any(contains(message, pattern) for pattern in self.words)
@@ -222,7 +222,7 @@ def classes_of(failure: Failure | Record) -> tuple[str, ...]:
     return found.classes if found else ()
 
 
-def spelled(failure: Failure | Record) -> Iterator[str]:
+def operation_texts(failure: Failure | Record) -> Iterator[str]:
     """Yield the operations that may have failed, in MLIR's generic form."""
     if isinstance(failure, Record):
         yield from operations_in(failure.detail.program) if failure.detail else ()
@@ -259,7 +259,7 @@ def failures_of(cell: CellKey, failing: Sequence[Failing], operation: Operation)
     ]
 
 
-def names_and_twins(op: str) -> tuple[str, ...]:
+def names_of_op(op: str) -> tuple[str, ...]:
     """Return an op's name, and the name of the op that it is lowered to, whose faults it shares."""
     record = OPS.get(op)
     return (op, record.twin) if record is not None and record.twin else (op,)
@@ -271,24 +271,24 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
 
 def hypotheses_of(expectations: Sequence[Expectation], backend: str) -> tuple[Stated, ...]:
     """Return the hypotheses that expectations state about a backend."""
-    about = (one.hypothesis for one in expectations if one.speaks_of(backend))
+    about = (one.hypothesis for one in expectations if one.matches_backend(backend))
     return tuple(found for found in about if found is not None)
 
 
-def known_by(expectations: Sequence[Expectation], failure: Failure | Record) -> str:
+def matching_entry(expectations: Sequence[Expectation], failure: Failure | Record) -> str:
     """Return the id of the first expectation that matches the failure; "" for none."""
     if not failure.verdict.fails:
         return ""
-    return next((e.id for e in expectations if e.knows(failure)), "")
+    return next((e.id for e in expectations if e.matches(failure)), "")
 
 
-def settled(record: Record, expectations: Sequence[Expectation]) -> Record:
+def match_record(record: Record, expectations: Sequence[Expectation]) -> Record:
     """Return the record with the expectations that match; it is known if all classes are.
 
     It shows the worst class that no expectation matches, or the worst class if all match.
     """
     if not record.failing:
-        return replace(record, known=known_by(expectations, record))
+        return replace(record, known=matching_entry(expectations, record))
     failing = tuple(replace(f, known=_known(expectations, record, f)) for f in record.failing)
     new = [one for one in failing if not one.known]
     shown = max(new or failing, key=lambda one: one.verdict.severity)  # the first of the worst
@@ -306,15 +306,15 @@ def _known(expectations: Sequence[Expectation], record: Record, one: Failing) ->
     shown = replace(
         record, verdict=one.verdict, kind=one.kind, message=one.message, worst_ulp=one.worst_ulp
     )
-    return known_by(expectations, shown)
+    return matching_entry(expectations, shown)
 
 
-def crashes(expectations: Sequence[Expectation], cell: CellKey) -> bool:
+def is_crash_known(expectations: Sequence[Expectation], cell: CellKey) -> bool:
     """Return whether the cell's programs are known to crash their process, and not only rarely."""
-    return any(one.applies(cell) for one in ending(expectations))
+    return any(one.applies(cell) for one in crash_entries(expectations))
 
 
-def ending(expectations: Sequence[Expectation]) -> tuple[Expectation, ...]:
+def crash_entries(expectations: Sequence[Expectation]) -> tuple[Expectation, ...]:
     """Return the expectations about cells that crash their process, and not only rarely.
 
     After an answer, such as an internal error, the process continues.

@@ -76,7 +76,7 @@ def is_shipped(path: Path) -> bool:
     return path.parent == SHIPPED
 
 
-def each(given: Given) -> tuple[str, ...] | None:
+def as_tuple(given: Given) -> tuple[str, ...] | None:
     """Return the given files as a tuple; None for the shipped files."""
     return (given,) if isinstance(given, str) else tuple(given or ()) or None
 
@@ -88,7 +88,7 @@ def files_of(given: Given, backends: Sequence[str]) -> list[File]:
     Raises:
         ExpectationError: if a file cannot be read, does not exist, or includes itself.
     """
-    asked = each(given)
+    asked = as_tuple(given)
     if asked is not None and NONE in asked:
         if len(asked) > 1:
             others = " ".join(one for one in asked if one != NONE)
@@ -99,12 +99,12 @@ def files_of(given: Given, backends: Sequence[str]) -> list[File]:
         return []
     found: dict[Path, File] = {}
     for one in asked or (None,):
-        for path, names in named(one, backends).items():
+        for path, names in files_for_name(one, backends).items():
             _add(path, names, (), found)
     return list(found.values())
 
 
-def named(given: str | None, backends: Sequence[str]) -> dict[Path, tuple[str, ...]]:
+def files_for_name(given: str | None, backends: Sequence[str]) -> dict[Path, tuple[str, ...]]:
     """Return the files for one name, each with the backends that it is about."""
     if given is None:
         return _in_folder(SHIPPED, backends)

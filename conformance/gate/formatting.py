@@ -44,7 +44,7 @@ class NotFormatted(Exception):
     """A file whose layout cannot be changed without changing its meaning."""
 
 
-def formatted(text: str) -> str:
+def format_text(text: str) -> str:
     """Return a file's text in canonical layout.
 
     Raises:

@@ -25,7 +25,7 @@ def files_about_others(given: Given, backends: Sequence[str]) -> list[str]:
     return [
         _line(path, entries, backends)
         for path, entries in found.items()
-        if not any(one.speaks_of(name) for one in entries for name in backends)
+        if not any(one.matches_backend(name) for one in entries for name in backends)
     ]
 
 

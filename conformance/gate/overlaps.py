@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from conformance.gate.classes import CLASSES
-from conformance.gate.expectations import Expectation, contains, names_and_twins
+from conformance.gate.expectations import Expectation, contains, names_of_op
 from conformance.gate.files import Given, is_shipped
 from conformance.gate.reading import paths_of
 from generators.case.columns import INVALID
@@ -77,7 +77,7 @@ def between_files(
     return tuple(overlaps(entries, apart)) if len(apart) < len(paths) else ()
 
 
-def hint(found: Sequence[Overlap]) -> str:
+def overlap_line(found: Sequence[Overlap]) -> str:
     """Return a line with the number of overlaps, "" for none."""
     if not found:
         return ""
@@ -125,7 +125,7 @@ def _has_common(one: Expectation, other: Expectation) -> bool:
 
 @lru_cache(maxsize=4096)
 def _ops(patterns: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(op for op in OPS if any(_matches(n, patterns) for n in names_and_twins(op)))
+    return frozenset(op for op in OPS if any(_matches(n, patterns) for n in names_of_op(op)))
 
 
 @lru_cache(maxsize=4096)

@@ -89,8 +89,9 @@ def load(
     also for cpu:AVX2), the name of a shipped file, such as "cpu", for all these backends, or
     several of these, which add up in order; "none" for no expectations, or None for the shipped
     ones, each for its backend. Entries for other versions of jaxlib than that in `versions`, or for
-    other instruction sets than XLA targets, are left out. `conformance.gate.versions.true_of`
-    selects by a backend's own version, which is available only from an open backend.
+    other instruction sets than XLA targets, are left out.
+    `conformance.gate.versions.applicable_entries` selects by a backend's own version, which is
+    available only from an open backend.
 
     Raises:
         ExpectationError: if a file cannot be read or has no meaning.
@@ -153,7 +154,7 @@ def _where_targeted(backends: Sequence[str], entry: Expectation) -> Expectation:
     held = [
         name
         for name in dict.fromkeys(backends)
-        if entry.speaks_of(name) and isa.satisfies(isa.targeted_by(name), entry.isa)
+        if entry.matches_backend(name) and isa.satisfies(isa.backend_sets(name), entry.isa)
     ]
     return structs.replace(entry, backends=tuple(held))
 
@@ -192,7 +193,7 @@ def _entry(
     try:
         if "op" not in values and (op := pairs.outermost(given)):
             values["op"] = (op,)
-        found = computes.completed(msgspec.convert(values, Expectation), given)
+        found = computes.with_prediction(msgspec.convert(values, Expectation), given)
         _check_meaning(found)
         _check_words(found, given)
     except msgspec.ValidationError as error:

@@ -83,7 +83,7 @@ def _contains(specifier: str, version: str) -> bool:
     return bool(version) and SpecifierSet(specifier).contains(version, prereleases=True)
 
 
-def asks_backend(entries: Collection[Expectation]) -> bool:
+def needs_backend_version(entries: Collection[Expectation]) -> bool:
     """Return whether any entry depends on a version that only the backend reports."""
     wanted = [conditions(one.versions) for one in entries]
     return any(one.plugin or one.library for one in wanted)
@@ -118,7 +118,7 @@ def given_versions(texts: Sequence[str], backends: Sequence[str]) -> dict[str, s
     return found
 
 
-def with_given(description: Description, given: Mapping[str, str]) -> Description:
+def with_given_version(description: Description, given: Mapping[str, str]) -> Description:
     """Return a description with the version that the user gave for its backend, if any."""
     number = given.get(description.name)
     if number is None:
@@ -141,7 +141,7 @@ def of_description(description: Description) -> OwnVersions:
     return OwnVersions(number, library, told.get(_RUNTIME, ""))
 
 
-def true_of(
+def applicable_entries(
     entries: Sequence[Expectation], described: Sequence[Description]
 ) -> tuple[Expectation, ...]:
     """Return the entries that apply to these backends, by the backends' own versions.
@@ -154,10 +154,10 @@ def true_of(
     own = {one.name: of_description(one) for one in described}
     found: list[Expectation] = []
     for entry in entries:
-        if not asks_backend([entry]):
+        if not needs_backend_version([entry]):
             found.append(entry)
             continue
-        about = {name: one for name, one in own.items() if entry.speaks_of(name)}
+        about = {name: one for name, one in own.items() if entry.matches_backend(name)}
         held = [name for name, one in about.items() if _is_true(entry, name, one)]
         if held:
             found.append(structs.replace(entry, backends=tuple(held)))

@@ -18,7 +18,7 @@ Place = tuple[int, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class OpenCase:
+class UnspecifiedCase:
     """A case with unspecified results, on several backends.
 
     `kind` is its class. `answers` are (backend, decimal) at the first element at which backends
@@ -33,7 +33,7 @@ class OpenCase:
     answers: tuple[tuple[str, str], ...]
 
 
-def open_cases(run: RunData) -> list[OpenCase]:
+def unspecified_cases(run: RunData) -> list[UnspecifiedCase]:
     """Return every unspecified case that ran on several backends, those with differences first."""
     together: dict[tuple[str, str, int], list[Record]] = defaultdict(list)
     for record in run.records:
@@ -47,7 +47,7 @@ def open_cases(run: RunData) -> list[OpenCase]:
     return sorted(found, key=lambda case: (case.agree, case.op, case.element_type, case.index))
 
 
-def _compared(records: list[Record]) -> OpenCase:
+def _compared(records: list[Record]) -> UnspecifiedCase:
     first = next(r for r in records if r.verdict is Verdict.UNSPECIFIED)
     by_backend = {record.backend: _elements(record) for record in records}
     places = list(dict.fromkeys(place for at in by_backend.values() for place in at))
@@ -58,7 +58,7 @@ def _compared(records: list[Record]) -> OpenCase:
             break
     answers = _answers(by_backend, chosen[0]) if chosen else {}
     shown = tuple((backend, decimal) for backend, (decimal, _) in answers.items())
-    return OpenCase(first.op, first.element_type, first.index, first.kind, agree, shown)
+    return UnspecifiedCase(first.op, first.element_type, first.index, first.kind, agree, shown)
 
 
 def _elements(record: Record) -> dict[Place, Element]:

@@ -248,7 +248,7 @@ def _circumstances(summary: _Summary) -> Iterator[tuple[str, str]]:
     yield "build of hlo-conformance", summary.build
 
 
-def described(history: History) -> output.History:
+def history_json(history: History) -> output.History:
     """Return the JSON form of a history."""
     return output.History(
         runs=tuple(map(_run, history.runs)),

@@ -10,7 +10,9 @@ _MISSING = "missing result"
 """The class of cases with a wrong number of results, which shift the results of a batch."""
 
 
-def lost_alone(batches: Sequence[LostBatch], records: Iterable[Record]) -> tuple[LostBatch, ...]:
+def unexplained_batches(
+    batches: Sequence[LostBatch], records: Iterable[Record]
+) -> tuple[LostBatch, ...]:
     """Return the batches that no record explains, without those that contain another one.
 
     A record explains a batch if one of its cases gave no results in isolation either. A batch also

@@ -84,7 +84,7 @@ class StoreError(Exception):
     """The store cannot be read or written; the message says in one line why, and what to do."""
 
 
-def decoded(stored: Any, into: type[_T]) -> _T:
+def decode(stored: Any, into: type[_T]) -> _T:
     """Convert a JSON value to a type.
 
     Raises:
@@ -238,7 +238,7 @@ class Store:
         found = [_parsed(row[0], LostBatch) for row in rows]
         return sorted(found, key=lambda batch: (batch.backend, batch.cases))
 
-    def absorb(self, other: Store) -> None:
+    def add_store(self, other: Store) -> None:
         """Add all tasks and records of another store; none may be in this one."""
         with self._transaction() as database:
             for table in ("tasks", "records", "details", "errors", "lost_batches"):
@@ -304,7 +304,7 @@ class Store:
         with _explained(self.path):
             for op, element_type, backend, histogram, points in self._connection.execute(query):
                 stored = {"histogram": json.loads(histogram), "points": json.loads(points)}
-                part = decoded(stored, Errors)
+                part = decode(stored, Errors)
                 parts.setdefault((op, element_type, backend), []).append(part)
         return {cell: reduce(merge_errors, found) for cell, found in parts.items()}
 

@@ -16,7 +16,7 @@ from conformance.outputs.schema import REPORT, as_json, json_text
 from conformance.results.cells import FILTERED, CellResults, by_cell
 from conformance.results.known_elements import KnownElements, known_elements
 from conformance.results.left_out import LeftOut
-from conformance.results.lost_batches import lost_alone
+from conformance.results.lost_batches import unexplained_batches
 from conformance.results.report import (
     backend_of,
     batch_of,
@@ -27,7 +27,7 @@ from conformance.results.report import (
     reached_of,
 )
 from conformance.results.shares import shares_of
-from conformance.results.store import FILE_NAME, CellKey, Store, decoded
+from conformance.results.store import FILE_NAME, CellKey, Store, decode
 from conformance.verdict import Errors, LostBatch, Record, Timing, Verdict
 from generators.cells.coverage import CoverageReport
 from reference.ir.op import Dialect
@@ -180,7 +180,7 @@ def read(store: Store) -> RunData:
     timing, modules, worker = store.totals()
     types = get_type_hints(RunData)
     given: dict[str, Any] = {"seed": 0, "profile": "", "versions": {}, "planned": ()}
-    given |= {key: decoded(value, types[key]) for key, value in stored.items() if key in types}
+    given |= {key: decode(value, types[key]) for key, value in stored.items() if key in types}
     given["peak_rss_mb"] = {"parent": 0.0, **given.get("peak_rss_mb", {}), "worker": worker}
     timing = replace(
         timing,
@@ -192,7 +192,7 @@ def read(store: Store) -> RunData:
     place = {cell: number for number, cell in enumerate(given["planned"])}
     records = store.records()
     records.sort(key=lambda r: (place.get((r.op, r.element_type, r.backend), len(place)), r.index))
-    lost = lost_alone(store.lost_batches(), records)
+    lost = unexplained_batches(store.lost_batches(), records)
     told = [one.line for one in lost if one.verdict.fails and not one.known]
     given |= {"lost_batches": lost, "incidents": (*given.get("incidents", ()), *told)}
     return RunData(records, store.errors(), **given)

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from conformance.backends.versions import of_distributions
+from conformance.backends.versions import distribution_versions
 
 _DECIDING = ("hlo-conformance", "jax", "jaxlib", "numpy", "ml_dtypes", "hypothesis")
 
@@ -19,7 +19,7 @@ _OUR_OWN = ("conformance", "generators", "reference")
 
 def versions() -> dict[str, str]:
     """Return the versions on which a run's records depend: Python's, and those of distributions."""
-    return {"python": platform.python_version(), **dict(of_distributions(*_DECIDING))}
+    return {"python": platform.python_version(), **dict(distribution_versions(*_DECIDING))}
 
 
 def fingerprint() -> dict[str, str]:

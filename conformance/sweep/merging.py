@@ -10,7 +10,7 @@ from pathlib import Path
 from conformance.backends.registry import parse
 from conformance.errors import UsageError
 from conformance.gate.reading import load
-from conformance.gate.versions import true_of
+from conformance.gate.versions import applicable_entries
 from conformance.results.store import FILE_NAME as RESULTS
 from conformance.results.versions import build, versions
 from conformance.sweep.journal import FILE_NAME, Header, Journal, Line, read_journal
@@ -80,7 +80,7 @@ def merge_sweeps(paths: Sequence[Path], out: Path, command: str) -> tuple[Swept,
     entries = load(options.expectations, [name], versions())
     swept = Swept(
         options, planned, add_up(planned, lines), first.backend, name,
-        true_of(entries, [first.backend]), header.started, command,
+        applicable_entries(entries, [first.backend]), header.started, command,
         sum(line.seconds for line in lines),
     )  # fmt: skip
     return swept, list(_missing(parts, planned))

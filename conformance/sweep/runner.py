@@ -23,7 +23,7 @@ from conformance.executors.local import Call, Died, TimedOut
 from conformance.executors.lost import why
 from conformance.gate.expectations import Expectation, hypotheses_of
 from conformance.gate.reading import load
-from conformance.gate.versions import given_versions, true_of, with_given
+from conformance.gate.versions import applicable_entries, given_versions, with_given_version
 from conformance.results.versions import build, versions
 from conformance.sweep.block import Block, lost_outcome, run_block
 from conformance.sweep.journal import FILE_NAME, Header, Journal, Line
@@ -91,8 +91,8 @@ def sweep(options: Options, watcher: Watcher | None = None) -> Swept:
         engine=options.engine,
         notice=watcher.say,
     ) as executor:
-        described = with_given(describe(executor, choice), given)
-        expectations = true_of(entries, [described])
+        described = with_given_version(describe(executor, choice), given)
+        expectations = applicable_entries(entries, [described])
         header = Header(
             identity=_identity(options, planned, choice, described),
             started=datetime.now(UTC).isoformat(timespec="seconds"),

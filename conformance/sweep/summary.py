@@ -8,7 +8,7 @@ from typing import cast
 
 from conformance.backends import isa
 from conformance.errors import NOTHING_TESTED
-from conformance.gate.expectations import Failure, known_by
+from conformance.gate.expectations import Failure, matching_entry
 from conformance.outputs.fields import State
 from conformance.outputs.run import Backend
 from conformance.outputs.schema import SWEEP
@@ -45,7 +45,7 @@ def summary_of(swept: Swept) -> Sweep:
         shard=f"{part}/{parts}",
         build=build(),
         versions=versions(),
-        instruction_sets=tuple(one for one in isa.INSTRUCTION_SETS if one in isa.of_host()),
+        instruction_sets=tuple(one for one in isa.INSTRUCTION_SETS if one in isa.host_sets()),
         started=swept.started,
         command=swept.command,
         seconds=round(swept.seconds, 3),
@@ -110,7 +110,7 @@ def _class(swept: Swept, domain: Domain, one: ClassCount) -> ResultClass:
         verdict=one.verdict,
         class_=one.kind,
         count=one.count,
-        known=known_by(swept.expectations, failure),
+        known=matching_entry(swept.expectations, failure),
         message=one.message,
         worst_ulp=one.worst_ulp,
         example=_point(one.shown),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from conformance.backends.base import BackendError
 from conformance.catalog import column, rule_of
 from conformance.gate.classes import NOT_DETERMINISTIC
-from conformance.gate.expectations import Expectation, Failure, failures_of, known_by
+from conformance.gate.expectations import Expectation, Failure, failures_of, matching_entry
 from conformance.judging.compare import MALFORMED, Judgement, describe_malformed, judge, rename_kind
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import find_candidate, judge_program, passing_judgement
@@ -411,7 +411,7 @@ class Explainer:
             Failure(one.name, column(one), self.backend, Verdict.DIVERGENT, NOT_DETERMINISTIC)
             for one in operations
         )
-        found = (known_by(self.expectations, failure) for failure in failures)
+        found = (matching_entry(self.expectations, failure) for failure in failures)
         return tuple(dict.fromkeys(id_ for id_ in found if id_))
 
     def match_refusal(
@@ -426,13 +426,13 @@ class Explainer:
             name, of = operation.name, column(operation)
             said = (judgement.verdict, judgement.kind, judgement.message)
             failure = Failure(name, of, self.backend, *said, operation=operation)
-            if id_ := known_by(self.expectations, failure):
+            if id_ := matching_entry(self.expectations, failure):
                 return operation, id_
         return find_misshaping(self.search.run, program, inputs, self._match_divergent)
 
     def _match_divergent(self, operation: Operation, kind: str, message: str) -> str:
         said = (self.backend, Verdict.DIVERGENT, kind, message)
-        return known_by(self.expectations, Failure(operation.name, column(operation), *said))
+        return matching_entry(self.expectations, Failure(operation.name, column(operation), *said))
 
     def match_acceptance(self, operation: Operation, ids: Sequence[str]) -> tuple[str, ...]:
         """Return the expectations that match compiling an op with these broken constraints, or
@@ -453,7 +453,7 @@ class Explainer:
         return self._match_all(asked)
 
     def _match_all(self, failures: Sequence[Failure]) -> tuple[str, ...]:
-        ids = [known_by(self.expectations, failure) for failure in failures]
+        ids = [matching_entry(self.expectations, failure) for failure in failures]
         return tuple(dict.fromkeys(ids)) if all(ids) else ()
 
 

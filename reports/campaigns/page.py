@@ -34,7 +34,7 @@ _MEANINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownFinding:
     """A finding on the page: its values, its attribution, and the command that replays it."""
 
     kept: Kept
@@ -142,12 +142,12 @@ def _facts(data: CampaignData) -> list[tuple[str, str]]:
     ]
 
 
-def _shown(data: CampaignData, kept: Kept) -> Shown:
+def _shown(data: CampaignData, kept: Kept) -> ShownFinding:
     told, meta = kept.told, data.meta
     command = ["hlo-conformance", "replay", str(Path(meta.get("findings", "")) / kept.name)]
     if "spelling" in meta:
         command += ["--backend", meta["spelling"]]
-    return Shown(
+    return ShownFinding(
         kept,
         tuple((str(name), str(value)) for name, value in told.get("inputs", {}).items()),
         tuple(told.get("elements", ())),

@@ -153,9 +153,10 @@ def op_rows(tables: Tables) -> list[dict[str, Any]]:
 def _op_row(tables: Tables, op: OpResults) -> dict[str, Any]:
     record = OPS.get(op.name)
     return {
-        "name": text.visible(op.name), "family": text.visible(op.family), "dialect": dialect_of(op),
-        "rule": text.clip_line(op.rule, 80), "text": text.visible(op.rule_text),
-        "source": text.visible(op.source), "unit": squares.unit_of(op.name),
+        "name": text.printable(op.name), "family": text.printable(op.family),
+        "dialect": dialect_of(op),
+        "rule": text.clip_line(op.rule, 80), "text": text.printable(op.rule_text),
+        "source": text.printable(op.source), "unit": squares.unit_of(op.name),
         "constraints": len(op.constraints), "attributes": list(record.attributes) if record else [],
         **_reached(tables, op),
     }  # fmt: skip
@@ -175,7 +176,7 @@ def _reached(tables: Tables, op: OpResults) -> dict[str, Any]:
         "reached": [reached.values, reached.declared_values, reached.out_of_reach, reached.pairs,
                     reached.declared_pairs],
         "missing": list(reached.missing[:5]),
-        "varied": [[text.visible(name), *counts] for name, counts in reached.dimensions.items()],
+        "varied": [[text.printable(name), *counts] for name, counts in reached.dimensions.items()],
     }  # fmt: skip
 
 

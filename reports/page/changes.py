@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.gate.baselines.comparison import REGRESSIONS, Comparison, Kind
-from conformance.gate.conclusion import Group, grouped, scope
+from conformance.gate.conclusion import Group, group_changes, scope
 from reports import text
 from reports.page.cells import Tables
 
@@ -24,7 +24,7 @@ ABOUT = {
 def changes(tables: Tables, comparison: Comparison) -> dict[str, Any]:
     """Return the changes of each kind in groups, and what the runs themselves differ in."""
     return {
-        "scope": text.visible(text.sentence(scope(comparison))),
+        "scope": text.printable(text.sentence(scope(comparison))),
         "unexplained": comparison.unexplained,
         "differences": [[text.clip_line(part) for part in row] for row in comparison.differences],
         "kinds": [_kind(tables, comparison, kind) for kind in Kind if comparison.counts[kind]],
@@ -32,7 +32,7 @@ def changes(tables: Tables, comparison: Comparison) -> dict[str, Any]:
 
 
 def _kind(tables: Tables, comparison: Comparison, kind: Kind) -> dict[str, Any]:
-    groups = grouped(comparison.of(kind))
+    groups = group_changes(comparison.of(kind))
     return {
         "name": kind.value, "slug": text.slug(kind.value), "count": comparison.counts[kind],
         "fails": kind in REGRESSIONS, "about": ABOUT[kind],

@@ -62,7 +62,7 @@ def _curve(
     errors = _error_scale(max(abs(y) for _, y in every), budget)
     series: dict[str, list[int]] = {}
     for cell, points in found:
-        drawn = _encoded(thinned(points, limit), inputs, errors)
+        drawn = _encoded(thin_points(points, limit), inputs, errors)
         series.setdefault(drawn, []).append(tables.backend(cell.backend))
     of = [[who, drawn] for drawn, who in series.items()]
     made: dict[str, Any] = {"x": _ticks(inputs), "y": _ticks(errors), "of": of}
@@ -72,7 +72,7 @@ def _curve(
     return made
 
 
-def thinned(points: Sequence[Point], limit: int) -> list[Point]:
+def thin_points(points: Sequence[Point], limit: int) -> list[Point]:
     """Return at most `limit` points: the worst half, and every n-th of the others."""
     if len(points) <= limit:
         return sorted(points)

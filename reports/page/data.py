@@ -8,18 +8,18 @@ from typing import Any
 from reports import squares, text
 from reports.page import cells, changes, comparison, curves, divergences, near_misses
 from reports.page.cells import Tables
-from reports.page.divergences import Listed, Programs
+from reports.page.divergences import ListedGroup, Programs
 from reports.view import View
 
 
 def data_of(
-    seen: View, groups: Sequence[Listed], pretty: Callable[[], Mapping[str, str]]
+    seen: View, groups: Sequence[ListedGroup], pretty: Callable[[], Mapping[str, str]]
 ) -> dict[str, Any]:
     """Return the data of the page. Programs have their `pretty` forms, which are computed last."""
     tables = Tables(seen)
     made: dict[str, Any] = {
-        "backends": [text.visible(name) for name in seen.backends],
-        "types": [text.visible(name) for name in tables.types],
+        "backends": [text.printable(name) for name in seen.backends],
+        "types": [text.printable(name) for name in tables.types],
         "states": cells.STATES, "statuses": cells.STATUSES, "fields": cells.CELL_FIELDS,
         "nearMisses": cells.NEAR_MISSES, "glyphs": squares.GLYPHS, "meanings": squares.MEANINGS,
         "replay": replay_words(seen.db),
@@ -40,4 +40,4 @@ def data_of(
 
 def replay_words(db: str) -> list[str]:
     """Return the text before and after a case's id in the command that replays it."""
-    return ["hlo-conformance replay ", f" --db {text.exposed(db)}" if db else ""]
+    return ["hlo-conformance replay ", f" --db {text.shell_word(db)}" if db else ""]

@@ -26,7 +26,7 @@ STATUSES = (findings.NEW, findings.KNOWN, findings.OPEN)
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedGroup:
     """A class of divergences on the page: cases in full, cases as a line, the number of others."""
 
     group: Group
@@ -35,13 +35,13 @@ class Listed:
     omitted: int
 
 
-def listed(groups: Sequence[Group]) -> list[Listed]:
+def list_groups(groups: Sequence[Group]) -> list[ListedGroup]:
     """Divide the page's space for cases: first one for each class, then more."""
     allotted = _shared_out([len(g.findings) for g in groups], FULL_PER_GROUP, FULL_PER_REPORT)
     rests = [len(g.findings) - n for g, n in zip(groups, allotted, strict=True)]
     lines = _shared_out(rests, LINES_PER_GROUP, LINES_PER_REPORT)
     return [
-        Listed(
+        ListedGroup(
             group,
             group.findings[:full],
             group.findings[full : full + brief],
@@ -62,7 +62,7 @@ def _shared_out(wanted: Sequence[int], most: int, room: int) -> list[int]:
     return given
 
 
-def programs_of(groups: Sequence[Listed]) -> list[str]:
+def programs_of(groups: Sequence[ListedGroup]) -> list[str]:
     """Return the programs of the cases that are shown in full, each once."""
     found: dict[str, None] = {}
     for one in groups:
@@ -97,17 +97,17 @@ class Programs:
 
 
 def _clip(given: str, limit: int) -> tuple[str, int]:
-    return text.clipped(text.visible(given), limit)
+    return text.clipped(text.printable(given), limit)
 
 
 def group_rows(
-    tables: Tables, groups: Sequence[Listed], programs: Programs
+    tables: Tables, groups: Sequence[ListedGroup], programs: Programs
 ) -> list[dict[str, Any]]:
     """Return the page's data of each class, with its cases."""
     return [_group_row(tables, one, programs) for one in groups]
 
 
-def _group_row(tables: Tables, one: Listed, programs: Programs) -> dict[str, Any]:
+def _group_row(tables: Tables, one: ListedGroup, programs: Programs) -> dict[str, Any]:
     group = one.group
     row: dict[str, Any] = {
         "status": STATUSES.index(group.status), "backend": tables.backend(group.backend),
@@ -152,7 +152,7 @@ def _case(tables: Tables, finding: Finding, programs: Programs) -> dict[str, Any
             case["wrong"] = [detail.wrong, detail.total]
         case["elements"] = _elements(detail.elements)
     if finding.inputs:
-        case["inputs"] = [[text.visible(part) for part in row] for row in finding.inputs]
+        case["inputs"] = [[text.printable(part) for part in row] for row in finding.inputs]
     if record.beside:
         case["beside"] = [text.clip_line(additional_failure_line(one)) for one in record.beside]
     return case

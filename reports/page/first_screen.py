@@ -146,7 +146,7 @@ def _consequence(seen: View, batch: LostBatch) -> str:
     return "No failure: the backend says that it does not implement the batch."
 
 
-def facts(seen: View) -> list[tuple[str, str]]:
+def run_facts(seen: View) -> list[tuple[str, str]]:
     """Return the scope, versions and date of the run as (name, value)."""
     run = seen.run
     found: list[tuple[str, str]] = []
@@ -169,14 +169,14 @@ def facts(seen: View) -> list[tuple[str, str]]:
     return found
 
 
-def strip(seen: View) -> list[tuple[str, int]]:
+def cells_by_state(seen: View) -> list[tuple[str, int]]:
     """Return the planned cells by state as (state, cells), in order of severity."""
     states = Counter(c.state for c in seen.cells.values() if c.state != squares.FILTERED)
     order = [*(verdict.value for verdict in Verdict), squares.UNTESTED]
     return [(state, states[state]) for state in order if states[state]]
 
 
-def choices(seen: View) -> dict[str, Any]:
+def filter_choices(seen: View) -> dict[str, Any]:
     """Return the filters of the page: verdicts, families, element types."""
     planned = [cell for cell in seen.cells.values() if cell.state != squares.FILTERED]
     present = {cell.state for cell in planned} | {r.verdict.value for r in seen.run.records}

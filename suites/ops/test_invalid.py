@@ -11,7 +11,7 @@ from conformance.campaign.isolation import run_isolated
 from conformance.campaign.planning import bundles, plan_of
 from conformance.catalog import Cell
 from conformance.errors import NotAvailable
-from conformance.gate.expectations import known_by
+from conformance.gate.expectations import matching_entry
 from conformance.verdict import Verdict
 from suites.ops.failures import TIMEOUT, expectations_of, failure_text
 
@@ -31,7 +31,7 @@ def test_invalid_programs_are_refused(
         pytest.fail(str(error), pytrace=False)
     assert records
     known = expectations_of(invalid_cell.backend)
-    new = [r for r in records if r.verdict.fails and not known_by(known, r)]
+    new = [r for r in records if r.verdict.fails and not matching_entry(known, r)]
     if new:
         pytest.fail("\n".join(map(failure_text, new)), pytrace=False)
     if all(record.verdict is Verdict.UNSUPPORTED for record in records):

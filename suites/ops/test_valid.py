@@ -13,7 +13,7 @@ from conformance.campaign.planning import bundles, plan_of
 from conformance.campaign.tasks import Manner, Task
 from conformance.catalog import Cell
 from conformance.errors import NotAvailable
-from conformance.gate.expectations import hypotheses_of, settled
+from conformance.gate.expectations import hypotheses_of, match_record
 from conformance.verdict import Verdict
 from suites.ops.failures import TIMEOUT, expectations_of, failure_text
 
@@ -31,7 +31,7 @@ def test_backend_conforms(cell: Cell, executors, pytestconfig: pytest.Config) ->
             manner=Manner(hypotheses_of(known, cell.backend), repeats=1),
         )  # fmt: skip
         records = [
-            settled(record, known)
+            match_record(record, known)
             for result in results
             if result is not None
             for record in result[1].records

@@ -17,7 +17,7 @@ from typing import Any
 
 from conformance.backends.compiled.targets import gpu_description
 from conformance.backends.pjrt import CPU_DEVICES, cpu_devices, jax_module, load_topology
-from conformance.backends.versions import libraries_of, of_distributions
+from conformance.backends.versions import distribution_versions, libraries_of
 from conformance.backends.xla_messages import short_message
 from conformance.errors import NotAvailable
 from conformance.stablehlo.context import reading_context
@@ -63,7 +63,7 @@ class Compiler:
     @property
     def versions(self) -> tuple[tuple[str, str], ...]:
         """The versions of the packages that decide what it compiles, and of jax."""
-        return of_distributions("jax", *self.distributions)
+        return distribution_versions("jax", *self.distributions)
 
     def optimise(self, text: str, devices: list[Any], options: Any) -> bytes:
         """Compile a module and return the optimised HLO module as a serialised proto.
@@ -141,7 +141,7 @@ def _check_loads(family: str, distribution: str, devices: Callable[[int], list[A
     try:
         devices(_SMALL)
     except (RuntimeError, NotImplementedError, ValueError) as error:
-        ((_, plugin), (_, jaxlib)) = of_distributions(distribution, "jaxlib")
+        ((_, plugin), (_, jaxlib)) = distribution_versions(distribution, "jaxlib")
         raise NotAvailable(
             f"{family}: {distribution} {plugin} does not compile with jaxlib {jaxlib} "
             f"({short_message(str(error))}): install the versions that belong together"

@@ -18,7 +18,7 @@ import psutil
 from conformance.backends.base import Failed, Rejected, Unsupported
 from conformance.backends.fake import wrong_operations as wrong
 from conformance.backends.fake.computation import Computation
-from conformance.backends.fake.wrong_operations import Wrong, all_spoiled, on_elements, spoiled
+from conformance.backends.fake.wrong_operations import Wrong, flip_bit, flip_first_bits, on_elements
 from conformance.backends.fake.wrong_processes import PROCESS_FAULTS, WrongProcess
 from conformance.backends.fake.wrong_programs import constants_multiplied_first
 from reference.ir.program import Program
@@ -137,7 +137,7 @@ def _print(_: object) -> None:
 
 def _one_wrong(execution: Execution) -> list[Array]:
     """Return every result with one wrong element, chosen by its contents."""
-    return [spoiled(array, zlib.crc32(to_bits(array).tobytes())) for array in execution.right]
+    return [flip_bit(array, zlib.crc32(to_bits(array).tobytes())) for array in execution.right]
 
 
 def _last_wrong(execution: Execution) -> list[Array]:
@@ -150,7 +150,7 @@ def _last_wrong(execution: Execution) -> list[Array]:
             flat[-1:] = (flat[-1:].astype(np.int64) + 1).astype(of.storage)
             changed.append(flat.reshape(array.shape))
         else:
-            changed.append(spoiled(array, -1))
+            changed.append(flip_bit(array, -1))
     return changed
 
 
@@ -158,7 +158,7 @@ def _one_result(execution: Execution) -> list[Array]:
     """Return a single result 1 ulp too large; crash in programs with several results."""
     if len(execution.right) > 1:
         _abort(execution)
-    return [wrong.each_part(partial(wrong.moved, ulps=1), one) for one in execution.right]
+    return [wrong.each_part(partial(wrong.move_by_ulps, ulps=1), one) for one in execution.right]
 
 
 def _lose(lose: Callable[[object], NoReturn], execution: Execution) -> list[Array]:
@@ -196,12 +196,12 @@ def _stale(execution: Execution) -> list[Array]:
 
 
 def _flaky(execution: Execution) -> list[Array]:
-    return all_spoiled(execution.right) if execution.number % 2 == 0 else execution.right
+    return flip_first_bits(execution.right) if execution.number % 2 == 0 else execution.right
 
 
 def _batch_only(execution: Execution) -> list[Array]:
     calls = [op for op in execution.program.main.body.operations if op.name == "func.call"]
-    return all_spoiled(execution.right) if len(calls) > 1 else execution.right
+    return flip_first_bits(execution.right) if len(calls) > 1 else execution.right
 
 
 def _reversed(execution: Execution) -> list[Array]:
@@ -236,17 +236,21 @@ def _inverted(execution: Execution) -> list[Array]:
 
 
 _VALUES: dict[str, Fault] = {
-    "wrong_zero_sign": Fault("zeros have the other sign", on_elements(wrong.other_zero)),
+    "wrong_zero_sign": Fault("zeros have the other sign", on_elements(wrong.negate_zeros)),
     "flush_to_zero": Fault("subnormal operands and results are zero", wrong.flush),
     "denormal_inputs_zero": Fault("subnormal operands are zero", wrong.flush_inputs),
     "compare_denormals_as_zero": Fault("comparisons flush subnormals", wrong.compare_flushed),
-    "off_by_three_ulp": Fault("results are 3 ulp up", on_elements(partial(wrong.moved, ulps=3))),
-    "off_by_100_ulp": Fault("results are 100 ulp up", on_elements(partial(wrong.moved, ulps=100))),
-    "low_precision": Fault("f32 is computed like bf16", on_elements(wrong.like_bfloat16)),
-    "nan_dropped": Fault("NaN results are 0", on_elements(wrong.without_nan)),
-    "infinity_dropped": Fault("infinities are finite", on_elements(wrong.without_infinity)),
-    "sign_lost": Fault("results lose their sign", on_elements(wrong.without_sign)),
-    "nan_equal": Fault("NaN equals NaN", wrong.equal_nans),
+    "off_by_three_ulp": Fault(
+        "results are 3 ulp up", on_elements(partial(wrong.move_by_ulps, ulps=3))
+    ),
+    "off_by_100_ulp": Fault(
+        "results are 100 ulp up", on_elements(partial(wrong.move_by_ulps, ulps=100))
+    ),
+    "low_precision": Fault("f32 is computed like bf16", on_elements(wrong.round_to_bfloat16)),
+    "nan_dropped": Fault("NaN results are 0", on_elements(wrong.replace_nan)),
+    "infinity_dropped": Fault("infinities are finite", on_elements(wrong.replace_infinity)),
+    "sign_lost": Fault("results lose their sign", on_elements(wrong.drop_sign)),
+    "nan_equal": Fault("NaN equals NaN", wrong.compare_nans_equal),
     "saturating_arithmetic": Fault("integer arithmetic saturates", wrong.saturate_arithmetic),
     "saturating_conversion": Fault("conversions saturate", wrong.saturate_conversion),
     "wrong_tie_rounding": Fault("ties round away from zero", wrong.ties_away),
@@ -259,14 +263,14 @@ _VALUES: dict[str, Fault] = {
     "floor_division": Fault("integer division rounds down", wrong.floor_division),
     "complex_parts_swapped": Fault("real and imaginary parts are swapped", wrong.swap_parts),
     "bodies_read_in_part": Fault(
-        "bodies that are not elementwise give their arguments", wrong.bodies_read_in_part
+        "bodies that are not elementwise give their arguments", wrong.drop_bodies
     ),
     "constants_multiplied_first": Fault(
         "(x c) d is computed as x (c d), c and d being constants",
         rewrite=constants_multiplied_first,
     ),
     "codes_not_converted": Fault(
-        "bodies take codes of another type as they are", wrong.codes_as_they_are
+        "bodies take codes of another type as they are", wrong.misread_codes
     ),
     "tanh_clamped": Fault("tanh is that of the operand clamped to [-9, 9]", wrong.clamp_tanh),
     "reciprocal_division": Fault(
@@ -344,7 +348,7 @@ _HARMLESS: dict[str, Fault] = {
     "shift_masked": Fault("shift amounts are modulo the width", wrong.mask_shifts, harmless=True),
     "other_nans": Fault(
         "NaNs have the other sign",
-        on_elements(wrong.other_nans, but=wrong.SIGN_ONLY),
+        on_elements(wrong.negate_nans, but=wrong.SIGN_ONLY),
         harmless=True,
     ),
     "noisy": Fault("writes to stdout and stderr", start=_print, harmless=True),
@@ -355,7 +359,7 @@ FAULTS: dict[str, Fault] = {**_HARMLESS, **_VALUES, **_ANSWERS}
 """Every fault by its name, as in `reference:NAME`; `right` is none."""
 
 
-def chosen(name: str) -> Fault:
+def fault_of(name: str) -> Fault:
     """Return the fault with a name.
 
     `NAME@OP` limits it to operations of that op, or to programs that have one. `NAME@OP+NAME@OP`

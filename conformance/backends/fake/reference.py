@@ -25,9 +25,9 @@ from conformance.backends.base import (
     Unsupported,
 )
 from conformance.backends.fake.computation import Computation
-from conformance.backends.fake.faults import Execution, Fault, chosen
+from conformance.backends.fake.faults import Execution, Fault, fault_of
 from conformance.backends.fake.wrong_operations import Wrong
-from conformance.backends.fake.wrong_processes import computed_in
+from conformance.backends.fake.wrong_processes import compute_in_process
 from conformance.tolerance.hardware import Hardware
 from conformance.transforms.inline import NotInlined, inlined
 from reference.interpreter.evaluate import EvaluationError, check, evaluate, split_by_process
@@ -51,10 +51,10 @@ class ReferenceBackend:
         """Choose the fault by the part of the name after the colon.
 
         Raises:
-            KeyError: when there is no such fault, with the names there are; see `faults.chosen`.
+            KeyError: when there is no such fault, with the names there are; see `faults.fault_of`.
         """
         self.name = name
-        self._fault = chosen(name.partition(":")[2] or "right")
+        self._fault = fault_of(name.partition(":")[2] or "right")
 
     def describe(self) -> Description:
         """Return the fault, and the version of numpy."""
@@ -123,7 +123,7 @@ class ReferenceExecutable:
         if self._inlined is None:
             self._inlined = inlined(self.program).program
         if process is not None:
-            return evaluate(self._inlined, inputs, on_result=partial(computed_in, process))
+            return evaluate(self._inlined, inputs, on_result=partial(compute_in_process, process))
         assert wrong is not None
         names = [argument.name for argument in self._inlined.main.arguments]
         grid = processes(self.program.process_grid or (1, 1))

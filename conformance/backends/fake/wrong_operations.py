@@ -75,7 +75,7 @@ def each_part(change: Callable[[Array], Array], array: Array) -> Array:
     return array
 
 
-def chosen(mask: Array, yes: Array, no: Array) -> Array:
+def select(mask: Array, yes: Array, no: Array) -> Array:
     """Return elements of `yes` where the mask holds, otherwise of `no`; bits and type are kept."""
     of = element_type_of(no)
     return from_bits(np.where(mask, to_bits(yes), to_bits(no)), of)
@@ -87,7 +87,7 @@ def _negated_where(mask: Array, array: Array) -> Array:
     return from_bits(np.where(mask, bits ^ sign, bits), of)
 
 
-def other_zero(array: Array) -> Array:
+def negate_zeros(array: Array) -> Array:
     """Return the array with every zero negated, if the type has both zeros."""
     of = element_type_of(array)
     if not of.float_format.has_negative_zero:
@@ -95,32 +95,32 @@ def other_zero(array: Array) -> Array:
     return _negated_where(to_float64(array) == 0, array)
 
 
-def moved(array: Array, ulps: int) -> Array:
+def move_by_ulps(array: Array, ulps: int) -> Array:
     """Return every finite value except zeros that many steps further, if that is finite."""
     of = element_type_of(array)
     top = ordinal(round_to(np.array(of.float_format.max_finite), of))
     number = ordinal(array)
     value = to_float64(array)
     stays = np.isfinite(value) & (value != 0) & (number + ulps != 0) & (number <= top - ulps)
-    return chosen(stays, from_ordinal(np.where(stays, number + ulps, 0), of), array)
+    return select(stays, from_ordinal(np.where(stays, number + ulps, 0), of), array)
 
 
-def without_nan(array: Array) -> Array:
+def replace_nan(array: Array) -> Array:
     """Replace every NaN by 0 (by 1 in a type without zero)."""
     of = element_type_of(array)
     value = 0.0 if of.float_format.has_zero else 1.0
-    return chosen(np.isnan(to_float64(array)), round_to(np.full(array.shape, value), of), array)
+    return select(np.isnan(to_float64(array)), round_to(np.full(array.shape, value), of), array)
 
 
-def without_infinity(array: Array) -> Array:
+def replace_infinity(array: Array) -> Array:
     """Replace every infinity by the largest finite value of its sign."""
     of = element_type_of(array)
     value = to_float64(array)
     top = round_to(np.copysign(of.float_format.max_finite, value), of)
-    return chosen(np.isinf(value), top, array)
+    return select(np.isinf(value), top, array)
 
 
-def without_sign(array: Array) -> Array:
+def drop_sign(array: Array) -> Array:
     """Return the magnitude of every value."""
     of = element_type_of(array)
     if not of.float_format.has_negative_zero:
@@ -128,7 +128,7 @@ def without_sign(array: Array) -> Array:
     return from_bits(to_bits(array) & np.array((1 << (of.bits - 1)) - 1, to_bits(array).dtype), of)
 
 
-def other_nans(array: Array) -> Array:
+def negate_nans(array: Array) -> Array:
     """Negate every NaN, if the type has several NaNs; none of them is wrong."""
     of = element_type_of(array)
     if not (of.float_format.has_infinity and of.float_format.has_nan):
@@ -136,7 +136,7 @@ def other_nans(array: Array) -> Array:
     return _negated_where(np.isnan(to_float64(array)), array)
 
 
-def like_bfloat16(array: Array) -> Array:
+def round_to_bfloat16(array: Array) -> Array:
     """Round results of f32 to the precision of bf16."""
     if element_type_of(array).name != "f32":
         return array
@@ -225,7 +225,7 @@ def saturate_conversion(computation: Computation, operands: Operands) -> Results
         return (from_bits(modular.reshape(result.shape), to),)
     if to.is_float and source.is_float:
         finite = np.isfinite(to_float64(operands[0]))
-        return (chosen(finite, without_infinity(result), result),)
+        return (select(finite, replace_infinity(result), result),)
     return (result,)
 
 
@@ -271,8 +271,8 @@ def _tie_away(result: Array, exact: Array) -> Array:
     outer = np.where(upward, to_float64(next_up(result)), to_float64(next_down(result)))
     with np.errstate(invalid="ignore"):
         tie = (exact - near == outer - exact) & np.isfinite(outer) & (exact != near)
-    further = chosen(upward, next_up(result), next_down(result))
-    return chosen(tie, further, result)
+    further = select(upward, next_up(result), next_down(result))
+    return select(tie, further, result)
 
 
 def _reduced_away(computation: Computation, result: Array, exact: Array) -> Array:
@@ -285,7 +285,7 @@ def _reduced_away(computation: Computation, result: Array, exact: Array) -> Arra
     near, far = to_float64(result), to_float64(outer)
     with np.errstate(invalid="ignore"):
         tie = (exact - near == far - exact) & np.isfinite(far) & (exact != near) & (near != 0)
-    return chosen(tie, outer, result)
+    return select(tie, outer, result)
 
 
 def round_twice(computation: Computation, operands: Operands) -> Results:
@@ -363,10 +363,10 @@ def fold_wrongly(computation: Computation, operands: Operands) -> Results:
     results = computation.right(operands)
     if not computation.constant_operand:
         return results
-    return tuple(spoiled(result, 0) for result in results)
+    return tuple(flip_bit(result, 0) for result in results)
 
 
-def bodies_read_in_part(computation: Computation, operands: Operands) -> Results:
+def drop_bodies(computation: Computation, operands: Operands) -> Results:
     """Replace bodies with ops that are not elementwise by bodies that return their first
     arguments."""
     operation = computation.operation
@@ -387,7 +387,7 @@ def _first_arguments(region: Region) -> Region:
     return Region(region.arguments, (replace(end, operands=region.arguments[: len(end.operands)]),))
 
 
-def codes_as_they_are(computation: Computation, operands: Operands) -> Results:
+def misread_codes(computation: Computation, operands: Operands) -> Results:
     """Read codes of the operands as codes of the body's own type."""
     operation = computation.operation
     types = types_in_body(operation) if operation.name in OPS else []
@@ -400,7 +400,7 @@ def codes_as_they_are(computation: Computation, operands: Operands) -> Results:
     return computation.changed(operands=tuple(values)).right(tuple(taken))
 
 
-def equal_nans(computation: Computation, operands: Operands) -> Results:
+def compare_nans_equal(computation: Computation, operands: Operands) -> Results:
     """Compare NaN equal to itself."""
     direction = computation.operation.attribute("comparison_direction")
     total = computation.operation.attribute("compare_type") == "TOTALORDER"
@@ -471,7 +471,7 @@ def wrap_indices(computation: Computation, operands: Operands) -> Results:
     return computation.right(tuple(wrapped))
 
 
-def spoiled(array: Array, flat: int) -> Array:
+def flip_bit(array: Array, flat: int) -> Array:
     """Return the array with one element clearly wrong: its second highest bit flipped."""
     if array.size == 0:
         return array
@@ -482,6 +482,6 @@ def spoiled(array: Array, flat: int) -> Array:
     return from_bits(bits, of)
 
 
-def all_spoiled(arrays: Sequence[Array]) -> list[Array]:
+def flip_first_bits(arrays: Sequence[Array]) -> list[Array]:
     """Return every array with its first element wrong."""
-    return [spoiled(array, 0) for array in arrays]
+    return [flip_bit(array, 0) for array in arrays]

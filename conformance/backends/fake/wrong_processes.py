@@ -25,7 +25,7 @@ WrongProcess = Callable[[Process], Process]
 """A function of a process: the process in which an operation is executed instead."""
 
 
-def computed_in(
+def compute_in_process(
     wrong: WrongProcess, operation: Operation, results: tuple[Any, ...]
 ) -> tuple[Any, ...]:
     """Return the results of a collective in a changed process; results of other ops are

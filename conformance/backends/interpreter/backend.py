@@ -15,11 +15,11 @@ from conformance.backends.base import (
     Failed,
     Settings,
     Unsupported,
-    only,
+    single_process_inputs,
 )
-from conformance.backends.interpreter.limits import CHLO, why_not, why_not_verified
-from conformance.backends.interpreter.rewriting import adapted
-from conformance.backends.versions import of_distributions
+from conformance.backends.interpreter.limits import CHLO, refusal_of, verifier_refusal_of
+from conformance.backends.interpreter.rewriting import adapt
+from conformance.backends.versions import distribution_versions
 from conformance.backends.xla_messages import short_message, verdict_of_verifier
 from conformance.errors import NotAvailable
 from conformance.stablehlo.emit import emit
@@ -69,7 +69,7 @@ class InterpreterBackend:
     def describe(self) -> Description:
         """Return the versions of jaxlib and of the StableHLO in it."""
         dialect = ("StableHLO", str(self._dialect.get_current_version()))
-        versions = (*of_distributions("jaxlib"), dialect)
+        versions = (*distribution_versions("jaxlib"), dialect)
         return Description(self.name, self.name, "StableHLO's interpreter", versions)
 
     def configured(self, settings: Settings) -> Backend:
@@ -79,14 +79,14 @@ class InterpreterBackend:
 
     def refusal(self, program: Program) -> BackendError | None:
         """Return the error of programs that it has no code for, or that crash it."""
-        reason = why_not(program)
+        reason = refusal_of(program)
         return None if reason is None else Unsupported(reason)
 
     def compile(self, text: str, program: Program) -> InterpreterExecutable:
         """Parse and verify a module (see `conformance.backends.base.Backend`)."""
         from conformance.stablehlo.parse import diagnose
 
-        unasked = why_not_verified(program)
+        unasked = verifier_refusal_of(program)
         if unasked is not None:
             raise Unsupported(unasked)
         invalid = diagnose(text)
@@ -112,7 +112,7 @@ class InterpreterExecutable:
 
         from conformance.stablehlo.parse import load_quantization
 
-        text = emit(adapted(program))
+        text = emit(adapt(program))
         quantized = "!quant." in text
         deprecated = any(operation.name in _DEPRECATED for operation in program.walk())
         passes = [_OF_DEPRECATED] if deprecated else []
@@ -154,7 +154,7 @@ class InterpreterExecutable:
         from conformance.stablehlo.elements import array_of, attribute_of
 
         with self._context, ir.Location.unknown():
-            arguments = [attribute_of(array) for array in parts_of(only(inputs))]
+            arguments = [attribute_of(array) for array in parts_of(single_process_inputs(inputs))]
             results = stablehlo.eval_module(self._module, arguments)
             types = map(_static, part_types(self._result_types))
             read = [array_of(result, of) for result, of in zip(results, types, strict=True)]

@@ -54,14 +54,14 @@ CHLO = "chlo."
 """Ops that StableHLO's pass lowers."""
 
 
-def why_not(program: Program) -> str | None:
+def refusal_of(program: Program) -> str | None:
     """Return in one line why the interpreter cannot run a program, or None."""
     if any(isinstance(value.type, TupleType) for value in program.main.arguments):
         return "main: tuples are not passed to it"
     return next(_reasons(write_composites(program)), None)
 
 
-def why_not_verified(program: Program) -> str | None:
+def verifier_refusal_of(program: Program) -> str | None:
     """Return why not even MLIR's verifier can run on a program, or None.
 
     It reads the first input of a reduction without inputs, which may crash the process.

@@ -23,7 +23,7 @@ from reference.ir.program import Dense, Operation, Program, TensorType, Value, a
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType
 
 
-def adapted(program: Program) -> Program:
+def adapt(program: Program) -> Program:
     """Return the program with parts of complex numbers as arguments and results, and without
     operations that crash the interpreter."""
     return in_parts(with_operations(program, _SAFE))

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from conformance.backends.base import loses_process
+from conformance.backends.base import ends_process
 from conformance.campaign.cache.entries import Entries, key_of
 from conformance.campaign.outcomes import Conclusion
 from conformance.campaign.planning import CASES_PER_MODULE, bundles, shortened
@@ -284,7 +284,7 @@ def _written(content: object) -> bytes:
 
 
 def _loses_process(record: Record) -> bool:
-    return loses_process(record.verdict, record.kind)
+    return ends_process(record.verdict, record.kind)
 
 
 def _as_result(failed: Conclusion) -> TaskResult:

@@ -14,7 +14,7 @@ from pathlib import Path
 from conformance.backends import isa
 from conformance.backends.base import Description
 from conformance.backends.registry import Choice
-from conformance.backends.versions import of_distributions
+from conformance.backends.versions import distribution_versions
 from conformance.campaign.cache.entries import Entries, key_of
 from conformance.executors.backend_workers import libraries
 from conformance.executors.executor import Executor
@@ -83,7 +83,7 @@ def _digest(sources: Sequence[str]) -> str:
     for path, name in sorted(_sources(sources), key=lambda pair: pair[1]):
         digest.update(name.encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
-    installed = {**versions(), **dict(of_distributions(*DISTRIBUTIONS))}
+    installed = {**versions(), **dict(distribution_versions(*DISTRIBUTIONS))}
     del installed["hlo-conformance"]  # its sources are digested
     digest.update(repr(sorted(installed.items())).encode())
     return digest.hexdigest()

@@ -30,9 +30,9 @@ from conformance.errors import NOTHING_TESTED, UsageError, unknown
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.executor import LOCAL, Engine, Executor
 from conformance.gate.expectations import Expectation
-from conformance.gate.files import Given, each
+from conformance.gate.files import Given, as_tuple
 from conformance.gate.reading import load
-from conformance.gate.versions import given_versions, true_of, with_given
+from conformance.gate.versions import applicable_entries, given_versions, with_given_version
 from conformance.outputs.campaign import CampaignFinding, CampaignSummary
 from conformance.outputs.schema import CAMPAIGN, json_text
 from conformance.results.versions import build, versions
@@ -98,8 +98,8 @@ def fuzz(options: Options, report: Report | None = None) -> int:
             backend, jobs=options.jobs, preload=NEEDED, engine=options.engine
         ) as executor:
             # before anything is kept: it may be missing
-            description = with_given(describe(executor, backend), given)
-            known = true_of(known, [description])
+            description = with_given_version(describe(executor, backend), given)
+            known = applicable_entries(known, [description])
             material = gathered(executor, options.seeds)
             _identify(journal, campaign, options, material, known)
             where = str(campaign.folder.resolve())
@@ -201,7 +201,7 @@ def _expectations(given: Given, known: Sequence[Expectation]) -> str:
     """Return which expectations were given, how many apply, and a digest of what they say."""
     plain = [msgspec.structs.replace(one, reason="", link="") for one in known]
     digest = hashlib.sha256(msgspec.json.encode(plain)).hexdigest()
-    names = " ".join(each(given) or ("shipped",))
+    names = " ".join(as_tuple(given) or ("shipped",))
     count = "1 entry" if len(plain) == 1 else f"{len(plain)} entries"
     return f"{names} ({count}, {digest[:8]})"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from conformance.backends.base import loses_process
+from conformance.backends.base import ends_process
 from conformance.campaign.fuzzing.attribution.cause import RIGHT, WRONG, Cause
 from conformance.campaign.fuzzing.finding import Finding, names_in, working
 from conformance.campaign.fuzzing.keeping.journal import Kept
@@ -231,7 +231,7 @@ def _words(verdict: Verdict, kind: str, message: str) -> str:
     """Return what is said of a program without results, without what is particular to it."""
     if verdict not in WITHOUT_RESULTS:
         return ""
-    if loses_process(verdict, kind):  # what comes before is ours
+    if ends_process(verdict, kind):  # what comes before is ours
         message = message.partition(": ")[2]
     for pattern, letter in _REPLACED:
         message = pattern.sub(letter, message)

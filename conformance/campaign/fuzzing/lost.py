@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.backends.base import loses_process
+from conformance.backends.base import ends_process
 from conformance.backends.session import COMPILATION, EXECUTION
 from conformance.campaign.fuzzing.calls import Timed, gives_answer, timed
 from conformance.campaign.fuzzing.finding import Finding
@@ -71,7 +71,7 @@ class Losses:
 
     def is_loss(self, hit: Hit) -> bool:
         """Whether a hit is one of those: what a backend says by itself ends no worker."""
-        return loses_process(hit.outcome.verdict, hit.outcome.kind)
+        return ends_process(hit.outcome.verdict, hit.outcome.kind)
 
     def is_varied(self, hit: Hit) -> bool:
         """Whether other programs are made of one that fails: not of what is known, nor of what ends

@@ -24,7 +24,7 @@ from conformance.executors.lost import why
 from conformance.frontends.arguments import load as load_inputs
 from conformance.gate.files import Given
 from conformance.gate.reading import load
-from conformance.gate.versions import given_versions, true_of, with_given
+from conformance.gate.versions import applicable_entries, given_versions, with_given_version
 from conformance.judging.messages import verdict_text
 from conformance.results.versions import versions
 from conformance.text import one_line
@@ -66,7 +66,7 @@ def reduce(options: Options) -> int:
     known = load(options.expectations, (backend.name,), versions())
     given = given_versions(options.backend_versions, (backend.name,))
     with executor_of(backend, jobs=1, preload=NEEDED) as executor:
-        known = true_of(known, [with_given(describe(executor, backend), given)])
+        known = applicable_entries(known, [with_given_version(describe(executor, backend), given)])
         trial = Trial(backend.spelling, options.seed, 0, 1, frozenset(), known, options.timeout / 8)
         finding = _finding(executor, options, trial, backend, seconds)
         if finding is not None:

@@ -35,9 +35,9 @@ from conformance.executors.limit import TooSlow, limited
 from conformance.gate.expectations import (
     Expectation,
     Failure,
-    ending,
+    crash_entries,
     hypotheses_of,
-    known_by,
+    matching_entry,
 )
 from conformance.judging.compare import describe_malformed, judge_operation
 from conformance.judging.perturbation.evaluations import PermittedResults
@@ -71,7 +71,7 @@ def run_trial(trial: Trial) -> Tried:
     counts: Counter[str] = Counter()
     prepared: list[Prepared] = []
     met, new, seen = Meetings(), list[Fragment](), set[Pair]()
-    ends = ending(trial.expectations)
+    ends = crash_entries(trial.expectations)
     for number in range(trial.start, trial.stop):
         guide = trial.guide
         case = case_of(trial, number, guide)
@@ -110,7 +110,7 @@ def _is_known_to_crash(ends: Sequence[Expectation], backend: str, program: Progr
         return False
     return any(
         one.applies((operation.name, column(operation), backend))
-        and (not one.where or one.is_where(spell_operation(operation)))
+        and (not one.where or one.matches_operation(spell_operation(operation)))
         for operation in program.walk()
         for one in ends
     )
@@ -205,7 +205,10 @@ def _known_to_flush(
     """The expectations that know each operation to take subnormal numbers for zero; none where
     they do not know all of them."""
     cells = dict.fromkeys((one.name, column(one)) for one in operations)
-    ids = [known_by(expectations, Failure(*cell, backend, Verdict.FLUSHED, kind)) for cell in cells]
+    ids = [
+        matching_entry(expectations, Failure(*cell, backend, Verdict.FLUSHED, kind))
+        for cell in cells
+    ]
     return tuple(dict.fromkeys(ids)) if all(ids) else ()
 
 

@@ -24,11 +24,18 @@ from conformance.campaign.updating.lost_batches import entries_of_batches
 from conformance.campaign.updating.smallest import Search, counterexample
 from conformance.errors import UsageError, unknown
 from conformance.executors.backend_workers import describe, executor_of
-from conformance.gate.expectations import Expectation, settled
-from conformance.gate.files import NONE, SHIPPED, ExpectationError, each, is_shipped, named
+from conformance.gate.expectations import Expectation, match_record
+from conformance.gate.files import (
+    NONE,
+    SHIPPED,
+    ExpectationError,
+    as_tuple,
+    files_for_name,
+    is_shipped,
+)
 from conformance.gate.layout import entry_text, value_text
 from conformance.gate.reading import load, paths_of, read
-from conformance.gate.versions import true_of
+from conformance.gate.versions import applicable_entries
 from conformance.judging.messages import verdict_text
 from conformance.results.store import FILE_NAME, Store
 from conformance.results.summary import RunData
@@ -103,7 +110,7 @@ def _stored(options: Options) -> _Stored:
     for name in names:
         if name not in spellings:
             raise UsageError(f"--backend: {unknown('backend', name, spellings)} (in {options.run})")
-    given = each(meta.get("expectation_file"))
+    given = as_tuple(meta.get("expectation_file"))
     by_hand = {parse(name).name: parse(name) for name in options.backends}
     choices = tuple(by_hand.get(name) or parse(spellings[name]) for name in names)
     return _Stored(data, choices, given)
@@ -118,13 +125,13 @@ def _files(stored: _Stored, out: Path) -> list[str]:
 def _load(files: Sequence[str], stored: _Stored) -> tuple[Expectation, ...]:
     names = [choice.name for choice in stored.choices]
     loaded = load(list(files) or NONE, names, stored.data.versions)
-    return true_of(loaded, stored.data.backends)
+    return applicable_entries(loaded, stored.data.backends)
 
 
 def _judged(stored: _Stored, known: Sequence[Expectation]) -> list[Record]:
     """Return the records of the chosen backends, settled by these entries."""
     names = {choice.name for choice in stored.choices}
-    return [settled(one, known) for one in stored.data.records if one.backend in names]
+    return [match_record(one, known) for one in stored.data.records if one.backend in names]
 
 
 def _lost_batches(stored: _Stored, known: Sequence[Expectation]) -> list[LostBatch]:
@@ -134,7 +141,7 @@ def _lost_batches(stored: _Stored, known: Sequence[Expectation]) -> list[LostBat
         one
         for one in stored.data.lost_batches
         if one.verdict.fails and one.backend in names
-        if not any(entry.knows_batch(one) for entry in known)
+        if not any(entry.matches_batch(one) for entry in known)
     ]
 
 
@@ -203,7 +210,7 @@ def _include(stored: _Stored, out: Path) -> list[str]:
         own = {one for name in names for one in names_of(name)}
         shipped = [one.stem for one in sorted(SHIPPED.glob("*.toml")) if one.stem in own]
         return shipped if len(names) == 1 else []
-    found = [path for one in stored.given if one != NONE for path in named(one, names)]
+    found = [path for one in stored.given if one != NONE for path in files_for_name(one, names)]
     return [
         one.stem if is_shipped(one) else os.path.relpath(one.resolve(), out.resolve().parent)
         for one in dict.fromkeys(found)

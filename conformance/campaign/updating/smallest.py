@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from msgspec import structs
 
-from conformance.backends.base import loses_process
+from conformance.backends.base import ends_process
 from conformance.backends.registry import Choice
 from conformance.campaign.fuzzing.lost import Losses, spent_on
 from conformance.campaign.fuzzing.shrinking import Shrinking
@@ -65,7 +65,7 @@ def _minimised(search: Search, failure: NewFailure, entry: Expectation) -> Count
         return None
     executor, seconds = search.executor, search.seconds
     given = (failure.record.detail.program, failure.inputs)
-    if not loses_process(failure.verdict, failure.kind):
+    if not ends_process(failure.verdict, failure.kind):
         asked = (search.trial(search.entries), given, entry.id, seconds)
         answer = executor.one(Call("", reduced, asked, 2 * seconds + 60))
         return answer if isinstance(answer, Counterexample) else None
@@ -153,11 +153,11 @@ def reduced(
 def as_counterexample(program: Program, inputs: Sequence[Array]) -> Counterexample:
     """In a worker: a program and its inputs as an expectation file writes them."""
     from conformance.campaign.fuzzing.reducing import readable
-    from conformance.gate.counterexamples import written
+    from conformance.gate.counterexamples import input_text
     from conformance.transforms.parameters import with_named_parameters
 
     named = with_named_parameters(program)
-    return Counterexample(readable(named), tuple(map(written, inputs)))
+    return Counterexample(readable(named), tuple(map(input_text, inputs)))
 
 
 def written_as_it_is(text: str, inputs: bytes) -> Counterexample:
@@ -166,7 +166,7 @@ def written_as_it_is(text: str, inputs: bytes) -> Counterexample:
     One that MLIR's verifier refuses takes none: it is never run.
     """
     from conformance.frontends.modules import Unit, units_of
-    from conformance.gate.counterexamples import written
+    from conformance.gate.counterexamples import input_text
     from conformance.stablehlo.pretty import pretty
 
     (unit,) = units_of(text)
@@ -181,4 +181,4 @@ def written_as_it_is(text: str, inputs: bytes) -> Counterexample:
             for of in types
             if isinstance(of, TensorType)
         ]
-    return Counterexample(pretty([text])[0], tuple(map(written, arrays)))
+    return Counterexample(pretty([text])[0], tuple(map(input_text, arrays)))

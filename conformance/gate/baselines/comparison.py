@@ -119,7 +119,7 @@ def compare(run: RunData, given: ReadBaseline) -> Comparison:
     """
     names = [backend.name for backend in run.backends]
     names += [backend for _, _, backend in run.cells]
-    baseline = renamed(given, tuple(dict.fromkeys(names)), run.planned)
+    baseline = with_backend_names(given, tuple(dict.fromkeys(names)), run.planned)
     matching = _Matching(run, baseline)
     changes = sorted(matching.changes(), key=_order_in(run))
     return Comparison(
@@ -135,7 +135,9 @@ def compare(run: RunData, given: ReadBaseline) -> Comparison:
     )
 
 
-def renamed(given: ReadBaseline, backends: Sequence[str], planned: Iterable[CellKey]) -> Baseline:
+def with_backend_names(
+    given: ReadBaseline, backends: Sequence[str], planned: Iterable[CellKey]
+) -> Baseline:
     """Return the baseline under the names of a run's backends.
 
     A run of one backend can be compared with a baseline of one other.

@@ -329,7 +329,7 @@ def test_every_failure_is_found_by_its_id_or_counted(runs, sources):
     seen = view.build(runs["full"])
     failing = {record.id for record in runs["full"].records if record.verdict.fails}
     assert {f.record.id for group in seen.groups for f in group.findings} >= failing
-    listed = divergences.listed(seen.groups)
+    listed = divergences.list_groups(seen.groups)
     groups = data_of(sources["full"])["groups"]
     for one, shown in zip(listed, groups, strict=True):
         assert len(one.whole) + len(one.brief) + one.omitted == len(one.group.findings)
@@ -377,7 +377,7 @@ def test_huge_class_is_cut_and_keeps_some_of_each_type():
         for cell in cells
         for index in range(400)
     ]
-    (listed,) = divergences.listed(view.build(synthetic.run_of(records, {}, cells)).groups)
+    (listed,) = divergences.list_groups(view.build(synthetic.run_of(records, {}, cells)).groups)
     assert len(listed.whole) == divergences.FULL_PER_GROUP
     assert len(listed.brief) == divergences.LINES_PER_GROUP
     assert listed.omitted == 1_200 - len(listed.whole) - len(listed.brief)

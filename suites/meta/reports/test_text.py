@@ -21,10 +21,10 @@ def test_numbers_are_short_and_honest():
 
 
 def test_words_for_a_shell_are_quoted_where_needed():
-    assert text.exposed("add-f32-cpu-17") == "add-f32-cpu-17"
-    assert text.exposed("a; rm -rf 'x'") == "'a; rm -rf '\\''x'\\'''"
-    assert text.exposed("") == "''"
-    assert "\n" not in text.exposed("a\nb")
+    assert text.shell_word("add-f32-cpu-17") == "add-f32-cpu-17"
+    assert text.shell_word("a; rm -rf 'x'") == "'a; rm -rf '\\''x'\\'''"
+    assert text.shell_word("") == "''"
+    assert "\n" not in text.shell_word("a\nb")
 
 
 def test_anchors_are_plain_and_differ():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from conformance.backends.fake.wrong_operations import chosen, each_part, moved, other_nans
+from conformance.backends.fake.wrong_operations import each_part, move_by_ulps, negate_nans, select
 from conformance.tolerance.rule import Rule
 from reference.ir.types import Array, element_type_of
 from reference.numerics.rounding import to_float64
@@ -18,12 +18,12 @@ def permitted(expected: Array, rule: Rule) -> Array:
     """
     of = element_type_of(expected)
     with np.errstate(invalid="ignore"):
-        changed = expected if rule.nan_bits else each_part(other_nans, expected)
+        changed = expected if rule.nan_bits else each_part(negate_nans, expected)
         budget = 0 if rule.ulps is None or not of.is_float else rule.budget(of, "cpu") or 0
         if not budget:
             return changed
-        result = moved(changed, int(budget))
+        result = move_by_ulps(changed, int(budget))
         stays = np.signbit(to_float64(result)) != np.signbit(to_float64(changed))
         if rule.range is not None:
             stays |= to_float64(result) > rule.range[1]
-        return chosen(stays, changed, result)
+        return select(stays, changed, result)

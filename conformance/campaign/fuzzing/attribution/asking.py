@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from conformance.backends.base import BackendError, Settings, Unsupported
-from conformance.backends.passes import dumped
+from conformance.backends.passes import dumped_passes
 from conformance.backends.session import Session, open_session
 from conformance.campaign.fuzzing.attribution.cause import NO_ANSWER, RIGHT, WRONG, Cause
 from conformance.campaign.fuzzing.attribution.search import searched
@@ -72,7 +72,7 @@ def plan(trial: Trial, finding: Finding) -> Plan:
             return Plan(tuple(ways), note=str(error))
         with suppress(BackendError):  # what came before it broke is dumped
             session.compile(finding.program)
-        passes = dumped(Path(folder))
+        passes = dumped_passes(Path(folder))
     note = "" if passes.single else "the backend dumps no passes that could be left out"
     return Plan((*ways, UNOPTIMIZED), passes, note)
 

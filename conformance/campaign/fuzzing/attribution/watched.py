@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from conformance.backends.base import BackendError, Settings
-from conformance.backends.passes import PRINTING, Passes, dumped, unfinished
+from conformance.backends.passes import PRINTING, Passes, dumped_passes, unfinished_passes
 from conformance.campaign.fuzzing.finding import Finding
 from conformance.campaign.fuzzing.trials import Trial
 
@@ -41,7 +41,7 @@ def watched(trial: Trial, finding: Finding, seconds: float) -> tuple[tuple[str, 
         except subprocess.TimeoutExpired as expired:
             printed = expired.stderr or b""
         lines = printed.decode("utf-8", "replace").splitlines()
-        return unfinished(lines), dumped(Path(folder))
+        return unfinished_passes(lines), dumped_passes(Path(folder))
 
 
 def run_given() -> None:

@@ -15,7 +15,7 @@ from operator import lt
 from pathlib import Path
 from typing import Any
 
-from conformance.backends.base import loses_process
+from conformance.backends.base import ends_process
 from conformance.campaign.fuzzing.finding import Finding, working
 from conformance.campaign.fuzzing.grouping import element_types, key_of
 from conformance.check.saving import ACTUAL, EXPECTED, INPUTS, PROGRAM, write_arrays
@@ -169,7 +169,7 @@ def _fill(own: Path, finding: Finding, told: Mapping[str, Any]) -> None:
     script = _TEMPLATE.read_text("utf-8").split(_MARK)
     facts = {
         "verdict": finding.verdict.value,
-        "ends": loses_process(finding.verdict, finding.kind),
+        "ends": ends_process(finding.verdict, finding.kind),
         "arguments": [_spelled(of.type) for of in arguments],
         "names": names,
         "results": [_spelled(of) for of in finding.program.main.result_types],

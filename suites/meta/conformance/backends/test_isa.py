@@ -8,7 +8,7 @@ import pytest
 
 from conformance.backends import isa
 from conformance.backends.registry import names_of, parse
-from conformance.backends.session import open_session, opened
+from conformance.backends.session import cached_backend, open_session
 from conformance.cli import app, guarded
 from conformance.errors import NotAvailable, UsageError
 from conformance.executors.backend_workers import describe, executor_of
@@ -28,7 +28,7 @@ reason = "two instructions convert, and round twice"
 @pytest.fixture
 def host(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with AVX512_FP16, of which the environment asks nothing."""
-    monkeypatch.setattr(isa, "of_host", lambda: SERVER)
+    monkeypatch.setattr(isa, "host_sets", lambda: SERVER)
     monkeypatch.delenv(isa.ENVIRONMENT, raising=False)
 
 
@@ -65,14 +65,14 @@ def test_a_condition_without_meaning_is_an_error_of_the_file(
 
 @pytest.mark.usefixtures("host")
 def test_a_maximum_excludes_later_instruction_sets(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert isa.targeted() == SERVER
-    assert isa.targeted("AVX2") == LAPTOP
-    assert isa.targeted("AVX512") == LAPTOP | {"AVX512", "AVX512_FP16"}
-    assert isa.targeted("SSE4_2") == {"SSE4_2"}
+    assert isa.target_sets() == SERVER
+    assert isa.target_sets("AVX2") == LAPTOP
+    assert isa.target_sets("AVX512") == LAPTOP | {"AVX512", "AVX512_FP16"}
+    assert isa.target_sets("SSE4_2") == {"SSE4_2"}
     monkeypatch.setenv(isa.ENVIRONMENT, "--xla_dump_to=x --xla_cpu_max_isa=avx2")
-    assert isa.targeted() == LAPTOP
+    assert isa.target_sets() == LAPTOP
     isa.request("AVX")
-    assert isa.requested() == "AVX"
+    assert isa.requested_maximum() == "AVX"
     assert "--xla_dump_to=x" in isa.os.environ[isa.ENVIRONMENT]
 
 
@@ -85,33 +85,33 @@ def test_people_are_shown_what_is_not_implied() -> None:
 @pytest.mark.x86
 @pytest.mark.parametrize("maximum", isa.MAXIMA)
 def test_what_is_computed_here_is_what_xla_says_of_itself(maximum: str) -> None:
-    if maximum not in isa.of_host():
+    if maximum not in isa.host_sets():
         pytest.skip(f"this machine's CPU has no {maximum}")
     choice = parse(f"cpu:{maximum.lower()}")
     with executor_of(choice, jobs=1) as executor:
         versions = dict(describe(executor, choice).versions)
-    assert versions["instruction sets"] == isa.as_text(isa.targeted(maximum))
+    assert versions["instruction sets"] == isa.as_text(isa.target_sets(maximum))
 
 
 def test_the_plain_backend_describes_what_it_targets() -> None:
     versions = dict(open_session("cpu").describe().versions)
-    assert versions["instruction sets"] == isa.as_text(isa.targeted())
+    assert versions["instruction sets"] == isa.as_text(isa.target_sets())
 
 
 @pytest.mark.x86
 def test_a_process_has_one_target() -> None:
-    opened("cpu")
+    cached_backend("cpu")
     with pytest.raises(NotAvailable, match=r"cpu:SSE4_2: XLA targets AVX, .* in this process"):
-        opened("cpu:SSE4_2")
-    assert isa.requested() != "SSE4_2"
+        cached_backend("cpu:SSE4_2")
+    assert isa.requested_maximum() != "SSE4_2"
 
 
 def test_an_instruction_set_that_is_not_here_is_not_available(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(isa, "of_host", lambda: LAPTOP)
+    monkeypatch.setattr(isa, "host_sets", lambda: LAPTOP)
     with pytest.raises(NotAvailable, match=r"has no AVX512 \(it has: F16C, AVX2, FMA\); choose"):
-        opened("cpu:AVX512")
+        cached_backend("cpu:AVX512")
     with pytest.raises(UsageError, match="unknown instruction set 'AVX3'; did you mean"):
         parse("cpu:AVX3")
 
@@ -120,8 +120,8 @@ def test_an_instruction_set_that_is_not_here_is_not_available(
 def test_entries_hold_where_the_target_satisfies_their_condition(tmp_path: Path) -> None:
     (tmp_path / "cpu.toml").write_text(ENTRY.format("<AVX512_FP16"))
     (entry,) = load(str(tmp_path), ["cpu", "cpu:AVX2"], {})
-    assert not entry.speaks_of("cpu")
-    assert entry.speaks_of("cpu:AVX2")
+    assert not entry.matches_backend("cpu")
+    assert entry.matches_backend("cpu:AVX2")
     assert load(str(tmp_path), ["cpu", "cpu:AVX512"], {}) == ()
     (asked,) = load(str(tmp_path / "cpu.toml"), ["cpu:AVX", "gpu"], {})
     assert asked.backends == ("cpu:AVX",)
@@ -133,7 +133,7 @@ def test_what_is_known_of_a_backend_is_known_of_its_configurations() -> None:
     plain = {one.id for one in load(None, ["cpu"], {"jaxlib": "0.10.2"}) if not one.isa}
     assert plain
     limited = load(None, ["cpu:AVX2"], {"jaxlib": "0.10.2"})
-    assert plain <= {one.id for one in limited if one.speaks_of("cpu:AVX2")}
+    assert plain <= {one.id for one in limited if one.matches_backend("cpu:AVX2")}
 
 
 @pytest.mark.x86

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from conformance.backends.base import Settings, Unsupported
-from conformance.backends.passes import Passes, dumped, unfinished
+from conformance.backends.passes import Passes, dumped_passes, unfinished_passes
 from conformance.backends.session import open_session
 from suites.meta.support.small_programs import array, one, typed
 
@@ -25,7 +25,7 @@ def test_passes_that_changed_the_program_are_those_that_files_were_dumped_after(
         "module_0000.main.0005.HLO_passes.after_copy-insertion.before_dce.txt",
     ):
         (tmp_path / name).touch()
-    assert dumped(tmp_path) == Passes(("algsimp", "copy-insertion"), ("simplification",))
+    assert dumped_passes(tmp_path) == Passes(("algsimp", "copy-insertion"), ("simplification",))
 
 
 def test_unfinished_passes_are_listed_innermost_first() -> None:
@@ -37,9 +37,9 @@ I0 1 hlo_pass_pipeline.cc:181]   HLO pass simplification
 I0 1 hlo_pass_pipeline.cc:303] Running HLO pass pipeline on module main: simplification
 I0 1 hlo_pass_pipeline.cc:181]   HLO pass algsimp
 """
-    assert unfinished(lines.splitlines()) == ("algsimp", "simplification")
+    assert unfinished_passes(lines.splitlines()) == ("algsimp", "simplification")
     ended = "I0 1 x.cc:1] HLO pass: simplification time: 9 us (9 us)"
-    assert unfinished([*lines.splitlines(), ended]) == ()
+    assert unfinished_passes([*lines.splitlines(), ended]) == ()
 
 
 def test_xla_disables_the_given_passes(tmp_path: Path) -> None:
@@ -53,8 +53,8 @@ def test_xla_disables_the_given_passes(tmp_path: Path) -> None:
     ):
         (result,) = next(session.configured(settings).run(program, [inputs]))
         assert result.tolist() == [-3, -1, 1, 3]
-    assert "layout-assignment" in dumped(whole).single
-    assert "layout-assignment" not in dumped(without).single
+    assert "layout-assignment" in dumped_passes(whole).single
+    assert "layout-assignment" not in dumped_passes(without).single
     assert not list(tmp_path.glob("*.txt"))
 
 

@@ -17,7 +17,7 @@ from conformance.backends.base import Unsupported
 from conformance.backends.plugin import PluginBackend
 from conformance.backends.registry import parse
 from conformance.backends.session import Session
-from conformance.backends.versions import of_file
+from conformance.backends.versions import file_version
 from conformance.cli import app, guarded
 from conformance.errors import NotAvailable, UsageError
 from conformance.gate.files import SHIPPED
@@ -226,8 +226,8 @@ def test_a_plugin_may_be_named_by_the_package_that_installs_it(
 
 
 def test_the_distribution_of_a_file_is_found(library: Path) -> None:
-    assert of_file(Path(np.__file__)) == (("numpy", np.__version__),)
-    assert of_file(library) == ()
+    assert file_version(Path(np.__file__)) == (("numpy", np.__version__),)
+    assert file_version(library) == ()
 
 
 # Expectations

@@ -19,7 +19,7 @@ from conformance.backends.base import (
     Unsupported,
 )
 from conformance.backends.registry import BACKENDS, Choice, parse, parse_all
-from conformance.backends.session import KEPT, Session, open_session, opened
+from conformance.backends.session import KEPT, Session, cached_backend, open_session
 from conformance.errors import UsageError
 from conformance.executors.backend_workers import workers
 from conformance.stablehlo.emit import EmitError, emit
@@ -232,10 +232,10 @@ def test_a_plugin_is_opened_once_and_found_by_its_name(monkeypatch: pytest.Monke
     monkeypatch.setattr(sessions, "_opened", {})
     monkeypatch.setattr(sessions, "open_backend", open_fake)
     with pytest.raises(UsageError, match="names no plugin"):
-        opened("plugin:x")
-    first = opened("plugin:x=/lib/p.so")
-    assert opened("plugin:x") is first is opened("plugin:x=/lib/p.so")
+        cached_backend("plugin:x")
+    first = cached_backend("plugin:x=/lib/p.so")
+    assert cached_backend("plugin:x") is first is cached_backend("plugin:x=/lib/p.so")
     assert len(asked) == 1
-    other = opened("plugin:x=/lib/other.so")
-    assert opened("plugin:x") is other is not first
+    other = cached_backend("plugin:x=/lib/other.so")
+    assert cached_backend("plugin:x") is other is not first
     assert open_session("plugin:x").name == "plugin:x"

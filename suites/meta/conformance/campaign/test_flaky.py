@@ -16,7 +16,7 @@ from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load
 from conformance.gate.strict import check_finished
 from conformance.results.lines import lines_of
-from conformance.results.lost_batches import lost_alone
+from conformance.results.lost_batches import unexplained_batches
 from conformance.results.store import FILE_NAME, Store
 from conformance.verdict import Errors, LostBatch, Record, Repeats, Timing, Verdict
 
@@ -103,9 +103,9 @@ def test_an_entry_made_from_what_fails_now_and_then_knows_it_failing_every_time(
     entry = entry_of(group, done.records, ())
     assert (entry.flaky, entry.kinds) == (True, (NOT_DETERMINISTIC, "internal error"))
     for record in done.records:
-        assert entry.knows(record)
-        assert entry.knows(replace(record, kind="internal error", repeats=None))
-        assert not entry.knows(replace(record, kind="out of memory", repeats=None))
+        assert entry.matches(record)
+        assert entry.matches(replace(record, kind="internal error", repeats=None))
+        assert not entry.matches(replace(record, kind="out of memory", repeats=None))
 
 
 def test_a_flaky_entry_is_never_stale(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_strict_run_asks_a_flaky_entry_for_no_counterexample(tmp_path: Path) -
 def test_classes_of_what_fails_now_and_then(given, classes, knows) -> None:
     entry = Expectation("e", ("add",), "r", **given)
     record = Record("add", "f32", "cpu", 0, "", Verdict.DIVERGENT, NOT_DETERMINISTIC)
-    assert entry.knows(replace(record, repeats=Repeats(1, 4, classes))) == knows
+    assert entry.matches(replace(record, repeats=Repeats(1, 4, classes))) == knows
 
 
 @pytest.mark.parametrize(
@@ -183,13 +183,13 @@ def test_a_batch_that_a_case_explains_is_not_lost() -> None:
     batch = LostBatch("cpu", cases, Verdict.CRASHED, "abort", "")
     part = replace(batch, cases=cases[:1])
     passing = [Record(*one[:2], "cpu", one[2], "", Verdict.PASS) for one in cases]
-    assert lost_alone([batch], passing) == (batch,)
-    assert lost_alone([batch, part], passing) == (part,)  # which says more
+    assert unexplained_batches([batch], passing) == (batch,)
+    assert unexplained_batches([batch, part], passing) == (part,)  # which says more
     guilty = replace(passing[1], verdict=Verdict.TIMED_OUT)
-    assert lost_alone([batch], [passing[0], guilty]) == ()
+    assert unexplained_batches([batch], [passing[0], guilty]) == ()
     wrong = replace(passing[1], verdict=Verdict.DIVERGENT)  # which explains no crash
-    assert lost_alone([batch], [passing[0], wrong]) == (batch,)
-    assert lost_alone([batch], []) == (batch,)  # nobody knows yet: the run was cut off
+    assert unexplained_batches([batch], [passing[0], wrong]) == (batch,)
+    assert unexplained_batches([batch], []) == (batch,)  # nobody knows yet: the run was cut off
 
 
 def test_a_lost_batch_is_kept_when_the_run_is_killed_over_its_cases(tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def test_a_wrong_constant_is_located(
     name: str, constant: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mutant = Mutant(constant, constant * 1.5 + 0.2)
-    monkeypatch.setattr(session, "opened", lambda _: mutant)
+    monkeypatch.setattr(session, "cached_backend", lambda _: mutant)
     found = checked(tmp_path, exported(name), Settings("mutant"))
     assert found.verdict is Verdict.DIVERGENT
     assert found.operation.startswith("constant %")
@@ -215,7 +215,7 @@ def test_where_only_a_prefix_shows_it_prefixes_are_tried(
             wrong = _mapped(program, _positive)
             return super().compile(emit(wrong), wrong)
 
-    monkeypatch.setattr(session, "opened", lambda _: Shy("cpu", "cpu"))
+    monkeypatch.setattr(session, "cached_backend", lambda _: Shy("cpu", "cpu"))
     found = checked(tmp_path, FAULTY, Settings("shy"))
     assert found.verdict is Verdict.DIVERGENT
     assert found.operation == "exponential %0 (@inner, line 3)"

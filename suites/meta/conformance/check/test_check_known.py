@@ -72,7 +72,7 @@ def knows(*ops: str, **more: Any) -> Settings:
 
 @pytest.fixture
 def faulty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "opened", lambda _: Faulty())
+    monkeypatch.setattr(session, "cached_backend", lambda _: Faulty())
 
 
 # --- Programs of several operations --------------------------------------------------------------
@@ -130,7 +130,7 @@ def test_every_field_of_an_expectation_counts(narrowed: dict[str, Any], tmp_path
 def test_an_operation_that_is_right_alone_is_not_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session, "opened", lambda _: Faulty(least=1))
+    monkeypatch.setattr(session, "cached_backend", lambda _: Faulty(least=1))
     found = checked(tmp_path, CHAIN, knows("sine"))
     assert (found.known, found.operation) == ((), SINE)
 
@@ -163,7 +163,7 @@ def test_all_that_is_wrong_with_an_operation_must_be_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The most frequent class speaks for an operation; an element of another must be known too."""
-    monkeypatch.setattr(session, "opened", lambda _: Mixed("cpu", "cpu"))
+    monkeypatch.setattr(session, "cached_backend", lambda _: Mixed("cpu", "cpu"))
     text = CHAIN.replace("return %3, %4", "return %1, %4")
     both = knows("sine", kinds=("wrong value", "NaN"))
     assert not checked(tmp_path, text, both).fails

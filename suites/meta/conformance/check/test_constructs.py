@@ -12,7 +12,7 @@ import pytest
 from conformance.backends.session import Session, open_session
 from conformance.check.made import unit_of
 from conformance.check.program import Work
-from conformance.gate.counterexamples import arrays
+from conformance.gate.counterexamples import parse_inputs
 from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load
 from conformance.gate.unpredictable import UNPREDICTABLE
@@ -66,7 +66,7 @@ def test_an_entry_knows_its_counterexample_in_every_construct(
     entry = ENTRIES[id_]
     assert entry.counterexample is not None
     program = parse_module(entry.counterexample.program)
-    inputs = arrays(program, entry.counterexample.inputs)
+    inputs = parse_inputs(program, entry.counterexample.inputs)
     place, given = CONSTRUCTS[construct]
     if given is not None:
         of = np.bool_ if isinstance(given, bool) else np.int32
@@ -81,7 +81,7 @@ def test_another_wrong_result_of_a_branch_is_new(session: Session) -> None:
     zero, iota = ENTRIES["zero-left-out-of-a-sum"], ENTRIES["constant-taken-for-iota"]
     assert zero.counterexample is not None
     program = parse_module(zero.counterexample.program)
-    inputs = arrays(program, zero.counterexample.inputs)
+    inputs = parse_inputs(program, zero.counterexample.inputs)
     place, _ = CONSTRUCTS["case"]
     index = np.array(1, np.int32)
     assert outcome(session, iota, place(program), (*inputs, index)) == (True, ())

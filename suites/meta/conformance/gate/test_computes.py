@@ -14,7 +14,7 @@ from conformance.check.made import unit_of
 from conformance.check.outcome import Outcome
 from conformance.check.program import Work
 from conformance.gate import computes
-from conformance.gate.expectations import Expectation, hypotheses_of, known_by
+from conformance.gate.expectations import Expectation, hypotheses_of, matching_entry
 from conformance.gate.files import SHIPPED
 from conformance.gate.reading import ExpectationError, load, read
 from conformance.stablehlo.parse import parse_module
@@ -63,7 +63,7 @@ def test_what_a_backend_computes_instead_is_known(
     known = example(name, tmp_path)
     records = failing(backend, op, of, known)
     assert records
-    assert {known_by(known, record) for record in records} == {name}
+    assert {matching_entry(known, record) for record in records} == {name}
 
 
 @pytest.mark.parametrize(("name", "backend", "op", "of"), BACKENDS)
@@ -73,9 +73,9 @@ def test_what_another_backend_computes_is_new(
     known = example(name, tmp_path)
     records = failing("reference:reversed_elements", op, of, known)
     assert records
-    assert not any(known_by(known, record) for record in records)
+    assert not any(matching_entry(known, record) for record in records)
     without = run_task(Task(Cell(op, element_type(of), backend), 0, 0, 6)).records
-    assert not any(known_by(known, record) for record in without)
+    assert not any(matching_entry(known, record) for record in without)
 
 
 def checked(

@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from conformance.backends.base import Description
-from conformance.gate.conditions import Circumstances, is_about, unmet
+from conformance.gate.conditions import Circumstances, first_unmet_condition, is_about
 from conformance.gate.expectations import Expectation, Versions
 from conformance.verdict import Detail, Record, Verdict
 
@@ -48,7 +48,7 @@ CRASHED = structs.replace(
 def test_the_first_unmet_condition_is_reported(changes: dict[str, object], said: str) -> None:
     entry = structs.replace(ENTRY, **changes)
     assert is_about(entry, RECORD)
-    told = unmet(entry, RECORD, UNDER)
+    told = first_unmet_condition(entry, RECORD, UNDER)
     assert said in told
     assert bool(told) == bool(said)
 
@@ -66,8 +66,8 @@ def test_words_and_operations_of_a_crash_are_conditions(
     changes: dict[str, object], said: str
 ) -> None:
     entry = structs.replace(CRASHED, **changes)
-    assert said in unmet(entry, CRASH, UNDER)
-    assert entry.knows(CRASH) == (not said)
+    assert said in first_unmet_condition(entry, CRASH, UNDER)
+    assert entry.matches(CRASH) == (not said)
 
 
 def test_an_entry_of_another_op_or_type_is_not_about_a_failure() -> None:

@@ -11,7 +11,7 @@ import pytest
 from conformance.check.counterexample import replay
 from conformance.cli import app, guarded
 from conformance.errors import UsageError
-from conformance.gate.counterexamples import arrays, written
+from conformance.gate.counterexamples import input_text, parse_inputs
 from conformance.gate.expectations import Counterexample, Expectation
 from conformance.gate.files import SHIPPED
 from conformance.gate.reading import read
@@ -28,7 +28,7 @@ def taking(*types: TensorType) -> Program:
 
 
 def read_one(text: str, of: str, *shape: int):
-    (array,) = arrays(taking(TensorType(shape, element_type(of))), (text,))
+    (array,) = parse_inputs(taking(TensorType(shape, element_type(of))), (text,))
     return array
 
 
@@ -42,8 +42,8 @@ def test_all_bits_survive_of_every_element_type(name: str) -> None:
     bits = codes.view(bits_dtype(of)) & bits_dtype(of).type((1 << of.part.bits) - 1)
     shape = (12, 4) if not of.is_complex else (6, 4, 2)
     array = from_bits(bits[: np.prod(shape)].reshape(shape), of)
-    text = written(array)
-    (back,) = arrays(taking(TensorType(array.shape, of)), (text,))
+    text = input_text(array)
+    (back,) = parse_inputs(taking(TensorType(array.shape, of)), (text,))
     assert back.dtype == array.dtype
     assert np.array_equal(to_bits(back), to_bits(array))
 
@@ -67,9 +67,9 @@ def test_inputs_are_written_as_in_a_constant(text, of, shape, bits) -> None:
 
 
 def test_equal_elements_are_written_once() -> None:
-    assert written(np.ones((3, 4), np.float32)) == "1.0"
+    assert input_text(np.ones((3, 4), np.float32)) == "1.0"
     ones = np.array([[1, 1, 1, 1, 2]] * 4, np.int32)
-    assert written(ones) == "[[1 x 4, 2] x 4]"
+    assert input_text(ones) == "[[1 x 4, 2] x 4]"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_inputs_that_do_not_fit_are_one_clear_line(text, of, shape, said: str) -
 
 def test_there_is_an_input_for_each_parameter() -> None:
     with pytest.raises(ValueError, match="takes 1 inputs, and 2 are given"):
-        arrays(taking(TensorType((2,), element_type("f32"))), ("1.0", "1.0"))
+        parse_inputs(taking(TensorType((2,), element_type("f32"))), ("1.0", "1.0"))
 
 
 # --- Replaying -----------------------------------------------------------------------------------

@@ -14,9 +14,9 @@ from conformance.gate.classes import CLASSES
 from conformance.gate.expectations import (
     Counterexample,
     Failure,
-    crashes,
-    known_by,
-    settled,
+    is_crash_known,
+    match_record,
+    matching_entry,
 )
 from conformance.gate.reading import ExpectationError, load, read
 from conformance.judging.messages import additional_failure_line
@@ -70,21 +70,21 @@ def written(tmp_path: Path, text: str, name: str = "known.toml") -> Path:
     ],
 )
 def test_an_entry_matches_what_it_names(tmp_path: Path, record: Record, known: str) -> None:
-    assert known_by(read(written(tmp_path, ENTRY)), record) == known
+    assert matching_entry(read(written(tmp_path, ENTRY)), record) == known
 
 
 def test_what_is_left_out_means_everything_that_fails_with_results(tmp_path: Path) -> None:
     entry = '[[known]]\nid = "a"\nop = "*"\nreason = "broken"\n'
     found = read(written(tmp_path, entry))
-    known = {verdict for verdict in Verdict if known_by(found, a_record(verdict=verdict))}
+    known = {verdict for verdict in Verdict if matching_entry(found, a_record(verdict=verdict))}
     assert known == {Verdict.FLUSHED, Verdict.INACCURATE, Verdict.DIVERGENT, Verdict.ACCEPTED}
 
 
 def test_failures_without_a_record_are_known_alike(tmp_path: Path) -> None:
     found = read(written(tmp_path, ENTRY))
     failure = Failure("atan2", "f32", "cpu", Verdict.DIVERGENT, "signed zero")
-    assert known_by(found, failure) == "zeros"
-    assert known_by(found, replace(failure, kind="NaN")) == ""
+    assert matching_entry(found, failure) == "zeros"
+    assert matching_entry(found, replace(failure, kind="NaN")) == ""
 
 
 @pytest.mark.parametrize(
@@ -104,15 +104,15 @@ def test_processes_are_known_to_end_where_the_backend_gives_no_answer(
     head = "[[known]]\nid = 'a'\nop = 'abs'\nreason = 'r'\nverdicts = ['crashed']\n"
     head += "words = ['*']\n"
     found = read(written(tmp_path, head + entry))
-    assert crashes(found, ("abs", "f32", "cpu")) is ends
-    assert not crashes(found, ("add", "f32", "cpu"))
+    assert is_crash_known(found, ("abs", "f32", "cpu")) is ends
+    assert not is_crash_known(found, ("add", "f32", "cpu"))
 
 
 @pytest.mark.parametrize("jaxlib", ["0.10.2", "0.12.0.1"])
 def test_every_op_of_f32_is_there_for_campaigns(jaxlib: str) -> None:
     """They leave out the cells that are known to end processes."""
     shipped = load(None, ("cpu",), {"jaxlib": jaxlib})
-    left = [name for name in CATALOG if crashes(shipped, (name, "f32", "cpu"))]
+    left = [name for name in CATALOG if is_crash_known(shipped, (name, "f32", "cpu"))]
     assert left == []
 
 
@@ -125,8 +125,8 @@ def test_an_entry_may_have_a_counterexample(tmp_path: Path) -> None:
 def test_entries_of_a_backend_stay_with_it(tmp_path: Path) -> None:
     written(tmp_path, ENTRY, "cpu.toml")
     found = load(str(tmp_path), ["cpu", "gpu"], VERSIONS)
-    assert known_by(found, a_record()) == "zeros"
-    assert known_by(found, a_record(backend="gpu")) == ""
+    assert matching_entry(found, a_record()) == "zeros"
+    assert matching_entry(found, a_record(backend="gpu")) == ""
     assert load(str(tmp_path), ["gpu"], VERSIONS) == ()
 
 
@@ -251,9 +251,9 @@ OFF = failing(Verdict.INACCURATE, "accuracy")
 
 def test_a_case_is_known_where_all_that_fails_in_it_is(tmp_path: Path) -> None:
     known = read(written(tmp_path, ENTRY))
-    assert settled(a_case(ZEROS), known).known == "zeros"
+    assert match_record(a_case(ZEROS), known).known == "zeros"
     for others in ([NAN], [OFF], [OFF, NAN]):
-        record = settled(a_case(ZEROS, *others), known)
+        record = match_record(a_case(ZEROS, *others), known)
         assert record.is_new_failure
         assert record.known_by == ("zeros",)
 
@@ -261,7 +261,7 @@ def test_a_case_is_known_where_all_that_fails_in_it_is(tmp_path: Path) -> None:
 def test_what_is_new_is_shown_first(tmp_path: Path) -> None:
     """The worst of it, with its own elements; what is known stands beside it."""
     other = replace(OFF, inputs=b"others", elements=(replace(ZEROS.elements[0], actual="3.0"),))
-    record = settled(a_case(ZEROS, other), read(written(tmp_path, ENTRY)))
+    record = match_record(a_case(ZEROS, other), read(written(tmp_path, ENTRY)))
     assert (record.verdict, record.kind, record.message) == (
         Verdict.INACCURATE, "accuracy", OFF.message,
     )  # fmt: skip
@@ -271,11 +271,11 @@ def test_what_is_new_is_shown_first(tmp_path: Path) -> None:
     assert additional_failure_line(record.beside[0]).startswith(
         "beside them, known by zeros: divergent: signed"
     )
-    again = settled(record, ())
+    again = match_record(record, ())
     assert (again.kind, again.known) == ("signed zero", "")
 
 
 def test_the_largest_error_is_that_of_the_class(tmp_path: Path) -> None:
     known = read(written(tmp_path, f"{ENTRY}max_ulp = 2\n"))
-    assert settled(a_case(replace(ZEROS, worst_ulp=2.0)), known).known == "zeros"
-    assert not settled(a_case(replace(ZEROS, worst_ulp=3.0)), known).known
+    assert match_record(a_case(replace(ZEROS, worst_ulp=2.0)), known).known == "zeros"
+    assert not match_record(a_case(replace(ZEROS, worst_ulp=3.0)), known).known

@@ -66,7 +66,7 @@ def test_a_file_of_one_backend_included_for_all_matches_all(tmp_path: Path) -> N
     (file,) = files_of(str(tmp_path), ("cpu",))
     assert file.backends == ("cpu",)
     (entry,) = load([str(tmp_path), str(tmp_path / "a.toml")], ("cpu", "gpu"), VERSIONS)
-    assert entry.speaks_of("gpu")
+    assert entry.matches_backend("gpu")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from conformance.cli import app, guarded
 from conformance.gate.expectations import Expectation
 from conformance.gate.files import SHIPPED
-from conformance.gate.formatting import formatted
+from conformance.gate.formatting import format_text
 from conformance.gate.layout import ORDER, entry_text, value_text
 
 GIVEN = '''# ours
@@ -79,15 +79,15 @@ counterexample.program = "p"
 
 
 def test_keys_are_put_in_order_and_comments_stay() -> None:
-    assert formatted(GIVEN) == WANTED
-    assert formatted(WANTED) == WANTED
+    assert format_text(GIVEN) == WANTED
+    assert format_text(WANTED) == WANTED
 
 
 @pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.toml")), ids=lambda path: path.stem)
 def test_the_shipped_files_say_the_same_when_formatted(path: Path) -> None:
     text = path.read_text()
-    once = formatted(text)
-    assert formatted(once) == once
+    once = format_text(text)
+    assert format_text(once) == once
     assert tomllib.loads(once) == tomllib.loads(text)
     comments = [line for line in text.splitlines() if line.startswith("#")]
     assert [line for line in once.splitlines() if line.startswith("#")] == comments
@@ -95,8 +95,8 @@ def test_the_shipped_files_say_the_same_when_formatted(path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "# only this\n", '# a\n[[known]]\nid = "x"\n', "\n\n"])
 def test_small_files_are_formatted_once(text: str) -> None:
-    assert formatted(formatted(text)) == formatted(text)
-    assert tomllib.loads(formatted(text)) == tomllib.loads(text)
+    assert format_text(format_text(text)) == format_text(text)
+    assert tomllib.loads(format_text(text)) == tomllib.loads(text)
 
 
 @pytest.mark.parametrize(
@@ -111,14 +111,14 @@ def test_a_value_is_read_as_it_was_written(value: object) -> None:
     text = value_text(value)
     assert tomllib.loads(f"key = {text}\n") == {"key": value}
     assert max(map(len, text.splitlines())) <= 120
-    assert formatted(f"[[known]]\nid = {text}\n") == f"[[known]]\nid = {text}\n"
+    assert format_text(f"[[known]]\nid = {text}\n") == f"[[known]]\nid = {text}\n"
 
 
 def test_an_entry_is_written_in_the_same_layout() -> None:
     shown = {"inputs": ["1.0"], "program": "func\nbody\n"}
     text = entry_text({"reason": "r", "op": "log", "id": "x", "counterexample": shown}, ["why"])
     assert text.startswith('# why\n[[known]]\nid = "x"\nop = "log"\nreason = "r"\n')
-    assert formatted(text) == text
+    assert format_text(text) == text
 
 
 def test_the_command_formats_or_only_checks(

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from conformance.cli import app, guarded
 from conformance.gate.expectations import WITH_RESULTS, Expectation
-from conformance.gate.overlaps import hint, overlaps
+from conformance.gate.overlaps import overlap_line, overlaps
 from conformance.gate.reading import load
 from conformance.results.versions import versions
 
@@ -78,8 +78,8 @@ def test_pairs_of_shipped_entries_are_not_reported() -> None:
     assert [one.earlier for one in overlaps([WIDE, later, third], {"wide", "later"})] == [
         ("wide", "later")
     ]
-    assert hint(()) == ""
-    assert hint(list(overlaps([WIDE, later, third]))).startswith(
+    assert overlap_line(()) == ""
+    assert overlap_line(list(overlaps([WIDE, later, third]))).startswith(
         "expectations: 1 entry is shadowed by an earlier one, 1 entry is overlapping with"
     )
 

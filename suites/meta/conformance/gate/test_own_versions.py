@@ -17,11 +17,11 @@ from conformance.errors import UsageError
 from conformance.gate.expectations import Expectation, Versions
 from conformance.gate.reading import ExpectationError, load
 from conformance.gate.versions import (
-    asks_backend,
+    applicable_entries,
     given_versions,
+    needs_backend_version,
     of_description,
-    true_of,
-    with_given,
+    with_given_version,
 )
 
 PAGE = Path(__file__).parents[4] / "docs" / "expectations.md"
@@ -82,24 +82,26 @@ def test_an_entry_is_true_of_versions_of_the_plugin_and_digests_of_its_library(
     wanted: dict[str, str], holds: bool
 ) -> None:
     described = a_plugin(("runtime", "mine 2.1"), ("library", f"libmine.so sha256 {DIGEST}"))
-    assert bool(true_of([an_entry(**wanted)], [described])) == holds
+    assert bool(applicable_entries([an_entry(**wanted)], [described])) == holds
 
 
 def test_an_entry_is_limited_to_backends_of_its_versions() -> None:
     two = [a_plugin((GIVEN, "2")), replace(a_plugin((GIVEN, "3")), name="plugin:other")]
-    (found,) = true_of([an_entry(plugin=">2.5")], two)
+    (found,) = applicable_entries([an_entry(plugin=">2.5")], two)
     assert found.backends == ("plugin:other",)
     cpu = Description("cpu", "cpu", "CPU", (("jaxlib", "0.10.2"),))
-    assert true_of([an_entry(plugin=">=1")], [cpu]) == ()  # no plugin, and no version given
-    assert asks_backend([an_entry(library=DIGEST)])
-    assert not asks_backend([an_entry(jaxlib="<1")])
+    assert (
+        applicable_entries([an_entry(plugin=">=1")], [cpu]) == ()
+    )  # no plugin, and no version given
+    assert needs_backend_version([an_entry(library=DIGEST)])
+    assert not needs_backend_version([an_entry(jaxlib="<1")])
 
 
 def test_a_plugin_without_a_version_needs_backend_version() -> None:
     with pytest.raises(ExpectationError, match=r"'e' asks for the version of .*'cuda 1"):
-        true_of([an_entry(plugin=">=2")], [a_plugin(("runtime", "cuda 12040"))])
-    described = with_given(a_plugin(), {"plugin:mine": "2.0"})
-    assert true_of([an_entry(plugin=">=2")], [described])
+        applicable_entries([an_entry(plugin=">=2")], [a_plugin(("runtime", "cuda 12040"))])
+    described = with_given_version(a_plugin(), {"plugin:mine": "2.0"})
+    assert applicable_entries([an_entry(plugin=">=2")], [described])
 
 
 def test_versions_are_given_by_hand_for_one_backend_or_by_name() -> None:
@@ -139,7 +141,7 @@ def test_the_examples_of_the_page_are_read(tmp_path: Path) -> None:
     assert len(examples) > 2
     for example in examples:
         (tmp_path / "e.toml").write_text(ENTRY.format(example))
-        assert asks_backend(load(str(tmp_path / "e.toml"), ("cpu",), {"jaxlib": "0.10.2"}))
+        assert needs_backend_version(load(str(tmp_path / "e.toml"), ("cpu",), {"jaxlib": "0.10.2"}))
 
 
 def test_a_run_and_its_replay_take_the_version_that_was_given(tmp_path: Path) -> None:

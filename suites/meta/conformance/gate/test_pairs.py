@@ -14,7 +14,7 @@ from conformance.catalog import Cell
 from conformance.check.made import unit_of
 from conformance.check.outcome import Outcome
 from conformance.check.program import Work
-from conformance.gate.expectations import Expectation, hypotheses_of, known_by
+from conformance.gate.expectations import Expectation, hypotheses_of, matching_entry
 from conformance.gate.reading import ExpectationError, load
 from conformance.known.in_force import in_force
 from conformance.known.rewritings.conditions import CONDITIONS
@@ -223,7 +223,7 @@ def test_a_pattern_of_one_operation_is_matched_in_runs(
     known = entry(pair, tmp_path)
     records = failing(backend, "divide", "f32", known)
     assert records
-    assert {known_by(known, record) for record in records} == {"mine" if is_known else ""}
+    assert {matching_entry(known, record) for record in records} == {"mine" if is_known else ""}
 
 
 @pytest.mark.parametrize(

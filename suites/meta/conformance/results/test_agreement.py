@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from conformance.campaign.runner import Options, run
-from conformance.results.agreement import open_cases
+from conformance.results.agreement import unspecified_cases
 from conformance.verdict import Detail, Element, Record, Verdict
 from reports.html import render as render_html
 from reports.markdown import markdown
@@ -23,7 +23,7 @@ def record(backend: str, *elements: Element, index: int = 0) -> Record:
 
 
 def compared(*records: Record):
-    return open_cases(synthetic.run_of(list(records), {}, [("divide", "ui8", "cpu")]))
+    return unspecified_cases(synthetic.run_of(list(records), {}, [("divide", "ui8", "cpu")]))
 
 
 def test_backends_that_give_the_same_agree() -> None:
@@ -59,7 +59,7 @@ def test_reports_compare_a_backend_with_the_reference(tmp_path) -> None:
             element_types=("f4E2M1FN",), profile="standard", jobs=1,
         )
     )  # fmt: skip
-    cases = open_cases(made)
+    cases = unspecified_cases(made)
     assert cases
     assert not any(case.agree for case in cases)
     text = markdown(made)

@@ -13,7 +13,7 @@ from conformance.errors import UsageError
 from conformance.results.history import (
     History,
     PastRun,
-    described,
+    history_json,
     history_lines,
     load_history,
     past_run,
@@ -56,7 +56,7 @@ def test_cells_that_changed_last_come_first() -> None:
         ["pass", "divergent, known", "divergent, known"],
         [None, None, "untested"],
     ]
-    told = described(found)
+    told = history_json(found)
     assert [(cell.op, cell.verdicts, cell.outcomes) for cell in told.cells] == [
         ("add", ("pass", "pass", "inaccurate"), ("conforms", "conforms", "new")),
         ("sine", ("pass", "divergent", "divergent"), ("conforms", "known", "known")),

@@ -118,7 +118,7 @@ def test_a_short_program_is_not_cut() -> None:
 @pytest.fixture
 def on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     def check(text: str, change: Change, *known: Expectation) -> Checked:
-        monkeypatch.setattr(session, "opened", lambda _: Backend(change))
+        monkeypatch.setattr(session, "cached_backend", lambda _: Backend(change))
         for module in (audit, halving):  # so that not all values can be shown at once
             monkeypatch.setattr(module, "MOST_ELEMENTS", 100)
         np.savez(tmp_path / "in.npz", x=X)

@@ -77,7 +77,7 @@ off = result_of("tanh", lambda one: one * np.float32(1.5))
 @pytest.fixture
 def on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Checked]:
     def check(text: str, inputs: dict[str, Any], change: Change) -> Checked:
-        monkeypatch.setattr(session, "opened", lambda _: Backend(change))
+        monkeypatch.setattr(session, "cached_backend", lambda _: Backend(change))
         np.savez(tmp_path / "in.npz", **inputs)
         return checked(tmp_path, text, Settings("cpu", inputs=tmp_path / "in.npz"))
 

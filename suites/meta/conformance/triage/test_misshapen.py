@@ -91,7 +91,7 @@ def test_a_finding_is_about_the_operation_whose_result_fits_nothing(
         return next(run(program, [inputs]))
 
     backend = FaultyBackend("a negate of two elements", answer)
-    monkeypatch.setattr(session, "opened", lambda _: backend)
+    monkeypatch.setattr(session, "cached_backend", lambda _: backend)
     program = parse_module(BROKEN.format(first="negate", second="cosine"))
     refused = Outcome(Verdict.CRASHED, "internal error", "incompatible shapes")
     trial = Trial("reference:seeded", 0, 0, 1)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from conformance.catalog import rule_of
-from conformance.gate.counterexamples import arrays
+from conformance.gate.counterexamples import parse_inputs
 from conformance.gate.expectations import Expectation
 from conformance.gate.files import SHIPPED
 from conformance.gate.reading import read
@@ -64,7 +64,7 @@ def _explained(entry: Expectation) -> set[tuple[str, str]]:
     """Return the classes of rewritings that explain mistakes, each with the mistake."""
     assert entry.counterexample is not None
     program = parse_module(entry.counterexample.program)
-    inputs = arrays(program, entry.counterexample.inputs)
+    inputs = parse_inputs(program, entry.counterexample.inputs)
     if program.process_count > 1:  # judged process by process, where no rewriting is asked
         return set()
     values, found = values_of(program, inputs), set[tuple[str, str]]()

@@ -30,7 +30,7 @@ from suites.meta.support.faults.changed_backend import Backend, Change, both, re
 @pytest.fixture
 def on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Checked]:
     def check(text: str, inputs: dict[str, Any], change: Change, *known: Expectation) -> Checked:
-        monkeypatch.setattr(session, "opened", lambda _: Backend(change))
+        monkeypatch.setattr(session, "cached_backend", lambda _: Backend(change))
         np.savez(tmp_path / "in.npz", **inputs)
         settings = Settings("cpu", inputs=tmp_path / "in.npz", expectations=known)
         return checked(tmp_path, text, settings)

@@ -10,7 +10,7 @@ import pytest
 
 from conformance.backends.base import Unsupported
 from conformance.backends.fake.reference import ReferenceBackend
-from conformance.backends.session import opened
+from conformance.backends.session import cached_backend
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
 from conformance.transforms.extract import returning
@@ -216,7 +216,7 @@ def test_what_goes_out_comes_in_again(op: str) -> None:
 def test_programs_that_wait_for_a_host_are_refused_before_they_wait() -> None:
     for op in ("infeed", "outfeed", "recv", "send"):
         (case,) = cases(op, ELEMENT_TYPES["f32"], 0, 1)
-        for backend in (ReferenceBackend(), opened("cpu")):
+        for backend in (ReferenceBackend(), cached_backend("cpu")):
             refusal = backend.refusal(case.program)
             assert isinstance(refusal, Unsupported)
             assert "host" in str(refusal)

@@ -9,7 +9,7 @@ import pytest
 from conformance.verdict import Errors
 from reports import view
 from reports.page.cells import Tables
-from reports.page.curves import _DIGITS, curves, thinned
+from reports.page.curves import _DIGITS, curves, thin_points
 from suites.meta.support import synthetic_run as synthetic
 
 
@@ -65,7 +65,7 @@ def test_backends_share_the_axes_and_equal_curves_are_stored_once():
 
 def test_thinning_keeps_the_worst():
     points = [(float(n), (-1.0) ** n * (n % 97)) for n in range(1_000)]
-    kept = thinned(points, 60)
+    kept = thin_points(points, 60)
     assert 40 < len(kept) <= 60
     assert max(abs(y) for _, y in kept) == 96
-    assert thinned(points[:5], 60) == sorted(points[:5])
+    assert thin_points(points[:5], 60) == sorted(points[:5])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.backends.base import only
+from conformance.backends.base import single_process_inputs
 from conformance.backends.fake.reference import ReferenceBackend
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
@@ -29,7 +29,7 @@ class Changed:
         def on_result(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
             return self.change(self.program, operation, results)
 
-        return [list(evaluate(self.program, only(inputs), on_result=on_result))]
+        return [list(evaluate(self.program, single_process_inputs(inputs), on_result=on_result))]
 
 
 class Backend(ReferenceBackend):

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from conformance.backends.base import Description, Failed, Rejected, only
-from conformance.backends.fake.wrong_operations import spoiled
+from conformance.backends.base import Description, Failed, Rejected, single_process_inputs
+from conformance.backends.fake.wrong_operations import flip_bit
 from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import EvaluationError, check, evaluate
 from reference.ir.program import (
@@ -144,7 +144,7 @@ def _arrays(change: Callable[[Array], Array], value: Any) -> Any:
 
 def _spoiled(value: Any) -> Any:
     """The value with one wrong element in each array."""
-    return _arrays(lambda array: spoiled(array, 0), value)
+    return _arrays(lambda array: flip_bit(array, 0), value)
 
 
 def _zeroed(value: Any) -> Any:
@@ -225,7 +225,7 @@ def _varied(value: Any) -> Iterator[Any]:
     elif isinstance(value, float):
         yield value * 2 + 1
     elif isinstance(value, Dense):
-        yield Dense.of(spoiled(value.array, 0), value.type)
+        yield Dense.of(flip_bit(value.array, 0), value.type)
     elif isinstance(value, tuple):
         yield from _varied_tuple(value)
 
@@ -359,6 +359,6 @@ class MutatedExecutable:
             )
 
         try:
-            return [list(evaluate(self.program, only(inputs), on_result=observe))]
+            return [list(evaluate(self.program, single_process_inputs(inputs), on_result=observe))]
         except EvaluationError as error:
             raise Failed(str(error)) from error

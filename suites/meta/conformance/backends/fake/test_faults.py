@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from conformance.backends.fake.faults import FAULTS, chosen
+from conformance.backends.fake.faults import FAULTS, fault_of
 from conformance.backends.fake.reference import ReferenceBackend
 from conformance.backends.session import Session
 from conformance.campaign.records import ONLY_IN_BATCH
@@ -194,6 +194,6 @@ def test_several_faults_of_operations_are_one_backend() -> None:
     (results,) = next(session.run(program, [(array([3, np.nan], "f32"),)]))
     assert results.tolist() == [3.0, 0.0]
     with pytest.raises(KeyError, match="'flaky' is not one of operations"):
-        chosen("sign_lost@negate+flaky")
+        fault_of("sign_lost@negate+flaky")
     with pytest.raises(KeyError, match="unknown fault 'x'"):
-        chosen("sign_lost@negate+x")
+        fault_of("sign_lost@negate+x")

@@ -7,7 +7,7 @@ import pytest
 
 from conformance.backends.base import Rejected, Unsupported
 from conformance.backends.interpreter.backend import InterpreterBackend
-from conformance.backends.interpreter.limits import why_not
+from conformance.backends.interpreter.limits import refusal_of
 from conformance.backends.session import Session
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
@@ -272,7 +272,7 @@ REFUSED = {
 @pytest.mark.parametrize("said", list(REFUSED))
 def test_what_would_end_the_process_is_refused_before(session: Session, said: str) -> None:
     program = parse_module(REFUSED[said])
-    reason = why_not(program)
+    reason = refusal_of(program)
     assert reason is not None
     assert said.removeprefix("stablehlo.") in reason
     assert "\n" not in reason
@@ -282,9 +282,9 @@ def test_what_would_end_the_process_is_refused_before(session: Session, said: st
 
 def test_a_composite_is_limited_by_its_decomposition() -> None:
     (drawn,) = plan.cases("RngBernoulli", ELEMENT_TYPES["ui32"], 0, 1)
-    assert why_not(drawn.program) == "rng: random numbers are nothing that it computes"
+    assert refusal_of(drawn.program) == "rng: random numbers are nothing that it computes"
     made = [one.program for one in plan.cases("ScaledDot", ELEMENT_TYPES["bf16"], 0, 60)]
-    reasons = {why_not(program) for program in made}
+    reasons = {refusal_of(program) for program in made}
     assert None in reasons
     assert "dot_general: sums of no products end the process" in reasons
 
@@ -294,7 +294,7 @@ def test_results_that_only_xlas_page_defines_are_unsupported() -> None:
     made = [one.program for one in plan.cases("Conv", ELEMENT_TYPES["bf16"], 0, 6)]
     wider = [p for p in made if p.subject.attribute("preferred_element_type")]
     assert wider
-    reasons = {why_not(lower_program(program)) for program in wider}
+    reasons = {refusal_of(lower_program(program)) for program in wider}
     assert reasons == {"convolution: StableHLO does not define what XlaBuilder permits here (C27)"}
 
 

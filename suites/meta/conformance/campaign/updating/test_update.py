@@ -16,7 +16,7 @@ from conformance.campaign.updating.smallest import written_as_it_is
 from conformance.check.counterexample import replay
 from conformance.cli import app, guarded
 from conformance.executors.lost import BROKEN_HEAP
-from conformance.gate.expectations import Counterexample, Expectation, known_by
+from conformance.gate.expectations import Counterexample, Expectation, matching_entry
 from conformance.gate.reading import ExpectationError, read
 from conformance.gate.unpredictable import UNPREDICTABLE
 from conformance.results.store import FILE_NAME, Store
@@ -263,7 +263,7 @@ def test_failures_are_grouped_by_verdict_class_and_the_backends_words() -> None:
     assert [one.id for one in entries] == [
         "sort-crashed-abort", "sort-crashed-abort-2", "sort-nan"
     ]  # fmt: skip
-    assert [known_by(entries, one) for one in records] == [
+    assert [matching_entry(entries, one) for one in records] == [
         "sort-crashed-abort", "sort-crashed-abort", "sort-crashed-abort-2", "sort-nan", ""
     ]  # fmt: skip
     assert [one.rare for one in entries] == [True, True, False]  # of five cases
@@ -287,12 +287,12 @@ def test_a_program_that_overwrites_memory_is_known_however_it_ends() -> None:
     assert entry.where == ('"stablehlo.sort"',)
     for first in records:  # whichever was met when the entry was written
         (group,) = grouped([records[0], first])
-        assert all(map(entry_of(group, [], ()).knows, records))
-    assert not entry.knows(words)
+        assert all(map(entry_of(group, [], ()).matches, records))
+    assert not entry.matches(words)
     assert other.cases == [words.id]
     (silent,) = grouped([records[3]])
     assert entry_of(silent, [], ()).kinds == ("segmentation fault",)
-    assert [one for one in records if entry_of(silent, [], ()).knows(one)] == [records[3]]
+    assert [one for one in records if entry_of(silent, [], ()).matches(one)] == [records[3]]
 
 
 def test_only_what_no_entry_knows_of_a_record_is_new() -> None:
@@ -305,7 +305,7 @@ def test_only_what_no_entry_knows_of_a_record_is_new() -> None:
     assert (group.verdict, group.kind) == (Verdict.INACCURATE, "accuracy")
     entry = entry_of(group, [record], ())
     assert entry.max_ulp == 13
-    assert not entry.knows(replace(record, worst_ulp=64.0))
+    assert not entry.matches(replace(record, worst_ulp=64.0))
     assert not entry.unpredictable
 
 
@@ -314,7 +314,7 @@ def test_an_op_of_xlabuilder_is_known_by_an_entry_of_the_op_that_it_is_brought_i
     records = [known, replace(known, op="Sort"), replace(known, op="ScaledDot")]
     assert [one.op for one in grouped(records)] == ["sort", "ScaledDot"]
     entry = entry_of(grouped(records)[0], records, ())
-    assert [entry.knows(one) for one in records] == [True, True, False]
+    assert [entry.matches(one) for one in records] == [True, True, False]
     accepted = replace(known, op="Sort", verdict=Verdict.ACCEPTED, kind="P1")
     assert [one.op for one in grouped([accepted])] == ["Sort"]
 

@@ -113,7 +113,7 @@ def test_the_shipped_expectations_know_them_of_reductions_alone(kind: str):
 
     def ids(op: str, label: str) -> list[str]:
         record = Record(op, "f32", "cpu", 0, "", Verdict.DIVERGENT, label)
-        return [one.id for one in known if one.knows(record)]
+        return [one.id for one in known if one.matches(record)]
 
     assert 1 <= len(ids("reduce", kind)) <= 2
     assert not ids("add", kind)

@@ -33,7 +33,7 @@ from conformance.campaign.fuzzing.reducing import as_it_is
 from conformance.campaign.fuzzing.trial import judged_alone
 from conformance.campaign.fuzzing.trials import Hit, Trial
 from conformance.executors.backend_workers import executor_of
-from conformance.gate.counterexamples import arrays
+from conformance.gate.counterexamples import parse_inputs
 from conformance.gate.reading import load
 from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module
@@ -51,7 +51,7 @@ def known(id: str) -> tuple[Program, tuple]:  # noqa: A002
     given = entries[id].counterexample
     assert given is not None
     program = parse_module(given.program)
-    return program, arrays(program, given.inputs)
+    return program, parse_inputs(program, given.inputs)
 
 
 def found(backend: str, program: Program, inputs: tuple) -> tuple[Trial, Finding]:
