@@ -6,12 +6,11 @@ import fnmatch
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from conformance.tolerance import rules as t
+from conformance.tolerance import table as t
 from conformance.tolerance.bounds import (
     contraction,
     convolution,
     fft,
-    gathering,
     linear_algebra,
     mapping,
     normalization,
@@ -19,6 +18,7 @@ from conformance.tolerance.bounds import (
     random,
     reduction,
     scaled,
+    scatter,
     sorting,
 )
 from conformance.tolerance.hardware import Hardware
@@ -170,7 +170,7 @@ _ROWS = (
     Row("log", ELEMENTARY, t.LOG),
     Row("log_plus_one", ELEMENTARY, t.LOG1P),
     Row("logistic", ELEMENTARY, t.LOGISTIC),
-    Row("map", REDUCTION, mapping.mapped(_budget), weight=2.75),
+    Row("map", REDUCTION, mapping.map_rule(_budget), weight=2.75),
     Row("maximum", COMPARISON, t.DATA),
     Row("minimum", COMPARISON, t.DATA),
     Row("multiply", ARITHMETIC, t.MULTIPLIED),
@@ -199,7 +199,7 @@ _ROWS = (
     Row("round_nearest_afz", ROUNDING, t.ROUNDED),
     Row("round_nearest_even", ROUNDING, t.ROUNDED),
     Row("rsqrt", ELEMENTARY, t.RSQRT),
-    Row("scatter", GATHERING, gathering.SCATTERED_UPDATES, weight=6),
+    Row("scatter", GATHERING, scatter.SCATTERED_UPDATES, weight=6),
     Row("select", COMPARISON, t.DATA, weight=1.25),
     Row("select_and_scatter", REDUCTION, reduction.SCATTERED, weight=2),
     Row("send", HOST, t.DATA),
@@ -346,7 +346,7 @@ def rule_of_numbers(operation: Operation) -> Rule | None:
 
 
 def _rule(row: Row, *, is_complex: bool) -> Rule:
-    other = row.tolerance.of_complex if is_complex else None
+    other = row.tolerance.complex_rule if is_complex else None
     return row.tolerance if other is None else other
 
 

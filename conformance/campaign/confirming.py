@@ -44,7 +44,9 @@ def conclude(cell: Cell, prepared: Prepared, ran: Ran, bench: Bench) -> Conclusi
     verdict = worst_of(judgements).verdict
     if not verdict.fails:
         return Conclusion(*judged(cell, prepared, judgements))
-    if verdict is Verdict.FLUSHED or bench.rule.varies:  # what varies need not show again
+    if (
+        verdict is Verdict.FLUSHED or bench.rule.is_nondeterministic
+    ):  # what varies need not show again
         return Conclusion(*judged(cell, prepared, judgements), (digest_of(first),))
     told = _Told(prepared, bench, [(first, judgements)])
     try:

@@ -30,10 +30,10 @@ from conformance.known.instead import Candidate, rewritten_by
 from conformance.known.programs import explaining
 from conformance.known.table import known_of
 from conformance.known.xla import other_types
+from conformance.tolerance.result_accuracy import apply_result_accuracy
 from conformance.tolerance.rule import Measure, Rule
-from conformance.tolerance.rules import DATA
-from conformance.tolerance.stated import as_stated
-from conformance.tolerance.ulp import error_points, histogram_of
+from conformance.tolerance.table import DATA
+from conformance.tolerance.ulp import error_histogram, error_points
 from conformance.transforms.collective import collective_of
 from conformance.transforms.inline import with_plain_bodies
 from conformance.transforms.values import can_be_result, elements, folded
@@ -148,7 +148,7 @@ def judge(
     accuracy stated by the operation takes the place of the rule's.
     """
     program = lower_program(program)
-    rule = as_stated(program.subject, rule.on(platform))
+    rule = apply_result_accuracy(program.subject, rule.for_hardware(platform))
     total = sum(array.size for array in expected)
     bad = describe_malformed(expected, actual)
     if bad is not None and bad[0] == element_types.LABEL:
@@ -173,7 +173,7 @@ def judge(
     collective = collective_of(program)
     if program.process_count > 1 or collective is not None:
         if collective is not None and collective is not program.subject:  # in some construct
-            rule = (rule_of(collective) or rule).on(platform)
+            rule = (rule_of(collective) or rule).for_hardware(platform)
         return _judge_with_process_groups(program, inputs, expected, actual, rule, platform)
     joint = JointResults(rule, operand_tracer(program, inputs), tuple(expected), tuple(actual))
     numbers = range(len(expected))
@@ -387,7 +387,7 @@ def _judge_result(
         measured[where] = distances
         counted = np.ones(expected.size, bool)
         counted[where] = specified & np.isfinite(distances)
-        errors.histogram = histogram_of(measured[counted])
+        errors.histogram = error_histogram(measured[counted])
         if rule.unit == "ulp":
             errors.points = error_points(values, expected, actual, counted)
         worst = float(measured[counted].max(initial=0.0))

@@ -15,7 +15,7 @@ from conformance.known.elementwise import met
 from conformance.known.hypothesis import NEAR, Hypothesis
 from conformance.known.xla.subnormals import subnormal_order
 from conformance.tolerance.rule import Measure, Rule
-from conformance.tolerance.ulp import bound_distances, distances_from, ulp_distances
+from conformance.tolerance.ulp import bound_distances, ulp_distances, ulps_from_prediction
 from conformance.verdict import Element
 from reference.interpreter.evaluate import apply, reshape_operation
 from reference.ir.op import Op
@@ -127,7 +127,7 @@ class Differing:
 
     def prediction(self, other: Array) -> Predicted:
         """Return a function that gives the elements within `NEAR` ulp of `other`."""
-        return lambda: distances_from(other, self.got) <= NEAR
+        return lambda: ulps_from_prediction(other, self.got) <= NEAR
 
     def _hypothesis_errors(self, measure: Measure | None) -> Array:
         """Return the elements' errors by a hypothesis's measure; infinite if it is None."""

@@ -19,7 +19,7 @@ from conformance.known.hypothesis import (
     told,
 )
 from conformance.known.iota import IOTA, as_iotas, is_iota
-from conformance.tolerance.ulp import distances_from, ulp_distances
+from conformance.tolerance.ulp import ulp_distances, ulps_from_prediction
 from reference.interpreter.evaluate import apply
 from reference.ir.op import Rounding
 from reference.ir.program import Operation
@@ -59,7 +59,7 @@ def _of_iotas(folded: tuple[bool, ...]) -> Hypothesis:
         if len(expected) > 1 or others is None:
             return found
         (other,) = apply(operation, others)
-        return (np.minimum(found[0], distances_from(other, actual[0]) / NEAR),)
+        return (np.minimum(found[0], ulps_from_prediction(other, actual[0]) / NEAR),)
 
     def ulps(
         operation: Operation, operands: Operands, expected: Results, actual: Results

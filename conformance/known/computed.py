@@ -15,7 +15,7 @@ from conformance.catalog import column
 from conformance.known.hypothesis import Hypothesis, nothing
 from conformance.known.template import TemplateError, module_text, operand_names
 from conformance.stablehlo.emit import EmitError
-from conformance.tolerance.ulp import distances_from
+from conformance.tolerance.ulp import ulps_from_prediction
 from reference.interpreter.evaluate import EvaluationError, apply, evaluate
 from reference.ir.op import Rounding
 from reference.ir.program import Operation, Program
@@ -177,7 +177,7 @@ def _form(array: Array) -> tuple[Any, ...]:
 
 def distances(other: Array, got: Array) -> Array:
     """Return how many ulp elements are off predicted ones; infinite for a zero of another sign."""
-    of, off = element_type_of(got), distances_from(other, got)
+    of, off = element_type_of(got), ulps_from_prediction(other, got)
     if not (of.is_float or of.is_complex):
         return off
     signs = is_negative(other) != is_negative(got)

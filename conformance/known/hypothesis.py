@@ -17,7 +17,7 @@ from enum import Enum, auto
 import numpy as np
 
 from conformance.tolerance.rule import Bound, Measure
-from conformance.tolerance.ulp import distances_from_other
+from conformance.tolerance.ulp import bound_units_from_prediction
 from conformance.transforms.values import nested
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.program import Operation, Program
@@ -164,7 +164,7 @@ def by_rewriting(label: str, rewrite: Rewrite, bound: Bound) -> Hypothesis:
             return nothing(expected)
         results = apply(*other)
         limits = bound(*other, results)
-        return tuple(map(distances_from_other, results, actual, limits))
+        return tuple(map(bound_units_from_prediction, results, actual, limits))
 
     return Hypothesis(label, errors)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from conformance.known.hypothesis import NEAR, Hypothesis, Rewriting
-from conformance.tolerance.ulp import distances_from
+from conformance.tolerance.ulp import ulps_from_prediction
 from reference.interpreter.evaluate import evaluate
 from reference.ir.errors import EvaluationError
 from reference.ir.program import Program
@@ -47,7 +47,7 @@ class Candidate:
         Those that are as `beside` has them too are left out.
         """
         given = zip(self.predicted, self.expected, self.actual, strict=True)
-        found = [mask & (distances_from(one, got) <= NEAR) for mask, one, got in given]
+        found = [mask & (ulps_from_prediction(one, got) <= NEAR) for mask, one, got in given]
         if beside is not None:
             unlike = (
                 ~equal_elements(want, got.reshape(want.shape))

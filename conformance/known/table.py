@@ -38,7 +38,7 @@ from conformance.known.xla.subnormals import subnormal_operands
 from conformance.known.xla.subnormals.flushed_sums import flushing
 from conformance.known.xla.two_bits import OF_TWO_BITS, SORTED
 from conformance.known.xla.windows.undilated import UNDILATED
-from conformance.tolerance.bounds import gathering, reduction
+from conformance.tolerance.bounds import reduction, scatter
 from conformance.tolerance.hardware import Hardware
 from reference.interpreter.quantized import is_quantized_operation
 from reference.ir.program import Operation, TensorType
@@ -91,7 +91,7 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
         SHARED,
         *treatments.SCATTERED,
         OF_TWO_BITS["scatter"],
-        flushing(gathering.SCATTERED_UPDATES),
+        flushing(scatter.SCATTERED_UPDATES),
         out_of_bounds.READ_ELSEWHERE,
     ),
     "ScaledDot": SCALED,

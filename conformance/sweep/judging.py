@@ -28,7 +28,7 @@ from conformance.sweep.properties import (
 )
 from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.rule import Rule
-from conformance.tolerance.ulp import histogram_of, ulp_distances
+from conformance.tolerance.ulp import error_histogram, ulp_distances
 from conformance.verdict import HISTOGRAM_EDGES, Element, Verdict
 from reference.ir.types import Array, ElementType, element_type_of, to_bits
 from reference.numerics.alike import equal_elements, flush_subnormals
@@ -60,7 +60,7 @@ def outcome_of(
     bad = describe_malformed((shape,), (actual,))
     if bad is not None:
         return _malformed(total, *bad)
-    rule = function.rule.on(hardware)
+    rule = function.rule.for_hardware(hardware)
     budget = rule.budget(function.result_type, hardware)
     is_ordered = domain.is_mirrored or domain.is_exhaustive
     differences = differences_of(function, operands, actual, is_ordered=is_ordered)
@@ -243,7 +243,7 @@ class _Judged:
         """Return how many counted results have errors of so many whole ulp."""
         if not self.has_ulp:
             return ()
-        bins = histogram_of(self.distances[self.counted])
+        bins = error_histogram(self.distances[self.counted])
         bins[0] += len(self.actual) - len(self.where)
         return tuple(bins)
 

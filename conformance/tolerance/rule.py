@@ -109,17 +109,17 @@ class Rule:
     excludes: Excludes | None = None
     either_zero: EitherZero | None = None
     by_hardware: tuple[tuple[Hardware, Rule], ...] = ()
-    varies: bool = False
+    is_nondeterministic: bool = False
     rounds_operands: bool = False
-    of_complex: Rule | None = None
-    loss: Bound | None = None
+    complex_rule: Rule | None = None
+    flush_loss: Bound | None = None
 
     @property
     def is_backward(self) -> bool:
         """Whether errors are those of the whole problem: no element has a bound of its own."""
         return self.measure is not None and self.bound is None
 
-    def on(self, platform: str) -> Rule:
+    def for_hardware(self, platform: str) -> Rule:
         """The rule that judges on a `Hardware`: itself, unless `by_hardware` has another for it."""
         return next((rule for hardware, rule in self.by_hardware if platform == hardware), self)
 

@@ -9,8 +9,8 @@ from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import equal_elements, flush_subnormals
 from reference.numerics.rounding import ordinal, to_float64, ulp_size
 
-EXACT_INTEGERS = float(1 << 52)
-POINTS_KEPT = 24
+EXACT_INTEGER_LIMIT = float(1 << 52)
+MAX_ERROR_POINTS = 24
 """Points that one comparison adds to the error-against-input picture."""
 
 
@@ -30,7 +30,7 @@ def ulp_distances(expected: Array, actual: Array) -> Array:
     return result
 
 
-def distances_from(other: Array, actual: Array) -> Array:
+def ulps_from_prediction(other: Array, actual: Array) -> Array:
     """Distances of the elements of an array from predicted ones, in ulp, as float64.
 
     0 where all bits are the same or both are NaN; infinite elsewhere in types that have no ulp.
@@ -48,7 +48,7 @@ def _signed_distances(expected: Array, actual: Array) -> Array:
     apart = right.astype(np.float64) - left.astype(np.float64)
     with np.errstate(over="ignore"):
         exact = (right - left).astype(np.float64)
-    return np.where(np.abs(apart) < EXACT_INTEGERS, exact, apart)
+    return np.where(np.abs(apart) < EXACT_INTEGER_LIMIT, exact, apart)
 
 
 def part_distances(expected: Array, actual: Array) -> tuple[Array, Array]:
@@ -61,7 +61,9 @@ def part_distances(expected: Array, actual: Array) -> tuple[Array, Array]:
         larger = np.fmax(np.abs(np.real(expected)), np.abs(np.imag(expected))).astype(np.longdouble)
         unit = ulp_size(larger, of)
         real, imag = (
-            np.where(_same(want, got), 0.0, np.abs(got.astype(np.longdouble) - want) / unit)
+            np.where(
+                _equal_or_both_nan(want, got), 0.0, np.abs(got.astype(np.longdouble) - want) / unit
+            )
             for want, got in ((part(expected), part(actual)) for part in (np.real, np.imag))
         )
         return real.astype(np.float64), imag.astype(np.float64)
@@ -79,7 +81,7 @@ def bound_distances(expected: Array, actual: Array, bound: Array) -> Array:
         parts = ((part(expected), part(actual)) for part in (np.real, np.imag))
         with np.errstate(all="ignore"):
             real, imag = (
-                np.where(_same(want, got), 0.0, np.abs(got.astype(np.float64) - want))
+                np.where(_equal_or_both_nan(want, got), 0.0, np.abs(got.astype(np.float64) - want))
                 for want, got in parts
             )
             error = np.hypot(real, imag)
@@ -95,7 +97,7 @@ def bound_distances(expected: Array, actual: Array, bound: Array) -> Array:
     return np.where(same, 0.0, np.where(np.isnan(units), np.inf, units))
 
 
-def distances_from_other(other: Array, actual: Array, bound: Array | None) -> Array:
+def bound_units_from_prediction(other: Array, actual: Array, bound: Array | None) -> Array:
     """Errors of results, were they those of another formula than the specification's.
 
     In units of `bound`; where it is None they are data, and the errors 0 or infinite. Nothing is
@@ -115,11 +117,11 @@ def _complex_distances(expected: Array, actual: Array) -> Array:
     return np.where(np.isnan(worst), np.inf, worst)
 
 
-def _same(want: Array, got: Array) -> Array:
+def _equal_or_both_nan(want: Array, got: Array) -> Array:
     return (want == got) | (np.isnan(want) & np.isnan(got))
 
 
-def histogram_of(errors: Array) -> list[int]:
+def error_histogram(errors: Array) -> list[int]:
     """How many of the errors (in ulp, finite) fall in each bin of HISTOGRAM_EDGES."""
     bins = np.searchsorted(np.asarray(HISTOGRAM_EDGES, np.float64), errors, side="left")
     return np.bincount(bins, minlength=len(HISTOGRAM_EDGES) + 1).tolist()
@@ -145,5 +147,7 @@ def error_points(
     where, inputs = where[finite], inputs[finite]
     signed = _signed_distances(expected.reshape(-1)[where], actual.reshape(-1)[where])
     order = np.argsort(-np.abs(signed), kind="stable")
-    kept = np.concatenate([order[: POINTS_KEPT // 2], order[POINTS_KEPT // 2 :: 7]])[:POINTS_KEPT]
+    kept = np.concatenate([order[: MAX_ERROR_POINTS // 2], order[MAX_ERROR_POINTS // 2 :: 7]])[
+        :MAX_ERROR_POINTS
+    ]
     return [(float(inputs[i]), float(signed[i])) for i in kept.tolist()]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from conformance.judging.compare import judge
-from conformance.tolerance.rules import RULES
+from conformance.tolerance.table import RULES
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import check, evaluate
 from reference.ir.program import Dense, TensorType, Value, single_op

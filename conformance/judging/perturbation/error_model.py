@@ -6,7 +6,7 @@ rounded may be off by at least 1 ulp, however exact the rule of the op in isolat
 is not rounded, such as a sum of small integers, may not. Nor may an explicit rounding (`convert`,
 `reduce_precision`).
 
-Sources: the rules of conformance/tolerance/rules.py; the StableHLO specification promises no
+Sources: the rules of conformance/tolerance/table.py; the StableHLO specification promises no
 accuracy (stablehlo#1156); XLA's flags xla_allow_excess_precision and its algebraic simplifier do
 all three.
 """
@@ -72,7 +72,7 @@ def make_mover(
     rule = rule_of(operation)
     if rule is None:
         return lambda _: results
-    rule = rule.on(platform)
+    rule = rule.for_hardware(platform)
     if rule.measure is not None and rule.bound is None:
         return quiet(lambda way: _solve_nearby(operation, operands, results, way))
     with np.errstate(all="ignore"):

@@ -3,7 +3,7 @@
 Backends flush in some of their code and not in other. A product contracted with a sum is not
 flushed, though the same product in another place is. A reduction flushes partial sums, which are no
 operation's result. So flushing is selected for each operation or each element, and sums lose what
-flushed partial sums can lose (`Rule.loss`).
+flushed partial sums can lose (`Rule.flush_loss`).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Flushing:
         rule, lost = rule_of(operation), self.lost
         if rule is None or lost is None:
             return results
-        loss = rule.on(platform).loss
+        loss = rule.for_hardware(platform).flush_loss
         if loss is None or not all(isinstance(one, np.ndarray) for one in (*operands, *results)):
             return results
         losses = quiet(loss)(operation, operands, results)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from conformance.known.hypothesis import Hypothesis, Results, exactly
-from conformance.tolerance.bounds.sorting import in_order, rows_of, same_elements
+from conformance.tolerance.bounds.sorting import are_permutations, are_sorted, move_axis_last
 from reference.interpreter.evaluate import EvaluationError, apply, body_of
 from reference.ir.program import Operation, Region
 from reference.ir.types import Array, element_type_of
@@ -50,12 +50,12 @@ def _sorted(
     if other != operation:
         given: dict[str, Any] = dict(operation.attributes)
         dimension = given.get("dimension", -1)
-        placed, after = (rows_of(arrays, dimension) for arrays in (expected, actual))
+        placed, after = (move_axis_last(arrays, dimension) for arrays in (expected, actual))
         try:
-            right = in_order(after, body_of(other.regions[0])) | _with_nan(after)
+            right = are_sorted(after, body_of(other.regions[0])) | _with_nan(after)
         except EvaluationError:  # the comparator names values around it, which are not known here
             right = np.zeros(after[0].shape[:-1], np.bool_)
-        right = np.expand_dims(right & same_elements(placed, after), dimension)
+        right = np.expand_dims(right & are_permutations(placed, after), dimension)
         errors = np.where(np.broadcast_to(right, errors.shape), 0.0, np.inf)
     return (errors,) * len(expected)
 

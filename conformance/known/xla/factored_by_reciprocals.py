@@ -31,7 +31,7 @@ from conformance.known.xla.solved_by_inverses import (
     nearest,
     reciprocal_types,
 )
-from conformance.tolerance.bounds.linear_algebra import RECIPROCAL_ROOT, factor_errors
+from conformance.tolerance.bounds.linear_algebra import RECIPROCAL_ROOT_ROUNDINGS, cholesky_errors
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics.products import wide
@@ -78,8 +78,13 @@ def _errors(
 ) -> Results:
     """Return how far results are off, of the steps and in the equation."""
     (stepwise,) = _NEAREST(operation, operands, expected, actual, apart=errors)
-    (backward,) = factor_errors(
-        operation, operands, expected, actual, more=RECIPROCAL_ROOT, flushes=True
+    (backward,) = cholesky_errors(
+        operation,
+        operands,
+        expected,
+        actual,
+        extra_roundings=RECIPROCAL_ROOT_ROUNDINGS,
+        flushes=True,
     )
     return (np.maximum(stepwise, backward),)
 

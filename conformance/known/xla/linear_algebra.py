@@ -8,7 +8,7 @@ from functools import partial
 from conformance.known.hypothesis import Hypothesis, Results
 from conformance.known.xla.factored_by_reciprocals import BY_RECIPROCALS
 from conformance.known.xla.solved_by_inverses import BY_INVERSES
-from conformance.tolerance.bounds.linear_algebra import factor_errors, solution_errors
+from conformance.tolerance.bounds.linear_algebra import cholesky_errors, triangular_solve_errors
 
 
 def _flushed(errors: Callable[..., Results]) -> Hypothesis:
@@ -16,5 +16,5 @@ def _flushed(errors: Callable[..., Results]) -> Hypothesis:
     return Hypothesis("subnormal intermediate", partial(errors, flushes=True), flushes=True)
 
 
-FACTORED = (_flushed(factor_errors), BY_RECIPROCALS)
-SOLVED = (_flushed(solution_errors), BY_INVERSES)
+FACTORED = (_flushed(cholesky_errors), BY_RECIPROCALS)
+SOLVED = (_flushed(triangular_solve_errors), BY_INVERSES)

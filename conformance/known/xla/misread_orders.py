@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from conformance.known.hypothesis import Operands, Results, known_values, nothing, told
-from conformance.tolerance.bounds.sorting import in_order, rows_of, same_elements
+from conformance.tolerance.bounds.sorting import are_permutations, are_sorted, move_axis_last
 from conformance.tolerance.rule import Measure
 from conformance.transforms.values import nested
 from reference.interpreter.evaluate import apply, body_of
@@ -80,7 +80,7 @@ def _sorts(seen: Seen) -> Measure:
             return nothing(expected)
         given: dict[str, Any] = dict(operation.attributes)
         dimension, comparator = given["dimension"], body_of(operation.regions[0])
-        before, after = rows_of(operands, dimension), rows_of(actual, dimension)
+        before, after = move_axis_last(operands, dimension), move_axis_last(actual, dimension)
         if given.get("is_stable", False):
             order = permutation(tuple(_seen(one, seen) for one in before), comparator)
             pairs = zip(before, after, strict=True)
@@ -88,7 +88,7 @@ def _sorts(seen: Seen) -> Measure:
             found = np.logical_and.reduce(rows).all(axis=-1)
         else:
             compared = tuple(_seen(one, seen) for one in after)
-            found = same_elements(before, after) & in_order(compared, comparator)
+            found = are_permutations(before, after) & are_sorted(compared, comparator)
         found = np.expand_dims(found, dimension)
         return told(*(np.broadcast_to(found, one.shape) for one in expected))
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from conformance.known.hypothesis import Operands, Results, known_values, nothing, told
-from conformance.tolerance.bounds.sorting import rows_of
+from conformance.tolerance.bounds.sorting import move_axis_last
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import equal_elements
@@ -34,7 +34,7 @@ def _errors(
     if key is None or not element_type_of(operands[key[0]]).is_float:
         return nothing(expected)
     dimension = dict[str, Any](operation.attributes).get("dimension", -1)
-    given, got = (rows_of(arrays, dimension) for arrays in (operands, actual))
+    given, got = (move_axis_last(arrays, dimension) for arrays in (operands, actual))
     concerned = np.isnan(to_float64(given[key[0]])).any(axis=-1, keepdims=True)
     order = _order(given[key[0]], is_ascending=key[1])
     for one, other in zip(given, got, strict=True):

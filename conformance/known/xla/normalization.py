@@ -1,4 +1,4 @@
-"""Batch normalization as formulas of balls: the specification's, and others.
+"""Batch normalization as formulas on intervals: the specification's, and others.
 
 The others are what compilers and libraries are known to compute instead. On paper they are the
 same; rounded they lose digits where the specification's formula does not, or meet other infinities.
@@ -14,16 +14,22 @@ from functools import cache, partial
 import numpy as np
 
 from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing
-from conformance.tolerance.bounds.balls import Arithmetic, Ball, contracted, hull, unrounded
+from conformance.tolerance.bounds.intervals import (
+    Arithmetic,
+    Interval,
+    fused_dot_product,
+    fused_product,
+    hull,
+)
 from conformance.tolerance.bounds.normalization import (
-    BallStep,
-    Chosen,
+    ArithmeticChoice,
     Formula,
+    IntervalOperation,
     arithmetic_on,
-    in_steps,
-    literal,
     measure_by,
-    normalized,
+    normalize_by,
+    round_each_operation,
+    specification_formula,
 )
 from conformance.tolerance.bounds.underflow import has_flushing_modes
 from conformance.tolerance.rule import Measure
@@ -36,13 +42,13 @@ ALL = GRAD, INFERENCE, TRAINING = tuple(record.name for record in ops.OPS)
 _F16, _F32 = ELEMENT_TYPES["f16"], ELEMENT_TYPES["f32"]
 
 
-def reciprocal_root(step: BallStep) -> tuple[Ball, ...]:
+def reciprocal_root(step: IntervalOperation) -> tuple[Interval, ...]:
     """Products with 1 / sqrt(variance + epsilon) in place of quotients by the root."""
     if step.op != GRAD:
-        return normalized(step, _by_reciprocal, ops.moments)
+        return normalize_by(step, _by_reciprocal, ops.moments)
     x, scale, mean, variance, grad_output = step.given.values()
     centered, factor = x - mean, _reciprocal(variance, step.epsilon)
-    literally, spread = literal(step), variance + step.epsilon
+    literally, spread = specification_formula(step), variance + step.epsilon
     product = ops.total(grad_output * centered, step.axes) * centered
     along = hull(product / spread, product * (1 / spread))  # which may be subnormal, and flushed
     inner = grad_output * step.count - literally[2] - along
@@ -50,44 +56,46 @@ def reciprocal_root(step: BallStep) -> tuple[Ball, ...]:
     return scale * factor / step.count * inner, grad_scale, literally[2]
 
 
-def one_pass(step: BallStep) -> tuple[Ball, ...]:
+def one_pass(step: IntervalOperation) -> tuple[Interval, ...]:
     """The variance as E[x^2] - E[x]^2."""
-    return normalized(step, _by_reciprocal, _one_pass_moments)
+    return normalize_by(step, _by_reciprocal, _one_pass_moments)
 
 
-def folded(step: BallStep) -> tuple[Ball, ...]:
+def folded(step: IntervalOperation) -> tuple[Interval, ...]:
     """The output as x * s + (offset - mean * s), with s = scale / sqrt(variance + epsilon)."""
-    return normalized(step, _folded_output, ops.moments)
+    return normalize_by(step, _folded_output, ops.moments)
 
 
-def one_pass_and_folded(step: BallStep) -> tuple[Ball, ...]:
+def one_pass_and_folded(step: IntervalOperation) -> tuple[Interval, ...]:
     """Both."""
-    return normalized(step, _folded_output, _one_pass_moments)
+    return normalize_by(step, _folded_output, _one_pass_moments)
 
 
-def one_pass_of_sums(step: BallStep) -> tuple[Ball, ...]:
+def one_pass_of_sums(step: IntervalOperation) -> tuple[Interval, ...]:
     """The variance as E[x^2] - (sum of x)^2 / n^2, whose square may overflow."""
-    return normalized(step, _by_reciprocal, _moments_of_sums)
+    return normalize_by(step, _by_reciprocal, _moments_of_sums)
 
 
-def one_pass_of_sums_and_folded(step: BallStep) -> tuple[Ball, ...]:
+def one_pass_of_sums_and_folded(step: IntervalOperation) -> tuple[Interval, ...]:
     """That, and the output folded."""
-    return normalized(step, _folded_output, _moments_of_sums)
+    return normalize_by(step, _folded_output, _moments_of_sums)
 
 
-def other_orders(step: BallStep) -> tuple[Ball, ...]:
+def other_orders(step: IntervalOperation) -> tuple[Interval, ...]:
     """Gradients whose factors and divisors come in another order, or are drawn out of a sum."""
     x, _, mean, _, grad_output = step.given.values()
     return _reordered(step, ops.total(grad_output * (x - mean), step.axes))
 
 
-def contraction(step: BallStep) -> tuple[Ball, ...]:
+def contraction(step: IntervalOperation) -> tuple[Interval, ...]:
     """The same, with products that go into a sum without being rounded (or overflowing) first."""
     x, _, mean, _, grad_output = step.given.values()
-    return _reordered(step, contracted(grad_output, x - mean, step.axes), fused=True)
+    return _reordered(step, fused_dot_product(grad_output, x - mean, step.axes), fused=True)
 
 
-def _reordered(step: BallStep, covariance: Ball, *, fused: bool = False) -> tuple[Ball, ...]:
+def _reordered(
+    step: IntervalOperation, covariance: Interval, *, fused: bool = False
+) -> tuple[Interval, ...]:
     x, scale, mean, variance, grad_output = step.given.values()
     centered, spread = x - mean, variance + step.epsilon
     factor = _reciprocal(variance, step.epsilon)
@@ -103,11 +111,11 @@ def _reordered(step: BallStep, covariance: Ball, *, fused: bool = False) -> tupl
     if fused:
         along = hull(
             along,
-            unrounded(covariance / spread, centered),
-            unrounded(covariance * centered, 1 / spread),
-            unrounded(covariance * (1 / spread), centered),
-            unrounded(covariance, centered * (1 / spread)),
-            unrounded(covariance, centered / spread),
+            fused_product(covariance / spread, centered),
+            fused_product(covariance * centered, 1 / spread),
+            fused_product(covariance * (1 / spread), centered),
+            fused_product(covariance, centered * (1 / spread)),
+            fused_product(covariance, centered / spread),
         )
     inner = grad_output * step.count - grad_offset - along
     grad_operand = hull(
@@ -118,7 +126,7 @@ def _reordered(step: BallStep, covariance: Ball, *, fused: bool = False) -> tupl
     return grad_operand, hull(covariance * factor, covariance / np.sqrt(spread)), grad_offset
 
 
-def _reciprocal(variance: Ball, epsilon: Ball) -> Ball:
+def _reciprocal(variance: Interval, epsilon: Interval) -> Interval:
     found = 1 / np.sqrt(variance + epsilon)
     if epsilon.low.any() or epsilon.high.any():
         return found
@@ -126,24 +134,38 @@ def _reciprocal(variance: Ball, epsilon: Ball) -> Ball:
 
 
 def _by_reciprocal(
-    x: Ball, scale: Ball, offset: Ball, mean: Ball, variance: Ball, epsilon: Ball
-) -> Ball:
+    x: Interval,
+    scale: Interval,
+    offset: Interval,
+    mean: Interval,
+    variance: Interval,
+    epsilon: Interval,
+) -> Interval:
     return scale * ((x - mean) * _reciprocal(variance, epsilon)) + offset
 
 
 def _folded_output(
-    x: Ball, scale: Ball, offset: Ball, mean: Ball, variance: Ball, epsilon: Ball
-) -> Ball:
+    x: Interval,
+    scale: Interval,
+    offset: Interval,
+    mean: Interval,
+    variance: Interval,
+    epsilon: Interval,
+) -> Interval:
     factor = scale * _reciprocal(variance, epsilon)
     return x * factor + (offset - mean * factor)
 
 
-def _one_pass_moments(x: Ball, count: Ball, axes: tuple[int, ...]) -> tuple[Ball, Ball]:
+def _one_pass_moments(
+    x: Interval, count: Interval, axes: tuple[int, ...]
+) -> tuple[Interval, Interval]:
     mean = ops.total(x, axes) / count
     return mean, ops.total(x * x, axes) / count - mean * mean
 
 
-def _moments_of_sums(x: Ball, count: Ball, axes: tuple[int, ...]) -> tuple[Ball, Ball]:
+def _moments_of_sums(
+    x: Interval, count: Interval, axes: tuple[int, ...]
+) -> tuple[Interval, Interval]:
     total = ops.total(x, axes)
     square = total * total * ((1 / count) * (1 / count))
     return total / count, ops.total(x * x, axes) / count - square
@@ -169,7 +191,7 @@ def _loose(element_type: ElementType) -> Arithmetic:
     )
 
 
-def _in_wider(arithmetic: Chosen) -> Iterator[Chosen]:
+def _in_wider(arithmetic: ArithmeticChoice) -> Iterator[ArithmeticChoice]:
     """An arithmetic of narrow types in wider ones: constants rounded or not, subnormal numbers (an
     epsilon for one) flushed or not."""
     for wider, whole, flushes in itertools.product((_F32, _F16), (True, False), (False, True)):
@@ -177,7 +199,11 @@ def _in_wider(arithmetic: Chosen) -> Iterator[Chosen]:
 
 
 def _as_in(
-    arithmetic: Chosen, wider: ElementType, whole: bool, flushes: bool, element_type: ElementType
+    arithmetic: ArithmeticChoice,
+    wider: ElementType,
+    whole: bool,
+    flushes: bool,
+    element_type: ElementType,
 ) -> Arithmetic:
     found = arithmetic(element_type if element_type.bits >= wider.bits else wider)
     return replace(found, whole=whole, flushes=flushes and has_flushing_modes(found.of))
@@ -191,16 +217,20 @@ def of_normalization(platform: str) -> tuple[Hypothesis, ...]:
     operands' type and in wider ones, from what is nearest to the text.
     """
     chosen = arithmetic_on(platform)
-    lost = measure_by(literal, lambda of: replace(chosen(of), flushes=has_flushing_modes(of)))
+    lost = measure_by(
+        specification_formula, lambda of: replace(chosen(of), flushes=has_flushing_modes(of))
+    )
     return Hypothesis("subnormal intermediate", lost, flushes=True), *_OTHERWISE
 
 
 def _otherwise() -> Iterator[Hypothesis]:
-    for chosen in _in_wider(in_steps):
-        yield Hypothesis("wider arithmetic", measure_by(literal, chosen, explains=True))
+    for chosen in _in_wider(round_each_operation):
+        yield Hypothesis(
+            "wider arithmetic", measure_by(specification_formula, chosen, as_explanation=True)
+        )
     for chosen in (_loose, *_in_wider(_loose)):
         for label, formula, names in OTHERS:
-            yield Hypothesis(label, _only(names, measure_by(formula, chosen, explains=True)))
+            yield Hypothesis(label, _only(names, measure_by(formula, chosen, as_explanation=True)))
 
 
 def _only(names: tuple[str, ...], measure: Measure) -> Measure:

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing, told
-from conformance.tolerance.bounds.fft import transform_errors
-from conformance.tolerance.ulp import distances_from
+from conformance.tolerance.bounds.fft import fft_errors
+from conformance.tolerance.ulp import ulps_from_prediction
 from reference.interpreter.evaluate import apply, reshape_operation
 from reference.ir.program import Operation
 from reference.ir.types import Array
@@ -26,9 +26,7 @@ from reference.unspecified.table import unspecified_mask
 LABEL = "transform of a part"
 
 
-FLUSHED = Hypothesis(
-    "subnormal intermediate", partial(transform_errors, flushes=True), flushes=True
-)
+FLUSHED = Hypothesis("subnormal intermediate", partial(fft_errors, flushes=True), flushes=True)
 
 
 def _of_a_part(
@@ -39,7 +37,7 @@ def _of_a_part(
     if part is None:
         return nothing(expected)
     other, results, begun = _transformed(operation, part, got)
-    (distances,) = transform_errors(other, (part,), results, (begun,), flushes=True)
+    (distances,) = fft_errors(other, (part,), results, (begun,), flushes=True)
     right = (distances <= 1) | equal_elements(flush_subnormals(results[0]), begun)
     right |= unspecified_mask(other, (part,), results[0])
     # what stands behind tells nothing where what stands before it is something else
@@ -51,7 +49,7 @@ def _ulps(operation: Operation, operands: Operands, expected: Results, actual: R
     (found,), part = nothing(expected), _part(operation, operands[0])
     if part is not None:
         _, results, begun = _transformed(operation, part, actual[0])
-        found.reshape(-1)[: part.size] = distances_from(results[0], begun).reshape(-1)
+        found.reshape(-1)[: part.size] = ulps_from_prediction(results[0], begun).reshape(-1)
     return (found,)
 
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing
 from conformance.tolerance.rule import Bound, Measure
-from conformance.tolerance.ulp import distances_from, distances_from_other
+from conformance.tolerance.ulp import bound_units_from_prediction, ulps_from_prediction
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, TensorType, Value
 from reference.ir.types import Array, ElementType, element_type_of
@@ -76,10 +76,10 @@ def _hypothesis(label: str, other: Other, *, narrows: bool) -> Hypothesis:
     """Return the hypothesis of results with less precision or (`narrows`) more."""
 
     def in_bounds(predicted: Array, limit: Array, got: Array) -> Array:
-        return distances_from_other(predicted, got, limit)
+        return bound_units_from_prediction(predicted, got, limit)
 
     def in_ulps(predicted: Array, _: Array, got: Array) -> Array:
-        return distances_from(predicted, got)
+        return ulps_from_prediction(predicted, got)
 
     measures = (_measure(other, one, narrows=narrows) for one in (in_bounds, in_ulps))
     measure, ulps = measures

@@ -16,15 +16,15 @@ from conformance.known.xla.windows.masked_groups import products_with_zero
 from conformance.known.xla.windows.unreversed import unreversed
 from conformance.tolerance.bounds import contraction, convolution
 from conformance.tolerance.bounds.products import (
-    Default,
+    DefaultPrecision,
     Depth,
     Summation,
-    bounded,
-    default_on,
-    measured,
+    default_precision,
+    make_bound,
+    make_measure,
 )
 from conformance.tolerance.hardware import Hardware
-from conformance.tolerance.ulp import distances_from
+from conformance.tolerance.ulp import ulps_from_prediction
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, element_type_of
@@ -39,14 +39,14 @@ _FEW = 128
 """So many roundings to bf16 may come to as much as all products together."""
 
 
-def flushing(summation: Summation, depth: Depth, default: Default) -> Hypothesis:
+def flushing(summation: Summation, depth: Depth, default: DefaultPrecision) -> Hypothesis:
     """Return the class of sums whose subnormal operands, products or partial sums become zero."""
-    lost = measured(summation, depth, default, flushes=True)
+    lost = make_measure(summation, depth, default, flushes=True)
     return Hypothesis(FLUSHED, lost, flushes=True)
 
 
 def kept_in_bf16(
-    summation: Summation, depth: Depth, default: Default
+    summation: Summation, depth: Depth, default: DefaultPrecision
 ) -> Callable[..., tuple[np.ndarray, ...]]:
     """Return the errors of sums that are rounded to bf16 at each step, which nobody asks for.
 
@@ -56,7 +56,7 @@ def kept_in_bf16(
     def few(operation: Operation, operands: Operands) -> int:
         return min(depth(operation, operands), _FEW)
 
-    return measured(summation, few, replace(default, sums=_BF16))
+    return make_measure(summation, few, replace(default, sums=_BF16))
 
 
 def _of_bf16(
@@ -64,17 +64,17 @@ def _of_bf16(
 ) -> Results:
     if element_type_of(operands[0]) is not _BF16:
         return nothing(expected)
-    of = contraction.summed, contraction.depth_of, Default()
+    of = contraction.contraction_sums, contraction.depth_of, DefaultPrecision()
     return kept_in_bf16(*of)(operation, operands, expected, actual)
 
 
-def _without_algorithm(default: Default) -> Hypothesis:
+def _without_algorithm(default: DefaultPrecision) -> Hypothesis:
     """Return the class of sums as good as an operation permits that states no algorithm, of one
     that states one.
 
     Or sums in the type that the algorithm says, of operands that are not rounded.
     """
-    plainly = measured(contraction.summed, contraction.depth_of, default)
+    plainly = make_measure(contraction.contraction_sums, contraction.depth_of, default)
 
     def errors(
         operation: Operation, operands: Operands, expected: Results, actual: Results
@@ -96,7 +96,7 @@ def _ulps_ignoring(
     """Return how many ulp results are off the sums that ignore the algorithm, rounded once."""
     del expected
     others = (apply(other, operands) for other in _ignoring(operation))
-    return (np.minimum(*(distances_from(other, actual[0]) for (other,) in others)),)
+    return (np.minimum(*(ulps_from_prediction(other, actual[0]) for (other,) in others)),)
 
 
 def _ignoring(operation: Operation) -> tuple[Operation, Operation]:
@@ -113,14 +113,14 @@ def _ignoring(operation: Operation) -> tuple[Operation, Operation]:
 @cache
 def of_contraction(platform: str) -> tuple[Hypothesis, ...]:
     """Return the classes of sums of products on a `Hardware`."""
-    default = default_on(platform)
-    of = contraction.summed, contraction.depth_of, default
+    default = default_precision(platform)
+    of = contraction.contraction_sums, contraction.depth_of, default
     kept = (Hypothesis(IN_BF16, _of_bf16),) if platform not in _PRECISE_BY_CHOICE else ()
     return (
         flushing(*of),
         _without_algorithm(default),
-        in_result_type(bounded(*of)),
-        in_operand_type(bounded(*of)),
+        in_result_type(make_bound(*of)),
+        in_operand_type(make_bound(*of)),
         *kept,
     )
 
@@ -138,16 +138,16 @@ def of_convolution(platform: str) -> tuple[Hypothesis, ...]:
     behind the image in place of padding; products with zero that are left out or added; integers
     that are added up in float64; and windows whose reversal is left out.
     """
-    default = default_on(platform)
-    of = convolution.summed, convolution.depth_of, default
-    inexact = convolution.summed, convolution.depth_of, replace(default, exact=False)
+    default = default_precision(platform)
+    of = convolution.convolution_sums, convolution.depth_of, default
+    inexact = convolution.convolution_sums, convolution.depth_of, replace(default, exact=False)
     return (
         flushing(*of),
-        in_result_type(bounded(*of)),
-        in_operand_type(bounded(*of)),
-        Hypothesis(TRANSFORMED, measured(*inexact)),
+        in_result_type(make_bound(*of)),
+        in_operand_type(make_bound(*of)),
+        Hypothesis(TRANSFORMED, make_measure(*inexact)),
         IMAGE_OVERRUN,
         *products_with_zero(default),
         ADDED_UP,
-        unreversed(bounded(*of)),
+        unreversed(make_bound(*of)),
     )

@@ -7,7 +7,7 @@ from functools import cache, partial
 import numpy as np
 
 from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing
-from conformance.tolerance.bounds.quantization import reach_of
+from conformance.tolerance.bounds.quantization import permitted_results
 from conformance.tolerance.rule import Rule
 from reference.interpreter import quantized
 from reference.ir.program import Operation
@@ -28,7 +28,7 @@ def _by_merged_scales(
     if not quantized.computes_on_numbers(operation) or rule.is_backward:
         return nothing(expected)
     found: list[Array] = []
-    reaches = reach_of(rule, operation, operands, expected, roundings=3)
+    reaches = permitted_results(rule, operation, operands, expected, roundings=3)
     for want, got, reach in zip(expected, actual, reaches, strict=True):
         near = np.zeros(want.shape, np.bool_)
         if isinstance(reach, tuple):

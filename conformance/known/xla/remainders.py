@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing, told
-from conformance.tolerance.bounds.random import deviates
+from conformance.tolerance.bounds.random import is_refuted
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.unspecified.random import is_undefined
@@ -42,7 +42,7 @@ def _fits(above: Array, width: int, total: int) -> bool:
         """Return the probability of less than each number."""
         return ((number * quotient + np.minimum(number, rest)) / total).astype(np.float64)
 
-    return not deviates(below(above), below(above + 1))
+    return not is_refuted(below(above), below(above + 1))
 
 
 REMAINDERS = Hypothesis(

@@ -9,9 +9,9 @@ import numpy as np
 
 from conformance.known.hypothesis import Hypothesis, Operands, Results
 from conformance.known.xla.products import FLUSHED, IN_BF16, kept_in_bf16
-from conformance.tolerance.bounds.contraction import depth_of, summed
-from conformance.tolerance.bounds.products import measured, quantum_of
-from conformance.tolerance.bounds.scaled import factors_of, of_scaled, product_of
+from conformance.tolerance.bounds.contraction import contraction_sums, depth_of
+from conformance.tolerance.bounds.products import make_measure, quantum_of
+from conformance.tolerance.bounds.scaled import as_dot_general, factors_of, on_scaled_operands
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type, element_type_of
 from reference.numerics.products import add_initial_zero, round_sums
@@ -32,13 +32,16 @@ def _flushed(
     The least number of f8E8M0FNU is such a scale. A constant may be scaled when the program is
     compiled, and keep what is lost of the other side.
     """
-    product, default = product_of(operation, operands)
-    measure, to = measured(summed, depth_of, default, flushes=True), element_type_of(expected[0])
+    product, default = as_dot_general(operation, operands)
+    measure, to = (
+        make_measure(contraction_sums, depth_of, default, flushes=True),
+        element_type_of(expected[0]),
+    )
     kept = factors_of(operands)
     flushed = tuple(map(_without, factors_of(tuple(map(_without, map(to_float64, operands))))))
     found: list[Array] = []
     for factors in itertools.product(*zip(kept, flushed, strict=True)):
-        sums = add_initial_zero(summed(product, factors, False))
+        sums = add_initial_zero(contraction_sums(product, factors, False))
         same = all(map(operator.is_, factors, kept))
         found += measure(product, factors, (expected[0] if same else round_sums(sums, to),), actual)
     wrong = _other_zeros(expected, actual) & (not _may_be_flushed(kept))
@@ -67,5 +70,5 @@ def _other_zeros(expected: Results, actual: Results) -> Array:
 
 SCALED = (
     Hypothesis(FLUSHED, _flushed, flushes=True, signs=True),
-    Hypothesis(IN_BF16, of_scaled(kept_in_bf16)),
+    Hypothesis(IN_BF16, on_scaled_operands(kept_in_bf16)),
 )

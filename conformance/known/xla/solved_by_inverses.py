@@ -28,7 +28,7 @@ import numpy as np
 
 from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing
 from conformance.tolerance.bounds.underflow import underflow
-from conformance.tolerance.ulp import distances_from, distances_from_other
+from conformance.tolerance.ulp import bound_units_from_prediction, ulps_from_prediction
 from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of
 from reference.numerics.accumulation import unit_roundoff
@@ -219,13 +219,13 @@ def errors(predicted: Off, got: Array) -> Array:
     error = np.where(np.isnan(predicted.error), np.inf, predicted.error)
     if of.is_complex:  # which part is NaN or infinite is a matter of formulas for quotients
         infinite = ~np.isfinite(want) & ~np.isfinite(got)
-        return np.where(infinite, 0.0, distances_from_other(want, got, error))
-    return distances_from_other(want, got, error)
+        return np.where(infinite, 0.0, bound_units_from_prediction(want, got, error))
+    return bound_units_from_prediction(want, got, error)
 
 
 def distances(predicted: Off, got: Array) -> Array:
     """Return how far a result is off, in ulp."""
-    return distances_from(round_numbers(predicted.value, element_type_of(got)), got)
+    return ulps_from_prediction(round_numbers(predicted.value, element_type_of(got)), got)
 
 
 def _solved(

@@ -27,7 +27,7 @@ from conformance.known.hypothesis import (
     nothing,
     told,
 )
-from conformance.tolerance.bounds.sorting import rows_of
+from conformance.tolerance.bounds.sorting import move_axis_last
 from reference.interpreter.evaluate import apply, body_of
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
@@ -135,7 +135,7 @@ def _sorted_bytes(
         return nothing(expected)
     read = [np.resize(one.reshape(-1)[::_IN_A_BYTE], shape) for one in actual]
     is_read = (np.arange(size) < -(-size // _IN_A_BYTE)).reshape(shape)
-    *rows, seen = rows_of((*read, is_read), dimension)
+    *rows, seen = move_axis_last((*read, is_read), dimension)
     sides = (side for row in rows for side in (row[..., 1:], row[..., :-1]))
     (wrong,) = body_of(operation.regions[0]).lanes(*map(np.ascontiguousarray, sides))
     in_order = not (wrong & seen[..., 1:]).any()

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from conformance.tolerance.bounds.sums_of_products import rule_of
+from conformance.tolerance.bounds.product_rule import sum_of_products_rule
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
 from reference.ir.types import Array
@@ -27,7 +27,7 @@ def _dimensions(operation: Operation, lhs: Array) -> Dimensions:
     )
 
 
-def summed(
+def contraction_sums(
     operation: Operation,
     operands: tuple[Array, ...],
     sizes: bool,
@@ -57,4 +57,4 @@ def depth_of(operation: Operation, operands: tuple[Array, ...]) -> int:
     return prod(lhs.shape[d] for d in _dimensions(operation, lhs).lhs_contracting)
 
 
-CONTRACTED = rule_of("sum of products", summed, depth_of)
+CONTRACTED = sum_of_products_rule("sum of products", contraction_sums, depth_of)

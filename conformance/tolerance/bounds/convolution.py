@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from conformance.tolerance.bounds.sums_of_products import rule_of
+from conformance.tolerance.bounds.product_rule import sum_of_products_rule
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
 from reference.ir.types import Array
@@ -18,7 +18,7 @@ def geometry_of(operation: Operation, operands: tuple[Array, ...]) -> Geometry:
     return geometry(given_attributes(operation), operands[0].ndim - 2, padding)
 
 
-def summed(
+def convolution_sums(
     operation: Operation, operands: tuple[Array, ...], sizes: bool, padding: float = 0.0
 ) -> Array:
     """The sums of a convolution before they are rounded, or the sums of magnitudes."""
@@ -34,4 +34,4 @@ def depth_of(operation: Operation, operands: tuple[Array, ...]) -> int:
     return prod(rhs.shape[d] for d in (*of.kernel_spatial, of.kernel_input_feature))
 
 
-CONVOLVED = rule_of("convolution", summed, depth_of)
+CONVOLVED = sum_of_products_rule("convolution", convolution_sums, depth_of)

@@ -19,7 +19,7 @@ FACTOR = 4
 gamma(4) (sqrt(2) + mu), so about 6.7 u for exact weights; split radices err by less."""
 
 
-def transform_errors(
+def fft_errors(
     operation: Operation,
     operands: tuple[Array, ...],
     expected: tuple[Array, ...],
@@ -39,7 +39,9 @@ def transform_errors(
     count = math.prod(real.shape[axis] for axis in axes)
     norm = _norm(wide(real), axes) * (math.sqrt(count) if kind == "RFFT" else 1)
     steps = math.log2(count) if count else 0.0
-    bound = FACTOR * unit_roundoff(of) * steps * norm + _tiny(count, underflow(of, flushes=flushes))
+    bound = FACTOR * unit_roundoff(of) * steps * norm + _underflow_bound(
+        count, underflow(of, flushes=flushes)
+    )
     error = wide(actual[0]) - wide(expected[0])
     whole = _norm(error, axes) / bound
     kept = math.prod(expected[0].shape[axis] for axis in axes)
@@ -53,7 +55,7 @@ def _lengths(operation: Operation) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _tiny(count: int, least: float) -> float:
+def _underflow_bound(count: int, least: float) -> float:
     return count * least if count > 1 else 0.0
 
 
@@ -70,5 +72,5 @@ TRANSFORMED = Rule(
     f"norm of the errors of each transform of N elements <= {FACTOR} u log2(N) times the norm of "
     "its result; that of a single element is exact",
     "Higham, Accuracy and Stability, theorem 24.2; Gentleman and Sande 1966",
-    measure=transform_errors,
+    measure=fft_errors,
 )

@@ -30,12 +30,12 @@ from reference.ops.linear_algebra import adjoint, coefficients
 _COMPLEX_PRODUCT, _COMPLEX_QUOTIENT = 2, 5
 """How many u more than real ones these err by."""
 
-RECIPROCAL_ROOT = 4
+RECIPROCAL_ROOT_ROUNDINGS = 4
 """How many u more it costs to multiply by the reciprocal of a rounded square root, whole columns at
 a time, the diagonal included."""
 
 
-def _ratios(residual: Array, bound: Array) -> Array:
+def _in_units_of(residual: Array, bound: Array) -> Array:
     """Errors in units of their bounds: 0 where there is none, inf where it is not a number."""
     found = np.where(residual == 0, 0.0, np.abs(residual) / bound).astype(np.float64)
     return np.where(np.isnan(found), np.inf, found)
@@ -62,20 +62,20 @@ def _may_break_down(a: Array, steps: float) -> Array:
     return np.asarray(least * (1 - gamma) <= size * gamma)
 
 
-def _depends_on(chosen: Array) -> Array:
+def _elements_depending_on(chosen: Array) -> Array:
     """Of which elements of a lower triangle the equation has a chosen element: one to the left in
     their own row, or up to the diagonal in the row of their column's number."""
     rows = np.logical_or.accumulate(chosen, axis=-1)
     return np.asarray(rows | np.diagonal(rows, axis1=-2, axis2=-1)[..., None, :])
 
 
-def factor_errors(
+def cholesky_errors(
     operation: Operation,
     operands: tuple[Array, ...],
     _: tuple[Array, ...],
     actual: tuple[Array, ...],
     *,
-    more: int = 0,
+    extra_roundings: int = 0,
     flushes: bool = False,
 ) -> tuple[Array, ...]:
     """Backward errors in units of their bounds, of `more` roundings than the usual steps."""
@@ -87,12 +87,12 @@ def factor_errors(
     finite = np.isfinite(found)
     usable = np.where(finite, found, 0)
     size = np.abs(usable)
-    steps = a.shape[-1] + 1 + more + (_COMPLEX_PRODUCT if of.is_complex else 0)
+    steps = a.shape[-1] + 1 + extra_roundings + (_COMPLEX_PRODUCT if of.is_complex else 0)
     rows = size.sum(axis=-1)
     tiny = underflow(of, flushes=flushes) * (steps + rows[..., :, None] + rows[..., None, :])
     bound = steps * unit_roundoff(of) * (size @ np.swapaxes(size, -1, -2)) + tiny
-    errors = np.tril(_ratios(usable @ adjoint(usable) - a, bound))
-    errors = np.where(_depends_on(~finite), np.inf, errors)
+    errors = np.tril(_in_units_of(usable @ adjoint(usable) - a, bound))
+    errors = np.where(_elements_depending_on(~finite), np.inf, errors)
     failed = _may_break_down(a, steps * unit_roundoff(of))[..., None, None]
     errors = np.where(failed & np.isnan(found), 0.0, errors)
     other = np.triu(np.full(errors.shape, np.inf), 1)  # not measured by any equation
@@ -100,7 +100,7 @@ def factor_errors(
     return (errors if lower else np.swapaxes(errors, -1, -2),)
 
 
-def solution_errors(
+def triangular_solve_errors(
     operation: Operation,
     operands: tuple[Array, ...],
     expected: tuple[Array, ...],
@@ -116,17 +116,17 @@ def solution_errors(
     of = element_type_of(operands[0])
     given: dict[str, Any] = dict(operation.attributes)
     matrices, _below = coefficients(wide(operands[0]), **given)
-    right, found, known = wide(operands[1]), wide(actual[0]), wide(expected[0])
+    right, found, exact = wide(operands[1]), wide(actual[0]), wide(expected[0])
     if not given["left_side"]:
-        right, found, known = (np.swapaxes(one, -1, -2) for one in (right, found, known))
+        right, found, exact = (np.swapaxes(array, -1, -2) for array in (right, found, exact))
     infinite = ~np.isfinite(found)
-    missing = infinite & ~np.isfinite(known)
-    found = np.where(infinite, np.where(missing, 0, known), found)
+    missing = infinite & ~np.isfinite(exact)
+    found = np.where(infinite, np.where(missing, 0, exact), found)
     size = np.abs(matrices)
     steps = matrices.shape[-1] + (_COMPLEX_QUOTIENT if of.is_complex else 0)
     tiny = underflow(of, flushes=flushes) * (steps + size.sum(axis=-1))[..., None]
     bound = steps * unit_roundoff(of) * (size @ np.abs(found)) + tiny
-    errors = _ratios(matrices @ found - right, bound)
+    errors = _in_units_of(matrices @ found - right, bound)
     errors = np.where(infinite | ((matrices != 0) @ missing), np.inf, errors)
     errors = errors if given["left_side"] else np.swapaxes(errors, -1, -2)
     # As near the largest number as the roundings are large, a result may overflow.
@@ -141,12 +141,12 @@ FACTORED = Rule(
     "own result (complex: n + 3); NaN where the matrix is definite by so little that roundings "
     "may hide it; the other triangle is implementation-defined",
     "Higham, Accuracy and Stability, theorem 10.3; Rump and Jeannerod 2014",
-    measure=factor_errors,
+    measure=cholesky_errors,
 )
 SOLVED = Rule(
     "triangular system",
     "backward error: |T X - B| <= n u |T| |X| in every element, X being the backend's own result "
     "(complex: n + 5)",
     "Higham, Accuracy and Stability, theorem 8.5; Rump and Jeannerod 2014",
-    measure=solution_errors,
+    measure=triangular_solve_errors,
 )

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.tolerance.bounds.reduction import may_round, parts_within_bounds
+from conformance.tolerance.bounds.reduction import may_round, permit_parts_in_bounds
 from conformance.tolerance.rule import Rule
 from reference.interpreter.evaluate import body_of
 from reference.ir.op import Rounding
@@ -22,7 +22,7 @@ Budget = Callable[[Operation], float]
 of the larger part. An operation that is rounded correctly may be left unrounded: 1 ulp."""
 
 
-def mapped(budget: Budget) -> Rule:
+def map_rule(budget: Budget) -> Rule:
     """Return the rule of `map` with the budgets of the operations that computations may have."""
 
     def bound(
@@ -36,7 +36,7 @@ def mapped(budget: Budget) -> Rule:
         expected: tuple[Array, ...],
         actual: tuple[Array, ...],
     ) -> tuple[Array | None, ...]:
-        return parts_within_bounds(bound, operation, operands, expected, actual)
+        return permit_parts_in_bounds(bound, operation, operands, expected, actual)
 
     return Rule(
         "map",
@@ -74,7 +74,7 @@ def map_bound(
     for number in rounding:
         ulps = budget(region.operations[number])
         moved = (
-            body_of(_moved(region, number, direction * ulps)).lanes(*flat)[0].astype(wide)
+            body_of(_scale_result(region, number, direction * ulps)).lanes(*flat)[0].astype(wide)
             for direction in (1, -1)
         )
         total = total + np.maximum(*(np.abs(one - exact) for one in moved))
@@ -87,7 +87,7 @@ def _is_correct(operation: Operation) -> bool:
     return record is not None and record.rounding is Rounding.CORRECT
 
 
-def _moved(region: Region, number: int, ulps: float) -> Region:
+def _scale_result(region: Region, number: int, ulps: float) -> Region:
     """Return the region with the result of one operation multiplied by 1 and so many ulp more."""
     operation = region.operations[number]
     (value,) = operation.results

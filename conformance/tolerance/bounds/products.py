@@ -31,6 +31,7 @@ from conformance.tolerance.rule import Bound
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of, to_bits
+from reference.numerics.accumulation import unit_roundoff
 from reference.numerics.products import wide
 from reference.ops.contraction import round_to_stated_types, rounds_operands
 
@@ -66,97 +67,97 @@ Depth = Callable[[Operation, tuple[Array, ...]], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Default:
+class DefaultPrecision:
     """What a platform makes of DEFAULT and HIGH for operands of f32: unit roundoffs, 0 for none.
 
-    `rounded` are those of operands that are given before they are rounded to 16 bits, whatever the
+    `operands` are those of operands that are given before they are rounded to 16 bits, whatever the
     platform: they are added up as numbers of 16 bits are. A sum may then be rounded to a type of a
-    unit roundoff `held` before it is converted to the result's. `sums` is the type that sums are
+    unit roundoff `intermediate` before it is converted to the result's. `sums` is the type that sums are
     kept in, where that is not what an operation asks for.
     """
 
     default: float = 0.0
     high: float = 0.0
-    rounded: tuple[float, float] | None = None
-    held: float = 0.0
+    operands: tuple[float, float] | None = None
+    intermediate: float = 0.0
     sums: ElementType | None = None
     exact: bool = True
     """Whether sums of exact data must be exact: a convolution may be done by way of a transform."""
 
 
-_DEFAULTS = {
-    Hardware.GPU: Default(default=2.0**-11),
-    Hardware.TPU: Default(default=2.0**-8, high=2.0**-16),
+_DEFAULT_PRECISIONS = {
+    Hardware.GPU: DefaultPrecision(default=2.0**-11),
+    Hardware.TPU: DefaultPrecision(default=2.0**-8, high=2.0**-16),
 }
 
 
-def default_on(platform: str) -> Default:
+def default_precision(platform: str) -> DefaultPrecision:
     """What a `Hardware` makes of DEFAULT and HIGH: TF32 on a GPU, bf16 on a TPU, two of them."""
-    return next((one for hardware, one in _DEFAULTS.items() if hardware == platform), Default())
-
-
-def unit(element_type: ElementType) -> float:
-    """The unit roundoff of a floating-point type (of a complex one's parts)."""
-    return 2.0**-element_type.float_format.precision
+    return next(
+        (one for hardware, one in _DEFAULT_PRECISIONS.items() if hardware == platform),
+        DefaultPrecision(),
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Precision:
     """How an operation is computed: unit roundoffs of rounded operands (0: not rounded), of sums
-    and of the result, and the type that sums are kept in; and of what is `held` before it is
+    and of the result, and the type that sums are kept in; and of what is `intermediate` before it is
     converted to the result's type (0: nothing is)."""
 
     operands: tuple[float, float]
     accumulation: float
     of: ElementType
     result: float
-    held: float = 0.0
+    intermediate: float = 0.0
 
     @property
-    def rounded(self) -> float:
+    def operand_error(self) -> float:
         """2 u_in, or what the two operands add up to."""
         return self.operands[0] + self.operands[1]
 
 
 def precision_of(
-    operation: Operation, operands: tuple[Array, ...], to: ElementType, default: Default
+    operation: Operation, operands: tuple[Array, ...], to: ElementType, default: DefaultPrecision
 ) -> Precision:
     """How precise an operation has to be, by its algorithm or its `precision_config`."""
     given = given_attributes(operation)
-    result, own = unit(to), element_type_of(operands[0])
-    held = _held(own, result)
+    result, own = unit_roundoff(to), element_type_of(operands[0])
+    intermediate = _operand_roundoff(own, result)
     if given.get("accumulation_type") is not None:
-        return _algorithm(given, operands, result)
-    if default.sums is not None or default.rounded is not None:
-        of = default.sums or _accumulation(_F16.bits, to)
-        return Precision(default.rounded or (0.0, 0.0), unit(of), of, result, default.held)
+        return _algorithm_precision(given, operands, result)
+    if default.sums is not None or default.operands is not None:
+        of = default.sums or _accumulation_type(_F16.bits, to)
+        return Precision(
+            default.operands or (0.0, 0.0), unit_roundoff(of), of, result, default.intermediate
+        )
     bits = own.part.bits
-    of = _accumulation(bits, to)
+    of = _accumulation_type(bits, to)
     if bits != _F32.bits or of is not _F32:
-        return Precision((0.0, 0.0), unit(of), of, result, held)
+        return Precision((0.0, 0.0), unit_roundoff(of), of, result, intermediate)
     config = given.get("precision_config") or ("DEFAULT", "DEFAULT")
     rounding = {"DEFAULT": default.default, "HIGH": default.high}
     # the less precise of the two: a backend multiplies in one way
     worst = max(rounding.get(one, 0.0) for one in config)
-    return Precision((worst, worst), unit(of), of, result, held)
+    return Precision((worst, worst), unit_roundoff(of), of, result, intermediate)
 
 
-def _held(own: ElementType, result: float) -> float:
+def _operand_roundoff(own: ElementType, result: float) -> float:
     """Return the unit roundoff of the operands' type, where sums may be kept in that and the
     result has less precision; 0 otherwise. No sums are kept in a type of a byte."""
     if not (own.is_float or own.is_complex) or own.part.bits <= _BYTE:
         return 0.0
-    return unit(own) if unit(own) < result else 0.0
+    return unit_roundoff(own) if unit_roundoff(own) < result else 0.0
 
 
-def _accumulation(bits: int, to: ElementType) -> ElementType:
+def _accumulation_type(bits: int, to: ElementType) -> ElementType:
     """The least type to add up in: of numbers of at most 8 bits f16, of others f32 (as TOSA)."""
     if to.part.bits > _F32.bits:
         return _F64
     return _F16 if bits <= _BYTE and to.part.bits <= _F16.bits else _F32
 
 
-def rounded_first(operation: Operation, operands: tuple[Array, ...]) -> tuple[Array, ...]:
+def round_operands(operation: Operation, operands: tuple[Array, ...]) -> tuple[Array, ...]:
     """Return the operands as an algorithm that the operation states rounds them, if it does."""
     if operation.attribute("accumulation_type") is None:
         return operands
@@ -164,7 +165,9 @@ def rounded_first(operation: Operation, operands: tuple[Array, ...]) -> tuple[Ar
     return (*round_to_stated_types(lhs, rhs, given_attributes(operation)), *rest)
 
 
-def _algorithm(given: dict[str, object], operands: tuple[Array, ...], result: float) -> Precision:
+def _algorithm_precision(
+    given: dict[str, object], operands: tuple[Array, ...], result: float
+) -> Precision:
     """A dot algorithm: with operands split into components, terms below the last are left out.
 
     Real operands that are not split are rounded before: `rounded_first`.
@@ -177,20 +180,22 @@ def _algorithm(given: dict[str, object], operands: tuple[Array, ...], result: fl
     units = [
         0.0
         if rounds_operands(given) and element_type_of(one).is_float
-        else _rounding(str(given.get(f"{side}_precision_type")), one, order, unit(accumulation))
+        else _operand_rounding(
+            str(given.get(f"{side}_precision_type")), one, order, unit_roundoff(accumulation)
+        )
         for side, one in zip(("lhs", "rhs"), operands, strict=True)
     ]
-    sums = unit(accumulation)
+    sums = unit_roundoff(accumulation)
     if given.get("allow_imprecise_accumulation"):
         sums = max(sums, _FAST_ACCUMULATION)
     return Precision((units[0], units[1]), sums, accumulation, result)
 
 
-def _rounding(name: str, operand: Array, order: int, least: float) -> float:
+def _operand_rounding(name: str, operand: Array, order: int, least: float) -> float:
     """What rounding an operand to a precision type changes; 0 where that type holds it exactly."""
     to, of = ELEMENT_TYPES.get(name), element_type_of(operand)
-    once = 2.0**-_TF32_PRECISION if to is None else unit(to)
-    if not (of.is_float or of.is_complex) or once <= unit(of):
+    once = 2.0**-_TF32_PRECISION if to is None else unit_roundoff(to)
+    if not (of.is_float or of.is_complex) or once <= unit_roundoff(of):
         return 0.0
     return max(once**order, least)
 
@@ -200,7 +205,7 @@ def factors_of(operation: Operation, operands: tuple[Array, ...]) -> tuple[Array
     return operands[: min(len(operation.operands), 2)]
 
 
-def losing(summation: Summation, depth: Depth, default: Default) -> Bound:
+def make_flush_loss(summation: Summation, depth: Depth, default: DefaultPrecision) -> Bound:
     """The loss of a rule: what is lost of products and sums that are subnormal, and of operands."""
 
     def lost(
@@ -209,7 +214,7 @@ def losing(summation: Summation, depth: Depth, default: Default) -> Bound:
         to = element_type_of(expected[0])
         if not (to.is_float or to.is_complex) or not has_flushing_modes(to.part):
             return (None,)
-        operands = rounded_first(operation, operands)
+        operands = round_operands(operation, operands)
         precision = precision_of(operation, operands, to, default)
         sums = _Sums(summation, operation, operands, depth(operation, operands), flushes=True)
         finite = sums.finite
@@ -222,8 +227,8 @@ def losing(summation: Summation, depth: Depth, default: Default) -> Bound:
     return lost
 
 
-def measured(
-    summation: Summation, depth: Depth, default: Default, *, flushes: bool = False
+def make_measure(
+    summation: Summation, depth: Depth, default: DefaultPrecision, *, flushes: bool = False
 ) -> Callable[..., tuple[Array, ...]]:
     """The measure of a rule: errors of the result's elements in units of what they may be.
 
@@ -238,10 +243,10 @@ def measured(
     ) -> tuple[Array, ...]:
         want, got = expected[0], actual[0]
         to = element_type_of(want)
-        alike = _alike(want, got)
+        alike = _equal_or_same_nan(want, got)
         if not (to.is_float or to.is_complex):
             return (np.where(alike, 0.0, np.inf),)
-        operands = rounded_first(operation, operands)
+        operands = round_operands(operation, operands)
         precision = precision_of(operation, operands, to, default)
         sums = _Sums(summation, operation, operands, depth(operation, operands), flushes)
         return (_errors(sums, precision, to, alike, got, exact=default.exact),)
@@ -249,8 +254,8 @@ def measured(
     return measure
 
 
-def bounded(
-    summation: Summation, depth: Depth, default: Default
+def make_bound(
+    summation: Summation, depth: Depth, default: DefaultPrecision
 ) -> Callable[..., tuple[Array | None, ...]]:
     """The bound of a rule: how far results may be from the expected ones, which are rounded."""
 
@@ -261,7 +266,7 @@ def bounded(
         to = element_type_of(want)
         if not (to.is_float or to.is_complex):
             return (None,)
-        operands = rounded_first(operation, operands)
+        operands = round_operands(operation, operands)
         precision = precision_of(operation, operands, to, default)
         sums = _Sums(summation, operation, operands, depth(operation, operands))
         finite = sums.finite
@@ -276,7 +281,7 @@ def bounded(
     return bound
 
 
-def _alike(want: Array, got: Array) -> Array:
+def _equal_or_same_nan(want: Array, got: Array) -> Array:
     """Which elements are equal or the same NaN; zeros of either sign are equal."""
     alike = to_bits(want) == to_bits(got)
     if element_type_of(want).is_complex:
@@ -351,9 +356,11 @@ def _is_exact(sums: _Sums, total: Array, precision: Precision) -> bool:
         if rounding and (one >= least / rounding).any():
             return False
         quantum *= least
-    coarsest = max(precision.accumulation, precision.held)
+    coarsest = max(precision.accumulation, precision.intermediate)
     largest = min(quantum / coarsest, precision.of.float_format.max_finite)
-    return bool(quantum >= least_of(precision.of, flushes=sums.flushes) and total.max() <= largest)
+    return bool(
+        quantum >= underflow_error(precision.of, flushes=sums.flushes) and total.max() <= largest
+    )
 
 
 def quantum_of(magnitudes: Array) -> float:
@@ -381,15 +388,15 @@ def _bound(
     gamma = product / (1 - product) if product < 1 else np.inf
     size = np.abs(target).astype(np.float64)
     least = np.maximum(size, to.float_format.smallest_normal)
-    out = (precision.result + precision.held) * least * more
-    inner = np.where(total == 0, 0.0, (precision.rounded + gamma) * total) * more
+    out = (precision.result + precision.intermediate) * least * more
+    inner = np.where(total == 0, 0.0, (precision.operand_error + gamma) * total) * more
     lost = _underflow(sums, finite, precision) * more
     return np.where(total == 0, 0.0, np.where(np.isfinite(size), out, 0.0) + inner + lost)
 
 
 def _underflow(sums: _Sums, finite: tuple[Array, ...], precision: Precision) -> Array:
     """What is lost of products and sums, and of operands, under the smallest normal number."""
-    lost = np.asarray(2.0 * sums.depth * least_of(precision.of, flushes=sums.flushes))
+    lost = np.asarray(2.0 * sums.depth * underflow_error(precision.of, flushes=sums.flushes))
     for number, one in enumerate(finite):
         of = element_type_of(sums.operands[number])
         if not (of.is_float or of.is_complex):
@@ -405,7 +412,7 @@ def _underflow(sums: _Sums, finite: tuple[Array, ...], precision: Precision) -> 
     return lost
 
 
-def least_of(element_type: ElementType, *, flushes: bool = False) -> float:
+def underflow_error(element_type: ElementType, *, flushes: bool = False) -> float:
     """What underflow may cost."""
     return (
         underflow(element_type, flushes=flushes)

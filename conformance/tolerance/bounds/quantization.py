@@ -39,7 +39,7 @@ _SOURCE = (
     "implementation) and dequantize_op_quantize"
 )
 
-FEW = 3
+MAX_COMBINED_OPERANDS = 3
 """Operands that are moved in every combination of up and down; more move all at once."""
 
 
@@ -62,11 +62,13 @@ def _bounds(
 ) -> tuple[Array | None, ...]:
     """How many codes, or how much of a number, each element may be off."""
     if not quantized.computes_on_numbers(operation):
-        return tuple(_of_body(operation, operands, result) for result in expected)
+        return tuple(_body_bound(operation, operands, result) for result in expected)
     if rule.is_backward:
         return tuple(np.ones(result.shape) for result in expected)
     found: list[Array | None] = []
-    for result, reach in zip(expected, reach_of(rule, operation, operands, expected), strict=True):
+    for result, reach in zip(
+        expected, permitted_results(rule, operation, operands, expected), strict=True
+    ):
         if isinstance(reach, tuple):
             codes = result.astype(np.float64)
             found.append(np.maximum(codes - reach[0], reach[1] - codes))
@@ -86,7 +88,7 @@ def _excludes(
     if not quantized.computes_on_numbers(operation) or rule.is_backward:
         return ((),) * len(expected)
     found: list[Sequence[tuple[str, Array]]] = []
-    reaches = reach_of(rule, operation, operands, expected)
+    reaches = permitted_results(rule, operation, operands, expected)
     for want, got, reach in zip(expected, actual, reaches, strict=True):
         if not isinstance(reach, tuple):
             found.append(())
@@ -97,7 +99,7 @@ def _excludes(
     return tuple(found)
 
 
-def reach_of(
+def permitted_results(
     rule: Rule,
     operation: Operation,
     operands: tuple[Array, ...],
@@ -109,7 +111,7 @@ def reach_of(
 
     `roundings` are those of `quantize`: its quotient and its sum are two.
     """
-    around = _around(operation, operands, rule.rounds_operands)
+    around = _results_of_neighbours(operation, operands, rule.rounds_operands)
     plain, numbers = (
         quantized.plain_operation(operation),
         tuple(quantized.numbers(operation, operands)),
@@ -120,12 +122,12 @@ def reach_of(
     for k, of in enumerate(quantized.element_types(operation)[1]):
         results = [one[k] for one in around]
         if of is None:
-            found.append(_in_numbers(results, errors[k]))
+            found.append(_number_error(results, errors[k]))
         elif OPS[operation.name].quantized is QuantizedUse.CONVERTS:
-            found.append(_codes(results, errors[k], of, expected[k], roundings))
+            found.append(_code_range(results, errors[k], of, expected[k], roundings))
         else:
-            codes = _codes(results, errors[k], of, expected[k], roundings)
-            found.append(_codes_by_integers(results, errors[k], of, codes, brought))
+            codes = _code_range(results, errors[k], of, expected[k], roundings)
+            found.append(_integer_code_range(results, errors[k], of, codes, brought))
     return found
 
 
@@ -139,11 +141,11 @@ def _permits(
     truth = [element_type_of(result).is_boolean for result in expected]
     if not all(truth) or not quantized.computes_on_numbers(operation):
         return (None,) * len(expected)
-    first, *others = (one[0] for one in _around(operation, operands))
+    first, *others = (one[0] for one in _results_of_neighbours(operation, operands))
     return (np.logical_or.reduce([np.zeros(first.shape, bool), *(first != o for o in others)]),)
 
 
-def _of_body(operation: Operation, operands: tuple[Array, ...], result: Array) -> Array | None:
+def _body_bound(operation: Operation, operands: tuple[Array, ...], result: Array) -> Array | None:
     """Codes folded by a body: each application may round once, in whatever order they come."""
     bodies = [*nested(operation)]
     if not element_type_of(result).is_integer or not any(map(_rounds_codes, bodies)):
@@ -164,7 +166,7 @@ def _rounds_codes(operation: Operation) -> bool:
     return OPS[operation.name].rounding is not Rounding.MOVES
 
 
-def _around(
+def _results_of_neighbours(
     operation: Operation, operands: tuple[Array, ...], rounds_operands: bool = False
 ) -> list[tuple[Array, ...]]:
     """The results on numbers: first on the operands as they are, then a rounding off."""
@@ -174,16 +176,16 @@ def _around(
     if rounds_operands:
         return found
     given = zip(operation.operands, operands, numbers, strict=True)
-    moves = [_ends(value, codes, number) for value, codes, number in given]
+    moves = [_neighbours(value, codes, number) for value, codes, number in given]
     if all(len(ends) == 1 for ends in moves):
         return found
-    if len(moves) > FEW:
+    if len(moves) > MAX_COMBINED_OPERANDS:
         both = ([ends[0] for ends in moves], [ends[-1] for ends in moves])
         return found + [apply(plain, one) for one in both]
     return found + [apply(plain, list(one)) for one in itertools.product(*moves)]
 
 
-def _ends(value: Value, codes: Array, numbers: Array) -> list[Array]:
+def _neighbours(value: Value, codes: Array, numbers: Array) -> list[Array]:
     """The numbers a rounding below and above those that codes stand for; one if all are exact."""
     of = getattr(value.type, "element_type", None)
     if not isinstance(of, QuantizedType):
@@ -210,11 +212,11 @@ def _errors(
             for bound, result in zip(bounds, results, strict=True)
         ]
     if rule.measure is not None:
-        return [_measured(rule, plain, numbers, results)]
-    return [_of_ulps(rule, plain, numbers, result) for result in results]
+        return [_measured_errors(rule, plain, numbers, results)]
+    return [_ulp_errors(rule, plain, numbers, result) for result in results]
 
 
-def _measured(
+def _measured_errors(
     rule: Rule, plain: Operation, numbers: tuple[Array, ...], results: tuple[Array, ...]
 ) -> Array:
     """What a rule permits that measures errors in proportion: from the measure of a large one."""
@@ -228,7 +230,7 @@ def _measured(
     return np.where(np.isfinite(error), error, 0.0)
 
 
-def _of_ulps(rule: Rule, plain: Operation, numbers: tuple[Array, ...], result: Array) -> Array:
+def _ulp_errors(rule: Rule, plain: Operation, numbers: tuple[Array, ...], result: Array) -> Array:
     of = element_type_of(result)
     if not of.is_float:
         return np.zeros(result.shape)
@@ -244,22 +246,22 @@ def _of_ulps(rule: Rule, plain: Operation, numbers: tuple[Array, ...], result: A
     return np.where(np.isfinite(error), error, 0.0)
 
 
-def _ends_of(around: Sequence[Array], error: Array) -> tuple[Array, Array]:
+def _range_of_results(around: Sequence[Array], error: Array) -> tuple[Array, Array]:
     wide = [to_float64(one) for one in around]
     return np.minimum.reduce(wide) - error, np.maximum.reduce(wide) + error
 
 
-def _in_numbers(around: Sequence[Array], error: Array) -> Array | None:
+def _number_error(around: Sequence[Array], error: Array) -> Array | None:
     """How far a result that is not quantized may be off."""
     if not element_type_of(around[0]).is_float:
         return None
-    low, high = _ends_of(around, error)
+    low, high = _range_of_results(around, error)
     middle = to_float64(around[0])
     off = np.maximum(middle - low, high - middle)
     return np.where(np.isfinite(off), off, 0.0)
 
 
-def _codes(
+def _code_range(
     around: Sequence[Array],
     error: Array,
     quantized_type: QuantizedType,
@@ -267,9 +269,9 @@ def _codes(
     roundings: int,
 ) -> tuple[Array, Array]:
     """The first and the last code that a number within reach rounds to."""
-    scales, zeros = _steps(quantized_type, expected.ndim)
-    low, high = _ends_of(around, error)
-    slack = roundings * _slack(to_float64(around[0]), scales, zeros, quantized_type)
+    scales, zeros = _scales_and_zeros(quantized_type, expected.ndim)
+    low, high = _range_of_results(around, error)
+    slack = roundings * _rounding_in_codes(to_float64(around[0]), scales, zeros, quantized_type)
     first, last = (
         np.rint(
             np.clip(
@@ -282,7 +284,7 @@ def _codes(
     return np.fmin(first, codes), np.fmax(last, codes)  # NaN, which has no code, leaves that of 0
 
 
-def _codes_by_integers(
+def _integer_code_range(
     around: Sequence[Array],
     error: Array,
     quantized_type: QuantizedType,
@@ -290,8 +292,8 @@ def _codes_by_integers(
     brought: Sequence[Array],
 ) -> tuple[Array, Array]:
     """`codes`, and of an op that may be computed on integers the next ones, unless it is exact."""
-    scales, zeros = _steps(quantized_type, codes[0].ndim)
-    low, high = (one / scales + zeros for one in _ends_of(around, error))
+    scales, zeros = _scales_and_zeros(quantized_type, codes[0].ndim)
+    low, high = (one / scales + zeros for one in _range_of_results(around, error))
     whole = (low == high) & (low == np.rint(low))
     for number in brought:
         quotient = to_float64(number) / scales
@@ -302,14 +304,16 @@ def _codes_by_integers(
     return np.fmin(below, codes[0]), np.fmax(above, codes[1])
 
 
-def _steps(quantized_type: QuantizedType, rank: int) -> tuple[Array, Array]:
+def _scales_and_zeros(quantized_type: QuantizedType, rank: int) -> tuple[Array, Array]:
     scales = to_float64(rounded_scales(quantized_type, rank))
     return scales, shape_per_axis(
         np.array(quantized_type.zero_points, np.float64), quantized_type, rank
     )
 
 
-def _slack(numbers: Array, scales: Array, zeros: Array, quantized_type: QuantizedType) -> Array:
+def _rounding_in_codes(
+    numbers: Array, scales: Array, zeros: Array, quantized_type: QuantizedType
+) -> Array:
     """What one rounding of the quotient or of the sum in `quantize` comes to, in codes."""
     to = quantized_type.expressed_type
     quotient = numbers / scales

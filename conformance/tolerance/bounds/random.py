@@ -28,25 +28,25 @@ from reference.numerics.products import wide
 from reference.numerics.rounding import ulp_size
 from reference.unspecified.random import is_invalid_mean, is_undefined
 
-REACHED = "upper limit reached"
+UPPER_LIMIT_REACHED = "upper limit reached"
 """The class of uniform numbers that are rounded to the limit that they must stay below."""
 
 PROBABILITY = 1e-9
-_BITS_LOST = 4
+_NORMAL_STEPS = 4
 """A normal number is made of uniform ones of as many bits as its significand has: so many steps of
 those its distribution may be off."""
 
 _F32 = ELEMENT_TYPES["f32"]
 
-Refuted = tuple[tuple[tuple[str, Array], ...], ...]
+Exclusions = tuple[tuple[tuple[str, Array], ...], ...]
 
 
-def _farthest(count: int) -> float:
+def _dkw_bound(count: int) -> float:
     """How far an empirical distribution may be from its own."""
     return math.sqrt(math.log(2 / PROBABILITY) / (2 * count))
 
 
-def deviates(low: Array, high: Array, slack: float = 0.0) -> bool:
+def is_refuted(low: Array, high: Array, slack: float = 0.0) -> bool:
     """Whether samples are not of a distribution F, given F (sorted) below and above each.
 
     Args:
@@ -59,20 +59,22 @@ def deviates(low: Array, high: Array, slack: float = 0.0) -> bool:
         return False
     rank = np.arange(count, dtype=np.float64)
     apart = max(float(((rank + 1) / count - high).max()), float((low - rank / count).max()))
-    return apart > _farthest(count) + slack
+    return apart > _dkw_bound(count) + slack
 
 
-def _uniform(values: Array, low: Array, high: Array, element_type: ElementType) -> bool:
+def _refutes_uniform(values: Array, low: Array, high: Array, element_type: ElementType) -> bool:
     width = float(high) - float(low)
     sorted_ = np.sort(values.reshape(-1)).astype(np.float64) - float(low)
     if not element_type.is_float:  # F(k) = (k + 1 - a) / (b - a) at integers k, and F(k - 1) before
-        return deviates(sorted_ / width, (sorted_ + 1) / width)
+        return is_refuted(sorted_ / width, (sorted_ + 1) / width)
     step = float(ulp_size(np.maximum(np.abs(low), np.abs(high)), element_type))
     steps = 0.5**element_type.float_format.mantissa_bits + 2 * step / width
-    return deviates(sorted_ / width, sorted_ / width, steps)
+    return is_refuted(sorted_ / width, sorted_ / width, steps)
 
 
-def _normal(values: Array, mean: Array, deviation: Array, element_type: ElementType) -> bool:
+def _refutes_normal(
+    values: Array, mean: Array, deviation: Array, element_type: ElementType
+) -> bool:
     if deviation == 0:
         return False
     ordered = np.sort(values.reshape(-1))
@@ -81,15 +83,15 @@ def _normal(values: Array, mean: Array, deviation: Array, element_type: ElementT
         np.array([math.erf(z / math.sqrt(2)) for z in bound.astype(np.float64)]) / 2 + 0.5
         for bound in ((ordered - step - mean) / deviation, (ordered + step - mean) / deviation)
     )
-    return deviates(low, high, _BITS_LOST * 0.5**element_type.float_format.mantissa_bits)
+    return is_refuted(low, high, _NORMAL_STEPS * 0.5**element_type.float_format.mantissa_bits)
 
 
-def _misplaced(
+def _exclude_rng(
     operation: Operation,
     operands: tuple[Array, ...],
     _: tuple[Array, ...],
     actual: tuple[Array, ...],
-) -> Refuted:
+) -> Exclusions:
     """Numbers outside of [a, b), or not distributed as asked.
 
     The upper limit itself, and infinity where b - a overflows, are what rounding makes of numbers
@@ -104,17 +106,17 @@ def _misplaced(
         outside = ~((values >= a) & (values < b))
         if of.is_float:
             reached = values == (b if b - a <= of.float_format.max_finite else np.inf)
-        wrong = not outside.any() and _uniform(values, a, b, of)
+        wrong = not outside.any() and _refutes_uniform(values, a, b, of)
     else:
         beyond = np.abs(a) + 16 * b > of.float_format.max_finite  # one number in 10^57 is farther
         outside = np.isnan(values) | (np.isinf(values) & ~beyond) | ((b == 0) & (values != a))
-        wrong = not outside.any() and not beyond and _normal(values, a, b, of)
+        wrong = not outside.any() and not beyond and _refutes_normal(values, a, b, of)
     everywhere = np.full(values.shape, bool(wrong))
-    limit = (REACHED, np.asarray(reached))
+    limit = (UPPER_LIMIT_REACHED, np.asarray(reached))
     return ((limit, ("out of range", np.asarray(outside)), ("distribution", everywhere)),)
 
 
-def _any(
+def _permit_rng(
     operation: Operation,
     operands: tuple[Array, ...],
     expected: tuple[Array, ...],
@@ -125,7 +127,7 @@ def _any(
     return (np.ones(expected[0].shape, np.bool_),)
 
 
-def _at_least(ones: int, count: int, probability: float) -> float:
+def _binomial_tail(ones: int, count: int, probability: float) -> float:
     """How probable it is that so many numbers, or more, of `count` are 1."""
     if ones <= 0 or probability >= 1:
         return 1.0
@@ -141,31 +143,31 @@ def _at_least(ones: int, count: int, probability: float) -> float:
     return math.fsum(map(math.exp, terms))
 
 
-def miscounted(ones: int, count: int, mean: float) -> bool:
+def refutes_mean(ones: int, count: int, mean: float) -> bool:
     """Whether there are too few ones, or too many, among numbers of that mean."""
     step = 0.5**_F32.float_format.mantissa_bits if 0 < mean < 1 else 0.0
-    many = _at_least(ones, count, mean + step)
-    few = _at_least(count - ones, count, 1 - (mean - step))
+    many = _binomial_tail(ones, count, mean + step)
+    few = _binomial_tail(count - ones, count, 1 - (mean - step))
     return min(many, few) < PROBABILITY / 2
 
 
-def _miscounted(
+def _exclude_bernoulli(
     _: Operation,
     operands: tuple[Array, ...],
     __: tuple[Array, ...],
     actual: tuple[Array, ...],
-) -> Refuted:
+) -> Exclusions:
     """Numbers that are neither 0 nor 1, or too many of one kind."""
     mean, (numbers,) = operands[0], actual
     if is_invalid_mean(mean):
         return ((),)
     outside = np.asarray(numbers > 1)
-    wrong = not outside.any() and miscounted(int(numbers.sum()), numbers.size, float(mean))
+    wrong = not outside.any() and refutes_mean(int(numbers.sum()), numbers.size, float(mean))
     everywhere = np.full(numbers.shape, wrong)
     return ((("out of range", outside), ("distribution", everywhere)),)
 
 
-def _either(
+def _permit_bernoulli(
     _: Operation,
     operands: tuple[Array, ...],
     expected: tuple[Array, ...],
@@ -174,9 +176,9 @@ def _either(
     return (None if is_invalid_mean(operands[0]) else np.ones(expected[0].shape, np.bool_),)
 
 
-def _not_random(
+def _exclude_random_bits(
     _: Operation, __: tuple[Array, ...], expected: tuple[Array, ...], actual: tuple[Array, ...]
-) -> Refuted:
+) -> Exclusions:
     """Output whose bits are not uniform: as numbers, or one by one."""
     of, bits = element_type_of(actual[1]), to_bits(actual[1]).reshape(-1)
     if not bits.size:
@@ -188,7 +190,9 @@ def _not_random(
     )
     # A sum of independent bits: Hoeffding's inequality, for each of the positions.
     limit = math.sqrt(math.log(2 * of.bits / PROBABILITY) / (2 * bits.size))
-    wrong = deviates(ordered / top, (ordered + 1) / top) or bool((np.abs(ones - 0.5) > limit).any())
+    wrong = is_refuted(ordered / top, (ordered + 1) / top) or bool(
+        (np.abs(ones - 0.5) > limit).any()
+    )
     return ((), (("bits that are not uniform", np.full(expected[1].shape, wrong)),))
 
 
@@ -197,9 +201,9 @@ DISTRIBUTED = Rule(
     "UNIFORM: every number in [a, b); NORMAL: every number finite; and distributed as asked, by a "
     f"Kolmogorov-Smirnov test at p < {PROBABILITY:g}. Any such numbers are right",
     "StableHLO specification, rng; Massart 1990 for the test's bound",
-    permits=_any,
-    excludes=_misplaced,
-    varies=True,  # "may or may not be deterministic"
+    permits=_permit_rng,
+    excludes=_exclude_rng,
+    is_nondeterministic=True,  # "may or may not be deterministic"
 )
 BERNOULLI = Rule(
     "zeros and ones",
@@ -207,9 +211,9 @@ BERNOULLI = Rule(
     f"p < {PROBABILITY:g}: none of a mean of 0, nothing else of a mean of 1. Any such numbers are "
     "right",
     "XLA operation semantics, RngBernoulli; Clopper and Pearson 1934 for the test",
-    permits=_either,
-    excludes=_miscounted,
-    varies=True,
+    permits=_permit_bernoulli,
+    excludes=_exclude_bernoulli,
+    is_nondeterministic=True,
 )
 GENERATED = Rule(
     "random bits",
@@ -217,5 +221,5 @@ GENERATED = Rule(
     "left open by the specification (every variant is implementation-defined), unless its bits are "
     f"not uniform at p < {PROBABILITY:g}",
     "Salmon et al., 2011; XLA operation semantics, RngBitGenerator; StableHLO specification",
-    excludes=_not_random,
+    excludes=_exclude_random_bits,
 )

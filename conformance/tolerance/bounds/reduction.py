@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.tolerance.bounds import flushed_sums
+from conformance.tolerance.bounds.underflow import flush_loss
 from conformance.tolerance.rule import Bound, Rule
 from conformance.transforms.values import nested
 from reference.ir.monoid import ADD, MULTIPLY, Monoid
@@ -57,7 +57,7 @@ def _bound(parts: Reduction, number: int, expected: Array) -> Array | None:
         return known(parts.values[number], parts.inits[number], parts.leaves, expected)
     if monoid is not None:
         return None
-    roundings = rounding_operations(parts.body.region)[number]
+    roundings = count_rounding_operations(parts.body.region)[number]
     if not roundings:
         return None
     magnitude = np.abs(expected.astype(np.complex128) if of.is_complex else to_float64(expected))
@@ -65,14 +65,14 @@ def _bound(parts: Reduction, number: int, expected: Array) -> Array | None:
     return roundings * (parts.leaves.counts + 1) * u * magnitude
 
 
-def lost(
+def reduction_flush_loss(
     operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
 ) -> tuple[Array | None, ...]:
     """What sums lose at most where subnormal elements and partial sums are taken for zeros; None
     of any other result, and of types whose subnormal numbers no hardware takes for zeros."""
     parts = decompose_reduction(operation, operands)
     return tuple(
-        flushed_sums.lost(parts.values[number], parts.inits[number], parts.leaves)
+        flush_loss(parts.values[number], parts.inits[number], parts.leaves)
         if parts.monoid(number) is ADD
         else None
         for number, _ in enumerate(expected)
@@ -80,7 +80,7 @@ def lost(
 
 
 @cache
-def rounding_operations(region: Region) -> tuple[int, ...]:
+def count_rounding_operations(region: Region) -> tuple[int, ...]:
     """For each result of a body, how many operations that round it depends on.
 
     A result comes back as an argument of the body at the next step, so that what one result
@@ -127,17 +127,17 @@ def may_round(operation: Operation) -> bool:
     return inexact and not exact
 
 
-def parts_within(
+def permit_reduction_parts(
     operation: Operation,
     operands: tuple[Array, ...],
     expected: tuple[Array, ...],
     actual: tuple[Array, ...],
 ) -> tuple[Array | None, ...]:
     """Complex elements with a part that is not finite: right when the other part is in bounds."""
-    return parts_within_bounds(reduction_bound, operation, operands, expected, actual)
+    return permit_parts_in_bounds(reduction_bound, operation, operands, expected, actual)
 
 
-def parts_within_bounds(
+def permit_parts_in_bounds(
     bound: Bound,
     operation: Operation,
     operands: tuple[Array, ...],
@@ -150,12 +150,14 @@ def parts_within_bounds(
         return (None,) * len(expected)
     bounds = bound(operation, operands, expected)
     return tuple(
-        None if most is None or not element_type_of(want).is_complex else _within(want, got, most)
+        None
+        if most is None or not element_type_of(want).is_complex
+        else _finite_part_in_bounds(want, got, most)
         for most, want, got in zip(bounds, expected, actual, strict=True)
     )
 
 
-def _within(expected: Array, actual: Array, bound: Array) -> Array:
+def _finite_part_in_bounds(expected: Array, actual: Array, bound: Array) -> Array:
     right = np.ones(expected.shape, np.bool_)
     for part in (np.real, np.imag):
         want, got = part(expected).astype(np.float64), part(actual).astype(np.float64)
@@ -192,7 +194,7 @@ def _either_zero(parts: Reduction, number: int, expected: Array) -> Array | None
         negative = all_negative_zeros(parts.values[number], init, parts.leaves)
         return zero & negative & is_zero(init) & ~is_negative_zero(init)
     rounds = of.is_complex if monoid is MULTIPLY else monoid is None
-    return zero if rounds and rounding_operations(parts.body.region)[number] else None
+    return zero if rounds and count_rounding_operations(parts.body.region)[number] else None
 
 
 _TEXT = (
@@ -203,13 +205,13 @@ _TEXT = (
 )
 _SOURCE = "Higham 4.2; Jeannerod and Rump 2013; Brent, Percival and Zimmermann 2007; TOSA REDUCE"
 
-_JUDGED: dict[str, Any] = {
+_RULE_PARTS: dict[str, Any] = {
     "bound": reduction_bound,
-    "permits": parts_within,
+    "permits": permit_reduction_parts,
     "either_zero": either_zero,
-    "loss": lost,
+    "flush_loss": reduction_flush_loss,
 }
 
-REDUCED = Rule("reduction", _TEXT, _SOURCE, **_JUDGED)
-WINDOWED = Rule("windowed reduction", "each window: " + _TEXT, _SOURCE, **_JUDGED)
-SCATTERED = Rule("scatter", "each place: " + _TEXT, _SOURCE, **_JUDGED)
+REDUCED = Rule("reduction", _TEXT, _SOURCE, **_RULE_PARTS)
+WINDOWED = Rule("windowed reduction", "each window: " + _TEXT, _SOURCE, **_RULE_PARTS)
+SCATTERED = Rule("scatter", "each place: " + _TEXT, _SOURCE, **_RULE_PARTS)

@@ -18,20 +18,20 @@ from typing import Any
 
 import numpy as np
 
-from conformance.tolerance.bounds.contraction import depth_of, summed
+from conformance.tolerance.bounds.contraction import contraction_sums, depth_of
 from conformance.tolerance.bounds.products import (
-    Default,
+    DefaultPrecision,
     Depth,
     Summation,
-    bounded,
-    losing,
-    measured,
-    unit,
+    make_bound,
+    make_flush_loss,
+    make_measure,
 )
-from conformance.tolerance.bounds.zeros import either_zero_of
+from conformance.tolerance.bounds.zeros import make_either_zero
 from conformance.tolerance.rule import Rule
 from reference.ir.program import Operation, TensorType, Value
 from reference.ir.types import Array, element_type
+from reference.numerics.accumulation import unit_roundoff
 from reference.numerics.rounding import round_to, to_float64
 from reference.numerics.zeros import is_zero
 from reference.ops.xla.building import tensor_of
@@ -40,11 +40,13 @@ from reference.ops.xla.scaled import BF16, scale_operand
 
 _F32 = element_type("f32")
 
-Make = Callable[[Summation, Depth, Default], Callable[..., Any]]
+RulePart = Callable[[Summation, Depth, DefaultPrecision], Callable[..., Any]]
 """make(summation, depth, default): a part of the rule for sums of products."""
 
 
-def product_of(operation: Operation, operands: tuple[Array, ...]) -> tuple[Operation, Default]:
+def as_dot_general(
+    operation: Operation, operands: tuple[Array, ...]
+) -> tuple[Operation, DefaultPrecision]:
     """The dot_general of the scaled operands, and what they may have been rounded by."""
     lhs, lhs_scale, rhs, rhs_scale = operands
     values = tuple(
@@ -53,21 +55,25 @@ def product_of(operation: Operation, operands: tuple[Array, ...]) -> tuple[Opera
     given: dict[str, Any] = dict(operation.attributes)
     numbers = batching(given["dimension_numbers"])
     product = Operation("dot_general", values, operation.results, tuple(sorted(numbers.items())))
-    rounded = _rounded(lhs, lhs_scale), _rounded(rhs, rhs_scale)
-    held = 0.0 if tensor_of(operation.results[0]).element in (BF16, _F32) else unit(BF16)
-    return product, Default(rounded=rounded, held=held)
+    rounded = _rounding_error(lhs, lhs_scale), _rounding_error(rhs, rhs_scale)
+    intermediate = (
+        0.0 if tensor_of(operation.results[0]).element in (BF16, _F32) else unit_roundoff(BF16)
+    )
+    return product, DefaultPrecision(operands=rounded, intermediate=intermediate)
 
 
-def _rounded(operand: Array, scale: Array) -> float:
+def _rounding_error(operand: Array, scale: Array) -> float:
     """The unit roundoff of bf16, as often as something is rounded to it."""
     numbers, factors = to_float64(operand), to_float64(scale)
-    return unit(BF16) * sum(map(_is_rounded, (numbers, factors, scale_operand(operand, scale))))
+    return unit_roundoff(BF16) * sum(
+        map(_is_rounded, (numbers, factors, scale_operand(operand, scale)))
+    )
 
 
 def _is_rounded(numbers: Array) -> bool:
     """Whether bf16 lacks one of these numbers, of those that are in its range."""
-    held = to_float64(round_to(numbers, BF16))
-    return bool(((held != numbers) & np.isfinite(held)).any())
+    rounded = to_float64(round_to(numbers, BF16))
+    return bool(((rounded != numbers) & np.isfinite(rounded)).any())
 
 
 def factors_of(operands: tuple[Array, ...]) -> tuple[Array, ...]:
@@ -78,12 +84,12 @@ def factors_of(operands: tuple[Array, ...]) -> tuple[Array, ...]:
     )
 
 
-def of_scaled(make: Make) -> Callable[..., Any]:
+def on_scaled_operands(make: RulePart) -> Callable[..., Any]:
     """What a part of the rule for sums of products says of those of the scaled operands."""
 
     def part(operation: Operation, operands: tuple[Array, ...], *results: Any) -> Any:
-        product, default = product_of(operation, operands)
-        return make(summed, depth_of, default)(product, factors_of(operands), *results)
+        product, default = as_dot_general(operation, operands)
+        return make(contraction_sums, depth_of, default)(product, factors_of(operands), *results)
 
     return part
 
@@ -97,7 +103,7 @@ def _either_zero(
     sizes = (np.abs(scale_operand(*pair)) for pair in ((lhs, lhs_scale), (rhs, rhs_scale)))
     if any(((one < least) & (one > 0)).any() for one in sizes):
         return (is_zero(expected[0]),)
-    return of_scaled(either_zero_of)(operation, operands, expected)
+    return on_scaled_operands(make_either_zero)(operation, operands, expected)
 
 
 SCALED = Rule(
@@ -110,8 +116,8 @@ SCALED = Rule(
     "DotGeneral, on preferred_element_type; TOSA conformance, DOT_PRODUCT; Higham, Accuracy and "
     "Stability, sections 3.1 and 3.5",
     rounds_operands=True,
-    bound=of_scaled(bounded),
-    measure=of_scaled(measured),
-    loss=of_scaled(losing),
+    bound=on_scaled_operands(make_bound),
+    measure=on_scaled_operands(make_measure),
+    flush_loss=on_scaled_operands(make_flush_loss),
     either_zero=_either_zero,
 )

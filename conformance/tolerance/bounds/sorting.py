@@ -23,7 +23,7 @@ from reference.unspecified.sorting import NO_ORDER, unspecified_slices
 _NAN = np.uint64((1 << 64) - 1)
 
 
-def _permits(
+def _permit_sorted_permutations(
     operation: Operation,
     _: tuple[Array, ...],
     expected: tuple[Array, ...],
@@ -35,17 +35,19 @@ def _permits(
     if given.get("is_stable", False):
         return (None,) * len(expected)
     dimension = given.get("dimension", -1)
-    placed, after = (rows_of(arrays, dimension) for arrays in (expected, actual))
+    placed, after = (move_axis_last(arrays, dimension) for arrays in (expected, actual))
     try:
-        given_back = with_nans_of(placed, after)
-        right = same_elements(placed, after) & in_order(given_back, body_of(operation.regions[0]))
+        given_back = copy_nan_bits(placed, after)
+        right = are_permutations(placed, after) & are_sorted(
+            given_back, body_of(operation.regions[0])
+        )
     except EvaluationError:  # the comparator names values around it, which are not known here
         return (None,) * len(expected)
     mask = np.broadcast_to(np.expand_dims(right, dimension), expected[0].shape)
     return (mask,) * len(expected)
 
 
-def _excludes(
+def _exclude_non_permutations(
     operation: Operation,
     operands: tuple[Array, ...],
     expected: tuple[Array, ...],
@@ -54,8 +56,8 @@ def _excludes(
     """Return the slices that hold other elements than the inputs' do, whatever is open about their
     order."""
     dimension = dict[str, Any](operation.attributes).get("dimension", -1)
-    placed, after = (rows_of(arrays, dimension) for arrays in (expected, actual))
-    wrong = ~same_elements(placed, after)
+    placed, after = (move_axis_last(arrays, dimension) for arrays in (expected, actual))
+    wrong = ~are_permutations(placed, after)
     if wrong.any():
         for label, mask in unspecified_slices(operation, operands):
             wrong = wrong & ~mask if label == NO_ORDER else wrong
@@ -63,20 +65,22 @@ def _excludes(
     return ((("no permutation of the elements", mask),),) * len(expected)
 
 
-def rows_of(arrays: tuple[Array, ...], dimension: int) -> tuple[Array, ...]:
+def move_axis_last(arrays: tuple[Array, ...], dimension: int) -> tuple[Array, ...]:
     """The arrays with the dimension that is sorted as the last one."""
     return tuple(np.moveaxis(array, dimension, -1) for array in arrays)
 
 
-def same_elements(before: tuple[Array, ...], after: tuple[Array, ...]) -> Array:
+def are_permutations(before: tuple[Array, ...], after: tuple[Array, ...]) -> Array:
     """Which slices along the last dimension hold the same elements, those of all arrays together,
     as often as before. Any NaN stands for any other."""
     shape = before[0].shape
-    ordered = [np.sort(_tuples(rows).reshape(-1, shape[-1]), axis=-1) for rows in (before, after)]
+    ordered = [
+        np.sort(_tuple_bytes(rows).reshape(-1, shape[-1]), axis=-1) for rows in (before, after)
+    ]
     return np.asarray((ordered[0] == ordered[1]).all(axis=-1)).reshape(shape[:-1])
 
 
-def with_nans_of(placed: tuple[Array, ...], after: tuple[Array, ...]) -> tuple[Array, ...]:
+def copy_nan_bits(placed: tuple[Array, ...], after: tuple[Array, ...]) -> tuple[Array, ...]:
     """The slices `after`, the bits of their NaNs as the sorted slices `placed` have them.
 
     A comparator may tell NaNs apart, in total order by their signs, but which NaN comes out where
@@ -88,7 +92,7 @@ def with_nans_of(placed: tuple[Array, ...], after: tuple[Array, ...]) -> tuple[A
         return after
     shape = placed[0].shape
     mine, theirs = (
-        np.argsort(_tuples(rows).reshape(-1, shape[-1]), axis=-1, kind="stable")
+        np.argsort(_tuple_bytes(rows).reshape(-1, shape[-1]), axis=-1, kind="stable")
         for rows in (placed, after)
     )
     source = np.empty_like(mine)
@@ -102,23 +106,23 @@ def _has_nan(array: Array) -> bool:
     return (of.is_float or of.is_complex) and bool(np.isnan(array).any())
 
 
-def _tuples(rows: tuple[Array, ...]) -> Array:
+def _tuple_bytes(rows: tuple[Array, ...]) -> Array:
     """A string of bytes for each tuple of elements that meet in the arrays: their bits."""
-    columns = [column for array in rows for column in _words(array)]
+    columns = [column for array in rows for column in _bit_columns(array)]
     width = columns[0].dtype.itemsize * len(columns)
     return np.stack(columns, axis=-1).view(f"S{width}")[..., 0]
 
 
-def _words(array: Array) -> list[Array]:
+def _bit_columns(array: Array) -> list[Array]:
     """The bits as ui64, of complex numbers two; those of NaNs are all set, whatever the NaN."""
     of = element_type_of(array)
     if of.is_complex:
-        return [_words(part(array).copy())[0] for part in (np.real, np.imag)]
+        return [_bit_columns(part(array).copy())[0] for part in (np.real, np.imag)]
     bits = to_bits(array).astype(np.uint64)
     return [np.where(np.isnan(to_float64(array)), _NAN, bits) if of.is_float else bits]
 
 
-def in_order(rows: tuple[Array, ...], comparator: Body) -> Array:
+def are_sorted(rows: tuple[Array, ...], comparator: Body) -> Array:
     """In which slices along the last dimension no element belongs before its predecessor."""
     if rows[0].shape[-1] < 2:
         return np.ones(rows[0].shape[:-1], np.bool_)
@@ -132,6 +136,6 @@ SORTED = Rule(
     "sorted by the comparator itself, a permutation of the inputs' elements, those of all operands "
     "together; where is_stable, equal elements in their order: then bit for bit",
     "StableHLO specification, sort",
-    permits=_permits,
-    excludes=_excludes,
+    permits=_permit_sorted_permutations,
+    excludes=_exclude_non_permutations,
 )

@@ -19,14 +19,14 @@ from collections.abc import Callable
 import numpy as np
 
 from conformance.tolerance.bounds.products import (
-    Default,
+    DefaultPrecision,
     Depth,
     Summation,
     factors_of,
-    least_of,
     precision_of,
     quantum_of,
-    rounded_first,
+    round_operands,
+    underflow_error,
 )
 from conformance.tolerance.rule import EitherZero
 from reference.ir.program import Operation
@@ -39,7 +39,7 @@ Count = Callable[..., Array]
 """count(functions of the factors, padding=0.0): the sums of their products, as float64."""
 
 
-def either_zero_of(summation: Summation, depth: Depth, default: Default) -> EitherZero:
+def make_either_zero(summation: Summation, depth: Depth, default: DefaultPrecision) -> EitherZero:
     """The `either_zero` of a rule for sums of products."""
 
     def either_zero(
@@ -49,11 +49,11 @@ def either_zero_of(summation: Summation, depth: Depth, default: Default) -> Eith
         to, zero = element_type_of(want), is_zero(want)
         if not (to.is_float or to.is_complex) or not zero.any():
             return (None,)
-        if _moves(operation) or not depth(operation, operands):
+        if _only_moves_data(operation) or not depth(operation, operands):
             return (None,)  # nothing but init values
         if not default.exact:
             return (zero,)
-        operands = rounded_first(operation, operands)
+        operands = round_operands(operation, operands)
         factors = factors_of(operation, operands)
 
         def count(*functions: Array, padding: float = 0.0) -> Array:
@@ -62,9 +62,9 @@ def either_zero_of(summation: Summation, depth: Depth, default: Default) -> Eith
             return summation(operation, (*given, *rest), True, padding)
 
         if np.iscomplexobj(factors[0]):
-            nothing, free = _of_complex(factors, count)
+            nothing, free = _complex_zero_masks(factors, count)
         else:
-            nothing, free = _of_real(factors, count)
+            nothing, free = _real_zero_masks(factors, count)
         free = np.where(nothing, free, _may_underflow(operation, operands, want, default))
         if to.is_complex and free.ndim == want.ndim:  # of real numbers: no imaginary parts
             free = np.stack([free, np.zeros_like(free)], axis=-1)
@@ -75,12 +75,12 @@ def either_zero_of(summation: Summation, depth: Depth, default: Default) -> Eith
     return either_zero
 
 
-def _moves(operation: Operation) -> bool:
+def _only_moves_data(operation: Operation) -> bool:
     config = operation.attribute("einsum_config")
     return len(operation.operands) == 1 and not has_sums(str(config))
 
 
-def _of_real(factors: tuple[Array, ...], count: Count) -> tuple[Array, Array]:
+def _real_zero_masks(factors: tuple[Array, ...], count: Count) -> tuple[Array, Array]:
     """Which results add up nothing but zeros, and which nothing but -0 if so."""
     nothing = count(*(~is_zero(one) for one in factors)) == 0
     if not element_type_of(factors[0]).is_float:
@@ -92,7 +92,7 @@ def _of_real(factors: tuple[Array, ...], count: Count) -> tuple[Array, Array]:
     return nothing, others == 0
 
 
-def _of_complex(factors: tuple[Array, ...], count: Count) -> tuple[Array, Array]:
+def _complex_zero_masks(factors: tuple[Array, ...], count: Count) -> tuple[Array, Array]:
     """The same part by part; products of parts that are zeros may have either sign."""
     real, imag = ([~is_zero(part(one)) for one in factors] for part in (np.real, np.imag))
     if len(factors) == 1:
@@ -107,16 +107,16 @@ def _of_complex(factors: tuple[Array, ...], count: Count) -> tuple[Array, Array]
 
 
 def _may_underflow(
-    operation: Operation, operands: tuple[Array, ...], want: Array, default: Default
+    operation: Operation, operands: tuple[Array, ...], want: Array, default: DefaultPrecision
 ) -> bool:
     """Whether some product or sum that is no zero may be rounded to one, of either sign."""
     to = element_type_of(want)
     precision = precision_of(operation, operands, to, default)
-    if precision.rounded:
+    if precision.operand_error:
         return True
     quantum, types = 1.0, [to, precision.of]
     for one in factors_of(operation, operands):
         size = np.abs(wide(one)).astype(np.float64)
         quantum *= quantum_of(size[np.isfinite(size)])
         types.append(element_type_of(one))
-    return quantum < max(least_of(of) for of in types)
+    return quantum < max(underflow_error(of) for of in types)

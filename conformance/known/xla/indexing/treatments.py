@@ -16,8 +16,8 @@ from conformance.known.xla.indexing.out_of_bounds import (
     WINDOW,
     other_starts,
 )
-from conformance.tolerance.bounds.gathering import sum_or_product_bound
-from conformance.tolerance.bounds.reduction import rounding_operations
+from conformance.tolerance.bounds.reduction import count_rounding_operations
+from conformance.tolerance.bounds.scatter import sum_or_product_bound
 from conformance.tolerance.ulp import bound_distances
 from reference.interpreter.evaluate import apply, body_of
 from reference.ir.program import Operation
@@ -68,7 +68,7 @@ def _treated(
     results = parts.results()
     explained = np.ones(results[0].shape, np.bool_)
     differs = np.zeros(results[0].shape, np.bool_)
-    rounding = rounding_operations(operation.regions[0])
+    rounding = count_rounding_operations(operation.regions[0])
     for want, got, other, rounds in zip(expected, actual, results, rounding, strict=True):
         differs |= ~equal_elements(other, want.reshape(-1))
         same = equal_elements(other, got.reshape(-1))

@@ -18,9 +18,9 @@ def flushing(rule: Rule) -> Hypothesis:
         operation: Operation, operands: Operands, expected: Results, actual: Results
     ) -> Results:
         assert rule.bound is not None
-        assert rule.loss is not None
+        assert rule.flush_loss is not None
         bounds = rule.bound(operation, operands, expected)
-        losses = rule.loss(operation, operands, expected)
+        losses = rule.flush_loss(operation, operands, expected)
         return tuple(
             np.full(want.shape, np.inf)
             if near is None or less is None

@@ -18,9 +18,9 @@ from functools import partial
 import numpy as np
 
 from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing
-from conformance.tolerance.bounds.convolution import depth_of, geometry_of, summed
-from conformance.tolerance.bounds.products import Default, measured
-from conformance.tolerance.ulp import distances_from
+from conformance.tolerance.bounds.convolution import convolution_sums, depth_of, geometry_of
+from conformance.tolerance.bounds.products import DefaultPrecision, make_measure
+from conformance.tolerance.ulp import ulps_from_prediction
 from reference.ir.program import Operation, attributes
 from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import equal_elements, flush_subnormals
@@ -81,7 +81,7 @@ def _real_sums(lhs: Array, rhs: Array, of: Geometry) -> Array:
     return np.where(nan | (above & below), np.nan, total)
 
 
-def products_with_zero(default: Default) -> tuple[Hypothesis, ...]:
+def products_with_zero(default: DefaultPrecision) -> tuple[Hypothesis, ...]:
     """Return the hypotheses: products with padding left out, and others with other groups made."""
 
     def errors(
@@ -101,9 +101,11 @@ def products_with_zero(default: Default) -> tuple[Hypothesis, ...]:
             changed = (
                 _in_one_group(operation, given, of) if label != PADDING else (operation, given)
             )
-            for summation in (summed, _summed_inside) if label != PADDING else (_summed_inside,):
-                measure = measured(summation, lambda *_: depth, default)
-                by = distances_from if in_ulps else partial(_off, measure, changed)
+            for summation in (
+                (convolution_sums, _summed_inside) if label != PADDING else (_summed_inside,)
+            ):
+                measure = make_measure(summation, lambda *_: depth, default)
+                by = ulps_from_prediction if in_ulps else partial(_off, measure, changed)
                 want = round_sums(
                     add_initial_zero(summation(*changed, False)), element_type_of(actual[0])
                 )
@@ -130,7 +132,7 @@ def _summed_inside(
     """Return sums without products with padding and holes, or sums of magnitudes, where these
     are 0."""
     if sizes:
-        return summed(operation, operands, sizes, padding)
+        return convolution_sums(operation, operands, sizes, padding)
     return sums_inside(operands[0], operands[1], geometry_of(operation, operands))
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing
 from conformance.tolerance.bounds.reduction import reduction_bound
-from conformance.tolerance.ulp import distances_from_other
+from conformance.tolerance.ulp import bound_units_from_prediction
 from reference.interpreter.evaluate import apply, reshape_operation
 from reference.ir.program import Dense, Operation, attributes
 from reference.ir.types import Array
@@ -69,7 +69,7 @@ def _error(result: Array, limit: Array | None, got: Array) -> Array:
     want, have = result.reshape(-1)[:count], got.reshape(-1)[:count]
     errors = np.zeros(got.size)
     kept = None if limit is None else limit.reshape(-1)[:count]
-    errors[:count] = distances_from_other(want, have, kept)
+    errors[:count] = bound_units_from_prediction(want, have, kept)
     if (errors > 1).any():
         errors[count:] = np.inf
     return errors.reshape(got.shape)

@@ -22,9 +22,9 @@ from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
+from conformance.tolerance.result_accuracy import apply_result_accuracy
 from conformance.tolerance.rule import Ulps
-from conformance.tolerance.rules import RULES
-from conformance.tolerance.stated import as_stated
+from conformance.tolerance.table import RULES
 from conformance.verdict import HISTOGRAM_EDGES, Errors, Verdict
 from generators.cells.plan import cases
 from generators.values.contents import materialise
@@ -262,7 +262,7 @@ def test_what_a_rule_permits_is_never_accused(op: str) -> None:
             expected = evaluate(case.program, inputs)
             judged = judge(case.program, inputs, expected, list(expected), rule)
             assert (judged.verdict, judged.worst_ulp or 0.0) == (P, 0.0)
-            stated = as_stated(lower_program(case.program).subject, rule)
+            stated = apply_result_accuracy(lower_program(case.program).subject, rule)
             others = [permitted(result, stated) for result in expected]
             judged = judge(case.program, inputs, expected, others, rule)
             assert judged.verdict in (P, U), judged.message

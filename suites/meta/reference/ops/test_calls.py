@@ -10,7 +10,7 @@ from conformance.backends.session import Session
 from conformance.judging.compare import judge
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
-from conformance.tolerance.rules import DATA
+from conformance.tolerance.table import DATA
 from conformance.verdict import Verdict
 from generators.families.control_flow import IDENTITIES
 from reference.custom_calls.targets import BUILT_IN

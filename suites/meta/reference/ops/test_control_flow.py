@@ -13,7 +13,7 @@ from conformance.backends.fake.reference import ReferenceBackend
 from conformance.backends.session import Session
 from conformance.judging.compare import judge
 from conformance.stablehlo.parse import parse_module
-from conformance.tolerance.rules import DATA
+from conformance.tolerance.table import DATA
 from conformance.verdict import Verdict
 from generators.cells.plan import cases
 from generators.families.control_flow import BUILDERS

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge
-from conformance.tolerance.rules import RULES
+from conformance.tolerance.table import RULES
 from conformance.verdict import Verdict
 from generators.values.contents import fill
 from generators.values.shaped_values import fill_shaped

@@ -11,11 +11,11 @@ from conformance.judging.compare import judge
 from conformance.tolerance.bounds.random import (
     BERNOULLI,
     PROBABILITY,
-    REACHED,
-    deviates,
-    miscounted,
+    UPPER_LIMIT_REACHED,
+    is_refuted,
+    refutes_mean,
 )
-from conformance.tolerance.rules import RULES
+from conformance.tolerance.table import RULES
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Dense, TensorType, Value, single_op
@@ -243,13 +243,13 @@ def test_numbers_out_of_range_are_wrong() -> None:
     numbers = np.linspace(0, 0.99, 10)
     assert verdict("f32", "UNIFORM", (0, 1), numbers).verdict is Verdict.PASS
     found = verdict("f32", "UNIFORM", (0, 1), np.append(numbers, 1.0))
-    assert (found.verdict, found.kind, found.wrong) == (Verdict.DIVERGENT, REACHED, 1)
+    assert (found.verdict, found.kind, found.wrong) == (Verdict.DIVERGENT, UPPER_LIMIT_REACHED, 1)
     for bad in (1.5, -1e-9, np.nan, np.inf):
         found = verdict("f32", "UNIFORM", (0, 1), np.append(numbers, bad))
         assert (found.verdict, found.kind, found.wrong) == (Verdict.DIVERGENT, "out of range", 1)
     assert verdict("si8", "UNIFORM", (-3, 4), np.arange(-3, 4)).verdict is Verdict.PASS
     assert verdict("si8", "UNIFORM", (-3, 4), np.arange(-3, 5)).kind == "out of range"
-    assert verdict("f32", "UNIFORM", (-3e38, 3e38), np.array([np.inf])).kind == REACHED
+    assert verdict("f32", "UNIFORM", (-3e38, 3e38), np.array([np.inf])).kind == UPPER_LIMIT_REACHED
     for bad in (3e38, -np.inf, np.nan):
         assert verdict("f32", "UNIFORM", (-3e38, 3e38), np.array([bad])).kind == "out of range"
     assert verdict("f32", "NORMAL", (0, 1), np.array([1.0, np.nan])).kind == "out of range"
@@ -288,9 +288,9 @@ def test_distributions_are_distinguished(name) -> None:
 
 
 def test_the_test_never_fails_on_a_few_numbers() -> None:
-    assert not deviates(np.zeros(10), np.zeros(10))
-    assert deviates(np.zeros(12), np.zeros(12))
-    assert not deviates(np.zeros(0), np.zeros(0))
+    assert not is_refuted(np.zeros(10), np.zeros(10))
+    assert is_refuted(np.zeros(12), np.zeros(12))
+    assert not is_refuted(np.zeros(0), np.zeros(0))
 
 
 # --- RngBernoulli --------------------------------------------------------------------------------
@@ -351,7 +351,7 @@ def test_ones_are_counted_exactly(count: int, mean: float) -> None:
     least = Fraction(PROBABILITY) / 2
     for ones in range(count + 1):
         rare = min(sum(each[ones:]), sum(each[: ones + 1])) < least
-        assert miscounted(ones, count, mean) == rare, ones
+        assert refutes_mean(ones, count, mean) == rare, ones
 
 
 # --- rng_bit_generator, judged -------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.judging.compare import judge
-from conformance.tolerance.bounds.gathering import SCATTERED_UPDATES
+from conformance.tolerance.bounds.scatter import SCATTERED_UPDATES
 from conformance.transforms.inline import with_plain_bodies
 from conformance.transforms.substitute import self_contained
 from conformance.verdict import Verdict

@@ -2,7 +2,7 @@
 
 import mpmath
 
-from conformance.tolerance.rules import RULES
+from conformance.tolerance.table import RULES
 from generators.values.contents import fill
 from generators.values.shaped_values import fill_shaped
 from reference.ir.program import TensorType, Value, single_op

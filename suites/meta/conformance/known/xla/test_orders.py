@@ -10,7 +10,7 @@ from conformance.judging.compare import judge
 from conformance.known.xla.orders import LABEL, TILES, UNPADDED
 from conformance.known.xla.windows.tiles import by_tiles
 from conformance.stablehlo.parse import parse_module
-from conformance.tolerance.rules import RULES
+from conformance.tolerance.table import RULES
 from conformance.verdict import Verdict
 from generators.families.reduction import padding_of
 from generators.invalid.misses import program, tensor

@@ -10,7 +10,7 @@ import pytest
 from conformance.judging.compare import judge
 from conformance.known.xla.trip_counts import LABEL, rewrite
 from conformance.stablehlo.parse import parse_module
-from conformance.tolerance.rules import RULES
+from conformance.tolerance.table import RULES
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Function, Operation, Program, Region, Value, attributes

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge
-from conformance.tolerance.bounds.balls import Arithmetic, Ball, exactly
-from conformance.tolerance.rules import RULES
+from conformance.tolerance.bounds.intervals import Arithmetic, Interval, exact_interval
+from conformance.tolerance.table import RULES
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import TensorType, Value, single_op
@@ -23,7 +23,7 @@ def test_balls_hold_what_rounded_arithmetic_gives(name) -> None:
         return to_float64(round_to(np.asarray(numbers, np.float64), of))
 
     loose = Arithmetic(of, quotient=3.0)
-    one, two = exactly(x, loose), exactly(y, loose)
+    one, two = exact_interval(x, loose), exact_interval(y, loose)
     total = float(0)
     for number in x:
         total = float(rounded(total + number))
@@ -37,7 +37,7 @@ def test_balls_hold_what_rounded_arithmetic_gives(name) -> None:
         (np.add.reduce(one, axis=(0,), keepdims=True), np.array([total])),
     )
     for number, (ball, numbers) in enumerate(pairs):
-        assert isinstance(ball, Ball)
+        assert isinstance(ball, Interval)
         assert ((ball.low <= numbers) & (numbers <= ball.high)).all()
         if number < len(pairs) - 1:  # so many f8 may overflow
             assert np.isfinite([ball.low, ball.high]).all()
@@ -50,7 +50,7 @@ def ends(ball):
 
 def test_balls_know_exact_results_and_overflow() -> None:
     of = ELEMENT_TYPES["f16"]
-    integers = exactly(np.array([1.0, 2.0, 3.0]), Arithmetic(of))
+    integers = exact_interval(np.array([1.0, 2.0, 3.0]), Arithmetic(of))
     assert ends(integers + integers) == ([2, 4, 6], [2, 4, 6])
     assert ends(np.add.reduce(integers, axis=(0,), keepdims=True)) == ([6], [6])
     third = integers / 3
@@ -61,20 +61,20 @@ def test_balls_know_exact_results_and_overflow() -> None:
     assert (0 / (integers - 2)).nan.tolist() == [False, True, False]
     assert np.isnan((0 / (integers - 2)).low).tolist() == [False, True, False]
     few = ELEMENT_TYPES["f8E8M0FNU"]
-    negative = exactly(np.array([2.0]), Arithmetic(few)) - 4  # which that type does not have
+    negative = exact_interval(np.array([2.0]), Arithmetic(few)) - 4  # which that type does not have
     assert [ends(negative), negative.nan.tolist()] == [([-np.inf], [np.inf]), [True]]
 
 
 def test_balls_leave_open_what_errors_leave_open() -> None:
     arithmetic = Arithmetic(ELEMENT_TYPES["f16"])
-    around = Ball(np.array([-1.0, 0.0, 1.0]), np.array([1.0, 1.0, 2.0]), False, arithmetic)
+    around = Interval(np.array([-1.0, 0.0, 1.0]), np.array([1.0, 1.0, 2.0]), False, arithmetic)
     quotient = 1 / around
     assert ends(quotient)[0][:2] == [-np.inf, 1 - 2.0**-11]
     assert ends(quotient)[1][:2] == [np.inf, np.inf]
     assert quotient.nan.tolist() == [False, False, False]
     assert (around / around).nan.tolist() == [True, True, False]
     assert np.sqrt(around).nan.tolist() == [True, False, False]
-    large = exactly(np.array([40000.0, 40000.0, -40000.0]), arithmetic)
+    large = exact_interval(np.array([40000.0, 40000.0, -40000.0]), arithmetic)
     total = np.add.reduce(large, axis=(0,), keepdims=True)
     assert ends(total) == ([40000], [np.inf])  # in one order or another
     assert not total.nan.any()
@@ -98,7 +98,7 @@ def test_every_floating_point_type_is_judged_without_error() -> None:
 
 def test_balls_keep_the_sign_of_an_exact_zero() -> None:
     """1 / sqrt(-0) is -inf: what is left of a variance of -0 where an epsilon of 0 is left out."""
-    ball = exactly(np.array([-0.0, 0.0]), Arithmetic(ELEMENT_TYPES["f32"]))
+    ball = exact_interval(np.array([-0.0, 0.0]), Arithmetic(ELEMENT_TYPES["f32"]))
     root = 1 / np.sqrt(ball)
     assert root.low.tolist() == root.high.tolist() == [-np.inf, np.inf]
 

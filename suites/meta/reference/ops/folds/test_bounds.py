@@ -9,8 +9,8 @@ from conformance.catalog import CATALOG, rule_of
 from conformance.judging.compare import judge
 from conformance.known.xla.orders import LABEL, TILES, UNPADDED, WINDOWED
 from conformance.tolerance.bounds.reduction import (
+    count_rounding_operations,
     reduction_bound,
-    rounding_operations,
 )
 from conformance.tolerance.ulp import bound_distances
 from conformance.verdict import Verdict
@@ -105,8 +105,8 @@ def test_rounding_operations_of_a_body() -> None:
     a, m, b, n = block.arguments
     total = block.op("add", a, b)
     larger = block.op("select", block.compare(a, b, "GT"), m, n)
-    assert rounding_operations(block.returns(total, larger)) == (1, 1)
-    assert rounding_operations(bodies.several(F32)[0].region) == (0, 0)
+    assert count_rounding_operations(block.returns(total, larger)) == (1, 1)
+    assert count_rounding_operations(bodies.several(F32)[0].region) == (0, 0)
 
 
 def test_map_is_bounded_by_its_operations() -> None:

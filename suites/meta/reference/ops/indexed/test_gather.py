@@ -10,8 +10,8 @@ import pytest
 
 from conformance.judging.compare import judge
 from conformance.known.xla.indexing.out_of_bounds import BOUND
-from conformance.tolerance.bounds.gathering import SCATTERED_UPDATES
-from conformance.tolerance.rules import DATA
+from conformance.tolerance.bounds.scatter import SCATTERED_UPDATES
+from conformance.tolerance.table import DATA
 from conformance.verdict import Verdict
 from generators.cells.plan import cases
 from generators.invalid.misses import program, tensor

@@ -7,7 +7,7 @@ import pytest
 
 from conformance.judging.compare import judge
 from conformance.known.xla.sorts import LABEL as NEGATIVE
-from conformance.tolerance.bounds.sorting import SORTED, in_order, same_elements
+from conformance.tolerance.bounds.sorting import SORTED, are_permutations, are_sorted
 from conformance.verdict import Verdict
 from generators.invalid.misses import tensor
 from generators.regions.bodies import BodyBuilder
@@ -68,12 +68,12 @@ def test_a_repeated_element_is_no_permutation() -> None:
 def test_same_elements_and_in_order() -> None:
     x = np.array([[1, 2, 2], [3, 3, 1]], np.int64)
     y = np.array([[2, 1, 2], [3, 1, 1]], np.int64)
-    assert same_elements((x,), (y,)).tolist() == [True, False]
+    assert are_permutations((x,), (y,)).tolist() == [True, False]
     nan = np.array([[NAN, 1.0]])
-    assert same_elements((nan,), (np.array([[1.0, -NAN]]),)).tolist() == [True]
-    assert same_elements((np.array([[0.0, 1]]),), (np.array([[-0.0, 1]]),)).tolist() == [False]
+    assert are_permutations((nan,), (np.array([[1.0, -NAN]]),)).tolist() == [True]
+    assert are_permutations((np.array([[0.0, 1]]),), (np.array([[-0.0, 1]]),)).tolist() == [False]
     body = body_of(by_first(SI64))
-    assert in_order((np.array([[1, 2, 2], [3, 3, 1]]),), body).tolist() == [True, False]
+    assert are_sorted((np.array([[1, 2, 2], [3, 3, 1]]),), body).tolist() == [True, False]
 
 
 def test_subnormals_treated_as_zeros_are_flushed() -> None:

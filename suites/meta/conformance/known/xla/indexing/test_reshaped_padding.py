@@ -10,7 +10,7 @@ from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
 from conformance.known.xla.indexing.reshaped_padding import LABEL
 from conformance.stablehlo.parse import parse_module
-from conformance.tolerance.rules import RULES
+from conformance.tolerance.table import RULES
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 

@@ -13,7 +13,7 @@ from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.judging.compare import judge
 from conformance.known.xla.windows.image_overrun import LABEL
 from conformance.known.xla.windows.masked_groups import PADDING
-from conformance.tolerance.rules import RULES
+from conformance.tolerance.table import RULES
 from conformance.verdict import Verdict
 from generators.invalid.misses import tensor
 from reference.interpreter.evaluate import evaluate

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.judging.compare import judge
 from conformance.known.xla.windows.masked_groups import BATCHES, FEATURES, PADDING
-from conformance.tolerance.rules import RULES
+from conformance.tolerance.table import RULES
 from conformance.verdict import Verdict
 from generators.invalid.misses import tensor
 from reference.interpreter.evaluate import evaluate

@@ -7,7 +7,7 @@ import pytest
 
 from conformance.judging.compare import judge
 from conformance.known.xla.windows.unreversed import LABEL
-from conformance.tolerance.rules import RULES
+from conformance.tolerance.table import RULES
 from conformance.verdict import Verdict
 from generators.invalid.misses import tensor
 from reference.interpreter.evaluate import evaluate

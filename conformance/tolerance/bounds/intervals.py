@@ -1,13 +1,13 @@
 """Numbers with errors: what the operations of a type make of rounded operands.
 
-A `Ball` holds the least and the largest number that may stand for an exact one, and whether NaN
+A `Interval` holds the least and the largest number that may stand for an exact one, and whether NaN
 may. numpy's functions work on it, so that a formula written for arrays gives the range of its
 results when every operation rounds (the standard model of Higham, "Accuracy and Stability of
 Numerical Algorithms", 2.4, with gradual underflow and with overflow; sums in any order by his 4.4).
 
 An operation is evaluated at all ends of its operands. So what is sure stays sure: an exact result
 of exact operands, 1 / 0, what overflows in any case, a NaN. Where errors leave it undecided whether
-a sum overflows or a divisor is zero, whatever may follow is in the ball.
+a sum overflows or a divisor is zero, whatever may follow is in the interval.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Arithmetic:
     whole: bool = False
 
 
-class Ball(np.lib.mixins.NDArrayOperatorsMixin):
+class Interval(np.lib.mixins.NDArrayOperatorsMixin):
     """The numbers from `low` to `high`, infinities included, and NaN where `nan`.
 
     Where both ends are NaN nothing else is possible.
@@ -56,89 +56,101 @@ class Ball(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **given: Any) -> Any:
         """Apply one of numpy's functions: + - * /, a square root, or a sum over dimensions."""
-        balls = [one if isinstance(one, Ball) else exactly(one, self.arithmetic) for one in inputs]
+        intervals = [
+            one if isinstance(one, Interval) else exact_interval(one, self.arithmetic)
+            for one in inputs
+        ]
         with np.errstate(all="ignore"):
             if method == "reduce" and ufunc is np.add:
-                return _sum(balls[0], given["axis"])
-            return _APPLY[ufunc](*balls)
+                return _sum(intervals[0], given["axis"])
+            return _APPLY[ufunc](*intervals)
 
 
-def exactly(numbers: Any, arithmetic: Arithmetic) -> Ball:
+def exact_interval(numbers: Any, arithmetic: Arithmetic) -> Interval:
     """Operands, which have no errors; subnormal ones may be zero where those are flushed."""
     wide = np.asarray(numbers)
     wide = wide if wide.dtype.kind == "f" else wide.astype(np.float64)
     if not arithmetic.flushes:
-        return Ball(wide, wide, np.isnan(wide), arithmetic)
+        return Interval(wide, wide, np.isnan(wide), arithmetic)
     tiny = (np.abs(wide) < arithmetic.of.float_format.smallest_normal) & (wide != 0)
     ends = np.where(tiny, np.minimum(wide, 0), wide), np.where(tiny, np.maximum(wide, 0), wide)
-    return Ball(*ends, np.isnan(wide), arithmetic)
+    return Interval(*ends, np.isnan(wide), arithmetic)
 
 
-def rounded(ball: Ball, element_type: ElementType) -> Ball:
-    """The numbers of a ball converted to a type.
+def convert_interval(interval: Interval, element_type: ElementType) -> Interval:
+    """The numbers of a interval converted to a type.
 
     Those next to the largest number are rounded to it, however far the numbers lie apart there.
     """
-    arithmetic = Arithmetic(element_type, flushes=ball.arithmetic.flushes)
-    ends, largest = (ball.low, ball.high), np.longdouble(element_type.float_format.max_finite)
+    arithmetic = Arithmetic(element_type, flushes=interval.arithmetic.flushes)
+    ends, largest = (
+        (interval.low, interval.high),
+        np.longdouble(element_type.float_format.max_finite),
+    )
     near = [(np.abs(end) > largest) & (np.abs(end) < overflow(element_type)) for end in ends]
     low, high = (
         np.where(one, np.copysign(largest, end), end) for one, end in zip(near, ends, strict=True)
     )
-    found = _rounded(low, high, ball.nan, arithmetic)
+    found = _round_outwards(low, high, interval.nan, arithmetic)
     lost = np.isinf(found.low) | np.isinf(found.high)
     lost &= (np.abs(low) <= largest) & (np.abs(high) <= largest)
-    least, most = (_off(end, arithmetic, 1.0) for end in (low, high))
-    return Ball(
+    least, most = (_rounding_error(end, arithmetic, 1.0) for end in (low, high))
+    return Interval(
         np.where(lost, np.maximum(low - least, -largest), found.low),
         np.where(lost, np.minimum(high + most, largest), found.high),
-        np.where(lost, ball.nan, found.nan),
+        np.where(lost, interval.nan, found.nan),
         arithmetic,
     )
 
 
-def hull(*balls: Ball) -> Ball:
-    """Whatever one of several balls holds."""
-    low = reduce(np.fmin, (ball.low for ball in balls))
-    high = reduce(np.fmax, (ball.high for ball in balls))
-    nan = reduce(np.logical_or, (ball.nan for ball in balls))
-    return Ball(low, high, nan, balls[0].arithmetic)
+def hull(*intervals: Interval) -> Interval:
+    """Whatever one of several intervals holds."""
+    low = reduce(np.fmin, (interval.low for interval in intervals))
+    high = reduce(np.fmax, (interval.high for interval in intervals))
+    nan = reduce(np.logical_or, (interval.nan for interval in intervals))
+    return Interval(low, high, nan, intervals[0].arithmetic)
 
 
-def contracted(x: Ball, y: Ball, axes: tuple[int, ...]) -> Ball:
+def fused_dot_product(x: Interval, y: Interval, axes: tuple[int, ...]) -> Interval:
     """The sum over dimensions of products that are added up unrounded, by fused operations."""
-    return _sum(unrounded(x, y), axes)
+    return _sum(fused_product(x, y), axes)
 
 
-def unrounded(x: Ball, y: Ball) -> Ball:
+def fused_product(x: Interval, y: Interval) -> Interval:
     """Products that go unrounded into what takes them, by fused operations."""
     products = [a * b for a in _ends(x) for b in _ends(y)]
     nan = x.nan | y.nan | reduce(np.logical_or, map(np.isnan, products))
     ends = reduce(np.fmin, products), reduce(np.fmax, products)
-    return Ball(*ends, nan, x.arithmetic)
+    return Interval(*ends, nan, x.arithmetic)
 
 
-def _straddles(ball: Ball) -> Array:
-    return (ball.low <= 0) & (ball.high >= 0)
+def _contains_zero(interval: Interval) -> Array:
+    return (interval.low <= 0) & (interval.high >= 0)
 
 
-def _ends(ball: Ball) -> tuple[Array, Array, Array]:
+def _ends(interval: Interval) -> tuple[Array, Array, Array]:
     """The ends, and the zero in between if there is one."""
-    return ball.low, ball.high, np.where(_straddles(ball), ball.low.dtype.type(0), ball.low)
+    return (
+        interval.low,
+        interval.high,
+        np.where(_contains_zero(interval), interval.low.dtype.type(0), interval.low),
+    )
 
 
-def _from(results: Iterable[Array], nan: Array, arithmetic: Arithmetic, errors: Any = 1.0) -> Ball:
-    """The ball of an operation, given its exact results at the ends of its operands."""
+def _enclose(
+    results: Iterable[Array], nan: Array, arithmetic: Arithmetic, errors: Any = 1.0
+) -> Interval:
+    """The interval of an operation, given its exact results at the ends of its operands."""
     found = list(results)
     nan = nan | reduce(np.logical_or, map(np.isnan, found))
-    return _rounded(reduce(np.fmin, found), reduce(np.fmax, found), nan, arithmetic, errors)
+    return _round_outwards(reduce(np.fmin, found), reduce(np.fmax, found), nan, arithmetic, errors)
 
 
-def _rounded(
+def _round_outwards(
     low: Array, high: Array, nan: Array, arithmetic: Arithmetic, errors: Array | float = 1.0
-) -> Ball:
+) -> Interval:
     """What exact results from `low` to `high` are rounded to, with so many `errors` in u."""
-    least, most = (_off(end, arithmetic, errors) for end in (low, high))
+    least, most = (_rounding_error(end, arithmetic, errors) for end in (low, high))
     known = (low == high) & ((errors == 1) & _representable(low, arithmetic) | (low == 0))
     below, above = np.where(known, low, low - least), np.where(known, high, high + most)
     # no rounding leads to the other side of zero
@@ -150,11 +162,11 @@ def _rounded(
     low, high = (
         np.where(np.abs(end) >= limit, np.copysign(np.inf, end), end) for end in (low, high)
     )
-    return _within(low, high, nan, arithmetic)
+    return _widen_unrepresentable(low, high, nan, arithmetic)
 
 
-def _within(low: Array, high: Array, nan: Array, arithmetic: Arithmetic) -> Ball:
-    """The ball of a type's results: anything where the type lacks one of them (an infinity, NaN,
+def _widen_unrepresentable(low: Array, high: Array, nan: Array, arithmetic: Arithmetic) -> Interval:
+    """The interval of a type's results: anything where the type lacks one of them (an infinity, NaN,
     zero, a negative number), as the specification does not say what then happens."""
     form = arithmetic.of.float_format
     lost = np.zeros(low.shape, np.bool_)
@@ -165,10 +177,10 @@ def _within(low: Array, high: Array, nan: Array, arithmetic: Arithmetic) -> Ball
     if not form.has_zero:
         lost |= ~(low > 0)
     low, high = np.where(lost, -np.inf, low), np.where(lost, np.inf, high)
-    return Ball(low, high, nan | lost, arithmetic)
+    return Interval(low, high, nan | lost, arithmetic)
 
 
-def _off(end: Array, arithmetic: Arithmetic, errors: Array | float) -> Array:
+def _rounding_error(end: Array, arithmetic: Arithmetic, errors: Array | float) -> Array:
     """How far a result may be off; nothing where it is infinite."""
     form, u = arithmetic.of.float_format, unit_roundoff(arithmetic.of)
     size = np.abs(end)
@@ -186,45 +198,45 @@ def _representable(exact: Array, arithmetic: Arithmetic) -> Array:
     return found
 
 
-def _add(x: Ball, y: Ball) -> Ball:
+def _add(x: Interval, y: Interval) -> Interval:
     sums = (a + b for a in (x.low, x.high) for b in (y.low, y.high))
-    return _from(sums, x.nan | y.nan, x.arithmetic)
+    return _enclose(sums, x.nan | y.nan, x.arithmetic)
 
 
-def _subtract(x: Ball, y: Ball) -> Ball:
+def _subtract(x: Interval, y: Interval) -> Interval:
     differences = (a - b for a in (x.low, x.high) for b in (y.low, y.high))
-    return _from(differences, x.nan | y.nan, x.arithmetic)
+    return _enclose(differences, x.nan | y.nan, x.arithmetic)
 
 
-def _multiply(x: Ball, y: Ball) -> Ball:
+def _multiply(x: Interval, y: Interval) -> Interval:
     if x is y:  # a square is not negative
-        return _from((end * end for end in _ends(x)), x.nan, x.arithmetic)
+        return _enclose((end * end for end in _ends(x)), x.nan, x.arithmetic)
     products = (a * b for a in _ends(x) for b in _ends(y))
-    return _from(products, x.nan | y.nan, x.arithmetic)
+    return _enclose(products, x.nan | y.nan, x.arithmetic)
 
 
-def _divide(x: Ball, y: Ball) -> Ball:
+def _divide(x: Interval, y: Interval) -> Interval:
     """Quotients; a divisor that may be zero of either sign, but need not be, leaves all."""
     open_ = (y.low < 0) & (y.high >= 0)
     low = np.where((y.low == 0) & (y.high > 0), np.abs(y.low), y.low)
     quotients = [a / b for a in _ends(x) for b in (low, y.high)]
-    nan = x.nan | y.nan | open_ & (_straddles(x) | np.isinf(x.low) | np.isinf(x.high))
+    nan = x.nan | y.nan | open_ & (_contains_zero(x) | np.isinf(x.low) | np.isinf(x.high))
     if open_.any():
         either = ((q, end) for q in quotients for end in (-np.inf, np.inf))
         quotients = [np.where(open_ & ~np.isnan(q), end, q) for q, end in either]
     exact = (np.abs(np.frexp(y.low)[0]) == 0.5) & (y.low == y.high)
     errors = np.where(exact, 1.0, x.arithmetic.quotient)
-    return _from(quotients, nan, x.arithmetic, errors)
+    return _enclose(quotients, nan, x.arithmetic, errors)
 
 
-def _root(x: Ball) -> Ball:
+def _root(x: Interval) -> Interval:
     negative = x.low < 0
     low = np.where(negative & (x.high >= 0), x.low.dtype.type(0), x.low)
     roots = np.sqrt(low), np.sqrt(x.high)
-    return _from(roots, x.nan | negative, x.arithmetic, x.arithmetic.root)
+    return _enclose(roots, x.nan | negative, x.arithmetic, x.arithmetic.root)
 
 
-def _sum(x: Ball, axes: tuple[int, ...]) -> Ball:
+def _sum(x: Interval, axes: tuple[int, ...]) -> Interval:
     """Sums in any order; exact where every partial sum is a multiple of one unit that fits."""
 
     def over_axes(ufunc: np.ufunc, numbers: Array) -> Array:
@@ -235,7 +247,7 @@ def _sum(x: Ball, axes: tuple[int, ...]) -> Ball:
     total = over_axes(np.add, np.maximum(np.abs(low), np.abs(high)))
     steps = max(low.size // max(total.size, 1) - 1, 0)
     growth = steps * unit_roundoff(of)
-    exact = over_axes(np.logical_and, x.low == x.high) & _fits(x, total, axes, steps)
+    exact = over_axes(np.logical_and, x.low == x.high) & _is_exact_sum(x, total, axes, steps)
     tiny = steps * of.float_format.smallest_normal if x.arithmetic.flushes else 0.0
     off = np.where(exact, 0.0, growth * total + tiny)
     up, down = (over_axes(np.add, np.maximum(end, 0)) * (1 + growth) for end in (high, -low))
@@ -254,10 +266,10 @@ def _sum(x: Ball, axes: tuple[int, ...]) -> Ball:
     is_nan = over_axes(np.logical_or, np.isnan(x.low)) | (rises & falls)
     low, high = np.where(is_nan, np.nan, low), np.where(is_nan, np.nan, high)
     nan = is_nan | (may_rise & may_fall) | over_axes(np.logical_or, x.nan)
-    return _within(low, high, nan, x.arithmetic)
+    return _widen_unrepresentable(low, high, nan, x.arithmetic)
 
 
-def _fits(x: Ball, total: Array, axes: tuple[int, ...], steps: int) -> Array:
+def _is_exact_sum(x: Interval, total: Array, axes: tuple[int, ...], steps: int) -> Array:
     """Which sums of exact numbers, whose magnitudes come to `total`, need no rounding."""
     form = x.arithmetic.of.float_format
     unit = _last_bit(x.low).min(axis=axes, keepdims=True, initial=np.inf)

@@ -16,12 +16,14 @@ _ROUNDED = 1.0
 """An ulp: half of one for the rounding of each, the backend's result and the reference's."""
 
 
-def as_stated(operation: Operation, rule: Rule) -> Rule:
+def apply_result_accuracy(operation: Operation, rule: Rule) -> Rule:
     """The rule that judges an operation: its op's, or one by the tolerance that it states."""
-    asked = operation.attribute("result_accuracy")
-    if not isinstance(asked, ResultAccuracy) or asked.mode != TOLERANCE:
+    accuracy = operation.attribute("result_accuracy")
+    if not isinstance(accuracy, ResultAccuracy) or accuracy.mode != TOLERANCE:
         return rule
-    text = f"within {asked.atol:g} + {asked.rtol:g} |result| + {asked.ulps} ulp, as it states"
+    text = (
+        f"within {accuracy.atol:g} + {accuracy.rtol:g} |result| + {accuracy.ulps} ulp, as it states"
+    )
     source = "StableHLO, result_accuracy: what the program itself asks for"
     return replace(
         rule, name="stated accuracy", text=text, source=source, ulps=None, bound=_bound, formulas=()
@@ -31,12 +33,12 @@ def as_stated(operation: Operation, rule: Rule) -> Rule:
 def _bound(
     operation: Operation, _: tuple[Array, ...], expected: tuple[Array, ...]
 ) -> tuple[Array | None, ...]:
-    asked = operation.attribute("result_accuracy")
-    assert isinstance(asked, ResultAccuracy)
-    return tuple(_permitted(asked, one) for one in expected)
+    accuracy = operation.attribute("result_accuracy")
+    assert isinstance(accuracy, ResultAccuracy)
+    return tuple(_permitted_error(accuracy, result) for result in expected)
 
 
-def _permitted(asked: ResultAccuracy, expected: Array) -> Array:
+def _permitted_error(accuracy: ResultAccuracy, expected: Array) -> Array:
     """The largest errors, absolute: of complex results, by the larger part."""
     of = element_type_of(expected)
     if of.is_complex:
@@ -46,4 +48,4 @@ def _permitted(asked: ResultAccuracy, expected: Array) -> Array:
         size, part = np.abs(to_float64(expected)), of
     size = np.where(np.isfinite(size), size, 0.0)
     unit = ulp_size(size.astype(np.longdouble), part).astype(np.float64)
-    return asked.atol + asked.rtol * size + (asked.ulps + _ROUNDED) * unit
+    return accuracy.atol + accuracy.rtol * size + (accuracy.ulps + _ROUNDED) * unit

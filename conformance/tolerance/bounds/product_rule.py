@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from conformance.tolerance.bounds.products import (
-    Default,
+    DefaultPrecision,
     Depth,
     Summation,
-    bounded,
-    default_on,
-    losing,
-    measured,
+    default_precision,
+    make_bound,
+    make_flush_loss,
+    make_measure,
 )
-from conformance.tolerance.bounds.zeros import either_zero_of
+from conformance.tolerance.bounds.zeros import make_either_zero
 from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.rule import Rule
 
@@ -28,26 +28,26 @@ _BY_DEFAULT = {
 }
 
 
-def rule_of(name: str, summation: Summation, depth: Depth) -> Rule:
+def sum_of_products_rule(name: str, summation: Summation, depth: Depth) -> Rule:
     """The rule of an op's sums of products, and those of hardware that rounds operands."""
 
-    def rule(default: Default, on: str = "", text: str = "", source: str = "") -> Rule:
+    def rule(default: DefaultPrecision, on: str = "", text: str = "", source: str = "") -> Rule:
         of = summation, depth, default
         return Rule(
             name + on,
             _TEXT + text,
             _SOURCE + source,
-            bound=bounded(*of),
-            measure=measured(*of),
-            loss=losing(*of),
-            either_zero=either_zero_of(*of),
+            bound=make_bound(*of),
+            measure=make_measure(*of),
+            flush_loss=make_flush_loss(*of),
+            either_zero=make_either_zero(*of),
         )
 
     by_hardware = tuple(
         (
             hardware,
             rule(
-                default_on(hardware),
+                default_precision(hardware),
                 f" on a {hardware.name}",
                 f"; {text}",
                 f"; XLA:{hardware.name}'s precision",
@@ -55,4 +55,4 @@ def rule_of(name: str, summation: Summation, depth: Depth) -> Rule:
         )
         for hardware, text in _BY_DEFAULT.items()
     )
-    return replace(rule(Default()), rounds_operands=True, by_hardware=by_hardware)
+    return replace(rule(DefaultPrecision()), rounds_operands=True, by_hardware=by_hardware)

@@ -15,13 +15,13 @@ from conformance.tolerance.bounds import (
     contraction,
     convolution,
     fft,
-    gathering,
     linear_algebra,
     normalization,
     quantization,
     random,
     reduction,
     scaled,
+    scatter,
     sorting,
 )
 from conformance.tolerance.rule import Formula, Rule, Ulps
@@ -76,7 +76,7 @@ MAGNITUDE = replace(
     name="magnitude",
     text="exact; the modulus of a complex number within 3 ulp of its real result",
     source=f"{_IEEE}; StableHLO tests/math for complex",
-    of_complex=MODULUS,
+    complex_rule=MODULUS,
 )
 SIGNED = Rule(
     "sign",
@@ -176,7 +176,7 @@ RULES: dict[str, Rule] = {
         EXPONENTIAL, EXPM1, LOG, LOG1P, LOGISTIC, TRIGONOMETRIC, TANGENT, TANH, ATAN2, CBRT,
         RSQRT, POWER, COSH, ERF, SCANNED,
         reduction.REDUCED, reduction.WINDOWED, reduction.SCATTERED,
-        contraction.CONTRACTED, convolution.CONVOLVED, gathering.SCATTERED_UPDATES, sorting.SORTED,
+        contraction.CONTRACTED, convolution.CONVOLVED, scatter.SCATTERED_UPDATES, sorting.SORTED,
         normalization.NORMALIZED,
         linear_algebra.FACTORED, linear_algebra.SOLVED, fft.TRANSFORMED, random.DISTRIBUTED,
         random.BERNOULLI, random.GENERATED, scaled.SCALED, quantization.QUANTIZED,

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from conformance.tolerance.bounds import flushed_sums
-from conformance.tolerance.bounds.reduction import rounding_operations
+from conformance.tolerance.bounds.reduction import count_rounding_operations
+from conformance.tolerance.bounds.underflow import flush_loss
 from conformance.tolerance.rule import Rule
 from reference.interpreter.evaluate import body_of
 from reference.ir.monoid import ADD, MULTIPLY
@@ -35,16 +35,16 @@ def _bound(
     every operation that rounds and every update; if none does, the results are data."""
     parts = decompose_scatter(operation, operands, body_of(operation.regions[0]))
     if not parts.is_sum_or_product:
-        roundings = rounding_operations(operation.regions[0])
+        roundings = count_rounding_operations(operation.regions[0])
         pairs = zip(roundings, expected, strict=True)
-        return tuple(_of_roundings(count * parts.counts, result) for count, result in pairs)
+        return tuple(_rounding_bound(count * parts.counts, result) for count, result in pairs)
     bound = sum_or_product_bound(parts, expected[0].reshape(-1))
     exact = 0 if element_type_of(expected[0]).is_complex and parts.body.monoid is MULTIPLY else 1
     bound = np.where(parts.counts > exact, bound, 0.0)
     return (bound.reshape(expected[0].shape),)
 
 
-def _of_roundings(counts: Array, expected: Array) -> Array | None:
+def _rounding_bound(counts: Array, expected: Array) -> Array | None:
     of = element_type_of(expected)
     if not (of.is_float or of.is_complex) or not counts.any():
         return None
@@ -65,7 +65,7 @@ def sum_or_product_bound(parts: Scattering, expected: Array) -> Array:
     return bound(values, init, leaves, expected)
 
 
-def _lost(
+def _flush_loss(
     operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
 ) -> tuple[Array | None, ...]:
     """What sums of an element and its updates lose where subnormal numbers are taken for zeros."""
@@ -74,7 +74,7 @@ def _lost(
         return (None,) * len(expected)
     values, leaves = update_leaves(parts)
     zero = np.zeros((), np.float64).astype(element_type_of(values).storage)
-    loss = flushed_sums.lost(values, zero, leaves)
+    loss = flush_loss(values, zero, leaves)
     return (None if loss is None else loss.reshape(expected[0].shape),)
 
 
@@ -88,7 +88,7 @@ def _either_zero(
         return (None,) * len(expected)
     parts = decompose_scatter(operation, operands, body_of(operation.regions[0]))
     touched = (parts.counts > 0).reshape(expected[0].shape)
-    free = [bool(count) for count in rounding_operations(operation.regions[0])]
+    free = [bool(count) for count in count_rounding_operations(operation.regions[0])]
     if parts.is_sum_or_product:
         free = [parts.body.monoid is MULTIPLY and element_type_of(expected[0]).is_complex]
     return tuple(
@@ -99,7 +99,7 @@ def _either_zero(
     )
 
 
-def _excludes(
+def _exclude_unexplained(
     operation: Operation,
     operands: tuple[Array, ...],
     expected: tuple[Array, ...],
@@ -108,7 +108,7 @@ def _excludes(
     """What is wrong whatever the order: elements with several updates that no order explains."""
     region = operation.regions[0]
     parts = decompose_scatter(operation, operands, body_of(region))
-    exact = not any(rounding_operations(region))
+    exact = not any(count_rounding_operations(region))
     if parts.is_order_independent or not exact or parts.groups.max_updates <= 1:
         return ((),) * len(expected)
     wrong = unexplained_elements(parts, actual).reshape(actual[0].shape)
@@ -126,7 +126,7 @@ SCATTERED_UPDATES = Rule(
     "as some order of the updates gives it",
     "StableHLO specification, scatter; Higham, Accuracy and Stability of Numerical Algorithms, 3.1",
     bound=_bound,
-    excludes=_excludes,
+    excludes=_exclude_unexplained,
     either_zero=_either_zero,
-    loss=_lost,
+    flush_loss=_flush_loss,
 )
