@@ -1,8 +1,8 @@
-"""Other readings of the specification: formulas that it writes out, evaluated step by step.
+"""Formulas of the specification, evaluated step by step, whose results are permitted too.
 
 Where the specification defines an op by a composition of rounded operations, a backend that
 computes just that is right, even far from the correctly rounded value of the function. A result
-within the rule's budget of either is permitted.
+within the rule's budget of either value is permitted.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from reference.numerics.elementary import functions
 
 
 def logistic(operand: Array) -> Array:
-    """`division(1, addition(1, exp(-x)))`, each step rounded; complex numbers alike.
+    """Return `division(1, addition(1, exp(-x)))`, each step rounded; real or complex.
 
-    Differs from the function's own value where exp(-x) overflows: 0 in place of a subnormal.
+    It differs from the function's value where exp(-x) overflows: 0 instead of a subnormal number.
     """
     one = np.ones(operand.shape, operand.dtype)
     grown = functions.exponential(arithmetic.negate(operand))
@@ -27,9 +27,9 @@ def logistic(operand: Array) -> Array:
 
 
 def log_plus_one(operand: Array) -> Array:
-    """For complex x, `complex(log(hypot(re + 1, im)), atan2(im, re + 1))` with re + 1 rounded.
+    """Return `complex(log(hypot(re + 1, im)), atan2(im, re + 1))` with re + 1 rounded.
 
-    A real operand has no such formula: the result is the function's own value.
+    For a real operand there is no such formula: return the function's own value.
     """
     if not element_type_of(operand).is_complex:
         return functions.log_plus_one(operand)
@@ -41,9 +41,9 @@ def log_plus_one(operand: Array) -> Array:
 
 
 def _sign_by_modulus(steps: int, operand: Array) -> Array:
-    """`divide(x, abs(x))` of complex numbers with a subnormal modulus that many steps off.
+    """Return `divide(x, abs(x))` of complex x, a subnormal modulus moved by `steps` ulp.
 
-    A modulus may be 3 ulp off (rule "magnitude"), which of subnormal ones is a large part of them.
+    A modulus may be 3 ulp off (rule "magnitude"): a large part of a subnormal modulus.
     """
     result = arithmetic.sign(operand)
     if not element_type_of(operand).is_complex:
@@ -58,4 +58,4 @@ def _sign_by_modulus(steps: int, operand: Array) -> Array:
 
 
 SIGNS_BY_MODULUS = tuple(partial(_sign_by_modulus, steps) for steps in range(-3, 4))
-"""Quotients by every modulus that is permitted."""
+"""Quotients by every permitted modulus, each a formula."""

@@ -1,4 +1,4 @@
-"""What computes, as far as tolerances and models of what goes wrong depend on it."""
+"""Kinds of hardware that tolerances and models of divergences depend on."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from enum import StrEnum
 
 
 class Hardware(StrEnum):
-    """Which figures of a rule apply. A backend says so of itself, as it knows its device.
+    """Kind of hardware, which selects the figures of a rule; a backend states its own.
 
-    Whatever is neither a GPU nor a TPU is judged by the figures of CPUs, the strictest; of
-    StableHLO's interpreter it is also known what it computes instead.
+    Devices that are neither GPU nor TPU are judged by the figures of CPUs, the strictest.
+    INTERPRETER is StableHLO's interpreter, whose divergences are modelled.
     """
 
     CPU = "cpu"

@@ -1,4 +1,4 @@
-"""Rules by the accuracy that an operation states for itself, in place of its op's."""
+"""Tolerance rules from `result_accuracy`, the accuracy that an operation states itself."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from reference.ir.types import Array, element_type_of
 from reference.numerics.rounding import to_float64, ulp_size
 
 _ROUNDED = 1.0
-"""An ulp: half of one for the rounding of each, the backend's result and the reference's."""
+"""In ulp: half an ulp for rounding the backend's result, half for rounding the reference's."""
 
 
 def apply_result_accuracy(operation: Operation, rule: Rule) -> Rule:
-    """The rule that judges an operation: its op's, or one by the tolerance that it states."""
+    """Return the operation's rule: `rule`, or a rule of the tolerance that it states."""
     accuracy = operation.attribute("result_accuracy")
     if not isinstance(accuracy, ResultAccuracy) or accuracy.mode != TOLERANCE:
         return rule
@@ -39,7 +39,7 @@ def _bound(
 
 
 def _permitted_error(accuracy: ResultAccuracy, expected: Array) -> Array:
-    """The largest errors, absolute: of complex results, by the larger part."""
+    """Return the largest permitted absolute error; for complex results of the larger part."""
     of = element_type_of(expected)
     if of.is_complex:
         size = np.maximum(np.abs(np.real(expected)), np.abs(np.imag(expected)))

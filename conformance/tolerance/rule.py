@@ -1,4 +1,4 @@
-"""Tolerance rules: what a backend's result may differ by, each rule named and with its source."""
+"""Tolerance rule: the largest permitted error of a backend's result, with name and source."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Ulps:
     gpu_f32: float | None = None
 
     def budget(self, element_type: ElementType, platform: str) -> float:
-        """The budget for results of a floating-point or complex type on a `Hardware`."""
+        """Return the budget in ulp for results of a float or complex type on a `Hardware`."""
         if element_type.is_complex:
             return self.complex_
         if element_type.name == "f32" and self.gpu_f32 is not None and platform == Hardware.GPU:
@@ -37,18 +37,18 @@ class Ulps:
 
 
 Formula = Callable[..., Array]
-"""Another reading of the specification: operands in, a permitted result out."""
+"""formula(operands): a result that the specification's text also permits."""
 
 
 Bound = Callable[[Operation, tuple[Array, ...], tuple[Array, ...]], tuple[Array | None, ...]]
 """bound(operation, operands, expected results): for each result a float64 array of the largest
-permitted absolute errors (of complex elements: of the modulus), or None where it is data."""
+permitted absolute errors (of complex elements: of the modulus), or None if the result is data."""
 
 Permits = Callable[
     [Operation, tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]], tuple[Array | None, ...]
 ]
 """permits(operation, operands, expected, actual): for each result a mask of the elements that are
-right because all results together have the property asked for; None where there is no such."""
+right because all results jointly have the required property, or None if there are none."""
 
 Measure = Callable[
     [Operation, tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]], tuple[Array, ...]
@@ -61,39 +61,41 @@ Excludes = Callable[
     tuple[Sequence[tuple[str, Array]], ...],
 ]
 """excludes(operation, operands, expected, actual): for each result (label, mask) pairs of elements
-that are wrong however much the specification leaves open, such as random numbers out of range."""
+that are wrong although the specification does not determine the result, such as random numbers out
+of range."""
 
 EitherZero = Callable[[Operation, tuple[Array, ...], tuple[Array, ...]], tuple[Array | None, ...]]
 """either_zero(operation, operands, expected results): for each result a mask of the zeros that may
-have either sign, whatever sign the expected one has: booleans of the result's shape, for complex
-results with a trailing dimension of two, (real, imaginary), as `reference.ir.types.to_bits` has it.
-None where there is no such zero. Never true of anything but a zero."""
+have either sign, or None if there are none. The mask is boolean and has the result's shape; for
+complex results a trailing dimension of two (real, imaginary), as in `reference.ir.types.to_bits`.
+Only zeros are marked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What is permitted of an op's results.
+    """Permitted results of an op.
 
-    `ulps` is None where a result is data, to be met bit for bit (any NaN stands for any other
-    unless `nan_bits`). `range` is the range of the function, never to be left however large the
-    budget. `formulas` are further evaluations that the specification's text allows.
+    `ulps` is None where a result is data: it is compared bit for bit, and any NaN equals any other
+    unless `nan_bits`. `range` is the range of the function, which no result may leave, however
+    large the budget. `formulas` are further evaluations that the specification's text allows.
 
-    An accumulating op has a `bound` instead of `ulps`: errors are then measured in units of it,
-    and the budget is 1. Where any of many results is right, such as any order of equal elements,
-    `permits` decides on all results together. Errors that only the backend's own results tell,
-    such as backward errors, are given by `measure`, again with a budget of 1. `excludes` names
-    what is wrong although the specification leaves open which results are right. `by_hardware` has
-    the rules that take this one's place on hardware that computes less precisely by default. Where
-    it `varies`, results need not be the same when a program runs again. `of_complex` takes its
-    place where operands are complex and results are not. Where it `rounds_operands`,
-    the bound allows for operands that are rounded before anything else.
+    An accumulating op has a `bound` instead of `ulps`: errors are measured in units of the bound,
+    and the budget is 1. Where several results are right, such as any order of equal elements,
+    `permits` decides on all results jointly. Errors that depend on the backend's own results, such
+    as backward errors, are given by `measure`, again with a budget of 1. `excludes` marks results
+    that are wrong even where the specification does not determine the right result.
 
-    With a `bound` or a `measure`, zeros of either sign are alike; but where the rule has
-    `either_zero` too, an expected zero has the expected sign unless that says that it may have
-    any. It says nothing of numbers that are zero only when rounded or flushed.
+    `by_hardware` replaces the rule on hardware that computes less precisely by default. If
+    `is_nondeterministic`, results may differ when a program runs again. `complex_rule` replaces the
+    rule where operands are complex and results are not. If `rounds_operands`, the bound allows for
+    operands that are rounded before anything else.
 
-    `loss` is what results lose at most, beside the bound, where subnormal numbers on the way to
-    them are taken for zeros: no permission, but what programs that are flushed are judged by.
+    With a `bound` or a `measure`, zeros of either sign are equal. If the rule also has
+    `either_zero`, an expected zero keeps its sign unless `either_zero` allows any sign. Numbers
+    that are zero only after rounding or flushing are not covered.
+
+    `flush_loss` is the largest error that results have beside the bound if intermediate subnormal
+    numbers are flushed to zero. It permits nothing: flushed programs are judged by it.
     """
 
     name: str
@@ -116,20 +118,20 @@ class Rule:
 
     @property
     def is_backward(self) -> bool:
-        """Whether errors are those of the whole problem: no element has a bound of its own."""
+        """Whether `measure` gives backward errors of the whole problem, not of elements."""
         return self.measure is not None and self.bound is None
 
     def for_hardware(self, platform: str) -> Rule:
-        """The rule that judges on a `Hardware`: itself, unless `by_hardware` has another for it."""
+        """Return the rule that judges on a `Hardware`: `by_hardware`'s, or this rule."""
         return next((rule for hardware, rule in self.by_hardware if platform == hardware), self)
 
     @property
     def unit(self) -> str:
-        """What errors are measured in."""
+        """Unit of errors: the bound or ulp."""
         return "of the bound" if self.bound or self.measure else "ulp"
 
     def budget(self, element_type: ElementType, platform: str) -> float | None:
-        """The budget in ulp for a result type, None where the rule has none (integers, data)."""
+        """Return the budget in `unit` for a result type, or None for integers and data."""
         if not (element_type.is_float or element_type.is_complex):
             return None
         if self.bound is not None or self.measure is not None:

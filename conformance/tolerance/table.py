@@ -1,9 +1,9 @@
-"""Tolerance rules: what a backend's result may differ by, each rule named and with its source.
+"""Table of the tolerance rules, each with its name and source.
 
-The specification promises no accuracy (stablehlo#1156), so a rule here is a policy. Budgets are
-in ulp, measured as the distance to the correctly rounded result in the result's own type; where
-OpenCL's conformance tests and XLA's exhaustive tests both give a figure, the smaller one counts.
-docs/tolerances.md tells the reasons.
+The specification promises no accuracy (stablehlo#1156), so a rule is a policy. Budgets are in ulp,
+measured as the distance to the correctly rounded result in the result's type. Where OpenCL's
+conformance tests and XLA's exhaustive tests both have a figure, the smaller applies.
+docs/tolerances.md has the reasons.
 """
 
 from __future__ import annotations
@@ -182,5 +182,5 @@ RULES: dict[str, Rule] = {
         random.BERNOULLI, random.GENERATED, scaled.SCALED, quantization.QUANTIZED,
     )
 }  # fmt: skip
-"""Every rule by its name, as docs/tolerances.md lists them, but for that of `map`, which is made of
-those of other ops (conformance/catalog.py)."""
+"""Rules by name, as docs/tolerances.md lists them. The rule of `map` depends on those of other ops;
+conformance/catalog.py builds it."""

@@ -1,4 +1,4 @@
-"""How far a result is from the expected one, in units in the last place (ulp)."""
+"""Distance of a result from the expected result, in units in the last place (ulp)."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from reference.numerics.rounding import ordinal, to_float64, ulp_size
 
 EXACT_INTEGER_LIMIT = float(1 << 52)
 MAX_ERROR_POINTS = 24
-"""Points that one comparison adds to the error-against-input picture."""
+"""Points that a comparison adds to the plot of error against input."""
 
 
 def ulp_distances(expected: Array, actual: Array) -> Array:
-    """Distances of 1-D arrays of one floating-point or complex type, as float64, never negative.
+    """Return distances of 1-D arrays of one floating-point or complex type, as float64 >= 0.
 
-    Real: how many representable numbers lie between, infinity counting as the one after the
-    largest; -0 and +0 are at distance 0. Complex: the larger of the parts' errors, each in ulps
-    of the larger part of the expected number. NaN against NaN is 0, NaN against a number inf.
+    Real: the number of representable numbers in between; infinity follows the largest finite
+    number, and the distance of -0 and +0 is 0. Complex: the larger of the parts' errors, in ulps of
+    the larger part of the expected number. NaN against NaN is 0, NaN against a number inf.
     """
     if element_type_of(expected).is_complex:
         return _complex_distances(expected, actual)
@@ -31,9 +31,10 @@ def ulp_distances(expected: Array, actual: Array) -> Array:
 
 
 def ulps_from_prediction(other: Array, actual: Array) -> Array:
-    """Distances of the elements of an array from predicted ones, in ulp, as float64.
+    """Return distances of an array's elements from predicted elements, in ulp, as float64.
 
-    0 where all bits are the same or both are NaN; infinite elsewhere in types that have no ulp.
+    The distance is 0 if all bits are equal or both are NaN. In types that have no ulp any other
+    distance is infinite.
     """
     of, same = element_type_of(actual), equal_elements(other, actual)
     if same.all() or not (of.is_float or of.is_complex):
@@ -43,7 +44,7 @@ def ulps_from_prediction(other: Array, actual: Array) -> Array:
 
 
 def _signed_distances(expected: Array, actual: Array) -> Array:
-    """How many numbers `actual` lies above `expected`: exact where float64 can tell."""
+    """Count the numbers from `expected` up to `actual`; exact below 2^52."""
     left, right = ordinal(expected), ordinal(actual)
     apart = right.astype(np.float64) - left.astype(np.float64)
     with np.errstate(over="ignore"):
@@ -52,7 +53,7 @@ def _signed_distances(expected: Array, actual: Array) -> Array:
 
 
 def part_distances(expected: Array, actual: Array) -> tuple[Array, Array]:
-    """Errors of the parts of complex numbers (1-D), in ulps of the larger expected part.
+    """Return errors of the parts of complex numbers (1-D), in ulps of the larger expected part.
 
     Equal parts and two NaNs are at distance 0, a NaN and a number at NaN.
     """
@@ -70,11 +71,11 @@ def part_distances(expected: Array, actual: Array) -> tuple[Array, Array]:
 
 
 def bound_distances(expected: Array, actual: Array, bound: Array) -> Array:
-    """Errors of real or complex numbers (1-D), in units of their bounds, which are absolute.
+    """Return errors of real or complex numbers (1-D), in units of their absolute bounds.
 
-    Equal numbers are at distance 0 even where the bound is 0, parts that are both NaN count as
-    equal. Where the expected number is as near the largest finite one as its bound, infinity
-    counts as that largest number.
+    Equal numbers are at distance 0 even where the bound is 0. Parts that are both NaN are equal. If
+    the largest finite number is within the bound of the expected number, infinity counts as that
+    largest number.
     """
     of = element_type_of(expected)
     if of.is_complex:
@@ -98,11 +99,11 @@ def bound_distances(expected: Array, actual: Array, bound: Array) -> Array:
 
 
 def bound_units_from_prediction(other: Array, actual: Array, bound: Array | None) -> Array:
-    """Errors of results, were they those of another formula than the specification's.
+    """Return errors of results against the results predicted by another formula.
 
-    In units of `bound`; where it is None they are data, and the errors 0 or infinite. Nothing is
-    wrong where nobody can tell them apart, and where a zero of either sign stands for less than a
-    normal number, as in results that are right.
+    Errors are in units of `bound`; if it is None the results are data, and errors are 0 or
+    infinite. An error is 0 where elements are equal, and where a zero of either sign stands for a
+    number below the smallest normal, as in results that are right.
     """
     same = equal_elements(other, actual) | (flush_subnormals(other) == 0) & (actual == 0)
     errors = np.full(actual.shape, np.inf)
@@ -122,7 +123,7 @@ def _equal_or_both_nan(want: Array, got: Array) -> Array:
 
 
 def error_histogram(errors: Array) -> list[int]:
-    """How many of the errors (in ulp, finite) fall in each bin of HISTOGRAM_EDGES."""
+    """Count the errors (in ulp, finite) in each bin of HISTOGRAM_EDGES."""
     bins = np.searchsorted(np.asarray(HISTOGRAM_EDGES, np.float64), errors, side="left")
     return np.bincount(bins, minlength=len(HISTOGRAM_EDGES) + 1).tolist()
 
@@ -133,9 +134,9 @@ def error_points(
     actual: Array,
     counted: Array,
 ) -> list[tuple[float, float]]:
-    """(input, signed error in ulp) of a real unary function: the worst points and a sample.
+    """Return (input, signed error in ulp) of a real unary function: the worst and a sample.
 
-    `counted` says which elements of the flattened result to take. Empty for any other op.
+    `counted` masks the elements of the flattened result to use. Any other op has no points.
     """
     if len(operands) != 1 or operands[0].shape != expected.shape:
         return []

@@ -33,7 +33,7 @@ def contraction_sums(
     sizes: bool,
     _: float = 0.0,
 ) -> Array:
-    """The sums of a contraction before they are rounded, or the sums of magnitudes."""
+    """Return the sums of a contraction before rounding; if `sizes`, sums of magnitudes."""
     if "einsum_config" in given_attributes(operation):
         return einsum_sums(operands, str(operation.attribute("einsum_config")), magnitudes=sizes)
     if operation.attribute("lhs_ragged_dimensions") is not None:
@@ -48,7 +48,7 @@ def contraction_sums(
 
 
 def depth_of(operation: Operation, operands: tuple[Array, ...]) -> int:
-    """How many products make up an element of the result."""
+    """Return the number of products in an element of the result."""
     config = operation.attribute("einsum_config")
     if config is not None:
         ones = tuple(np.ones(one.shape, np.float32) for one in operands)

@@ -13,7 +13,7 @@ from reference.ops.convolution import Geometry, convolve, geometry
 
 
 def geometry_of(operation: Operation, operands: tuple[Array, ...]) -> Geometry:
-    """What the attributes say, and operands where it is dynamic."""
+    """Return the geometry from the attributes, and from operands of a dynamic convolution."""
     padding = operands[2] if operation.name == "dynamic_conv" else None
     return geometry(given_attributes(operation), operands[0].ndim - 2, padding)
 
@@ -21,7 +21,7 @@ def geometry_of(operation: Operation, operands: tuple[Array, ...]) -> Geometry:
 def convolution_sums(
     operation: Operation, operands: tuple[Array, ...], sizes: bool, padding: float = 0.0
 ) -> Array:
-    """The sums of a convolution before they are rounded, or the sums of magnitudes."""
+    """Return the sums of a convolution before rounding; if `sizes`, sums of magnitudes."""
     of = geometry_of(operation, operands)
     return convolve(
         operands[0], operands[1], of, magnitudes if sizes else unrounded_products, padding
@@ -29,7 +29,7 @@ def convolution_sums(
 
 
 def depth_of(operation: Operation, operands: tuple[Array, ...]) -> int:
-    """How many products make up an element of the result, those with padding included."""
+    """Return the number of products in an element of the result, those with padding included."""
     of, rhs = geometry_of(operation, operands), operands[1]
     return prod(rhs.shape[d] for d in (*of.kernel_spatial, of.kernel_input_feature))
 

@@ -27,10 +27,10 @@ def fft_errors(
     *,
     flushes: bool = False,
 ) -> tuple[Array, ...]:
-    """Errors in units of the bound on their norm, one norm for each transform.
+    """Return errors in units of the bound on their norm, with a norm for each transform.
 
-    In a transform that is within its bound all errors are that quotient of norms; in any other
-    each stands for itself, in units of the root mean square that would be permitted.
+    In a transform within its bound, all errors are that quotient of norms. In any other transform,
+    each error is in units of the permitted root mean square.
     """
     of = element_type_of(expected[0])
     kind, lengths = operation.attribute("fft_type"), _lengths(operation)
@@ -45,8 +45,8 @@ def fft_errors(
     error = wide(actual[0]) - wide(expected[0])
     whole = _norm(error, axes) / bound
     kept = math.prod(expected[0].shape[axis] for axis in axes)
-    alone = np.abs(error) * math.sqrt(kept) / bound
-    found = np.where(whole <= 1, whole, np.where(np.isnan(alone), np.inf, alone))
+    each = np.abs(error) * math.sqrt(kept) / bound
+    found = np.where(whole <= 1, whole, np.where(np.isnan(each), np.inf, each))
     return (np.where(error == 0, 0.0, found).astype(np.float64),)
 
 
@@ -60,7 +60,7 @@ def _underflow_bound(count: int, least: float) -> float:
 
 
 def _norm(numbers: Array, axes: tuple[int, ...]) -> Array:
-    """The Euclidean norm over some dimensions, kept with size 1; without overflow."""
+    """Return the Euclidean norm over some dimensions, kept with size 1; without overflow."""
     size = np.abs(numbers)
     largest = size.max(axis=axes, keepdims=True, initial=0.0)
     scale = np.where((largest == 0) | ~np.isfinite(largest), 1.0, largest)

@@ -1,13 +1,13 @@
-"""Numbers with errors: what the operations of a type make of rounded operands.
+"""Interval arithmetic: ranges of results when every operation rounds.
 
-A `Interval` holds the least and the largest number that may stand for an exact one, and whether NaN
-may. numpy's functions work on it, so that a formula written for arrays gives the range of its
-results when every operation rounds (the standard model of Higham, "Accuracy and Stability of
-Numerical Algorithms", 2.4, with gradual underflow and with overflow; sums in any order by his 4.4).
+An `Interval` holds the least and the largest number that may replace an exact number, and whether
+NaN may. numpy's functions work on it, so a formula written for arrays gives the range of its
+results (the standard model of Higham, "Accuracy and Stability of Numerical Algorithms", 2.4, with
+gradual underflow and with overflow; sums in any order by his 4.4).
 
-An operation is evaluated at all ends of its operands. So what is sure stays sure: an exact result
-of exact operands, 1 / 0, what overflows in any case, a NaN. Where errors leave it undecided whether
-a sum overflows or a divisor is zero, whatever may follow is in the interval.
+An operation is evaluated at all ends of its operands. So certain results stay certain: an exact
+result of exact operands, 1 / 0, a certain overflow, a NaN. If errors leave it undecided whether a
+sum overflows or a divisor is zero, the interval holds the results of both.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from reference.numerics.rounding import overflow, round_to
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """The type that operations round in, and their errors in units of its roundoff u.
+    """Type that operations round in, and their errors in units of its roundoff u.
 
-    `quotient` and `root` are what a division and a square root may err by; `flushes` says whether
-    what is smaller than the smallest normal number may become zero, `whole` whether constants are
-    taken as they are written, not rounded to the operands' type.
+    `quotient` and `root` are the errors of a division and of a square root. `flushes`: numbers
+    below the smallest normal number may become zero. `whole`: constants are used as written, not
+    rounded to the operands' type.
     """
 
     of: ElementType
@@ -41,7 +41,7 @@ class Arithmetic:
 
 
 class Interval(np.lib.mixins.NDArrayOperatorsMixin):
-    """The numbers from `low` to `high`, infinities included, and NaN where `nan`.
+    """Numbers from `low` to `high`, infinities included, and NaN where `nan`.
 
     Where both ends are NaN nothing else is possible.
     """
@@ -49,13 +49,13 @@ class Interval(np.lib.mixins.NDArrayOperatorsMixin):
     __slots__ = ("arithmetic", "high", "low", "nan")
 
     def __init__(self, low: Array, high: Array, nan: Array | bool, arithmetic: Arithmetic) -> None:
-        """Ends as wide numbers (numerics/products.py), and the arithmetic of what follows."""
+        """Set the ends, as wide numbers (numerics/products.py), and the arithmetic of results."""
         self.low, self.high = np.asarray(low), np.asarray(high)
         self.nan = np.broadcast_to(np.asarray(nan, np.bool_), self.low.shape)
         self.arithmetic = arithmetic
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **given: Any) -> Any:
-        """Apply one of numpy's functions: + - * /, a square root, or a sum over dimensions."""
+        """Apply a numpy function: + - * /, a square root, or a sum over dimensions."""
         intervals = [
             one if isinstance(one, Interval) else exact_interval(one, self.arithmetic)
             for one in inputs
@@ -67,7 +67,7 @@ class Interval(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 def exact_interval(numbers: Any, arithmetic: Arithmetic) -> Interval:
-    """Operands, which have no errors; subnormal ones may be zero where those are flushed."""
+    """Return operands without errors; if flushed, subnormal operands may be zero."""
     wide = np.asarray(numbers)
     wide = wide if wide.dtype.kind == "f" else wide.astype(np.float64)
     if not arithmetic.flushes:
@@ -78,9 +78,9 @@ def exact_interval(numbers: Any, arithmetic: Arithmetic) -> Interval:
 
 
 def convert_interval(interval: Interval, element_type: ElementType) -> Interval:
-    """The numbers of a interval converted to a type.
+    """Return the numbers of an interval converted to a type.
 
-    Those next to the largest number are rounded to it, however far the numbers lie apart there.
+    Numbers near the largest finite number round to it, however large the spacing there.
     """
     arithmetic = Arithmetic(element_type, flushes=interval.arithmetic.flushes)
     ends, largest = (
@@ -104,7 +104,7 @@ def convert_interval(interval: Interval, element_type: ElementType) -> Interval:
 
 
 def hull(*intervals: Interval) -> Interval:
-    """Whatever one of several intervals holds."""
+    """Return the smallest interval that holds several intervals."""
     low = reduce(np.fmin, (interval.low for interval in intervals))
     high = reduce(np.fmax, (interval.high for interval in intervals))
     nan = reduce(np.logical_or, (interval.nan for interval in intervals))
@@ -112,12 +112,12 @@ def hull(*intervals: Interval) -> Interval:
 
 
 def fused_dot_product(x: Interval, y: Interval, axes: tuple[int, ...]) -> Interval:
-    """The sum over dimensions of products that are added up unrounded, by fused operations."""
+    """Return the sum over dimensions of unrounded products (fused operations)."""
     return _sum(fused_product(x, y), axes)
 
 
 def fused_product(x: Interval, y: Interval) -> Interval:
-    """Products that go unrounded into what takes them, by fused operations."""
+    """Return products that the next operation takes unrounded (fused operations)."""
     products = [a * b for a in _ends(x) for b in _ends(y)]
     nan = x.nan | y.nan | reduce(np.logical_or, map(np.isnan, products))
     ends = reduce(np.fmin, products), reduce(np.fmax, products)
@@ -129,7 +129,7 @@ def _contains_zero(interval: Interval) -> Array:
 
 
 def _ends(interval: Interval) -> tuple[Array, Array, Array]:
-    """The ends, and the zero in between if there is one."""
+    """Return both ends, and zero if it lies between them."""
     return (
         interval.low,
         interval.high,
@@ -140,7 +140,7 @@ def _ends(interval: Interval) -> tuple[Array, Array, Array]:
 def _enclose(
     results: Iterable[Array], nan: Array, arithmetic: Arithmetic, errors: Any = 1.0
 ) -> Interval:
-    """The interval of an operation, given its exact results at the ends of its operands."""
+    """Return the interval of an operation, given exact results at the ends of its operands."""
     found = list(results)
     nan = nan | reduce(np.logical_or, map(np.isnan, found))
     return _round_outwards(reduce(np.fmin, found), reduce(np.fmax, found), nan, arithmetic, errors)
@@ -149,11 +149,14 @@ def _enclose(
 def _round_outwards(
     low: Array, high: Array, nan: Array, arithmetic: Arithmetic, errors: Array | float = 1.0
 ) -> Interval:
-    """What exact results from `low` to `high` are rounded to, with so many `errors` in u."""
+    """Return the interval of rounded results, for exact results from `low` to `high`.
+
+    `errors` is the rounding error in u.
+    """
     least, most = (_rounding_error(end, arithmetic, errors) for end in (low, high))
     known = (low == high) & ((errors == 1) & _representable(low, arithmetic) | (low == 0))
     below, above = np.where(known, low, low - least), np.where(known, high, high + most)
-    # no rounding leads to the other side of zero
+    # rounding never changes the sign
     low, high = (
         np.where((low >= 0) & (below < 0), 0, below),
         np.where((high <= 0) & (above > 0), 0, above),
@@ -166,8 +169,11 @@ def _round_outwards(
 
 
 def _widen_unrepresentable(low: Array, high: Array, nan: Array, arithmetic: Arithmetic) -> Interval:
-    """The interval of a type's results: anything where the type lacks one of them (an infinity, NaN,
-    zero, a negative number), as the specification does not say what then happens."""
+    """Return the interval of a type's results.
+
+    It holds everything if the type lacks a result (an infinity, NaN, zero, a negative number): the
+    specification does not define the result then.
+    """
     form = arithmetic.of.float_format
     lost = np.zeros(low.shape, np.bool_)
     if not form.has_infinity:
@@ -181,7 +187,7 @@ def _widen_unrepresentable(low: Array, high: Array, nan: Array, arithmetic: Arit
 
 
 def _rounding_error(end: Array, arithmetic: Arithmetic, errors: Array | float) -> Array:
-    """How far a result may be off; nothing where it is infinite."""
+    """Return the largest error of a result; 0 if it is infinite."""
     form, u = arithmetic.of.float_format, unit_roundoff(arithmetic.of)
     size = np.abs(end)
     error = errors * u * np.maximum(size, form.smallest_normal)
@@ -216,7 +222,7 @@ def _multiply(x: Interval, y: Interval) -> Interval:
 
 
 def _divide(x: Interval, y: Interval) -> Interval:
-    """Quotients; a divisor that may be zero of either sign, but need not be, leaves all."""
+    """Return quotients; a divisor that may be zero of either sign permits everything."""
     open_ = (y.low < 0) & (y.high >= 0)
     low = np.where((y.low == 0) & (y.high > 0), np.abs(y.low), y.low)
     quotients = [a / b for a in _ends(x) for b in (low, y.high)]
@@ -237,7 +243,7 @@ def _root(x: Interval) -> Interval:
 
 
 def _sum(x: Interval, axes: tuple[int, ...]) -> Interval:
-    """Sums in any order; exact where every partial sum is a multiple of one unit that fits."""
+    """Return sums in any order; exact if all partial sums are representable multiples of a unit."""
 
     def over_axes(ufunc: np.ufunc, numbers: Array) -> Array:
         return np.asarray(ufunc.reduce(numbers, axis=axes, keepdims=True))
@@ -270,7 +276,7 @@ def _sum(x: Interval, axes: tuple[int, ...]) -> Interval:
 
 
 def _is_exact_sum(x: Interval, total: Array, axes: tuple[int, ...], steps: int) -> Array:
-    """Which sums of exact numbers, whose magnitudes come to `total`, need no rounding."""
+    """Return the sums of exact numbers, with magnitudes `total`, that need no rounding."""
     form = x.arithmetic.of.float_format
     unit = _last_bit(x.low).min(axis=axes, keepdims=True, initial=np.inf)
     fits = (total <= unit * 2.0**form.precision) | (steps == 0)
@@ -278,7 +284,7 @@ def _is_exact_sum(x: Interval, total: Array, axes: tuple[int, ...], steps: int) 
 
 
 def _last_bit(exact: Array) -> Array:
-    """The largest power of two that each value is a multiple of; inf for 0, 0 if not in float64."""
+    """Return the largest power of two dividing each value; inf for 0, 0 if not in float64."""
     narrow = exact.astype(np.float64)
     fraction, exponent = np.frexp(narrow)
     digits = np.ldexp(np.where(np.isfinite(fraction), fraction, 0.0), 53).astype(np.int64)

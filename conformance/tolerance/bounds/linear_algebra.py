@@ -1,16 +1,16 @@
 """Tolerance rules of the ops of reference/ops/linear_algebra.py: backward errors.
 
-How far a solution is from the exact one says more about the problem than about the method. So a
-result is put into the equation that it is to solve, and what is missing there must not be more
-than the roundings of any order of the usual steps make it.
+The distance of a solution from the exact solution depends more on the problem than on the method.
+So a result is put into its equation, and the residual must not exceed the rounding errors of the
+usual steps in any order.
 
 The constants are those of Rump and Jeannerod, "Improved backward error bounds for LU and Cholesky
-factorizations" (2014), (n + 1) u and n u without restrictions on n; they are gamma(n + 1) and
+factorizations" (2014): (n + 1) u and n u without restrictions on n. They are gamma(n + 1) and
 gamma(n) of Higham, "Accuracy and Stability of Numerical Algorithms" (2nd edition), theorems 10.3
 and 8.5, without the terms of second order. Complex numbers: products err by sqrt(2) gamma(2) and
-quotients by sqrt(2) gamma(4) instead of u (Higham, lemma 3.5). These count a division for each
-quotient and a square root on the diagonal; multiplying by reciprocals of either costs more, and is
-a class of its own.
+quotients by sqrt(2) gamma(4) instead of u (Higham, lemma 3.5). The constants count a division for
+each quotient and a square root on the diagonal. Multiplying by reciprocals of either costs more,
+and is a class.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from reference.numerics.products import wide
 from reference.ops.linear_algebra import adjoint, coefficients
 
 _COMPLEX_PRODUCT, _COMPLEX_QUOTIENT = 2, 5
-"""How many u more than real ones these err by."""
+"""Errors in u of complex products and quotients, beyond those of real numbers."""
 
 RECIPROCAL_ROOT_ROUNDINGS = 4
-"""How many u more it costs to multiply by the reciprocal of a rounded square root, whole columns at
-a time, the diagonal included."""
+"""Additional error in u if whole columns, with the diagonal, are multiplied by the reciprocal of a
+rounded square root."""
 
 
 def _in_units_of(residual: Array, bound: Array) -> Array:
-    """Errors in units of their bounds: 0 where there is none, inf where it is not a number."""
+    """Return errors in units of their bounds: 0 without a residual, inf for NaN."""
     found = np.where(residual == 0, 0.0, np.abs(residual) / bound).astype(np.float64)
     return np.where(np.isnan(found), np.inf, found)
 
 
 def _may_break_down(a: Array, steps: float) -> Array:
-    """Which Hermitian matrices rounded arithmetic may find not to be positive definite.
+    """Return the Hermitian matrices that rounded arithmetic may find not positive definite.
 
-    Those whose scaled form has an eigenvalue of at most n gamma / (1 - gamma), where gamma =
-    steps / (1 - steps) is the error of the decomposition (Demmel; Higham, theorem 10.7), but none
-    of a single element.
+    These have an eigenvalue of the scaled form of at most n gamma / (1 - gamma), where gamma =
+    steps / (1 - steps) is the error of the decomposition (Demmel; Higham, theorem 10.7). Matrices
+    of a single element never break down.
     """
     size = a.shape[-1]
     if size < 2:
@@ -63,8 +63,11 @@ def _may_break_down(a: Array, steps: float) -> Array:
 
 
 def _elements_depending_on(chosen: Array) -> Array:
-    """Of which elements of a lower triangle the equation has a chosen element: one to the left in
-    their own row, or up to the diagonal in the row of their column's number."""
+    """Return the elements of a lower triangle whose equation has a chosen element.
+
+    The equation has the elements to the left in the row, and those up to the diagonal in the row
+    with the column's number.
+    """
     rows = np.logical_or.accumulate(chosen, axis=-1)
     return np.asarray(rows | np.diagonal(rows, axis1=-2, axis2=-1)[..., None, :])
 
@@ -78,7 +81,10 @@ def cholesky_errors(
     extra_roundings: int = 0,
     flushes: bool = False,
 ) -> tuple[Array, ...]:
-    """Backward errors in units of their bounds, of `more` roundings than the usual steps."""
+    """Return backward errors of a factor in units of their bounds.
+
+    `extra_roundings` are those beyond the usual steps.
+    """
     of = element_type_of(operands[0])
     lower = bool(operation.attribute("lower"))
     a, found = wide(operands[0]), wide(actual[0])
@@ -108,10 +114,10 @@ def triangular_solve_errors(
     *,
     flushes: bool = False,
 ) -> tuple[Array, ...]:
-    """Backward errors in units of their bounds.
+    """Return backward errors of a solution in units of their bounds.
 
-    Where an unknown is not finite and should be, the others' equations have what it should be: they
-    may be right, and would all seem wrong.
+    Where an unknown is infinite and should not be, the other equations are evaluated with the
+    expected value. They may be right, and would all seem wrong.
     """
     of = element_type_of(operands[0])
     given: dict[str, Any] = dict(operation.attributes)

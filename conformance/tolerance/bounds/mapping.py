@@ -1,4 +1,4 @@
-"""Tolerance rule of `map`: what errors of its computation's operations can make of a result."""
+"""Tolerance rule of `map`: error propagation through the operations of its computation."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from reference.numerics.rounding import round_to
 from reference.ops.table import OPS
 
 Budget = Callable[[Operation], float]
-"""budget(operation): what its result may be off by its own rule, in ulp; of complex numbers in ulp
-of the larger part. An operation that is rounded correctly may be left unrounded: 1 ulp."""
+"""budget(operation): the tolerance of its result by its rule, in ulp; for complex numbers in ulp
+of the larger part. It is 1 ulp for a correctly rounded operation, which may stay unrounded."""
 
 
 def map_rule(budget: Budget) -> Rule:
-    """Return the rule of `map` with the budgets of the operations that computations may have."""
+    """Return the rule of `map`, given the budgets of the operations of its computation."""
 
     def bound(
         operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
@@ -57,8 +57,9 @@ def map_bound(
 ) -> tuple[Array | None, ...]:
     """Return the largest permitted absolute errors of the result; None where it is exact.
 
-    To first order: each operation's result is moved by its budget up and down, and the moves of
-    the result add up. A single correctly rounded operation leaves no room, nor do exact ones.
+    To first order: each operation's result is moved by its budget up and down, and the changes of
+    the final result add up. A single correctly rounded operation has no error, nor do exact
+    operations.
     """
     (result,) = expected
     region, of = operation.regions[0], element_type_of(result)
@@ -82,13 +83,13 @@ def map_bound(
 
 
 def _is_correct(operation: Operation) -> bool:
-    """Return whether its real results are correctly rounded."""
+    """Return whether the operation's real results are correctly rounded."""
     record = OPS.get(operation.name)
     return record is not None and record.rounding is Rounding.CORRECT
 
 
 def _scale_result(region: Region, number: int, ulps: float) -> Region:
-    """Return the region with the result of one operation multiplied by 1 and so many ulp more."""
+    """Return the region with the result of an operation multiplied by 1 + `ulps` ulp."""
     operation = region.operations[number]
     (value,) = operation.results
     of = value.type

@@ -1,8 +1,8 @@
 """Tolerance rules of the ops of reference/ops/normalization.py.
 
-The errors are those of the specification's formulas, carried from step to step (intervals.py). What
-other formulas lose is no excuse: those that compilers are known to use (conformance/known/xla/
-normalization.py) are classes of what they get wrong.
+Errors are those of the specification's formulas, propagated from step to step (intervals.py).
+Errors of other formulas are not permitted: formulas that compilers use
+(conformance/known/xla/normalization.py) are classes of divergences.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from reference.ops import normalization as ops
 from reference.ops.table import OPS
 
 _FULL_SIZE_OPERANDS = ("operand", "grad_output")
-"""The operands that are not given for each feature."""
+"""Operands that do not have one element for each feature."""
 
 _SMALLEST_EXCESS = 1.0 + 2.0**-20
-"""The least error of what is not permitted, in units of what is."""
+"""Least error of results that are not permitted, in units of the permitted error."""
 
 _GPU_QUOTIENT = 5.0
 """In u, of f32 on a GPU: 2 ulp off the correctly rounded quotient (tolerance.DIVIDED)."""
@@ -43,7 +43,7 @@ _GRAD, *_ = (record.name for record in ops.OPS)
 
 @dataclass(frozen=True, slots=True)
 class IntervalOperation:
-    """An operation as intervals: operands by name, all shaped to broadcast, and the constants."""
+    """Operation on intervals: operands by name, shaped to broadcast, and the constants."""
 
     op: str
     given: dict[str, Interval]
@@ -53,11 +53,11 @@ class IntervalOperation:
 
 
 Formula = Callable[[IntervalOperation], tuple[Interval, ...]]
-"""formula(step): the results of one of the ops, those for each feature still shaped to broadcast."""
+"""formula(operation): the results of an op, those for each feature shaped to broadcast."""
 
 
 def specification_formula(step: IntervalOperation) -> tuple[Interval, ...]:
-    """The results as the specification's text defines them."""
+    """Return the results as the specification's text defines them."""
     if step.op == _GRAD:
         x, scale, mean, variance, grad_output = step.given.values()
         given = (x, scale, mean, variance, grad_output, step.epsilon, step.count)
@@ -68,7 +68,7 @@ def specification_formula(step: IntervalOperation) -> tuple[Interval, ...]:
 def normalize_by(
     step: IntervalOperation, output: Callable[..., Interval], moments: Any
 ) -> tuple[Interval, ...]:
-    """The results of inference or training, by formulas for the output and for the moments."""
+    """Return the results of inference or training, by formulas for the output and the moments."""
     x, scale, offset, *given = step.given.values()
     mean, variance = given or moments(x, step.count, step.axes)
     result = output(x, scale, offset, mean, variance, step.epsilon)
@@ -108,7 +108,7 @@ def _results(
     operands: tuple[Array, ...],
     expected: tuple[Array, ...],
 ) -> list[Interval]:
-    """What may come out by a formula in an arithmetic, in the type and shapes of the results."""
+    """Return the intervals of a formula in an arithmetic, in the type and shapes of the results."""
     of = element_type_of(operands[0])
     found: list[Interval] = []
     for interval, result in zip(
@@ -123,15 +123,15 @@ def _results(
 
 
 ArithmeticChoice = Callable[[ElementType], Arithmetic]
-"""arithmetic_for(of): the arithmetic that operands of a type are computed in."""
+"""arithmetic_for(of): the arithmetic that computes on operands of a type."""
 
 
 def measure_by(
     formula: Formula, arithmetic_for: ArithmeticChoice, *, as_explanation: bool = False
 ) -> Measure:
-    """The measure by a formula: errors in units of how far its results may be from the expected.
+    """Return the measure by a formula: errors in units of the distance of its results.
 
-    Where it is to say what `as_explanation` a wrong result, what a type has no number for is NaN.
+    If `as_explanation` of a wrong result, numbers that a type lacks are NaN.
     """
 
     def measure(
@@ -155,8 +155,10 @@ def measure_by(
 
 
 def _units(interval: Interval, want: Array, got: Array) -> Array:
-    """At most 1 where a number (or NaN) is in the interval, and how many times as far off it is as the
-    interval's end where it is not; of exact results, how many roundings."""
+    """Return errors in units of the interval's distance: at most 1 inside, above 1 outside.
+
+    Of exact results, return the number of roundings.
+    """
     inside = (interval.low <= got) & (got <= interval.high) | (np.isnan(got) & interval.nan)
     room = np.where(got > want, interval.high - want, want - interval.low)
     room = np.maximum(room, unit_roundoff(interval.arithmetic.of) * np.abs(want))
@@ -169,7 +171,7 @@ def _units(interval: Interval, want: Array, got: Array) -> Array:
 def _bound_by(
     formula: Formula, arithmetic_for: ArithmeticChoice
 ) -> Callable[..., tuple[Array | None, ...]]:
-    """The bound by a formula, infinite where anything may come out."""
+    """Return the bound by a formula, infinite where any result is permitted."""
 
     def bound(
         operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
@@ -185,7 +187,7 @@ def _bound_by(
 
 
 def round_each_operation(element_type: ElementType) -> Arithmetic:
-    """Each operation rounds once, in the type itself."""
+    """Return the arithmetic in which each operation rounds once, in the type itself."""
     return Arithmetic(element_type)
 
 
@@ -194,7 +196,7 @@ def _gpu_arithmetic(element_type: ElementType) -> Arithmetic:
 
 
 def arithmetic_on(platform: str) -> ArithmeticChoice:
-    """The arithmetic of a `Hardware`."""
+    """Return the arithmetic of a `Hardware`."""
     return _gpu_arithmetic if platform == Hardware.GPU else round_each_operation
 
 

@@ -1,4 +1,4 @@
-"""The tolerance rule of sums of products, whichever op adds them up."""
+"""Tolerance rule of sums of products, for any op that computes them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BY_DEFAULT = {
 
 
 def sum_of_products_rule(name: str, summation: Summation, depth: Depth) -> Rule:
-    """The rule of an op's sums of products, and those of hardware that rounds operands."""
+    """Return the rule of an op's sums of products, and those of hardware that rounds operands."""
 
     def rule(default: DefaultPrecision, on: str = "", text: str = "", source: str = "") -> Rule:
         of = summation, depth, default

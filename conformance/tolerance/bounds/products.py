@@ -1,20 +1,21 @@
-"""How far a sum of products may be from the exact one: what contractions and convolutions share.
+"""Error bound of a sum of products, for contractions and convolutions.
 
-With S the sum of the magnitudes of the n products, an exact sum e may come out as any number
+With S the sum of the magnitudes of the n products, the result for an exact sum e may be any number
 within u_out |e| + (2 u_in + gamma(n)(u_acc)) S, where gamma(n)(u) = n u / (1 - n u) (Higham,
 "Accuracy and Stability of Numerical Algorithms", sections 3.1 and 3.5; TOSA conformance,
-DOT_PRODUCT): u_in is the unit roundoff of the type that operands are rounded to before they are
-multiplied, 0 where they are not, u_acc that of the type of the sums, u_out that of the result.
-Underflow is gradual and adds half of the smallest subnormal number for each product. Errors are
-measured against the sum before it is rounded, not against the rounded result. A result of less
-precision than the operands, which have 16 bits or more, may be rounded to their type first: XLA's
-page lets backends add up in a different type and convert to the preferred one (Dot, Conv). A
-backend that treats subnormal numbers as zero loses more: that is measured too, to tell it from
-other errors (f16 and f8 have no mode in which their subnormal numbers are zero).
+DOT_PRODUCT). u_in is the unit roundoff of the type that operands are rounded to before the
+multiplication, 0 if they are not; u_acc that of the type of the sums; u_out that of the result.
 
-Exact data: where every term of every sum is a multiple of some q, S is at most q / u_acc, and
-operands need no rounding, sums in any order are exact. Then the result is the correctly rounded
-sum, and nothing else. So it is 0 where S is.
+Underflow is gradual and adds half of the smallest subnormal number for each product. Errors are
+measured against the sum before it is rounded. A result with less precision than the operands (16
+bits or more) may be rounded to their type first: XLA's page lets backends accumulate in a different
+type and convert to the preferred type (Dot, Conv). A backend that flushes subnormal numbers errs
+more. That error is bounded as well, to distinguish it from others (f16 and f8 have no mode that
+flushes).
+
+Exact data: if every term of every sum is a multiple of some q, S is at most q / u_acc, and operands
+need no rounding, then sums in any order are exact. Then the only permitted result is the correctly
+rounded sum; it is 0 where S is.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from reference.ops.contraction import round_to_stated_types, rounds_operands
 
 _TF32_PRECISION = 11
 _FAST_ACCUMULATION = 2.0**-13
-"""What is left of f32 where `allow_imprecise_accumulation`: Hopper's tensor cores add products
+"""Unit roundoff of sums with `allow_imprecise_accumulation`: Hopper's tensor cores add products
 of f8 with 14 bits (DeepSeek-AI, "DeepSeek-V3 Technical Report", 2024, section 3.3.2)."""
 
 _BF16, _F16, _F32, _F64 = (ELEMENT_TYPES[name] for name in ("bf16", "f16", "f32", "f64"))
@@ -45,7 +46,7 @@ _BYTE = 8
 
 
 class Summation(Protocol):
-    """The sums of an operation on any operands."""
+    """Sums of products of an operation, on any operands."""
 
     def __call__(
         self,
@@ -55,25 +56,25 @@ class Summation(Protocol):
         padding: float = 0.0,
         /,
     ) -> Array:
-        """The sums before they are rounded; or float64 sums of the magnitudes of their terms.
+        """Return the sums before rounding; if `sizes`, float64 sums of their terms' magnitudes.
 
-        `padding` is what a convolution pads lhs with.
+        `padding` is the number that a convolution pads lhs with.
         """
         ...
 
 
 Depth = Callable[[Operation, tuple[Array, ...]], int]
-"""depth(operation, operands): how many products make up each element of the result."""
+"""depth(operation, operands): the number of products in each element of the result."""
 
 
 @dataclass(frozen=True, slots=True)
 class DefaultPrecision:
-    """What a platform makes of DEFAULT and HIGH for operands of f32: unit roundoffs, 0 for none.
+    """Unit roundoffs that a platform applies to operands of f32 for DEFAULT and HIGH; 0 for none.
 
-    `operands` are those of operands that are given before they are rounded to 16 bits, whatever the
-    platform: they are added up as numbers of 16 bits are. A sum may then be rounded to a type of a
-    unit roundoff `intermediate` before it is converted to the result's. `sums` is the type that sums are
-    kept in, where that is not what an operation asks for.
+    `operands` are the unit roundoffs of operands that are rounded to 16 bits on any platform; their
+    sums are accumulated like those of 16-bit numbers. A sum may then be rounded to a type of unit
+    roundoff `intermediate` before it is converted to the result's type. `sums` is the accumulation
+    type if it differs from the requested type.
     """
 
     default: float = 0.0
@@ -82,7 +83,7 @@ class DefaultPrecision:
     intermediate: float = 0.0
     sums: ElementType | None = None
     exact: bool = True
-    """Whether sums of exact data must be exact: a convolution may be done by way of a transform."""
+    """Whether sums of exact data must be exact. Not if a convolution may use a fast transform."""
 
 
 _DEFAULT_PRECISIONS = {
@@ -92,7 +93,7 @@ _DEFAULT_PRECISIONS = {
 
 
 def default_precision(platform: str) -> DefaultPrecision:
-    """What a `Hardware` makes of DEFAULT and HIGH: TF32 on a GPU, bf16 on a TPU, two of them."""
+    """Return the precision of DEFAULT and HIGH on a `Hardware`: TF32 on a GPU, bf16 on a TPU."""
     return next(
         (one for hardware, one in _DEFAULT_PRECISIONS.items() if hardware == platform),
         DefaultPrecision(),
@@ -101,9 +102,12 @@ def default_precision(platform: str) -> DefaultPrecision:
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """How an operation is computed: unit roundoffs of rounded operands (0: not rounded), of sums
-    and of the result, and the type that sums are kept in; and of what is `intermediate` before it is
-    converted to the result's type (0: nothing is)."""
+    """Precision of an operation, as unit roundoffs; 0 where nothing is rounded.
+
+    `operands`: of the rounded operands. `accumulation`, `of`: of the sums, and their type.
+    `intermediate`: of a type that sums are rounded to before they are converted to the result's
+    type. `result`: of the result.
+    """
 
     operands: tuple[float, float]
     accumulation: float
@@ -113,14 +117,14 @@ class Precision:
 
     @property
     def operand_error(self) -> float:
-        """2 u_in, or what the two operands add up to."""
+        """Relative error of a product from rounding both operands, 2 u_in."""
         return self.operands[0] + self.operands[1]
 
 
 def precision_of(
     operation: Operation, operands: tuple[Array, ...], to: ElementType, default: DefaultPrecision
 ) -> Precision:
-    """How precise an operation has to be, by its algorithm or its `precision_config`."""
+    """Return the precision that an operation's algorithm or `precision_config` requires."""
     given = given_attributes(operation)
     result, own = unit_roundoff(to), element_type_of(operands[0])
     intermediate = _operand_roundoff(own, result)
@@ -137,28 +141,30 @@ def precision_of(
         return Precision((0.0, 0.0), unit_roundoff(of), of, result, intermediate)
     config = given.get("precision_config") or ("DEFAULT", "DEFAULT")
     rounding = {"DEFAULT": default.default, "HIGH": default.high}
-    # the less precise of the two: a backend multiplies in one way
+    # a backend multiplies both in the less precise mode
     worst = max(rounding.get(one, 0.0) for one in config)
     return Precision((worst, worst), unit_roundoff(of), of, result, intermediate)
 
 
 def _operand_roundoff(own: ElementType, result: float) -> float:
-    """Return the unit roundoff of the operands' type, where sums may be kept in that and the
-    result has less precision; 0 otherwise. No sums are kept in a type of a byte."""
+    """Return the unit roundoff of the operands' type if sums may be rounded to it; otherwise 0.
+
+    That is the case if the result has less precision. No sums are kept in a type of a byte.
+    """
     if not (own.is_float or own.is_complex) or own.part.bits <= _BYTE:
         return 0.0
     return unit_roundoff(own) if unit_roundoff(own) < result else 0.0
 
 
 def _accumulation_type(bits: int, to: ElementType) -> ElementType:
-    """The least type to add up in: of numbers of at most 8 bits f16, of others f32 (as TOSA)."""
+    """Return the least precise accumulation type: f16 for up to 8 bits, otherwise f32 (as TOSA)."""
     if to.part.bits > _F32.bits:
         return _F64
     return _F16 if bits <= _BYTE and to.part.bits <= _F16.bits else _F32
 
 
 def round_operands(operation: Operation, operands: tuple[Array, ...]) -> tuple[Array, ...]:
-    """Return the operands as an algorithm that the operation states rounds them, if it does."""
+    """Return the operands as rounded by the algorithm that the operation states, if any."""
     if operation.attribute("accumulation_type") is None:
         return operands
     lhs, rhs, *rest = operands
@@ -168,9 +174,10 @@ def round_operands(operation: Operation, operands: tuple[Array, ...]) -> tuple[A
 def _algorithm_precision(
     given: dict[str, object], operands: tuple[Array, ...], result: float
 ) -> Precision:
-    """A dot algorithm: with operands split into components, terms below the last are left out.
+    """Return the precision of a dot algorithm.
 
-    Real operands that are not split are rounded before: `rounded_first`.
+    For operands split into components, terms below the last component are omitted. Real operands
+    that are not split are already rounded by `round_operands`.
     """
     accumulation = ELEMENT_TYPES.get(str(given["accumulation_type"]), _F32)
     count = given.get("num_primitive_operations")
@@ -192,7 +199,7 @@ def _algorithm_precision(
 
 
 def _operand_rounding(name: str, operand: Array, order: int, least: float) -> float:
-    """What rounding an operand to a precision type changes; 0 where that type holds it exactly."""
+    """Return the relative error of rounding to a precision type; 0 if it holds the type exactly."""
     to, of = ELEMENT_TYPES.get(name), element_type_of(operand)
     once = 2.0**-_TF32_PRECISION if to is None else unit_roundoff(to)
     if not (of.is_float or of.is_complex) or once <= unit_roundoff(of):
@@ -201,12 +208,12 @@ def _operand_rounding(name: str, operand: Array, order: int, least: float) -> fl
 
 
 def factors_of(operation: Operation, operands: tuple[Array, ...]) -> tuple[Array, ...]:
-    """The operands that are multiplied."""
+    """Return the operands that are multiplied."""
     return operands[: min(len(operation.operands), 2)]
 
 
 def make_flush_loss(summation: Summation, depth: Depth, default: DefaultPrecision) -> Bound:
-    """The loss of a rule: what is lost of products and sums that are subnormal, and of operands."""
+    """Return a rule's `flush_loss`: errors from subnormal products, sums and operands."""
 
     def lost(
         operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
@@ -219,7 +226,7 @@ def make_flush_loss(summation: Summation, depth: Depth, default: DefaultPrecisio
         sums = _Sums(summation, operation, operands, depth(operation, operands), flushes=True)
         finite = sums.finite
         total = sums.magnitudes(*finite)
-        if _is_exact(sums, total, precision):  # nothing on the way is subnormal
+        if _is_exact(sums, total, precision):  # no intermediate result is subnormal
             return (None,)
         more = np.sqrt(2.0) if to.is_complex else 1.0
         return (np.minimum(_underflow(sums, finite, precision), total) * more,)
@@ -230,9 +237,9 @@ def make_flush_loss(summation: Summation, depth: Depth, default: DefaultPrecisio
 def make_measure(
     summation: Summation, depth: Depth, default: DefaultPrecision, *, flushes: bool = False
 ) -> Callable[..., tuple[Array, ...]]:
-    """The measure of a rule: errors of the result's elements in units of what they may be.
+    """Return a rule's `measure`: errors of the result's elements in units of their bounds.
 
-    Where it `flushes`, subnormal numbers may be lost.
+    If `flushes`, subnormal numbers may be flushed to zero.
     """
 
     def measure(
@@ -257,7 +264,7 @@ def make_measure(
 def make_bound(
     summation: Summation, depth: Depth, default: DefaultPrecision
 ) -> Callable[..., tuple[Array | None, ...]]:
-    """The bound of a rule: how far results may be from the expected ones, which are rounded."""
+    """Return a rule's `bound`: the largest distance from the expected, rounded results."""
 
     def bound(
         operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
@@ -282,7 +289,7 @@ def make_bound(
 
 
 def _equal_or_same_nan(want: Array, got: Array) -> Array:
-    """Which elements are equal or the same NaN; zeros of either sign are equal."""
+    """Return the elements that are equal or the same NaN; zeros of either sign are equal."""
     alike = to_bits(want) == to_bits(got)
     if element_type_of(want).is_complex:
         return alike.all(axis=-1) | (want == got)
@@ -291,7 +298,7 @@ def _equal_or_same_nan(want: Array, got: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """The sums of an operation on its operands, and what bounds their errors."""
+    """Sums of an operation on its operands, with the numbers that bound their errors."""
 
     summation: Summation
     operation: Operation
@@ -301,23 +308,23 @@ class _Sums:
 
     @property
     def exact(self) -> Array:
-        """The sums before they are rounded."""
+        """Sums before they are rounded."""
         return self.summation(self.operation, self.operands, False)
 
     def magnitudes(self, lhs: Array, *others: Array) -> Array:
-        """The sums of the magnitudes of the products of other operands."""
+        """Return the sums of the magnitudes of products of other operands."""
         rest = self.operands[1 + len(others) :]
         return self.summation(self.operation, (lhs, *others, *rest), True)
 
     @property
     def factors(self) -> tuple[Array, ...]:
-        """The operands that are multiplied, their elements as float64 magnitudes."""
+        """Magnitudes of the multiplied operands, as float64."""
         factors = factors_of(self.operation, self.operands)
         return tuple(np.abs(wide(one)).astype(np.float64) for one in factors)
 
     @property
     def finite(self) -> tuple[Array, ...]:
-        """The same, with zeros for what is not finite."""
+        """`factors` with zeros instead of infinity and NaN."""
         return tuple(np.where(np.isfinite(one), one, 0.0) for one in self.factors)
 
 
@@ -336,7 +343,7 @@ def _errors(
     at_limit = np.isfinite(target) & ~np.isfinite(value) & (np.abs(target) + bound >= limit)
     units = np.where(at_limit | (error == 0), 0.0, error / bound)
     units = np.where(np.isnan(units), np.inf, units)
-    # a partial sum may overflow: to infinity, or to NaN where another does the other way
+    # a partial sum may overflow: to infinity, or to NaN if two overflow to opposite signs
     overflows = total * (1 + sums.depth * precision.accumulation) >= min(
         precision.of.float_format.max_finite, limit
     )
@@ -345,7 +352,7 @@ def _errors(
 
 
 def _is_exact(sums: _Sums, total: Array, precision: Precision) -> bool:
-    """Whether every partial sum, in whatever order, is a number of the accumulation type."""
+    """Return whether every partial sum, in any order, is representable in the accumulation type."""
     factors = sums.factors
     if not total.size or not all(np.isfinite(one).all() for one in factors):
         return False
@@ -364,7 +371,7 @@ def _is_exact(sums: _Sums, total: Array, precision: Precision) -> bool:
 
 
 def quantum_of(magnitudes: Array) -> float:
-    """The largest power of two that all of these float64 numbers are multiples of; 1 for zeros."""
+    """Return the largest power of two that divides all of these float64 numbers; 1 for zeros."""
     mantissa, exponent = np.frexp(magnitudes[magnitudes != 0])
     if not mantissa.size:
         return 1.0
@@ -395,7 +402,7 @@ def _bound(
 
 
 def _underflow(sums: _Sums, finite: tuple[Array, ...], precision: Precision) -> Array:
-    """What is lost of products and sums, and of operands, under the smallest normal number."""
+    """Return the error of products, sums and operands below the smallest normal number."""
     lost = np.asarray(2.0 * sums.depth * underflow_error(precision.of, flushes=sums.flushes))
     for number, one in enumerate(finite):
         of = element_type_of(sums.operands[number])
@@ -403,7 +410,7 @@ def _underflow(sums: _Sums, finite: tuple[Array, ...], precision: Precision) -> 
             continue
         smallest = of.float_format.smallest_normal
         below = (one < smallest) & (one != 0)
-        # a subnormal operand that is rounded keeps an absolute error; flushed, it is lost itself
+        # rounding a subnormal operand has an absolute error; flushing it loses all of it
         error = np.minimum(one, precision.operands[min(number, 1)] * smallest)
         error = one if sums.flushes and has_flushing_modes(of) else error
         if below.any() and error.any():
@@ -413,7 +420,7 @@ def _underflow(sums: _Sums, finite: tuple[Array, ...], precision: Precision) -> 
 
 
 def underflow_error(element_type: ElementType, *, flushes: bool = False) -> float:
-    """What underflow may cost."""
+    """Return the absolute error of an underflow; 0 for integers."""
     return (
         underflow(element_type, flushes=flushes)
         if element_type.is_float or element_type.is_complex

@@ -1,13 +1,14 @@
-"""Tolerance rules of quantized ops: which codes the numbers near the exact ones round to.
+"""Tolerance rules of quantized ops: the codes that numbers near the exact results round to.
 
-The specification leaves it to an implementation whether it computes on numbers or on integers
-(chapter "Execution semantics of quantized operation"). On integers it rounds once or more in
-places of its own: StableHLO's interpreter brings both operands of `add` to the scale of the result
-first. So a result that is no code by itself may be one code off, as fixed-point arithmetic is
-(gemmlowp, TFLite's reference kernels), and further only where the numbers it may come from, each
-rounded otherwise on the way, are further apart. A result that is a code, computed without
-rounding, must be met; so must the conversions, whose arithmetic the specification defines, but
-for the code of another number within reach of its roundings.
+An implementation may compute on numbers or on integers (chapter "Execution semantics of quantized
+operation"). On integers it rounds at other steps: StableHLO's interpreter converts both operands of
+`add` to the scale of the result first. So a result that is not a code before rounding may be one
+code off, as in fixed-point arithmetic (gemmlowp, TFLite's reference kernels). It may be further off
+only where the numbers that it may come from, rounded differently at each step, are further apart.
+
+A result that is a code, computed without rounding, must be equal. So must conversions, whose
+arithmetic the specification defines, except for codes of other numbers within their rounding
+errors.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ _SOURCE = (
 )
 
 MAX_COMBINED_OPERANDS = 3
-"""Operands that are moved in every combination of up and down; more move all at once."""
+"""Operands rounded up and down in every combination; more are rounded all in one direction."""
 
 
 @cache
 def quantized_rule(rule: Rule) -> Rule:
-    """The rule for an op on quantized tensors, given the one for the op on numbers."""
+    """Return the rule for an op on quantized tensors, given its rule on numbers."""
     bound, excludes = partial(_bounds, rule), partial(_excludes, rule)
     return Rule(
         "quantized",
@@ -60,7 +61,7 @@ def quantized_rule(rule: Rule) -> Rule:
 def _bounds(
     rule: Rule, operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
 ) -> tuple[Array | None, ...]:
-    """How many codes, or how much of a number, each element may be off."""
+    """Return the permitted errors of each element, in codes; of numbers absolute."""
     if not quantized.computes_on_numbers(operation):
         return tuple(_body_bound(operation, operands, result) for result in expected)
     if rule.is_backward:
@@ -84,7 +85,7 @@ def _excludes(
     expected: tuple[Array, ...],
     actual: tuple[Array, ...],
 ) -> tuple[Sequence[tuple[str, Array]], ...]:
-    """Codes as near to the reference's as a permitted one, but on the other side of it."""
+    """Mark codes as near to the reference's as a permitted code, but on the other side."""
     if not quantized.computes_on_numbers(operation) or rule.is_backward:
         return ((),) * len(expected)
     found: list[Sequence[tuple[str, Array]]] = []
@@ -107,9 +108,9 @@ def permitted_results(
     *,
     roundings: int = 2,
 ) -> list[tuple[Array, Array] | Array | None]:
-    """For each result the first and last permitted code, or the error that a number may have.
+    """Return, for each result, the first and last permitted code, or a number's permitted error.
 
-    `roundings` are those of `quantize`: its quotient and its sum are two.
+    `roundings` are those of `quantize`: 2, its quotient and its sum.
     """
     around = _results_of_neighbours(operation, operands, rule.rounds_operands)
     plain, numbers = (
@@ -137,7 +138,7 @@ def _permits(
     expected: tuple[Array, ...],
     actual: tuple[Array, ...],  # noqa: ARG001 - the form of `Permits`
 ) -> tuple[Array | None, ...]:
-    """Comparisons of numbers so near that their roundings decide may come out either way."""
+    """Mark comparisons of numbers so near that their rounding decides: either result is right."""
     truth = [element_type_of(result).is_boolean for result in expected]
     if not all(truth) or not quantized.computes_on_numbers(operation):
         return (None,) * len(expected)
@@ -146,7 +147,7 @@ def _permits(
 
 
 def _body_bound(operation: Operation, operands: tuple[Array, ...], result: Array) -> Array | None:
-    """Codes folded by a body: each application may round once, in whatever order they come."""
+    """Return the error in codes of folding with a body: one rounding for each application."""
     bodies = [*nested(operation)]
     if not element_type_of(result).is_integer or not any(map(_rounds_codes, bodies)):
         return None
@@ -159,7 +160,7 @@ def _body_bound(operation: Operation, operands: tuple[Array, ...], result: Array
 
 
 def _rounds_codes(operation: Operation) -> bool:
-    """Whether an operation of a body may give other codes than it takes."""
+    """Return whether an operation of a body may compute new codes."""
     results = [value.type for value in operation.results if isinstance(value.type, TensorType)]
     if all(kind.stored.is_boolean for kind in results):
         return False
@@ -169,7 +170,7 @@ def _rounds_codes(operation: Operation) -> bool:
 def _results_of_neighbours(
     operation: Operation, operands: tuple[Array, ...], rounds_operands: bool = False
 ) -> list[tuple[Array, ...]]:
-    """The results on numbers: first on the operands as they are, then a rounding off."""
+    """Return results on numbers: first on the operands, then on operands a rounding off."""
     plain = quantized.plain_operation(operation)
     numbers = quantized.numbers(operation, operands)
     found = [apply(plain, numbers)]
@@ -186,7 +187,7 @@ def _results_of_neighbours(
 
 
 def _neighbours(value: Value, codes: Array, numbers: Array) -> list[Array]:
-    """The numbers a rounding below and above those that codes stand for; one if all are exact."""
+    """Return numbers one rounding below and above those of the codes; the numbers if exact."""
     of = getattr(value.type, "element_type", None)
     if not isinstance(of, QuantizedType):
         return [numbers]
@@ -204,7 +205,7 @@ def _neighbours(value: Value, codes: Array, numbers: Array) -> list[Array]:
 def _errors(
     rule: Rule, plain: Operation, numbers: tuple[Array, ...], results: tuple[Array, ...]
 ) -> list[Array]:
-    """The absolute errors that the op itself may make, by the rule for numbers."""
+    """Return the absolute errors of the op itself, by the rule for numbers."""
     if rule.bound is not None:
         bounds = rule.bound(plain, numbers, results)
         return [
@@ -219,7 +220,10 @@ def _errors(
 def _measured_errors(
     rule: Rule, plain: Operation, numbers: tuple[Array, ...], results: tuple[Array, ...]
 ) -> Array:
-    """What a rule permits that measures errors in proportion: from the measure of a large one."""
+    """Return the permitted errors of a rule with a proportional measure.
+
+    They are derived from the measure of a large error.
+    """
     assert rule.measure is not None
     (result,) = results
     of = element_type_of(result)
@@ -252,7 +256,7 @@ def _range_of_results(around: Sequence[Array], error: Array) -> tuple[Array, Arr
 
 
 def _number_error(around: Sequence[Array], error: Array) -> Array | None:
-    """How far a result that is not quantized may be off."""
+    """Return the permitted error of a result that is not quantized."""
     if not element_type_of(around[0]).is_float:
         return None
     low, high = _range_of_results(around, error)
@@ -268,7 +272,7 @@ def _code_range(
     expected: Array,
     roundings: int,
 ) -> tuple[Array, Array]:
-    """The first and the last code that a number within reach rounds to."""
+    """Return the first and the last code of the numbers within the errors."""
     scales, zeros = _scales_and_zeros(quantized_type, expected.ndim)
     low, high = _range_of_results(around, error)
     slack = roundings * _rounding_in_codes(to_float64(around[0]), scales, zeros, quantized_type)
@@ -281,7 +285,7 @@ def _code_range(
         for one, off in ((low, -slack), (high, slack))
     )
     codes = expected.astype(np.float64)
-    return np.fmin(first, codes), np.fmax(last, codes)  # NaN, which has no code, leaves that of 0
+    return np.fmin(first, codes), np.fmax(last, codes)  # NaN has no code: the code of 0 stays
 
 
 def _integer_code_range(
@@ -291,7 +295,7 @@ def _integer_code_range(
     codes: tuple[Array, Array],
     brought: Sequence[Array],
 ) -> tuple[Array, Array]:
-    """`codes`, and of an op that may be computed on integers the next ones, unless it is exact."""
+    """Return `codes` extended by the next codes, unless the op is exact on integers."""
     scales, zeros = _scales_and_zeros(quantized_type, codes[0].ndim)
     low, high = (one / scales + zeros for one in _range_of_results(around, error))
     whole = (low == high) & (low == np.rint(low))
@@ -314,7 +318,7 @@ def _scales_and_zeros(quantized_type: QuantizedType, rank: int) -> tuple[Array, 
 def _rounding_in_codes(
     numbers: Array, scales: Array, zeros: Array, quantized_type: QuantizedType
 ) -> Array:
-    """What one rounding of the quotient or of the sum in `quantize` comes to, in codes."""
+    """Return the error, in codes, of rounding the quotient or the sum in `quantize`."""
     to = quantized_type.expressed_type
     quotient = numbers / scales
     first = to_float64(round_to(quotient, to))
@@ -326,4 +330,4 @@ def _rounding_in_codes(
 
 
 QUANTIZED = quantized_rule(Rule("conversion", "bit for bit", _SOURCE))
-"""The rule of `uniform_quantize` and `uniform_dequantize`, which compute nothing in between."""
+"""Rule of `uniform_quantize` and `uniform_dequantize`, which only convert."""

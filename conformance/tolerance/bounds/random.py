@@ -1,18 +1,18 @@
 """Tolerance rules of the ops of reference/ops/random.py.
 
-Which numbers come out is up to the implementation; that they are distributed as asked is not. The
-test is Kolmogorov's and Smirnov's, with the bound of Dvoretzky, Kiefer and Wolfowitz as Massart
-(1990) has it, P(sup |F_n - F| > e) <= 2 exp(-2 n e^2), for every n and every distribution. At
-p < 1e-9 no right generator is ever accused, and small samples are never refuted.
+The implementation chooses the numbers; their distribution is specified. The test is Kolmogorov's
+and Smirnov's, with the bound of Dvoretzky, Kiefer and Wolfowitz as Massart (1990) has it, P(sup
+|F_n - F| > e) <= 2 exp(-2 n e^2), for every n and every distribution. At p < 1e-9 a right generator
+is in practice never refuted, and small samples are never refuted.
 
-The specification does not say how fine the numbers are. What generators are known to give, uniform
-numbers that are multiples of one unit of the significand (Goualard, "Generating Random
-Floating-Point Numbers by Dividing Integers", 2020) and normal ones made of such (Thomas, Luk, Leong
-and Villasenor, "Gaussian Random Number Generators", 2007), is as fine as that.
+The specification does not state the granularity of the numbers. Generators give uniform numbers
+that are multiples of one unit of the significand (Goualard, "Generating Random Floating-Point
+Numbers by Dividing Integers", 2020), and normal numbers made of such (Thomas, Luk, Leong and
+Villasenor, "Gaussian Random Number Generators", 2007). The test assumes that granularity.
 
-Of numbers that are 0 or 1 with a probability (`RngBernoulli`) the ones are counted, which says all
-there is to say of their distribution: the test is the binomial one, exact, with half of that p at
-either end. A probability is as fine as the uniform numbers that are compared with it.
+`RngBernoulli` gives numbers that are 0 or 1 with a probability. Their count determines the
+distribution: the test is the exact binomial test, with half of that p at either end. The
+granularity of a probability is that of the uniform numbers that are compared with it.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from reference.numerics.rounding import ulp_size
 from reference.unspecified.random import is_invalid_mean, is_undefined
 
 UPPER_LIMIT_REACHED = "upper limit reached"
-"""The class of uniform numbers that are rounded to the limit that they must stay below."""
+"""Class of uniform numbers that are rounded to their excluded upper limit."""
 
 PROBABILITY = 1e-9
 _NORMAL_STEPS = 4
-"""A normal number is made of uniform ones of as many bits as its significand has: so many steps of
-those its distribution may be off."""
+"""Slack of a normal distribution, in steps of uniform numbers with as many bits as the significand:
+normal numbers are made of these."""
 
 _F32 = ELEMENT_TYPES["f32"]
 
@@ -42,18 +42,12 @@ Exclusions = tuple[tuple[tuple[str, Array], ...], ...]
 
 
 def _dkw_bound(count: int) -> float:
-    """How far an empirical distribution may be from its own."""
+    """Return the largest distance of an empirical distribution from its own, by the DKW bound."""
     return math.sqrt(math.log(2 / PROBABILITY) / (2 * count))
 
 
 def is_refuted(low: Array, high: Array, slack: float = 0.0) -> bool:
-    """Whether samples are not of a distribution F, given F (sorted) below and above each.
-
-    Args:
-        low: F at each sample or before it, where samples are rounded or discrete; sorted.
-        high: F at each sample or after it; sorted.
-        slack: how far the distribution itself may be from F.
-    """
+    """Return whether samples are not of a distribution F, given F (sorted) below and above each."""
     count = len(low)
     if not count:
         return False
@@ -92,10 +86,9 @@ def _exclude_rng(
     _: tuple[Array, ...],
     actual: tuple[Array, ...],
 ) -> Exclusions:
-    """Numbers outside of [a, b), or not distributed as asked.
+    """Mark numbers outside of [a, b), and all numbers if their distribution is refuted.
 
-    The upper limit itself, and infinity where b - a overflows, are what rounding makes of numbers
-    in range.
+    The upper limit itself, and infinity where b - a overflows, are numbers in range after rounding.
     """
     if is_undefined(operation, operands):
         return ((),)
@@ -128,23 +121,25 @@ def _permit_rng(
 
 
 def _binomial_tail(ones: int, count: int, probability: float) -> float:
-    """How probable it is that so many numbers, or more, of `count` are 1."""
+    """Return the probability that at least `ones` of `count` numbers are 1."""
     if ones <= 0 or probability >= 1:
         return 1.0
     if probability <= 0:
         return 0.0
     every = range(ones, count + 1)
-    ways = (math.lgamma(count + 1) - math.lgamma(k + 1) - math.lgamma(count - k + 1) for k in every)
+    log_counts = (
+        math.lgamma(count + 1) - math.lgamma(k + 1) - math.lgamma(count - k + 1) for k in every
+    )
     logarithms = (math.log(probability), math.log1p(-probability))
     terms = (
-        way + k * logarithms[0] + (count - k) * logarithms[1]
-        for way, k in zip(ways, every, strict=True)
+        log_count + k * logarithms[0] + (count - k) * logarithms[1]
+        for log_count, k in zip(log_counts, every, strict=True)
     )
     return math.fsum(map(math.exp, terms))
 
 
 def refutes_mean(ones: int, count: int, mean: float) -> bool:
-    """Whether there are too few ones, or too many, among numbers of that mean."""
+    """Return whether the count of ones refutes the mean."""
     step = 0.5**_F32.float_format.mantissa_bits if 0 < mean < 1 else 0.0
     many = _binomial_tail(ones, count, mean + step)
     few = _binomial_tail(count - ones, count, 1 - (mean - step))
@@ -157,7 +152,7 @@ def _exclude_bernoulli(
     __: tuple[Array, ...],
     actual: tuple[Array, ...],
 ) -> Exclusions:
-    """Numbers that are neither 0 nor 1, or too many of one kind."""
+    """Mark numbers that are neither 0 nor 1, and all numbers if their mean is refuted."""
     mean, (numbers,) = operands[0], actual
     if is_invalid_mean(mean):
         return ((),)
@@ -179,7 +174,7 @@ def _permit_bernoulli(
 def _exclude_random_bits(
     _: Operation, __: tuple[Array, ...], expected: tuple[Array, ...], actual: tuple[Array, ...]
 ) -> Exclusions:
-    """Output whose bits are not uniform: as numbers, or one by one."""
+    """Mark all output if its bits are not uniform, as numbers or bit by bit."""
     of, bits = element_type_of(actual[1]), to_bits(actual[1]).reshape(-1)
     if not bits.size:
         return ((), ())

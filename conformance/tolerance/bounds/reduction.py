@@ -1,9 +1,9 @@
 """Tolerance rules of the ops of reference/ops/folds/reduction.py.
 
 Extrema, bits, integers and booleans are the same in any order. Sums and products may be folded in
-any order, so that only their rounding errors are bounded, and exact data leaves them none. Of any
-other body a result is open where two orders differ; where none do, its rounding operations may
-still give another result in an order that was not tried, so it may err by one rounding for each.
+any order, so only their rounding errors are bounded; exact data has none. The result of any other
+body is unspecified where two orders differ. Where none differ, its rounding operations may still
+give another result in an order that was not tried, so the bound is one rounding for each.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _COMPLEX: dict[Monoid, Callable[..., Array]] = {
 def reduction_bound(
     operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
 ) -> tuple[Array | None, ...]:
-    """The largest permitted errors of each result of a reduction; None where it is data."""
+    """Return the largest permitted errors of each result of a reduction; None if it is data."""
     parts = decompose_reduction(operation, operands)
     return tuple(_bound(parts, number, result) for number, result in enumerate(expected))
 
@@ -68,8 +68,10 @@ def _bound(parts: Reduction, number: int, expected: Array) -> Array | None:
 def reduction_flush_loss(
     operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
 ) -> tuple[Array | None, ...]:
-    """What sums lose at most where subnormal elements and partial sums are taken for zeros; None
-    of any other result, and of types whose subnormal numbers no hardware takes for zeros."""
+    """Return the largest errors of sums if subnormal elements and partial sums are flushed.
+
+    None for other results, and for types whose subnormal numbers no hardware flushes.
+    """
     parts = decompose_reduction(operation, operands)
     return tuple(
         flush_loss(parts.values[number], parts.inits[number], parts.leaves)
@@ -81,10 +83,10 @@ def reduction_flush_loss(
 
 @cache
 def count_rounding_operations(region: Region) -> tuple[int, ...]:
-    """For each result of a body, how many operations that round it depends on.
+    """Count, for each result of a body, the rounding operations that it depends on.
 
-    A result comes back as an argument of the body at the next step, so that what one result
-    depends on, all results that depend on it do too.
+    A result is an argument of the body in the next iteration. So a result's dependencies are also
+    those of all results that depend on it.
     """
     made = {value.name: o for o in region.operations for value in o.results}
     results = region.operations[-1].operands
@@ -109,12 +111,12 @@ def count_rounding_operations(region: Region) -> tuple[int, ...]:
 
 
 def _roundings(operation: Operation) -> int:
-    """How many operations that round there are in an operation, each taken to be executed once."""
+    """Count the operations that round in an operation, each nested operation once."""
     return may_round(operation) + sum(map(may_round, nested(operation)))
 
 
 def may_round(operation: Operation) -> bool:
-    """Whether the operation may have rounding errors."""
+    """Return whether the operation may have rounding errors."""
     types = [v.type for v in operation.results if isinstance(v.type, TensorType)]
     if operation.name == "convert":
         of = operation.operands[0].type
@@ -133,7 +135,7 @@ def permit_reduction_parts(
     expected: tuple[Array, ...],
     actual: tuple[Array, ...],
 ) -> tuple[Array | None, ...]:
-    """Complex elements with a part that is not finite: right when the other part is in bounds."""
+    """Mark complex elements with one infinite or NaN part whose other part is in bounds."""
     return permit_parts_in_bounds(reduction_bound, operation, operands, expected, actual)
 
 
@@ -144,8 +146,10 @@ def permit_parts_in_bounds(
     expected: tuple[Array, ...],
     actual: tuple[Array, ...],
 ) -> tuple[Array | None, ...]:
-    """Return, for each result, its complex elements with a part that is not finite and the other
-    part in bounds; None of real results, for which alone no bound is asked, and of data."""
+    """Mark, in each result, complex elements with one part in bounds and the other not finite.
+
+    None for real results, whose bound is not evaluated, and for data.
+    """
     if not any(element_type_of(x).is_complex for x in expected):
         return (None,) * len(expected)
     bounds = bound(operation, operands, expected)
@@ -169,13 +173,13 @@ def _finite_part_in_bounds(expected: Array, actual: Array, bound: Array) -> Arra
 def either_zero(
     operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
 ) -> tuple[Array | None, ...]:
-    """Which zeros of the results may have either sign.
+    """Mark the zeros of the results that may have either sign.
 
-    A sum of nothing but -0 (reference/numerics/zeros.py), as the init value of +0 may be left out;
-    but not that of no elements, which is made of init values. Padding of windows is not left out:
-    it is made of init values, but among the elements. The sign of a product of real numbers is
-    decided. Nothing decides that of a zero part of a product of complex numbers, nor what bodies
-    give that are no such op and round.
+    A sum whose elements are all -0 (reference/numerics/zeros.py) may have either sign, as the init
+    value +0 may be omitted. A sum of no elements is the init value. Padding of windows is not
+    omitted: it consists of init values, but among the elements. The sign of a product of real
+    numbers is determined. The sign of a zero part of a product of complex numbers is unspecified,
+    as is that of other bodies that round.
     """
     if not any(is_zero(result).any() for result in expected):
         return (None,) * len(expected)

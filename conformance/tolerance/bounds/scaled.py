@@ -1,14 +1,14 @@
-"""The tolerance rule of reference/ops/xla/scaled.py: a sum of products whose operands are scaled.
+"""Tolerance rule of reference/ops/xla/scaled.py: sums of products of scaled operands.
 
-The decomposition that the op is written with rounds an operand, its scales, and their products to
-bf16, one after the other. Whoever knows the op by its name need not: what is permitted is the bound
-of a sum of products (conformance/tolerance/bounds/products.py) with u_in the unit roundoff of bf16
-for each of these three that has to be rounded, in some element, and 0 where none has. So a scale
-that is a power of two costs nothing, and exact data is judged bit for bit.
+The decomposition that the op is defined with rounds an operand, its scales, and their products to
+bf16, one after the other. A backend that implements the op by its name need not. The bound is that
+of a sum of products (conformance/tolerance/bounds/products.py). Its u_in is the unit roundoff of
+bf16 for each of these three that has an element that bf16 does not represent, and 0 for the others.
+So a scale that is a power of two costs nothing, and exact data is judged bit for bit.
 
-Sums are kept in f32 or bf16, which jax says are what they may be asked for in. One that is asked
-for in another type may be rounded to bf16 first: the page lets a backend add up in another type
-than the preferred one, and convert.
+jax documents f32 and bf16 as types of the sum. A sum requested in another type may be rounded to
+bf16 first: XLA's page lets a backend accumulate in another type than the preferred type, and
+convert.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ RulePart = Callable[[Summation, Depth, DefaultPrecision], Callable[..., Any]]
 def as_dot_general(
     operation: Operation, operands: tuple[Array, ...]
 ) -> tuple[Operation, DefaultPrecision]:
-    """The dot_general of the scaled operands, and what they may have been rounded by."""
+    """Return the dot_general of the scaled operands, and the precision they may be rounded to."""
     lhs, lhs_scale, rhs, rhs_scale = operands
     values = tuple(
         Value(name, TensorType(of.shape, _F32)) for name, of in (("lhs", lhs), ("rhs", rhs))
@@ -63,7 +63,7 @@ def as_dot_general(
 
 
 def _rounding_error(operand: Array, scale: Array) -> float:
-    """The unit roundoff of bf16, as often as something is rounded to it."""
+    """Return the unit roundoff of bf16 times the number of arrays that bf16 rounds."""
     numbers, factors = to_float64(operand), to_float64(scale)
     return unit_roundoff(BF16) * sum(
         map(_is_rounded, (numbers, factors, scale_operand(operand, scale)))
@@ -71,13 +71,13 @@ def _rounding_error(operand: Array, scale: Array) -> float:
 
 
 def _is_rounded(numbers: Array) -> bool:
-    """Whether bf16 lacks one of these numbers, of those that are in its range."""
+    """Return whether bf16 lacks any of these numbers that are in its range."""
     rounded = to_float64(round_to(numbers, BF16))
     return bool(((rounded != numbers) & np.isfinite(rounded)).any())
 
 
 def factors_of(operands: tuple[Array, ...]) -> tuple[Array, ...]:
-    """The operands times their scales, as f32: it has the range of bf16, and digits enough."""
+    """Return the operands times their scales in f32, with bf16's range and enough precision."""
     lhs, lhs_scale, rhs, rhs_scale = operands
     return tuple(
         round_to(scale_operand(*pair), _F32) for pair in ((lhs, lhs_scale), (rhs, rhs_scale))
@@ -85,7 +85,7 @@ def factors_of(operands: tuple[Array, ...]) -> tuple[Array, ...]:
 
 
 def on_scaled_operands(make: RulePart) -> Callable[..., Any]:
-    """What a part of the rule for sums of products says of those of the scaled operands."""
+    """Return a part of the sum-of-products rule, applied to the scaled operands."""
 
     def part(operation: Operation, operands: tuple[Array, ...], *results: Any) -> Any:
         product, default = as_dot_general(operation, operands)
@@ -97,7 +97,7 @@ def on_scaled_operands(make: RulePart) -> Callable[..., Any]:
 def _either_zero(
     operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
 ) -> tuple[Array | None, ...]:
-    """Zeros of sums may have either sign where a scaled operand is less than bf16 has, too."""
+    """Permit zeros of either sign where a scaled operand underflows in bf16, too."""
     lhs, lhs_scale, rhs, rhs_scale = operands
     least = BF16.float_format.smallest_normal
     sizes = (np.abs(scale_operand(*pair)) for pair in ((lhs, lhs_scale), (rhs, rhs_scale)))

@@ -1,7 +1,7 @@
-"""The tolerance rule of scatter: data, but for scattered sums and products.
+"""Tolerance rule of scatter: data, except for scattered sums and products.
 
-The order of the updates is open (reference/unspecified/gathering.py says where it matters); but a
-result that no order gives is wrong in any case.
+The order of the updates is unspecified (reference/unspecified/gathering.py marks the elements that
+depend on it). A result that no order gives is wrong.
 """
 
 from __future__ import annotations
@@ -30,9 +30,12 @@ _ORDER = "order of the updates"
 def _bound(
     operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
 ) -> tuple[Array | None, ...]:
-    """Absolute errors: of elements with several updates, what rounding them in any order can do;
-    with one update, nothing (but for complex products). Of other computations, one rounding for
-    every operation that rounds and every update; if none does, the results are data."""
+    """Return absolute errors.
+
+    Sums and products: rounding errors of several updates in any order; none with a single update,
+    except for complex products. Other computations: one rounding for each rounding operation and
+    update; data if none rounds.
+    """
     parts = decompose_scatter(operation, operands, body_of(operation.regions[0]))
     if not parts.is_sum_or_product:
         roundings = count_rounding_operations(operation.regions[0])
@@ -53,7 +56,7 @@ def _rounding_bound(counts: Array, expected: Array) -> Array | None:
 
 
 def sum_or_product_bound(parts: Scattering, expected: Array) -> Array:
-    """What rounding a sum or a product of updates in any order can do to each element (flat)."""
+    """Return the largest rounding error of each element (flat), updates in any order."""
     values, leaves = update_leaves(parts)
     of = element_type_of(values)
     if parts.body.monoid is ADD:
@@ -68,7 +71,7 @@ def sum_or_product_bound(parts: Scattering, expected: Array) -> Array:
 def _flush_loss(
     operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
 ) -> tuple[Array | None, ...]:
-    """What sums of an element and its updates lose where subnormal numbers are taken for zeros."""
+    """Return the largest errors of sums of an element and its updates if subnormals are flushed."""
     parts = decompose_scatter(operation, operands, body_of(operation.regions[0]))
     if not parts.is_sum_or_product or parts.body.monoid is not ADD:
         return (None,) * len(expected)
@@ -81,9 +84,12 @@ def _flush_loss(
 def _either_zero(
     operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
 ) -> tuple[Array | None, ...]:
-    """Which zeros may have either sign: those of products of complex numbers, and of computations
-    that are no sum or product and round. A sum of the element and its updates, without an init
-    value, is -0 where all of these are and nowhere else; what no update reaches stays as it is."""
+    """Mark the zeros that may have either sign.
+
+    These are products of complex numbers, and computations that round and are no sum or product. A
+    sum of the element and its updates, without an init value, is -0 only if all of these are. An
+    element without updates is unchanged.
+    """
     if not any(is_zero(result).any() for result in expected):
         return (None,) * len(expected)
     parts = decompose_scatter(operation, operands, body_of(operation.regions[0]))
@@ -93,9 +99,9 @@ def _either_zero(
         free = [parts.body.monoid is MULTIPLY and element_type_of(expected[0]).is_complex]
     return tuple(
         is_zero(result) & (touched[..., None] if element_type_of(result).is_complex else touched)
-        if open_
+        if is_free
         else None
-        for open_, result in zip(free, expected, strict=True)
+        for is_free, result in zip(free, expected, strict=True)
     )
 
 
@@ -105,7 +111,7 @@ def _exclude_unexplained(
     expected: tuple[Array, ...],
     actual: tuple[Array, ...],
 ) -> tuple[Sequence[tuple[str, Array]], ...]:
-    """What is wrong whatever the order: elements with several updates that no order explains."""
+    """Mark elements with several updates that no order of the updates gives."""
     region = operation.regions[0]
     parts = decompose_scatter(operation, operands, body_of(region))
     exact = not any(count_rounding_operations(region))

@@ -1,8 +1,8 @@
-"""Tolerance rule of sort: any order of equal elements, unless it is asked to be stable.
+"""Tolerance rule of sort: any order of equal elements, unless the sort is stable.
 
-What matters is not the order that the reference has found but that there is one: every slice of
-the results holds the elements of the inputs' slice, those of all operands still together, and no
-element comes before one that the comparator puts before it.
+The reference's order is one of several. A result is right if every slice holds the same tuples of
+elements as the inputs' slice, and no element precedes an element that the comparator puts before
+it.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ def _permit_sorted_permutations(
     expected: tuple[Array, ...],
     actual: tuple[Array, ...],
 ) -> tuple[Array | None, ...]:
-    """All elements of those slices that are sorted permutations; of a stable sort, none but
-    those that are right anyway."""
+    """Mark all elements of the slices that are sorted permutations.
+
+    A stable sort has a single right order: return None for it.
+    """
     given: dict[str, Any] = dict(operation.attributes)
     if given.get("is_stable", False):
         return (None,) * len(expected)
@@ -41,7 +43,7 @@ def _permit_sorted_permutations(
         right = are_permutations(placed, after) & are_sorted(
             given_back, body_of(operation.regions[0])
         )
-    except EvaluationError:  # the comparator names values around it, which are not known here
+    except EvaluationError:  # the comparator uses outer values, which are not available
         return (None,) * len(expected)
     mask = np.broadcast_to(np.expand_dims(right, dimension), expected[0].shape)
     return (mask,) * len(expected)
@@ -53,8 +55,7 @@ def _exclude_non_permutations(
     expected: tuple[Array, ...],
     actual: tuple[Array, ...],
 ) -> tuple[Sequence[tuple[str, Array]], ...]:
-    """Return the slices that hold other elements than the inputs' do, whatever is open about their
-    order."""
+    """Mark the slices whose elements are not a permutation of the inputs' elements."""
     dimension = dict[str, Any](operation.attributes).get("dimension", -1)
     placed, after = (move_axis_last(arrays, dimension) for arrays in (expected, actual))
     wrong = ~are_permutations(placed, after)
@@ -66,13 +67,15 @@ def _exclude_non_permutations(
 
 
 def move_axis_last(arrays: tuple[Array, ...], dimension: int) -> tuple[Array, ...]:
-    """The arrays with the dimension that is sorted as the last one."""
+    """Return the arrays with the sorted dimension as the last dimension."""
     return tuple(np.moveaxis(array, dimension, -1) for array in arrays)
 
 
 def are_permutations(before: tuple[Array, ...], after: tuple[Array, ...]) -> Array:
-    """Which slices along the last dimension hold the same elements, those of all arrays together,
-    as often as before. Any NaN stands for any other."""
+    """Return the slices along the last dimension that hold the same tuples equally often.
+
+    A tuple has an element of each array. Any NaN equals any other.
+    """
     shape = before[0].shape
     ordered = [
         np.sort(_tuple_bytes(rows).reshape(-1, shape[-1]), axis=-1) for rows in (before, after)
@@ -81,12 +84,12 @@ def are_permutations(before: tuple[Array, ...], after: tuple[Array, ...]) -> Arr
 
 
 def copy_nan_bits(placed: tuple[Array, ...], after: tuple[Array, ...]) -> tuple[Array, ...]:
-    """The slices `after`, the bits of their NaNs as the sorted slices `placed` have them.
+    """Return the slices `after` with the bits of their NaNs taken from the sorted `placed`.
 
-    A comparator may tell NaNs apart, in total order by their signs, but which NaN comes out where
-    one is due nothing says. Elements that differ in their NaNs alone are taken to come in the order
-    in which `placed` has them: if in any order they are sorted, they are in that one. Only what
-    holds the same elements (`same_elements`) has a meaning.
+    A comparator may distinguish NaNs (total order: by their signs), but the specification does not
+    determine the bits of a NaN result. Elements that differ only in their NaNs are put in the order
+    of `placed`: if any order of them is sorted, that order is. The result is meaningful only if
+    both hold the same elements (`are_permutations`).
     """
     if not any(_has_nan(array) for array in placed):
         return after
@@ -107,14 +110,14 @@ def _has_nan(array: Array) -> bool:
 
 
 def _tuple_bytes(rows: tuple[Array, ...]) -> Array:
-    """A string of bytes for each tuple of elements that meet in the arrays: their bits."""
+    """Return the bits of each tuple of elements at the same position, as a string of bytes."""
     columns = [column for array in rows for column in _bit_columns(array)]
     width = columns[0].dtype.itemsize * len(columns)
     return np.stack(columns, axis=-1).view(f"S{width}")[..., 0]
 
 
 def _bit_columns(array: Array) -> list[Array]:
-    """The bits as ui64, of complex numbers two; those of NaNs are all set, whatever the NaN."""
+    """Return the bits as ui64, two arrays for complex numbers; all bits are set for any NaN."""
     of = element_type_of(array)
     if of.is_complex:
         return [_bit_columns(part(array).copy())[0] for part in (np.real, np.imag)]
@@ -123,7 +126,7 @@ def _bit_columns(array: Array) -> list[Array]:
 
 
 def are_sorted(rows: tuple[Array, ...], comparator: Body) -> Array:
-    """In which slices along the last dimension no element belongs before its predecessor."""
+    """Return the slices, along the last dimension, that are in the order of the comparator."""
     if rows[0].shape[-1] < 2:
         return np.ones(rows[0].shape[:-1], np.bool_)
     pairs = ((array[..., 1:], array[..., :-1]) for array in rows)

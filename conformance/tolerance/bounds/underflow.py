@@ -1,7 +1,9 @@
-"""What underflow costs: half of the smallest subnormal number, or a whole number that is flushed.
+"""Errors from underflow: half of the smallest subnormal number, or a whole flushed number.
 
-IEEE 754, which the specification names, has gradual underflow. Bounds grant that; the same bounds
-with subnormal numbers lost tell what is flushed from what is wrong otherwise.
+IEEE 754, which the specification refers to, has gradual underflow, and bounds grant it. The same
+bounds with flushed subnormal numbers distinguish flushing from other errors. In a flushed sum,
+elements and partial sums in any order are flushed: a sum of normal numbers may be wrong in its
+leading digits if partial sums nearly cancel.
 """
 
 from __future__ import annotations
@@ -14,8 +16,10 @@ _FLUSHED_EXPONENT = 8
 
 
 def has_flushing_modes(element_type: ElementType) -> bool:
-    """Whether hardware has modes that treat the type's subnormal numbers as zero: of bf16, f32 and
-    f64; none of f16 and narrower types."""
+    """Return whether hardware has modes that flush the type's subnormal numbers to zero.
+
+    That is so for bf16, f32 and f64, not for f16 and narrower types.
+    """
     return (
         element_type.float_format.has_zero
         and element_type.float_format.exponent_bits >= _FLUSHED_EXPONENT
@@ -23,14 +27,16 @@ def has_flushing_modes(element_type: ElementType) -> bool:
 
 
 def underflow(element_type: ElementType, *, flushes: bool = False) -> float:
-    """The absolute error of an operation whose result underflows, gradually or flushed to zero."""
+    """Return the absolute error of an underflow, gradual or flushed to zero."""
     form = element_type.float_format
     return form.smallest_normal if flushes and has_flushing_modes(element_type) else form.smallest
 
 
 def flush_loss(values: Array, init: Array, leaves: Leaves) -> Array | None:
-    """What each sum of the leaves loses at most; None of types whose subnormal numbers no hardware
-    takes for zeros."""
+    """Return the largest error of each sum of the leaves from flushing.
+
+    None for types whose subnormal numbers no hardware flushes.
+    """
     of = element_type_of(values)
     if not (of.is_float or of.is_complex) or not has_flushing_modes(of.part):
         return None

@@ -1,15 +1,15 @@
-"""Which zeros of sums of products may have either sign.
+"""Signs of zero sums of products: the zeros that may have either sign.
 
-The specification adds up rounded products by `reduce` with an init value of +0, which may be left
-out. So a sum of products that are all -0 may be +0 or -0, and any other that is zero is +0: of
-products that are all zeros, or that cancel each other, fused or not, in whatever precision, as
-long as none of them, and no sum, can come below the smallest number of its type. Padding of a
-convolution is +0, whose product with a negative element of the kernel is -0.
+The specification adds rounded products by `reduce` with an init value of +0, which an
+implementation may omit. So a sum of products that are all -0 may be +0 or -0. Any other zero sum is
++0, whether its products are zeros or cancel, fused or not, in any precision, as long as no product
+and no sum can underflow. Padding of a convolution is +0, whose product with a negative element of
+the kernel is -0.
 
-Nothing decides the sign of a zero part of a product of complex numbers ("complex multiplication"):
-a sum of these may have either. Of an `einsum` without sums, which no text defines any more, both
-signs are right that `dot_general` gives, what StableHLO makes of it: a sum of one product. A
-`unary_einsum` without sums moves data.
+The sign of a zero part of a product of complex numbers is unspecified ("complex multiplication"),
+so a sum of these may have either sign. The current text no longer defines `einsum`; an `einsum`
+without sums may have the signs of `dot_general`, which StableHLO converts it to: a sum of one
+product. A `unary_einsum` without sums moves data.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Count = Callable[..., Array]
 
 
 def make_either_zero(summation: Summation, depth: Depth, default: DefaultPrecision) -> EitherZero:
-    """The `either_zero` of a rule for sums of products."""
+    """Return the `either_zero` of a rule for sums of products."""
 
     def either_zero(
         operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
@@ -81,7 +81,7 @@ def _only_moves_data(operation: Operation) -> bool:
 
 
 def _real_zero_masks(factors: tuple[Array, ...], count: Count) -> tuple[Array, Array]:
-    """Which results add up nothing but zeros, and which nothing but -0 if so."""
+    """Return masks of sums whose products are all zeros, and of those that may be all -0."""
     nothing = count(*(~is_zero(one) for one in factors)) == 0
     if not element_type_of(factors[0]).is_float:
         return nothing, np.zeros_like(nothing)  # integers have no -0
@@ -93,7 +93,7 @@ def _real_zero_masks(factors: tuple[Array, ...], count: Count) -> tuple[Array, A
 
 
 def _complex_zero_masks(factors: tuple[Array, ...], count: Count) -> tuple[Array, Array]:
-    """The same part by part; products of parts that are zeros may have either sign."""
+    """Return the masks of `_real_zero_masks` by part; a zero part may have either sign."""
     real, imag = ([~is_zero(part(one)) for one in factors] for part in (np.real, np.imag))
     if len(factors) == 1:
         parts = [count(real[0]), count(imag[0])]
@@ -109,7 +109,7 @@ def _complex_zero_masks(factors: tuple[Array, ...], count: Count) -> tuple[Array
 def _may_underflow(
     operation: Operation, operands: tuple[Array, ...], want: Array, default: DefaultPrecision
 ) -> bool:
-    """Whether some product or sum that is no zero may be rounded to one, of either sign."""
+    """Return whether some nonzero product or sum may round to a zero of either sign."""
     to = element_type_of(want)
     precision = precision_of(operation, operands, to, default)
     if precision.operand_error:

@@ -21,6 +21,7 @@ COVERED = (
     "conformance/commands",
     "conformance/gate",
     "conformance/results",
+    "conformance/tolerance",
     "docs",
     "examples",
     "generators",

@@ -15,7 +15,7 @@ from suites.meta.support.ops.normalization import NORMALIZED, OPS_HERE, filled, 
 
 
 @pytest.mark.parametrize("name", ["f8E4M3", "f16", "f32"])
-def test_balls_hold_what_rounded_arithmetic_gives(name) -> None:
+def test_intervals_contain_rounded_results(name) -> None:
     of = ELEMENT_TYPES[name]
     x, y = (to_float64(filled(name, (300,), "unit", seed)) for seed in (1, 2))
 
@@ -36,19 +36,19 @@ def test_balls_hold_what_rounded_arithmetic_gives(name) -> None:
         (np.sqrt(one * one), rounded(np.sqrt(rounded(x * x)))),
         (np.add.reduce(one, axis=(0,), keepdims=True), np.array([total])),
     )
-    for number, (ball, numbers) in enumerate(pairs):
-        assert isinstance(ball, Interval)
-        assert ((ball.low <= numbers) & (numbers <= ball.high)).all()
+    for number, (interval, numbers) in enumerate(pairs):
+        assert isinstance(interval, Interval)
+        assert ((interval.low <= numbers) & (numbers <= interval.high)).all()
         if number < len(pairs) - 1:  # so many f8 may overflow
-            assert np.isfinite([ball.low, ball.high]).all()
-            assert not ball.nan.any()
+            assert np.isfinite([interval.low, interval.high]).all()
+            assert not interval.nan.any()
 
 
-def ends(ball):
-    return ball.low.tolist(), ball.high.tolist()
+def ends(interval):
+    return interval.low.tolist(), interval.high.tolist()
 
 
-def test_balls_know_exact_results_and_overflow() -> None:
+def test_exact_results_and_overflow_are_certain() -> None:
     of = ELEMENT_TYPES["f16"]
     integers = exact_interval(np.array([1.0, 2.0, 3.0]), Arithmetic(of))
     assert ends(integers + integers) == ([2, 4, 6], [2, 4, 6])
@@ -65,7 +65,7 @@ def test_balls_know_exact_results_and_overflow() -> None:
     assert [ends(negative), negative.nan.tolist()] == [([-np.inf], [np.inf]), [True]]
 
 
-def test_balls_leave_open_what_errors_leave_open() -> None:
+def test_undecided_overflow_and_division_permit_both() -> None:
     arithmetic = Arithmetic(ELEMENT_TYPES["f16"])
     around = Interval(np.array([-1.0, 0.0, 1.0]), np.array([1.0, 1.0, 2.0]), False, arithmetic)
     quotient = 1 / around
@@ -96,10 +96,10 @@ def test_every_floating_point_type_is_judged_without_error() -> None:
             )
 
 
-def test_balls_keep_the_sign_of_an_exact_zero() -> None:
+def test_intervals_keep_the_sign_of_an_exact_zero() -> None:
     """1 / sqrt(-0) is -inf: what is left of a variance of -0 where an epsilon of 0 is left out."""
-    ball = exact_interval(np.array([-0.0, 0.0]), Arithmetic(ELEMENT_TYPES["f32"]))
-    root = 1 / np.sqrt(ball)
+    interval = exact_interval(np.array([-0.0, 0.0]), Arithmetic(ELEMENT_TYPES["f32"]))
+    root = 1 / np.sqrt(interval)
     assert root.low.tolist() == root.high.tolist() == [-np.inf, np.inf]
 
 
