@@ -24,7 +24,7 @@ from conformance.known.xla import (
     small_loops,
 )
 from conformance.known.xla.complex_numbers.table import COMPLEX
-from conformance.known.xla.indexing import narrow_bounds, out_of_bounds, treatments
+from conformance.known.xla.indexing import narrow_bounds, out_of_bounds, treatments, truncated
 from conformance.known.xla.indexing.shared_buffers import SHARED
 from conformance.known.xla.indexing.unsigned_bounds import SIGNED_LIMITS
 from conformance.known.xla.nan_in_sorts import NAN_LARGEST
@@ -115,6 +115,9 @@ XLA_ON: dict[str, Callable[[str], tuple[Hypothesis, ...]]] = {
 }
 """The same by the `Hardware`, where results are more or less precise by it."""
 
+OF_TPUS = (truncated.TRUNCATED, float_pairs.PAIRS)
+"""What the TPU's compiler computes where it takes 64 bits apart, in whatever op."""
+
 
 def known_of(operation: Operation, platform: str) -> tuple[Hypothesis, ...]:
     """Return the hypotheses about an operation's results on a `Hardware`, in the order in which
@@ -126,8 +129,8 @@ def known_of(operation: Operation, platform: str) -> tuple[Hypothesis, ...]:
         if platform != Hardware.INTERPRETER:
             return of_codes
     of_numbers = of_op(operation.name, platform, is_complex=_takes_complex(operation))
-    of_pairs = (float_pairs.PAIRS,) if platform == Hardware.TPU else ()
-    return (*of_numbers, *of_codes, *of_pairs)
+    of_words = OF_TPUS if platform == Hardware.TPU else ()
+    return (*of_numbers, *of_codes, *of_words)
 
 
 def of_op(op: str, platform: str, *, is_complex: bool) -> tuple[Hypothesis, ...]:
@@ -159,7 +162,7 @@ EVERY = tuple(
         *COMPLEX.values(),
         *(of(Hardware.CPU) for of in XLA_ON.values()),
         *INTERPRETER.values(),
-        (float_pairs.PAIRS,),
+        OF_TPUS,
     )
     for hypothesis in hypotheses
 )

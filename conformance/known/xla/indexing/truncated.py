@@ -1,0 +1,49 @@
+"""Indices of 64 bits of which a compiler keeps the low 32 bits.
+
+The TPU's compiler splits 64-bit integers into two words. Slices, gathers and scatters take the low
+word of an index for the whole index, as a signed one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from conformance.known.hypothesis import Operands, Results, exactly
+from reference.interpreter.evaluate import apply
+from reference.ir.program import Operation
+from reference.ir.types import Array
+
+LABEL = "index truncated to 32 bits"
+"""The class of results by the low words of indices."""
+
+_INDICES: dict[str, Callable[[int], range]] = {
+    "dynamic_gather": lambda _: range(1, 2),
+    "dynamic_slice": lambda count: range(1, count),
+    "dynamic_update_slice": lambda count: range(2, count),
+    "gather": lambda _: range(1, 2),
+    "scatter": lambda count: range(count // 2, count // 2 + 1),
+}
+"""Which of so many operands hold indices, by op."""
+
+_WIDE = (np.int64, np.uint64)
+
+
+def _low_words(index: Array) -> Array:
+    return index.astype(np.int32).astype(index.dtype)
+
+
+def _by_low_words(operation: Operation, operands: Operands, expected: Results) -> Results | None:
+    """Return the results by truncated indices; None where no index is another one then."""
+    del expected
+    numbers = _INDICES.get(operation.name, lambda _: range(0))(len(operands))
+    wide = [number for number in numbers if operands[number].dtype in _WIDE]
+    if all(np.array_equal(_low_words(operands[n]), operands[n]) for n in wide):
+        return None
+    others = [_low_words(one) if n in wide else one for n, one in enumerate(operands)]
+    return apply(operation, others)
+
+
+TRUNCATED = exactly(LABEL, _by_low_words)
+"""The class of results by the low words of indices."""
