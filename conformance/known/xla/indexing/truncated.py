@@ -13,7 +13,7 @@ import numpy as np
 from conformance.known.hypothesis import Operands, Results, exactly
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation
-from reference.ir.types import Array
+from reference.ir.types import Array, element_type_of
 
 LABEL = "index truncated to 32 bits"
 """The class of results by the low words of indices."""
@@ -27,7 +27,8 @@ _INDICES: dict[str, Callable[[int], range]] = {
 }
 """Which of so many operands hold indices, by op."""
 
-_WIDE = (np.int64, np.uint64)
+_WIDTH = 64
+"""Bits of the indices that are split."""
 
 
 def _low_words(index: Array) -> Array:
@@ -38,7 +39,7 @@ def _by_low_words(operation: Operation, operands: Operands, expected: Results) -
     """Return the results by truncated indices; None where no index is another one then."""
     del expected
     numbers = _INDICES.get(operation.name, lambda _: range(0))(len(operands))
-    wide = [number for number in numbers if operands[number].dtype in _WIDE]
+    wide = [number for number in numbers if element_type_of(operands[number]).bits == _WIDTH]
     if all(np.array_equal(_low_words(operands[n]), operands[n]) for n in wide):
         return None
     others = [_low_words(one) if n in wide else one for n, one in enumerate(operands)]
