@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from conformance.backends.base import Failed, Rejected
-from conformance.campaign.batch import Prepared
-from conformance.campaign.records import refused
 from conformance.campaign.tasks import Task, cases_of, lost_record
 from conformance.executors.local import Died
 from conformance.executors.lost import why
+from conformance.pipeline.items import Item
+from conformance.pipeline.records import refused
 from conformance.stablehlo.emit import EmitError
 from conformance.verdict import Record
 from generators.case.case import Case
@@ -40,9 +40,9 @@ INTERNAL = (
 Ending = Callable[[Task, Case, str], Record]
 
 
-def _prepared(task: Task, case: Case) -> Prepared:
+def _prepared(task: Task, case: Case) -> Item:
     inputs = [materialise(case.program, recipe) for recipe in case.inputs[:1]] or [()]
-    return Prepared(task.start, case.program, inputs, [])
+    return Item(task.start, case.program, inputs, [])
 
 
 def _refuse(task: Task, case: Case, words: str) -> Record:

@@ -18,13 +18,14 @@ from benchmarks.masking.changes import CHANGES
 from benchmarks.masking.endings import ENDINGS, ended
 from conformance.backends.base import BackendError
 from conformance.backends.session import Session, open_session
-from conformance.campaign.batch import Bench, Inputs, Prepared, Ran, Results, StopWatch, run_all
-from conformance.campaign.confirming import conclude
-from conformance.campaign.records import judge_all, worst_of
 from conformance.campaign.tasks import Task, cases_of
 from conformance.gate.expectations import Expectation, hypotheses_of, match_record
 from conformance.gate.reading import load
 from conformance.known.in_force import in_force
+from conformance.pipeline.batch import Bench, run_all
+from conformance.pipeline.confirmation import conclude
+from conformance.pipeline.items import Inputs, Item, ItemAnswer, Results
+from conformance.pipeline.records import judge_all, worst_of
 from conformance.results.versions import versions
 from conformance.verdict import Record, Verdict
 from generators.case.columns import Invalid
@@ -136,7 +137,7 @@ class Repetitions:
     """The results of a case that is compiled in isolation, one set for each call."""
 
     bench: Bench
-    prepared: Prepared
+    prepared: Item
     seen: list[list[Results] | BackendError] = field(
         default_factory=list["list[Results] | BackendError"]
     )
@@ -151,7 +152,7 @@ class Repetitions:
         while True:
             if number == len(self.seen):
                 try:
-                    self.seen.append(self.bench.run_alone(self.prepared))
+                    self.seen.append(self.bench.run_in_isolation(self.prepared))
                 except BackendError as error:
                     self.seen.append(error)
             rounds = self.seen[number]
@@ -168,7 +169,7 @@ class CorruptedBench(Bench):
     rounds: Iterator[list[Results]]
     corruption: Corruption | None
 
-    def run_alone(self, prepared: Prepared) -> list[Results]:  # noqa: ARG002 - the only case
+    def run_in_isolation(self, item: Item) -> list[Results]:  # noqa: ARG002 - the only case
         results = next(self.rounds)
         return results if self.corruption is None else [*map(self.corruption.put, results)]
 
@@ -210,7 +211,7 @@ def measure_results(tasks: Sequence[Task], settings: Settings) -> Measured:
     """
     session = open_session(tasks[0].cell.backend)
     expectations = expectations_of(settings.expectations, session.name)
-    benches = [Bench(session, task.cell.rule, StopWatch()) for task in tasks]
+    benches = [Bench(session, rule=task.cell.rule) for task in tasks]
     groups = [[_prepare(task, bench)] for task, bench in zip(tasks, benches, strict=True)]
     found = Measured()
     for task, bench, group, went in zip(
@@ -227,13 +228,13 @@ def expectations_of(given: str | None, backend: str) -> tuple[Expectation, ...]:
     return load(given, [backend], versions())
 
 
-def _prepare(task: Task, bench: Bench) -> Prepared:
+def _prepare(task: Task, bench: Bench) -> Item:
     """Generate a task's only case and evaluate it, unless the backend is sure to refuse it."""
     (case,) = cases_of(task)
     sets = [materialise(case.program, recipe) for recipe in case.inputs]
     refuses = bench.session.refusal(case.program) is not None
     expected: list[Inputs] = [] if refuses else [evaluate(case.program, one) for one in sets]
-    return Prepared(task.start, case.program, sets, expected)
+    return Item(task.start, case.program, sets, expected)
 
 
 def _outcome(
@@ -270,8 +271,8 @@ class _Judging:
     """A case that was run, with everything that is needed to judge its results."""
 
     task: Task
-    prepared: Prepared
-    ran: Ran
+    prepared: Item
+    ran: ItemAnswer
     bench: Bench
     expectations: Sequence[Expectation]
 
@@ -280,7 +281,7 @@ class _Judging:
 
         A case that has no results or fails new as it is tells nothing of what would be hidden.
         """
-        outcome = self.ran.outcome
+        outcome = self.ran.answer
         repetitions = Repetitions(self.bench, self.prepared)
         try:
             record = self._record(outcome, repetitions, None)
@@ -336,16 +337,16 @@ class _Judging:
     ) -> Record:
         bench = CorruptedBench(
             self.bench.session,
-            self.bench.rule,
             self.bench.watch,
+            rule=self.bench.rule,
             rounds=repetitions.each(),
             corruption=corruption,
         )
-        ran = Ran(outcome, self.ran.together)
+        ran = ItemAnswer(outcome, self.ran.batch)
         return conclude(self.task.cell, self.prepared, ran, bench)[0]
 
 
-def corrupted(change: str, results: Results, prepared: Prepared, seed: int) -> Corruption | None:
+def corrupted(change: str, results: Results, prepared: Item, seed: int) -> Corruption | None:
     """Choose by seed and case which result to change and where; None where none can be."""
     text = f"{seed} {prepared.program.digest} {prepared.index} {change}"
     random = np.random.default_rng(list(hashlib.sha256(text.encode()).digest()))

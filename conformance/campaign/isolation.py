@@ -7,8 +7,6 @@ from collections.abc import Callable, Container, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from conformance.campaign.confirming import repeats_of
-from conformance.campaign.outcomes import Conclusion, digest_of_answer
 from conformance.campaign.tasks import (
     LOSING,
     Manner,
@@ -19,11 +17,13 @@ from conformance.campaign.tasks import (
     run_tasks,
 )
 from conformance.catalog import Cell
-from conformance.errors import NotAvailable
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call, Died, Ended, TimedOut
 from conformance.executors.lost import why
 from conformance.gate.classes import NOT_DETERMINISTIC
+from conformance.pipeline.confirmation import repeats_of
+from conformance.pipeline.records import Conclusion, digest_of_ending
+from conformance.pipeline.splitting import run_in_parts
 from conformance.verdict import Errors, LostBatch, Timing
 
 Notice = Callable[[str], None]
@@ -99,7 +99,7 @@ def run_isolated(
             seconds = timeout / 3 if any(task.gave_no_results for task in bundle) else timeout
             yield from parts.of(bundle) if begins_apart else [parts.call(bundle, seconds)]
 
-    for ended in executor.results(calls()):
+    for ended in run_in_parts(executor, calls(), parts.replacing):
         if ended is None:
             yield None
             continue
@@ -108,19 +108,17 @@ def run_isolated(
             continue
         bundle: Bundle = ended.call.name
         results = _results_of(ended, notice)
-        has_lost = isinstance(ended.value, (Died, TimedOut)) and bool(results)
-        has_lost = has_lost and not _is_as_before(bundle[0], results[0])
-        if bundle in parts.tries or (has_lost and bundle[0].cell not in apart):
+        is_lost = isinstance(ended.value, (Died, TimedOut))
+        is_new = is_lost and not _is_as_before(bundle[0], results[0])
+        if bundle in parts.tries or (is_new and bundle[0].cell not in apart):
             tries = parts.tries.setdefault(bundle, [])
             tries += results
-            if results and len(tries) <= manner.repeats:
+            if len(tries) <= manner.repeats:
                 executor.push(parts.call(bundle, timeout / 3))
                 continue
             results = [_summed_up(parts.tries.pop(bundle))]
-        for task, result in zip(bundle, results, strict=False):  # none where it goes on in parts
+        for task, result in zip(bundle, results, strict=True):
             yield from parts.ended(task, result)
-        if not results:
-            parts.calls.extend(parts.of(bundle, ended.value))
         while parts.calls:
             executor.push(parts.calls.popleft())
 
@@ -141,6 +139,13 @@ class _Parts:
     tries: dict[Bundle, list[TaskResult]] = field(default_factory=dict["Bundle", list[TaskResult]])
     again: dict[Bundle, LostBatch] = field(default_factory=dict["Bundle", LostBatch])
     calls: deque[Call] = field(default_factory=deque["Call"])
+
+    def replacing(self, call: Call, value: Any) -> list[Call]:
+        """Return the calls that replace one of several tasks or cases; none of a single case."""
+        bundle = call.name
+        if isinstance(bundle, _Again) or (len(bundle) == 1 and len(bundle[0]) == 1):
+            return []
+        return self.of(bundle, value)
 
     def of(self, bundle: Bundle, value: Any = None) -> list[Call]:
         """The calls of a bundle's parts, from now on awaited; `value` is how the whole ended."""
@@ -209,23 +214,17 @@ def _batch(bundle: Bundle, value: Any) -> LostBatch | None:
 
 
 def _results_of(ended: Ended, notice: Notice) -> list[TaskResult]:
-    """The results of each task, made up for a single case that lost its worker; or none."""
+    """Return the result of each task; that of a single case that lost its worker is made here."""
     bundle, value = ended.call.name, ended.value
     if isinstance(value, list):
         return value
-    if isinstance(value, NotAvailable):
-        raise value
-    if len(bundle) > 1:
-        return []  # there is an answer for each of its tasks
-    if len(bundle[0]) > 1:
-        return []  # for each of its cases
     if not isinstance(value, (Died, TimedOut)):
         notice(
             f"defect of hlo-conformance in {_name(bundle)}, which has no verdict "
             f"({type(value).__name__}: {value}): please report it"
         )
         return [joined([])]
-    timing = Timing(execution=ended.seconds)  # of its parts nobody is left to tell
+    timing = Timing(execution=ended.seconds)  # the parts of a lost call are not measured
     return [TaskResult((lost_record(bundle[0], *why(value)),), Errors(), timing, 0, 0.0)]
 
 
@@ -237,7 +236,7 @@ def _is_as_before(task: Task, result: TaskResult) -> bool:
 
 def _answers(results: Sequence[TaskResult]) -> set[bytes]:
     return {
-        digest_of_answer(one.verdict, one.kind, one.message)
+        digest_of_ending(one.verdict, one.kind, one.message)
         for result in results
         for one in result.records
     }

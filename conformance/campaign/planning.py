@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from conformance.backends.registry import parse_all
-from conformance.campaign.batch import REPEATS
 from conformance.campaign.tasks import Task
 from conformance.catalog import CATALOG, Cell, Row, cells
 from conformance.errors import UsageError, unknown
@@ -16,6 +15,7 @@ from conformance.executors.executor import LOCAL, Engine
 from conformance.executors.local import DEFAULT_MEMORY_LIMIT
 from conformance.gate.baselines.baseline import ReadBaseline
 from conformance.gate.files import Given
+from conformance.pipeline.batch import REPEATS
 from conformance.results.store import CellKey
 from generators.case.columns import Invalid
 from generators.cells.columns import miss_count

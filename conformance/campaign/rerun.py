@@ -9,11 +9,8 @@ import numpy as np
 from conformance.backends.base import BackendError
 from conformance.backends.registry import parse
 from conformance.backends.session import open_session
-from conformance.campaign.batch import Prepared, Ran, Results, bench_of
-from conformance.campaign.confirming import conclude
 from conformance.campaign.planning import bundles, plan_of
 from conformance.campaign.recorded import RecordedCase, Replay
-from conformance.campaign.records import ONLY_IN_BATCH, judge_all, refused, worst_of
 from conformance.campaign.tasks import Manner, Task, cases_of, lost_record, run_tasks
 from conformance.catalog import CATALOG, Cell, cells
 from conformance.executors.local import Died, TimedOut
@@ -23,6 +20,10 @@ from conformance.gate.reading import load
 from conformance.gate.versions import applicable_entries, needs_backend_version, with_given_version
 from conformance.known.in_force import in_force
 from conformance.known.rewritings.stated import Stated
+from conformance.pipeline.batch import bench_of
+from conformance.pipeline.confirmation import conclude
+from conformance.pipeline.items import Item, ItemAnswer, Results
+from conformance.pipeline.records import ONLY_IN_BATCH, judge_all, refused, worst_of
 from conformance.results.inputs import unpack_inputs
 from conformance.results.versions import versions
 from conformance.stablehlo.emit import emit
@@ -104,13 +105,13 @@ def _again(task: Task, record: Record, generic: bool) -> Replay:
     bench = bench_of(task.cell)
     program, inputs = _case(task, record)
     expected = [evaluate(program, one) for one in inputs]
-    one = Prepared(record.index, program, inputs, expected)
+    one = Item(record.index, program, inputs, expected)
     try:
         results = bench.run([one])[0]
     except BackendError as error:
         new, _ = refused(task.cell, one, error)
         return _shown(one, new, 0, None, generic)
-    new = conclude(task.cell, one, Ran(results, [one]), bench).record
+    new = conclude(task.cell, one, ItemAnswer(results, [one]), bench).record
     judgements = judge_all(one, results, bench)
     return _shown(one, new, judgements.index(worst_of(judgements)), results, generic)
 
@@ -127,7 +128,7 @@ def _case(task: Task, record: Record) -> tuple[Program, list[tuple[Array, ...]]]
 
 
 def _shown(
-    prepared: Prepared, record: Record, turn: int, results: Results | None, generic: bool
+    prepared: Item, record: Record, turn: int, results: Results | None, generic: bool
 ) -> Replay:
     inputs, expected = prepared.inputs[turn], prepared.expected[turn]
     names = _in_each_process(prepared.program)

@@ -15,23 +15,21 @@ from typing import Any
 
 from conformance.backends.base import BackendError, Rejected, Unsupported, failure_of
 from conformance.backends.session import Session, open_session
-from conformance.campaign.batch import (
-    REPEATS,
-    Bench,
-    Inputs,
-    LostModule,
-    Prepared,
-    Ran,
-    StopWatch,
-    run_all,
-)
-from conformance.campaign.confirming import conclude, conclude_miss
-from conformance.campaign.outcomes import Conclusion, digest_of
-from conformance.campaign.records import ONLY_IN_BATCH, printable, refused, without_results
 from conformance.catalog import Cell
 from conformance.judging.compare import merge_errors
 from conformance.known.in_force import in_force
 from conformance.known.rewritings.stated import Stated
+from conformance.pipeline.batch import REPEATS, Bench, RefusedBatch, StopWatch, run_all
+from conformance.pipeline.confirmation import conclude, conclude_miss
+from conformance.pipeline.items import Inputs, Item, ItemAnswer, Unwritable
+from conformance.pipeline.records import (
+    ONLY_IN_BATCH,
+    Conclusion,
+    digest_of,
+    printable,
+    refused,
+    without_results,
+)
 from conformance.stablehlo.emit import EmitError
 from conformance.verdict import Errors, LostBatch, Record, Timing, Verdict
 from generators.case.case import Case
@@ -161,17 +159,17 @@ def _run_tasks(tasks: Sequence[Task], manner: Manner) -> list[TaskResult]:
     watch = StopWatch()
     session = open_session(tasks[0].cell.backend, watch.timed)
     again: dict[int, list[Any]] = {}
-    benches = [Bench(session, task.cell.rule, watch, manner.repeats, again) for task in tasks]
+    benches = [Bench(session, watch, manner.repeats, again, rule=task.cell.rule) for task in tasks]
     lost: list[LostBatch] = []
     if any(isinstance(task.cell.element_type, Invalid) for task in tasks):
         concluded = [_run_misses(task, bench) for task, bench in zip(tasks, benches, strict=True)]
     else:
         prepared = [_prepare(task, bench) for task, bench in zip(tasks, benches, strict=True)]
-        ran, modules = run_all(benches[0], prepared)
+        answers, modules = run_all(benches[0], prepared)
         lost = [_lost_batch(tasks, prepared, one) for one in modules]
         concluded = [
-            [_concluded(task, one, how, bench) for one, how in zip(group, went, strict=True)]
-            for task, bench, group, went in zip(tasks, benches, prepared, ran, strict=True)
+            [_concluded(task, one, answer, bench) for one, answer in zip(group, given, strict=True)]
+            for task, bench, group, given in zip(tasks, benches, prepared, answers, strict=True)
         ]
     whole = sum(map(len, tasks))
     kinds = {one.record.kind for own in concluded for one in own}
@@ -190,27 +188,29 @@ def _run_tasks(tasks: Sequence[Task], manner: Manner) -> list[TaskResult]:
     ]
 
 
-def _concluded(task: Task, prepared: Prepared, ran: Ran, bench: Bench) -> Conclusion:
+def _concluded(task: Task, item: Item, answered: ItemAnswer, bench: Bench) -> Conclusion:
     """Return the conclusion on a case: that of before where what it gives is what it gave then.
 
     Nothing else is evaluated, judged or run again then.
     """
-    earlier = task.earlier_of(prepared.index)
+    if isinstance(answered.answer, Unwritable):  # no case is: a defect, and no answer of a backend
+        raise answered.answer
+    earlier = task.earlier_of(item.index)
     if earlier is None:
-        return conclude(task.cell, prepared, ran, bench)
-    if digest_of(ran.outcome) in earlier.outcomes:
+        return conclude(task.cell, item, answered, bench)
+    if digest_of(answered.answer) in earlier.outcomes:
         return earlier
-    if not prepared.expected:
+    if not item.expected:
         with bench.watch.timed("reference"):
-            prepared.expected.extend(_expected(prepared.program, prepared.inputs, bench.session))
-    return conclude(task.cell, prepared, ran, bench)
+            item.expected.extend(_expected(item.program, item.inputs, bench.session))
+    return conclude(task.cell, item, answered, bench)
 
 
 def _lost_batch(
-    tasks: Sequence[Task], prepared: Sequence[Sequence[Prepared]], module: LostModule
+    tasks: Sequence[Task], prepared: Sequence[Sequence[Item]], module: RefusedBatch
 ) -> LostBatch:
     """Return what is told of a module that was refused as a whole alone."""
-    among = {id(one) for one in module.cases}
+    among = {id(one) for one in module.items}
     cases = tuple(
         (task.cell.op, task.cell.element_type.name, one.index)
         for task, group in zip(tasks, prepared, strict=True)
@@ -242,7 +242,7 @@ def _run_misses(task: Task, bench: Bench) -> list[Conclusion]:
     """Compile each near miss on its own: a backend that does accepts an invalid program."""
     misses = ordered_misses(task.cell.op)[task.start : task.stop]
     prepared = [
-        (Prepared(number, program, [()], []), id_)
+        (Item(number, program, [()], []), id_)
         for number, (id_, program) in enumerate(misses, task.start)
     ]
     return [
@@ -255,7 +255,7 @@ def _run_misses(task: Task, bench: Bench) -> list[Conclusion]:
     ]
 
 
-def _miss_record(cell: Cell, prepared: Prepared, id_: str, bench: Bench) -> Record:
+def _miss_record(cell: Cell, prepared: Item, id_: str, bench: Bench) -> Record:
     try:
         program = lower_program(prepared.program)
         bench.compile([replace(prepared, program=program)])
@@ -289,13 +289,13 @@ def peak_rss_mb() -> float:
     return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
-def _prepare(task: Task, bench: Bench) -> list[Prepared]:
+def _prepare(task: Task, bench: Bench) -> list[Item]:
     with bench.watch.timed("generation"):
         chosen = cases_of(task)
         inputs = [[materialise(one.program, recipe) for recipe in one.inputs] for one in chosen]
     with bench.watch.timed("reference"):
         return [
-            Prepared(
+            Item(
                 index,
                 case.program,
                 sets,
@@ -318,5 +318,5 @@ def lost_record(task: Task, verdict: Verdict, kind: str, message: str) -> Record
     """
     (case,) = cases_of(task)
     inputs = [materialise(case.program, recipe) for recipe in case.inputs[:1]] or [()]
-    one = Prepared(task.start, case.program, inputs, [])
+    one = Item(task.start, case.program, inputs, [])
     return without_results(task.cell, one, verdict, kind, message)

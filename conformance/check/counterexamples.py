@@ -8,6 +8,8 @@ their process, each in a call of its own.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import cast
 
 from conformance.check.outcome import Outcome
@@ -17,6 +19,7 @@ from conformance.executors.executor import Executor
 from conformance.executors.local import Call, Died, Ended, TimedOut
 from conformance.executors.lost import why
 from conformance.gate.expectations import Expectation
+from conformance.pipeline.splitting import run_in_parts
 from conformance.verdict import Verdict
 
 ROUNDS = 4
@@ -68,42 +71,52 @@ def _replayed_once(
     size = max(1, min(BATCH, -(-len(together) // jobs)))
     batches = [tuple(together[at : at + size]) for at in range(0, len(together), size)]
     batches += [(expectation,) for expectation in apart]
-    for ended in executor.results([_call(batch, backend) for batch in batches]):
+    calls = [_call(batch, backend) for batch in batches]
+    for ended in run_in_parts(
+        executor, calls, partial(_singles, backend), partial(_question, backend)
+    ):
         if ended is None:
             yield None
         else:
-            yield from _answers(executor, ended, backend)
+            yield from _answers(ended)
 
 
 def _call(batch: tuple[Expectation, ...], backend: str) -> Call:
     return Call(batch, replay_batch, (batch, backend), SECONDS)
 
 
-def _answers(executor: Executor, ended: Ended, backend: str) -> tuple[Replayed, ...]:
-    """What a call came to; nothing yet where it must be done again, one by one."""
-    batch: tuple[Expectation, ...] = ended.call.name
+def _singles(backend: str, call: Call, value: object) -> list[Call]:
+    """Return the calls that replace a batch which lost its worker: one for each counterexample."""
+    if isinstance(value, Exception) or len(call.name) == 1:
+        return []
+    return [_call((expectation,), backend) for expectation in call.name]
+
+
+def _question(backend: str, call: Call, value: Died | TimedOut) -> Call:
+    """Return the call that reads a counterexample in another worker, to match its expectation."""
+    return replace(call, function=replay_lost, arguments=(*call.name, backend, *why(value)))
+
+
+def _answers(ended: Ended) -> tuple[Replayed, ...]:
+    """Return what a call came to.
+
+    Raises:
+        NotAvailable: when the call did not begin.
+        Exception: when the call raised it.
+    """
     value: object = ended.value
     if isinstance(value, tuple):
         return cast("tuple[Replayed, ...]", value)
-    if not isinstance(value, (Died, TimedOut)):
-        raise value if isinstance(value, Exception) else NotAvailable(str(value))
-    if len(batch) != 1:
-        for expectation in batch:
-            executor.push(_call((expectation,), backend))
-        return ()
-    (expectation,), (verdict, kind, message) = batch, why(value)
-    if ended.call.function is replay_lost:  # it is lost again by being read
-        _, _, verdict, kind, message = ended.call.arguments
-        reproduces = expectation.names(verdict, kind, message)
-        return (Replayed(expectation.id, reproduces, verdict, kind, message),)
-    executor.push(Call(batch, replay_lost, (expectation, backend, verdict, kind, message), SECONDS))
-    return ()
+    if isinstance(value, (Died, TimedOut)):  # it ends the process that reads it, too
+        (expectation,), said = ended.call.name, why(value)
+        return (Replayed(expectation.id, expectation.names(*said), *said),)
+    raise value if isinstance(value, Exception) else NotAvailable(str(value))
 
 
 def replay_lost(
     expectation: Expectation, backend: str, verdict: Verdict, kind: str, message: str
 ) -> tuple[Replayed, ...]:
-    """In a worker: see whether an expectation knows its program, which a worker was lost over."""
+    """Match an expectation with its program, which lost a worker; runs in a worker."""
     from conformance.check.counterexample import knows_lost
 
     reproduces = knows_lost(expectation, backend, Outcome(verdict, kind, message))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import cast
 
 from conformance.check.settings import UNJUDGED, Checked, Settings
@@ -20,6 +20,7 @@ from conformance.executors.limit import memory_note
 from conformance.executors.local import Call, Died, Ended, TimedOut
 from conformance.executors.lost import why
 from conformance.frontends.arguments import InputsError
+from conformance.pipeline.splitting import run_in_parts
 from conformance.verdict import Verdict
 
 BATCH = 16
@@ -93,14 +94,13 @@ def check_files(
         InputsError: when inputs are given that a program does not take.
         UsageError: when what fails cannot be saved.
     """
-    waiting = batches(files, settings, jobs)
-    calls = (Call(one, check_batch, (one,), timeout) for one in waiting)
+    calls = (_call(one, timeout) for one in batches(files, settings, jobs))
     ready: dict[int, Checked] = {}
     following = 0
-    for ended in executor.results(calls):
+    for ended in run_in_parts(executor, calls, partial(_singles, timeout), _question):
         if ended is not None:
-            for number, checked in _taken(executor, ended, timeout):
-                ready[number] = checked
+            start = ended.call.name.start
+            ready.update(enumerate(_verdicts(ended), start))
         if following not in ready:
             yield None
         while following in ready:
@@ -108,30 +108,47 @@ def check_files(
             following += 1
 
 
-def _taken(executor: Executor, ended: Ended, timeout: float) -> deque[tuple[int, Checked]]:
-    """The verdicts of a batch by number; none yet where it must be done again, file by file."""
-    batch: Batch = ended.call.name
+def _call(batch: Batch, timeout: float) -> Call:
+    return Call(batch, check_batch, (batch,), timeout)
+
+
+def _singles(timeout: float, call: Call, value: object) -> list[Call]:
+    """Return the calls that replace a batch which lost its worker: one for each file."""
+    batch: Batch = call.name
+    if isinstance(value, Exception) or len(batch.files) == 1:
+        return []
+    return [_call(one, timeout) for one in batch.singles()]
+
+
+def _question(call: Call, value: Died | TimedOut) -> Call | None:
+    """Return the call that reads a file again in another worker, to match expectations with it;
+    none where the verdict was settled before the worker was lost."""
+    if _is_settled(value):
+        return None
+    return replace(call, function=_lost, arguments=(call.name, value))
+
+
+def _verdicts(ended: Ended) -> tuple[Checked, ...]:
+    """Return the verdicts on the files of a batch.
+
+    Raises:
+        NotAvailable: when the call did not begin.
+        Exception: when the call raised it.
+    """
     value: object = ended.value
-    found: deque[tuple[int, Checked]] = deque()
     if isinstance(value, tuple):
-        verdicts = cast("tuple[Checked, ...]", value)
-        found.extend((batch.start + n, checked) for n, checked in enumerate(verdicts))
-        return found
-    if not isinstance(value, (Died, TimedOut)):
-        raise value if isinstance(value, Exception) else NotAvailable(str(value))
-    if len(batch.files) > 1:
-        for single in batch.singles():
-            executor.push(Call(single, check_batch, (single,), timeout))
-        return found
-    if isinstance(value.kept, Checked) and (value.kept.fails or value.kept.is_settled):
-        found.append((batch.start, _unexplained(value.kept, value)))
-        return found
-    if ended.call.function is check_batch:
-        executor.push(Call(batch, _lost, (batch, *why(value)), timeout))
-        return found
-    _, verdict, kind, message = ended.call.arguments  # it is lost again by being read
-    found.append((batch.start, Checked("".join(batch.files), verdict, kind, "", message)))
-    return found
+        return cast("tuple[Checked, ...]", value)
+    if isinstance(value, (Died, TimedOut)):
+        if _is_settled(value):
+            return (_unexplained(value.kept, value),)
+        verdict, kind, message = why(value)  # the file ends the process that reads it, too
+        return (Checked("".join(ended.call.name.files), verdict, kind, "", message),)
+    raise value if isinstance(value, Exception) else NotAvailable(str(value))
+
+
+def _is_settled(lost: Died | TimedOut) -> bool:
+    """Return whether a call left a verdict that stands."""
+    return isinstance(lost.kept, Checked) and (lost.kept.fails or lost.kept.is_settled)
 
 
 def _unexplained(settled: Checked, lost: Died | TimedOut) -> Checked:
@@ -142,11 +159,11 @@ def _unexplained(settled: Checked, lost: Died | TimedOut) -> Checked:
     return replace(settled, message=message)
 
 
-def _lost(batch: Batch, verdict: Verdict, kind: str, message: str) -> tuple[Checked, ...]:
-    """The verdict on a file that a worker was lost over, in another one: it is read once more, to
-    see what expectations know of its operations."""
+def _lost(batch: Batch, lost: Died | TimedOut) -> tuple[Checked, ...]:
+    """Return the verdict on a file that lost its worker, with the expectations that match it."""
+    (file,) = batch.files
     from conformance.check.file import known_of
 
-    (file,) = batch.files
+    verdict, kind, message = why(lost)
     known = known_of(file, batch.settings, verdict, kind, message)
     return (Checked(file, verdict, kind, "", message, (), known),)

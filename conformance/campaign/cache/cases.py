@@ -24,10 +24,10 @@ import msgspec
 
 from conformance.backends.base import ends_process
 from conformance.campaign.cache.entries import Entries, key_of
-from conformance.campaign.outcomes import Conclusion
 from conformance.campaign.planning import CASES_PER_MODULE, bundles, shortened
 from conformance.campaign.tasks import Task, TaskResult, joined
 from conformance.catalog import Cell
+from conformance.pipeline.records import Conclusion
 from conformance.verdict import Errors, LostBatch, Record, Timing
 from generators.case.columns import Invalid
 from generators.cells.coverage import CoverageReport

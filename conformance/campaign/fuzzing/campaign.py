@@ -24,11 +24,11 @@ from conformance.campaign.fuzzing.steering.steering import Steering
 from conformance.campaign.fuzzing.tally import FuzzTally
 from conformance.campaign.fuzzing.trials import NOT_EVALUATED, Trial, Tried
 from conformance.campaign.progress import Watcher
-from conformance.errors import NotAvailable
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call, Died, Ended, TimedOut
 from conformance.executors.lost import why
 from conformance.gate.expectations import Expectation
+from conformance.pipeline.splitting import run_in_parts
 from generators.chains.seeds.fragment import Fragment
 
 NEEDED = (
@@ -108,7 +108,7 @@ class Sitting:
         try:
             for place, hit in self._journal.open_hits():
                 self._hits.take_up(place, hit)
-            for ended in self._executor.results(self._calls()):
+            for ended in run_in_parts(self._executor, self._calls(), self._singles):
                 if ended is not None:
                     self._keep(ended)
                 self._tick()
@@ -171,6 +171,13 @@ class Sitting:
     def _call(self, trial: Trial, seconds: float) -> Call:
         return Call(trial, run_trial, (trial,), seconds)
 
+    def _singles(self, call: Call, value: object) -> list[Call]:
+        """Return the calls that replace a trial which lost its worker: one for each program."""
+        trial = call.name
+        if isinstance(value, Exception) or not isinstance(trial, Trial) or len(trial) == 1:
+            return []
+        return [self._call(one, self._campaign.timeout / 3) for one in trial.singles()]
+
     def _keep(self, ended: Ended) -> None:
         """Keep what a call came to: a trial, or work on a hit."""
         if isinstance(ended.call.name, Trial):
@@ -180,13 +187,7 @@ class Sitting:
             self._count()
 
     def _keep_trial(self, trial: Trial, value: object) -> None:
-        if isinstance(value, NotAvailable):
-            raise value
         if isinstance(value, (Died, TimedOut)):
-            if len(trial) > 1:
-                for one in trial.singles():
-                    self._executor.push(self._call(one, self._campaign.timeout / 3))
-                return
             if is_ours(value):
                 value = Tried({NOT_EVALUATED: 1}, (), Meetings(), 0, 0.0)
             else:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from conformance.backends.base import BackendError
 from conformance.backends.session import Session, open_session
-from conformance.campaign.batch import REPEATS
 from conformance.campaign.fuzzing.finding import Finding
 from conformance.campaign.fuzzing.trial import judged_alone
 from conformance.campaign.fuzzing.trials import Hit, Trial
@@ -19,6 +18,7 @@ from conformance.judging.compare import MALFORMED
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import is_single, judge_program
 from conformance.phases import phase
+from conformance.pipeline.batch import REPEATS
 from conformance.stablehlo.emit import EmitError, emit
 from conformance.stablehlo.pretty import pretty
 from conformance.transforms.inline import NotInlined, inlined

@@ -15,7 +15,6 @@ from conformance.backends.session import Session, open_session
 from conformance.campaign.fuzzing.seeds.material import case_of
 from conformance.campaign.fuzzing.steering.meetings import Meetings, Pair
 from conformance.campaign.fuzzing.steering.pool import NEW_PER_TRIAL, pieces
-from conformance.campaign.fuzzing.together import Prepared, Results, ran
 from conformance.campaign.fuzzing.trials import (
     KNOWN_TO_CRASH,
     NOT_EVALUATED,
@@ -45,6 +44,8 @@ from conformance.judging.perturbation.judge import is_flushed, is_single, unreac
 from conformance.known.in_force import in_force
 from conformance.known.programs import SUBNORMAL
 from conformance.phases import phase
+from conformance.pipeline.batch import Batcher, run_all
+from conformance.pipeline.items import Answer, Item
 from conformance.stablehlo.emit import EmitError, spell_operation
 from conformance.transforms.inline import inlined
 from conformance.verdict import Verdict
@@ -69,7 +70,7 @@ def run_trial(trial: Trial) -> Tried:
     """
     session = open_session(trial.backend, phase)
     counts: Counter[str] = Counter()
-    prepared: list[Prepared] = []
+    items: list[Item] = []
     met, new, seen = Meetings(), list[Fragment](), set[Pair]()
     ends = crash_entries(trial.expectations)
     for number in range(trial.start, trial.stop):
@@ -88,15 +89,16 @@ def run_trial(trial: Trial) -> Tried:
         sets = [materialise(program, recipe) for recipe in case.inputs]
         try:
             with limited(min(_SECONDS, trial.seconds)):
-                expected = [evaluate(program, inputs) for inputs in sets]
+                expected = [tuple(evaluate(program, inputs)) for inputs in sets]
         except (EvaluationError, TooSlow):
             counts[NOT_EVALUATED] += 1
             continue
-        prepared.append(Prepared(number, program, sets, expected))
+        items.append(Item(number, program, sets, expected))
     hits: list[Hit] = []
-    for one, results in ran(session, prepared):
+    (answers,), _ = run_all(Batcher(session, repeats=0), [items])
+    for one, given in zip(items, answers, strict=True):
         with in_force(hypotheses_of(trial.expectations, session.name)):
-            word = _judged(trial, session, one, results, hits)
+            word = _judged(trial, session, one, given.answer, hits)
         counts[word] += 1
     return Tried(
         dict(counts), tuple(hits), met, session.compilations, peak_rss_mb(),
@@ -116,20 +118,18 @@ def _is_known_to_crash(ends: Sequence[Expectation], backend: str, program: Progr
     )
 
 
-def _judged(
-    trial: Trial, session: Session, one: Prepared, results: Results, hits: list[Hit]
-) -> str:
+def _judged(trial: Trial, session: Session, one: Item, results: Answer, hits: list[Hit]) -> str:
     """The verdict on a program, in a word that is counted; what fails is added to the hits."""
     if isinstance(results, Unsupported):
         return Verdict.UNSUPPORTED.value
     word, flushed = Verdict.PASS.value, list[Hit]()
-    for number, inputs in enumerate(one.sets):
+    for number, inputs in enumerate(one.inputs):
         outcome = None
         if not isinstance(results, BackendError):
             outcome = _at_once(trial, session, one, number, results[number])
         if outcome is not None:
             if outcome.verdict.fails:  # other sets of inputs may show something else
-                flushed.append(Hit(one.number, one.program, inputs, outcome))
+                flushed.append(Hit(one.index, one.program, inputs, outcome))
             elif outcome.verdict is not Verdict.PASS:
                 word = outcome.verdict.value
             continue
@@ -137,7 +137,7 @@ def _judged(
         if outcome is None:
             return NOT_EVALUATED
         if outcome.verdict.fails:
-            return _counted(Hit(one.number, one.program, inputs, outcome), hits)
+            return _counted(Hit(one.index, one.program, inputs, outcome), hits)
         word = outcome.verdict.value
         if outcome.verdict is Verdict.PASS and not _is_same_alone(session, one, number, results):
             word = ONLY_TOGETHER
@@ -151,18 +151,18 @@ def _counted(hit: Hit, hits: list[Hit]) -> str:
     return f"known {verdict}" if hit.outcome.known else verdict.value
 
 
-def _is_same_alone(session: Session, one: Prepared, number: int, results: Results) -> bool:
+def _is_same_alone(session: Session, one: Item, number: int, results: Answer) -> bool:
     """Whether a program gives the same alone as among others, and so is right there too."""
     if isinstance(results, BackendError):
         return False
-    alone = next(session.run(one.program, [one.sets[number]]))
+    alone = next(session.run(one.program, [one.inputs[number]]))
     return all(
         bool(equal_elements(a, b).all()) for a, b in zip(alone, results[number], strict=True)
     )
 
 
 def _at_once(
-    trial: Trial, session: Session, one: Prepared, number: int, actual: Sequence[Array]
+    trial: Trial, session: Session, one: Item, number: int, actual: Sequence[Array]
 ) -> Outcome | None:
     """The outcome on a set of inputs, where it need not be compiled alone for that.
 
@@ -170,7 +170,7 @@ def _at_once(
     operation by its own rule. They are known where subnormal numbers taken for zero explain all of
     them, and expectations know each of the operations to do that.
     """
-    inputs, expected = one.sets[number], one.expected[number]
+    inputs, expected = one.inputs[number], one.expected[number]
     if describe_malformed(expected, actual) is not None:
         return None
     pairs = zip(expected, actual, strict=True)

@@ -13,7 +13,6 @@ from conformance.backends.registry import Choice
 from conformance.campaign.fuzzing.lost import Losses, spent_on
 from conformance.campaign.fuzzing.shrinking import Shrinking
 from conformance.campaign.fuzzing.trials import Hit, Inputs, Trial
-from conformance.campaign.records import ONLY_IN_BATCH
 from conformance.campaign.updating.groups import Group, NewFailure
 from conformance.check.counterexamples import replayed
 from conformance.check.known import known_loss
@@ -21,6 +20,7 @@ from conformance.check.outcome import Outcome
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call
 from conformance.gate.expectations import Counterexample, Expectation
+from conformance.pipeline.records import ONLY_IN_BATCH
 from conformance.results.inputs import unpack_inputs
 from conformance.verdict import Verdict
 from reference.ir.program import Program, TensorType

@@ -24,9 +24,9 @@ from benchmarks.masking.measuring import (
     measure_results,
 )
 from benchmarks.masking.workers import chosen_cells, tasks_of
-from conformance.campaign.batch import Prepared
 from conformance.campaign.tasks import cases_of
 from conformance.catalog import CATALOG, cells
+from conformance.pipeline.items import Item
 from generators.case.columns import INVALID
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
@@ -55,13 +55,13 @@ def measured(ops: Sequence[str], types: Sequence[str], settings: Settings) -> Me
     return found
 
 
-def prepared(op: str, element_type: str) -> Prepared:
+def prepared(op: str, element_type: str) -> Item:
     """Evaluate the first case of a cell."""
     (cell,) = chosen_cells([op], [element_type], "reference", None, 0)
     (task,) = tasks_of(cell, "smoke", 0, 1)
     (case,) = cases_of(task)
     sets = [materialise(case.program, recipe) for recipe in case.inputs]
-    return Prepared(0, case.program, sets, [evaluate(case.program, one) for one in sets])
+    return Item(0, case.program, sets, [evaluate(case.program, one) for one in sets])
 
 
 def test_what_is_known_of_xla_s_cpu_hides_few_wrong_results_and_no_other_ending() -> None:

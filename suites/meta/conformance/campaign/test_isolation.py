@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from conformance.campaign.batch import REPEATS
 from conformance.campaign.isolation import run_isolated
 from conformance.campaign.tasks import Task, TaskResult, run_tasks
 from conformance.catalog import Cell
 from conformance.executors.local import Call, Died, Ended, TimedOut
 from conformance.executors.lost import own_words
 from conformance.gate.classes import NOT_DETERMINISTIC
+from conformance.pipeline.batch import REPEATS
 from conformance.verdict import Repeats, Verdict
 from reference.ir.types import ELEMENT_TYPES
 

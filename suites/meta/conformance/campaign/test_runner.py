@@ -16,12 +16,9 @@ import numpy as np
 import pytest
 
 from conformance.backends.session import open_session
-from conformance.campaign.batch import Bench, Prepared, Ran, StopWatch, bench_of
-from conformance.campaign.confirming import conclude
 from conformance.campaign.isolation import run_isolated
 from conformance.campaign.planning import PROFILES, Options, plan
 from conformance.campaign.progress import Tally, Watcher
-from conformance.campaign.records import ONLY_IN_BATCH, judge_all, judged
 from conformance.campaign.runner import run
 from conformance.campaign.tasks import Task, joined, run_task
 from conformance.catalog import Cell
@@ -29,6 +26,10 @@ from conformance.errors import UsageError
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.reading import ExpectationError
 from conformance.known.xla.sorts import LABEL as NEGATIVE
+from conformance.pipeline.batch import Bench, bench_of
+from conformance.pipeline.confirmation import conclude
+from conformance.pipeline.items import Item, ItemAnswer
+from conformance.pipeline.records import ONLY_IN_BATCH, judge_all, judged
 from conformance.results.inputs import unpack_inputs
 from conformance.results.lines import lines_of
 from conformance.results.store import FILE_NAME, Store
@@ -147,11 +148,11 @@ def test_what_memory_decides_is_that_where_it_is_refused_in_isolation(
     """Of a comparator that the backend does not implement, which it left out in the batch."""
     program = parse_module(SORTED_BY_ROWS)
     inputs = (np.array([[3], [1], [2]], np.float32),)
-    prepared = Prepared(0, program, [inputs], [evaluate(program, inputs)])
+    prepared = Item(0, program, [inputs], [evaluate(program, inputs)])
     bench = bench_of(Cell("sort", F32, "reference:unsupported"))
     wrong = [[np.array(given_back, np.float32).reshape(3, 1)]]
     record, *_ = conclude(
-        Cell("sort", F32, "cpu"), prepared, Ran(wrong, [prepared, prepared]), bench
+        Cell("sort", F32, "cpu"), prepared, ItemAnswer(wrong, [prepared, prepared]), bench
     )
     assert (record.verdict, record.kind) == (Verdict.DIVERGENT, kind)
 
@@ -165,9 +166,9 @@ def test_what_memory_decides_has_its_class_where_only_the_batch_shows_it(
     program = parse_module(SORTED_BY_ROWS)
     x, got = (np.array(one, np.float32).reshape(3, 1) for one in ([3, 1, 2], given_back))
     cell = Cell("sort", F32, "reference")
-    prepared = Prepared(0, program, [(x,)], [evaluate(program, (x,))])
-    bench = Bench(open_session("reference"), SORTED, StopWatch())
-    ran = Ran([[got]], [prepared, prepared])
+    prepared = Item(0, program, [(x,)], [evaluate(program, (x,))])
+    bench = Bench(open_session("reference"), rule=SORTED)
+    ran = ItemAnswer([[got]], [prepared, prepared])
     with monkeypatch.context() as patch:
         patch.setattr(Bench, "batch_again", lambda *_: [[[got]]] * 3)
         record, *_ = conclude(cell, prepared, ran, bench)
@@ -429,7 +430,7 @@ def test_all_that_fails_is_kept_with_the_inputs_that_show_it(tmp_path: Path) -> 
     made = case("add", F32, 0, START)
     inputs = [materialise(made.program, recipe) for recipe in made.inputs]
     expected = [evaluate(made.program, one) for one in inputs]
-    prepared = Prepared(0, made.program, inputs, expected)
+    prepared = Item(0, made.program, inputs, expected)
     bench = bench_of(cell)
     results = [[array.copy() for array in one] for one in expected]
     results[0][0].reshape(-1)[0] = 12345.0

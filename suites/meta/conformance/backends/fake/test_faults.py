@@ -15,10 +15,10 @@ import pytest
 from conformance.backends.fake.faults import FAULTS, fault_of
 from conformance.backends.fake.reference import ReferenceBackend
 from conformance.backends.session import Session
-from conformance.campaign.records import ONLY_IN_BATCH
 from conformance.campaign.tasks import Task, run_task
 from conformance.catalog import CATALOG, Cell
 from conformance.gate.classes import NOT_DETERMINISTIC
+from conformance.pipeline.records import ONLY_IN_BATCH
 from conformance.verdict import Record, Verdict
 from generators.case.quantized_types import QuantizedColumn
 from generators.cells import plan

@@ -10,13 +10,15 @@ import pytest
 
 from conformance.backends import session as backend_sessions
 from conformance.backends.fake.faults import FAULTS
-from conformance.campaign import confirming, gone, isolation, session
-from conformance.campaign.batch import Bench, Prepared
+from conformance.campaign import gone, isolation, session
 from conformance.campaign.isolation import Bundle
 from conformance.campaign.planning import Options
 from conformance.campaign.runner import run
 from conformance.campaign.tasks import Manner, Task, TaskResult, run_tasks
 from conformance.executors.local import Call
+from conformance.pipeline import confirmation
+from conformance.pipeline.batch import Bench
+from conformance.pipeline.items import Item
 from conformance.results.lines import lines_of
 from conformance.verdict import Verdict
 
@@ -54,7 +56,7 @@ class Work:
 def work(monkeypatch: pytest.MonkeyPatch) -> Work:
     """Do tasks in this process, in which faults can be exchanged, and count what is done."""
     seen = Work()
-    judge_all, compiled = confirming.judge_all, Bench.compile
+    judge_all, compiled = confirmation.judge_all, Bench.compile
 
     def isolated(
         _: object, bundles: Iterable[Bundle], *given: object
@@ -68,12 +70,12 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
         seen.judged += 1
         return judge_all(*given)
 
-    def compiling(self: Bench, group: list[Prepared]):
+    def compiling(self: Bench, group: list[Item]):
         seen.compiled.append(len(group))
         return compiled(self, group)
 
     monkeypatch.setattr(session, "run_isolated", isolated)
-    monkeypatch.setattr(confirming, "judge_all", judging)
+    monkeypatch.setattr(confirmation, "judge_all", judging)
     monkeypatch.setattr(Bench, "compile", compiling)
     return seen
 

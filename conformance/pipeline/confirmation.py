@@ -1,8 +1,8 @@
-"""Failing cases are run again: whether they fail in isolation, and every time.
+"""Confirmation of failing cases: they are run again in isolation, several times.
 
-What fails every time has the verdict and the class of how it fails. What does not is `not
-deterministic`, with how often it failed. What fails in a batch alone, every time, is `only in
-batch`.
+A case that fails every time has the verdict and the class of that failure. One that does not is
+`not deterministic`, with how often it failed. One that fails every time in a batch, and never in
+isolation, is `only in batch`.
 """
 
 from __future__ import annotations
@@ -11,20 +11,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from conformance.backends.base import BackendError, Unsupported, failure_of
-from conformance.campaign.batch import Bench, Prepared, Ran, Results
-from conformance.campaign.outcomes import Conclusion, Outcome, digest_of, digest_of_answer
-from conformance.campaign.records import (
+from conformance.catalog import Cell
+from conformance.gate.classes import ANY_BITS, NOT_DETERMINISTIC
+from conformance.gate.unpredictable import UNPREDICTABLE
+from conformance.judging.compare import Judgement
+from conformance.known.in_force import unpredictable_classes
+from conformance.pipeline.batch import Bench, ItemAnswer
+from conformance.pipeline.items import Answer, Item, Results
+from conformance.pipeline.records import (
+    Conclusion,
+    digest_of,
+    digest_of_ending,
     judge_all,
     judged,
     not_deterministic,
     refused,
     worst_of,
 )
-from conformance.catalog import Cell
-from conformance.gate.classes import ANY_BITS, NOT_DETERMINISTIC
-from conformance.gate.unpredictable import UNPREDICTABLE
-from conformance.judging.compare import Judgement
-from conformance.known.in_force import unpredictable_classes
 from conformance.verdict import Errors, Record, Repeats, Verdict
 from reference.ops.structure import is_constant
 
@@ -32,70 +35,66 @@ Finding = tuple[Verdict, str]
 """A verdict and its class."""
 
 
-def conclude(cell: Cell, prepared: Prepared, ran: Ran, bench: Bench) -> Conclusion:
-    """Return the record of a case; a failure within a batch counts once it is confirmed alone.
+def conclude(cell: Cell, item: Item, answered: ItemAnswer, bench: Bench) -> Conclusion:
+    """Return the record of a case; a failure in a batch counts once it is confirmed in isolation.
 
     Flushed elements need no confirming: the hypothesis has been evaluated on each.
     """
-    first = ran.outcome
+    first = answered.answer
     if isinstance(first, BackendError):
-        return _concluded_of_error(cell, prepared, first, bench)
-    judgements = judge_all(prepared, first, bench)
+        return _concluded_of_error(cell, item, first, bench)
+    judgements = judge_all(item, first, bench)
     verdict = worst_of(judgements).verdict
     if not verdict.fails:
-        return Conclusion(*judged(cell, prepared, judgements))
-    if (
-        verdict is Verdict.FLUSHED or bench.rule.is_nondeterministic
-    ):  # what varies need not show again
-        return Conclusion(*judged(cell, prepared, judgements), (digest_of(first),))
-    told = _Told(prepared, bench, [(first, judgements)])
+        return Conclusion(*judged(cell, item, judgements))
+    if verdict is Verdict.FLUSHED or bench.rule.is_nondeterministic:
+        return Conclusion(*judged(cell, item, judgements), (digest_of(first),))
+    cache = JudgementCache(item, bench, [(first, judgements)])
     try:
-        rounds = _rounds(told, verdict)
+        rounds = _rounds(cache, verdict)
     except BackendError:
-        return _concluded_of_errors(cell, told, first)
+        return _concluded_of_errors(cell, cache, first)
     turn = _changing(rounds)
-    if turn is not None and not _explained(told, rounds):
-        return _varying(cell, told, [first, *rounds], turn)
-    failing = told.failing(rounds)
+    if turn is not None and not _explained(cache, rounds):
+        return _varying(cell, cache, [first, *rounds], turn)
+    failing = cache.failing(rounds)
     if failing:  # max has the first of the severest
         worst = max(failing, key=lambda one: worst_of(one).verdict.severity)
         seen = {digest_of(one) for one in (first, rounds[0])} if turn is None else ()
-        return Conclusion(*judged(cell, prepared, worst), tuple(sorted(seen)))
-    if _explained(told, [first]):
-        return Conclusion(*judged(cell, prepared, judgements))
-    return _concluded_of_batch(cell, told, first, ran.together, rounds)
+        return Conclusion(*judged(cell, item, worst), tuple(sorted(seen)))
+    if _explained(cache, [first]):
+        return Conclusion(*judged(cell, item, judgements))
+    return _concluded_of_batch(cell, cache, first, answered.batch, rounds)
 
 
-def _concluded_of_error(
-    cell: Cell, prepared: Prepared, error: BackendError, bench: Bench
-) -> Conclusion:
+def _concluded_of_error(cell: Cell, item: Item, error: BackendError, bench: Bench) -> Conclusion:
     """Return the record of a case in isolation that the backend answered with an error."""
     if isinstance(error, Unsupported):
-        return Conclusion(*refused(cell, prepared, error))
-    return _concluded_of_errors(cell, _Told(prepared, bench, []), error)
+        return Conclusion(*refused(cell, item, error))
+    return _concluded_of_errors(cell, JudgementCache(item, bench, []), error)
 
 
-def _concluded_of_errors(cell: Cell, told: _Told, first: Outcome) -> Conclusion:
+def _concluded_of_errors(cell: Cell, cache: JudgementCache, first: Answer) -> Conclusion:
     """Return the record of a case that the backend answers with an error now or later.
 
     Of a case that fails every time, an error of the backend is shown.
     """
-    again = told.bench.attempts(told.prepared, told.bench.repeats)
-    outcomes: list[Outcome] = [first, *again]
-    repeats = repeats_of([told.finding(one) for one in outcomes])
+    again = cache.bench.attempts(cache.item, cache.bench.repeats)
+    outcomes: list[Answer] = [first, *again]
+    repeats = repeats_of([cache.finding(one) for one in outcomes])
     errors = (one for one in outcomes if isinstance(one, BackendError))
     shown = next((one for one in errors if not isinstance(one, Unsupported)), None)
     if shown is None:  # wrong in a batch, right or unsupported in isolation
         results = [one for one in outcomes if not isinstance(one, BackendError)]
-        if _explained(told, results):  # whether it is unsupported depends on the same memory
-            return Conclusion(*judged(cell, told.prepared, told.of(results[0])))
-        record = not_deterministic(cell, told.prepared, Verdict.DIVERGENT, repeats)
+        if _explained(cache, results):  # whether it is unsupported depends on the same memory
+            return Conclusion(*judged(cell, cache.item, cache.of(results[0])))
+        record = not_deterministic(cell, cache.item, Verdict.DIVERGENT, repeats)
         return Conclusion(record, Errors())
     if repeats.failed == repeats.runs:
         seen = {digest_of(one) for one in outcomes}
-        return Conclusion(*refused(cell, told.prepared, shown), _if_one(seen))
+        return Conclusion(*refused(cell, cache.item, shown), _if_one(seen))
     verdict, _ = failure_of(shown)
-    record = not_deterministic(cell, told.prepared, verdict, repeats, str(shown))
+    record = not_deterministic(cell, cache.item, verdict, repeats, str(shown))
     return Conclusion(record, Errors())
 
 
@@ -104,33 +103,35 @@ def _if_one(outcomes: set[bytes]) -> tuple[bytes, ...]:
     return (*outcomes,) if len(outcomes) == 1 else ()
 
 
-def _varying(cell: Cell, told: _Told, outcomes: Sequence[Results], turn: int) -> Conclusion:
+def _varying(
+    cell: Cell, cache: JudgementCache, outcomes: Sequence[Results], turn: int
+) -> Conclusion:
     """Return the record of a case whose results on input set `turn` change from run to run.
 
     Counted are the runs in which that set failed: of several sets, one or another may fail always.
     """
-    of_turn = repeats_of([told.finding(one, turn) for one in outcomes])
-    repeats = of_turn if of_turn.failed else repeats_of([told.finding(one) for one in outcomes])
-    record = not_deterministic(cell, told.prepared, Verdict.DIVERGENT, repeats, turn=turn)
+    of_turn = repeats_of([cache.finding(one, turn) for one in outcomes])
+    repeats = of_turn if of_turn.failed else repeats_of([cache.finding(one) for one in outcomes])
+    record = not_deterministic(cell, cache.item, Verdict.DIVERGENT, repeats, turn=turn)
     return Conclusion(record, Errors())
 
 
 def _concluded_of_batch(
     cell: Cell,
-    told: _Told,
+    cache: JudgementCache,
     first: Results,
-    batch: Sequence[Prepared],
+    batch: Sequence[Item],
     rounds: Sequence[Results],
 ) -> Conclusion:
     """Return the record of a case that is wrong in a batch and right in isolation, every time."""
     if len(batch) == 1:  # there was no batch
-        outcomes: list[Outcome] = [first, *rounds]
+        outcomes: list[Answer] = [first, *rounds]
     else:
-        outcomes = [first, *told.bench.batch_again(batch, told.prepared)]
-    repeats = repeats_of([told.finding(one) for one in outcomes])
+        outcomes = [first, *cache.bench.batch_again(batch, cache.item)]
+    repeats = repeats_of([cache.finding(one) for one in outcomes])
     if repeats.failed == repeats.runs:
-        return Conclusion(*judged(cell, told.prepared, told.of(first), batch))
-    record = not_deterministic(cell, told.prepared, Verdict.DIVERGENT, repeats)
+        return Conclusion(*judged(cell, cache.item, cache.of(first), batch))
+    record = not_deterministic(cell, cache.item, Verdict.DIVERGENT, repeats)
     return Conclusion(record, Errors())
 
 
@@ -145,13 +146,13 @@ def conclude_miss(
     first = attempt()
     if not first.verdict.fails:
         return Conclusion(first, Errors())
-    answer = digest_of_answer(first.verdict, first.kind, first.message)
+    answer = digest_of_ending(first.verdict, first.kind, first.message)
     if earlier is not None and answer in earlier.outcomes:
         return earlier
     records = [first, *(attempt() for _ in range(repeats))]
     found = repeats_of([(one.verdict, one.kind) for one in records])
     if found.failed == found.runs:
-        seen = {digest_of_answer(one.verdict, one.kind, one.message) for one in records}
+        seen = {digest_of_ending(one.verdict, one.kind, one.message) for one in records}
         return Conclusion(first, Errors(), _if_one(seen))
     message = f"in {found.failed} of {found.runs} runs: {first.message}"
     record = replace(first, kind=NOT_DETERMINISTIC, message=message, repeats=found)
@@ -165,26 +166,26 @@ def repeats_of(findings: Sequence[Finding]) -> Repeats:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """The judgements of a case, each worked out once: its results are mostly the same each time."""
+class JudgementCache:
+    """The judgements of a case, each computed once: its results are mostly the same each time."""
 
-    prepared: Prepared
+    item: Item
     bench: Bench
     seen: list[tuple[Results, list[Judgement]]]
 
     def of(self, results: Results) -> list[Judgement]:
-        """A judgement for each input set."""
+        """Return a judgement for each input set."""
         for before, judgements in self.seen:
             if _changing([before, results]) is None:
                 return judgements
-        self.seen.append((results, judge_all(self.prepared, results, self.bench)))
+        self.seen.append((results, judge_all(self.item, results, self.bench)))
         return self.seen[-1][1]
 
     def failing(self, rounds: Sequence[Results]) -> list[list[Judgement]]:
-        """The judgements of the rounds that fail."""
+        """Return the judgements of the rounds that fail."""
         return [one for one in map(self.of, rounds) if worst_of(one).verdict.fails]
 
-    def finding(self, outcome: Outcome, turn: int | None = None) -> Finding:
+    def finding(self, outcome: Answer, turn: int | None = None) -> Finding:
         """Return the verdict and the class of what a run gave, of one input set or the worst."""
         if isinstance(outcome, Unsupported):
             return Verdict.UNSUPPORTED, ""
@@ -195,35 +196,35 @@ class _Told:
         return shown.verdict, shown.kind
 
 
-def _rounds(told: _Told, verdict: Verdict) -> list[Results]:
-    """The results of a failing case alone, time after time.
+def _rounds(cache: JudgementCache, verdict: Verdict) -> list[Results]:
+    """Run a failing case in isolation several times and return the results of each time.
 
     A divergent program with constants is compiled anew, unless a class says how it came about: a
     compiler that folds them wrongly may read memory which is not theirs, and keep what it finds for
     every execution. What it finds may be anything, and so what is expected, too.
     """
-    rounds = told.bench.run_alone(told.prepared)
-    if verdict is not Verdict.DIVERGENT or not any(map(is_constant, told.prepared.program.walk())):
+    rounds = cache.bench.run_in_isolation(cache.item)
+    if verdict is not Verdict.DIVERGENT or not any(map(is_constant, cache.item.program.walk())):
         return rounds
-    kind = worst_of(told.of(rounds[0])).kind
+    kind = worst_of(cache.of(rounds[0])).kind
     if kind and kind not in ANY_BITS and kind not in UNPREDICTABLE:
         return rounds
-    again = range(1, told.bench.repeats)
-    return [*rounds, *(one for _ in again for one in told.bench.run_alone(told.prepared))]
+    again = range(1, cache.bench.repeats)
+    return [*rounds, *(one for _ in again for one in cache.bench.run_in_isolation(cache.item))]
 
 
-def _explained(told: _Told, rounds: Sequence[Results]) -> bool:
+def _explained(cache: JudgementCache, rounds: Sequence[Results]) -> bool:
     """Whether a class says why results change, whenever they are wrong: some may be right by
     chance, or but for what is flushed."""
     unsteady = UNPREDICTABLE | unpredictable_classes()
-    worst = [worst_of(one) for one in told.failing(rounds)]
+    worst = [worst_of(one) for one in cache.failing(rounds)]
     kinds = [one.kind for one in worst if one.verdict is not Verdict.FLUSHED]
-    _, before = told.seen[0]  # where the case was among others, or by itself the first time
+    _, before = cache.seen[0]  # where the case was among others, or by itself the first time
     return {*kinds} <= unsteady and bool({*kinds, worst_of(before).kind} & unsteady)
 
 
 def _changing(rounds: Sequence[Results]) -> int | None:
-    """The first input set whose results are not the same bits every time, None when all are."""
+    """Return the first input set whose results are not the same bits every time, if any."""
     for turn, first in enumerate(rounds[0]):
         for other in rounds[1:]:
             if len(first) != len(other[turn]):

@@ -1,0 +1,1 @@
+"""From items to outcomes: batches, splitting, confirmation, limits."""

@@ -1,0 +1,300 @@
+"""Batches: items compiled as one module, and split where the backend refuses the whole.
+
+Every command that runs several programs at once does it here. What a *worker* is lost over is split
+in `splitting.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from conformance.backends.base import BackendError, Failed, Unsupported
+from conformance.backends.session import EMISSION, Compiled, Session, open_session
+from conformance.catalog import Cell
+from conformance.pipeline.items import Inputs, Item, ItemAnswer, Results, Unwritable
+from conformance.stablehlo.emit import EmitError
+from conformance.tolerance.rule import Rule
+from conformance.transforms.merge import merge
+from reference.interpreter.evaluate import split_by_process
+from reference.ir.mesh import MeshGroups
+from reference.ir.processes import ProcessGrid
+from reference.ir.program import Program
+from reference.ir.types import Array
+
+REPEATS = 3
+"""Default number of further runs of a failing item, which show whether it fails every time."""
+
+_WORD = re.compile(r"[a-z][a-z0-9_-]{3,}")
+"""Matches what may be an op's name in a message, in StableHLO's spelling or HLO's. Shorter names
+are English words, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopWatch:
+    """The seconds that each part of `Timing` took."""
+
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+
+    @contextmanager
+    def timed(self, part: str) -> Generator[None]:
+        """Count the block's seconds towards a part of `Timing`."""
+        begun = perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[part] = self.seconds.get(part, 0.0) + perf_counter() - begun
+
+
+@dataclass(frozen=True, slots=True)
+class Batcher:
+    """Compiles and runs batches in a session; the watch takes the session's time, too."""
+
+    session: Session
+    watch: StopWatch = field(default_factory=StopWatch)
+    repeats: int = REPEATS
+    """Number of further runs of a failing item, or of a batch that fails as a whole only."""
+    reruns: dict[int, list[list[Results] | BackendError]] = field(
+        default_factory=dict[int, "list[list[Results] | BackendError]"]
+    )
+    """Answers to batches that were run again, by the identity of the batch."""
+
+    def run(self, batch: Sequence[Item]) -> list[Results]:
+        """Compile the batch as one module and run it on every input set.
+
+        The k-th execution takes the k-th input set of each item, or the last of an item with fewer.
+
+        Raises:
+            EmitError: when a program cannot be written.
+            BackendError: when the backend does not give results.
+        """
+        compiled = self.compile(batch)
+        results: list[Results] = [[] for _ in batch]
+        for turn in range(max(len(one.inputs) for one in batch)):
+            outputs = compiled.run(inputs_of(batch, turn))
+            _deal(outputs, batch, turn, results)
+        return results
+
+    def run_in_isolation(self, item: Item) -> list[Results]:
+        """Compile a failing item by itself and run each input set several times in succession.
+
+        Returns:
+            The results of the first time, of the second time, and so on.
+
+        Raises:
+            BackendError: when the backend does not give results.
+        """
+        compiled = self.compile([item])
+        sets = [[compiled.run(inputs) for _ in range(self.repeats)] for inputs in item.inputs]
+        return [list(results) for results in zip(*sets, strict=True)]
+
+    def attempts(self, item: Item, count: int) -> list[Results | BackendError]:
+        """Compile and run an item in isolation so many times; a failed attempt is its error."""
+        answers = (self.answer_to([item]) for _ in range(count))
+        return [one if isinstance(one, BackendError) else one[0] for one in answers]
+
+    def batch_again(self, batch: Sequence[Item], item: Item) -> list[Results | BackendError]:
+        """Return the answers to an item in its batch, which is compiled and run again for that."""
+        if id(batch) not in self.reruns:
+            self.reruns[id(batch)] = [self.answer_to(batch) for _ in range(self.repeats)]
+        number = next(at for at, one in enumerate(batch) if one is item)
+        again = self.reruns[id(batch)]
+        return [one if isinstance(one, BackendError) else one[number] for one in again]
+
+    def answer_to(self, batch: Sequence[Item]) -> list[Results] | BackendError:
+        """Return the results of each item of a batch, or the error of the backend."""
+        try:
+            return self.run(batch)
+        except BackendError as error:
+            return error
+
+    def compile(self, batch: Sequence[Item]) -> Compiled:
+        """Compile the batch as one module.
+
+        Raises:
+            EmitError: when a program cannot be written.
+            BackendError: when the backend refuses it.
+        """
+        with self.watch.timed(EMISSION):
+            program = batch[0].program if len(batch) == 1 else merge([p.program for p in batch])
+        return self.session.compile(program)
+
+
+@dataclass(frozen=True, slots=True)
+class Bench(Batcher):
+    """A batcher of the cases of a cell, with the rule that judges them."""
+
+    rule: Rule = field(kw_only=True)
+
+
+def bench_of(cell: Cell) -> Bench:
+    """Open a session of the cell's backend, with the rule of its op and a new stop-watch.
+
+    Raises:
+        NotAvailable: when the backend cannot be had.
+    """
+    watch = StopWatch()
+    return Bench(open_session(cell.backend, watch.timed), watch, rule=cell.rule)
+
+
+def inputs_of(batch: Sequence[Item], turn: int) -> Inputs:
+    """Return the arguments of a batch: the input set of each item with that number, or its last.
+
+    The arguments of a process are adjacent, as one main takes them.
+    """
+    shares = [split_by_process(p.program, p.inputs[min(turn, len(p.inputs) - 1)]) for p in batch]
+    return tuple(
+        array for process in zip(*shares, strict=True) for share in process for array in share
+    )
+
+
+def _deal(
+    outputs: Sequence[Array], batch: Sequence[Item], turn: int, results: list[Results]
+) -> None:
+    """Append its part of a batch's outputs to the results of each item."""
+    wanted = sum(_result_count(one) * one.program.process_count for one in batch)
+    if len(batch) > 1 and len(outputs) != wanted:
+        raise Failed(f"{wanted} results expected of the batch, got {len(outputs)}")
+    dealt: list[list[Array]] = [[] for _ in batch]
+    for share in split_by_process(batch[0].program, outputs):
+        at = 0
+        for item, mine in zip(batch, dealt, strict=True):
+            count = len(share) if len(batch) == 1 else _result_count(item)
+            mine += share[at : at + count]
+            at += count
+    for item, mine, kept in zip(batch, dealt, results, strict=True):
+        if turn < len(item.inputs):
+            kept.append(mine)
+
+
+def _result_count(item: Item) -> int:
+    """Return how many results main has in each process."""
+    return len(item.program.main.result_types)
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedBatch:
+    """Items that the backend refused as one module, in `failed` of `runs` runs, and each of which
+    it compiled and ran in isolation."""
+
+    items: Sequence[Item]
+    error: BackendError
+    failed: int
+    runs: int
+
+
+def run_all(
+    batcher: Batcher, groups: Sequence[Sequence[Item]]
+) -> tuple[list[list[ItemAnswer]], list[RefusedBatch]]:
+    """Run groups of items as one module where the backend compiles it, else in parts.
+
+    The first parts are the groups. Items that the backend would refuse unseen are in no module.
+    Those of different process grids cannot be in the same one, and those of different meshes are
+    not: XLA reads the replica groups of all collectives in a module as if they were of one mesh.
+
+    Returns:
+        The answers to the items of each group, and the batches that were refused as a whole only.
+    """
+    split = _Split(batcher)
+    modules: dict[_Devices, list[list[Item]]] = {}
+    for group in groups:
+        taken: dict[_Devices, list[Item]] = {}
+        for one in group:
+            error = batcher.session.refusal(one.program)
+            if error is None:
+                taken.setdefault(_devices(one.program), []).append(one)
+            else:
+                split.answers[id(one)] = ItemAnswer(error, [one])
+        for devices, part in taken.items():
+            modules.setdefault(devices, []).append(part)
+    for parts in modules.values():
+        if len(parts) == 1:
+            split.run(parts[0])
+        else:
+            split.run([one for part in parts for one in part], parts)
+    return [[split.answers[id(one)] for one in group] for group in groups], split.refused
+
+
+_Devices = tuple[ProcessGrid | None, frozenset[tuple[object, ...]]]
+"""The traits that programs in one module share: process grid, meshes with their device_ids."""
+
+
+def _devices(program: Program) -> _Devices:
+    stated = (value for one in program.walk() for _, value in one.attributes)
+    meshes = ((of.mesh, of.device_ids) for of in stated if isinstance(of, MeshGroups))
+    return program.process_grid, frozenset(meshes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Split:
+    """Answers to items, by the identity of each, as items of different cells share indices."""
+
+    batcher: Batcher
+    answers: dict[int, ItemAnswer] = field(default_factory=dict[int, ItemAnswer])
+    refused: list[RefusedBatch] = field(default_factory=list[RefusedBatch])
+
+    def run(self, batch: Sequence[Item], parts: Iterable[Sequence[Item]] | None = None) -> None:
+        """Run items as one module; where the backend refuses it, run its parts.
+
+        Without `parts`, they are chosen such that the items that the backend refuses are soon
+        found.
+        """
+        try:
+            results = self.batcher.run(batch)
+        except EmitError as error:
+            answer = Unwritable(str(error))
+        except BackendError as error:
+            answer = error
+        else:
+            pairs = zip(batch, results, strict=True)
+            self.answers.update({id(one): ItemAnswer(given, batch) for one, given in pairs})
+            return
+        if len(batch) == 1:
+            self.answers[id(batch[0])] = ItemAnswer(answer, batch)
+            return
+        before = len(self.refused)
+        for part in parts or _named(batch, str(answer)) or self._one_by_one(batch):
+            self.run(part)
+        # the refusal of a part says more than that of the whole
+        if len(self.refused) == before and not any(map(self._is_refused, batch)):
+            self.refused.append(self._refused_batch(batch, answer))
+
+    def _one_by_one(self, batch: Sequence[Item]) -> Generator[Sequence[Item]]:
+        """Yield single items until one has results, as backends mostly refuse whole cells; then the
+        halves of the rest."""
+        rest = batch
+        while rest:
+            first, rest = rest[0], rest[1:]
+            yield [first]
+            if not self._is_refused(first):
+                break
+        middle = (len(rest) + 1) // 2
+        yield from filter(None, (rest[:middle], rest[middle:]))
+
+    def _is_refused(self, item: Item) -> bool:
+        return isinstance(self.answers[id(item)].answer, BackendError)
+
+    def _refused_batch(self, batch: Sequence[Item], error: BackendError) -> RefusedBatch:
+        """Return a batch that was refused though no item was, with how often it is."""
+        if isinstance(error, Unsupported):  # no failure, so it need not be repeated
+            return RefusedBatch(batch, error, 1, 1)
+        again = [self.batcher.answer_to(batch) for _ in range(self.batcher.repeats)]
+        failed = 1 + sum(isinstance(one, BackendError) for one in again)
+        return RefusedBatch(batch, error, failed, 1 + len(again))
+
+
+def _named(batch: Sequence[Item], message: str) -> list[list[Item]]:
+    """Return the items with an op that the message names, and the others; [] if all or none are."""
+    words = {word.replace("-", "_") for word in _WORD.findall(message)}
+    named = [one for one in batch if words & _op_names(one.program)]
+    if len(named) in (0, len(batch)):
+        return []
+    are_named = set(map(id, named))
+    return [named, [one for one in batch if id(one) not in are_named]]
+
+
+def _op_names(program: Program) -> set[str]:
+    return {one.name.rpartition(".")[2] for one in program.walk()}

@@ -1,0 +1,131 @@
+"""Batches: which items are compiled as one module, and how a refused one is split."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.backends.base import Failed
+from conformance.catalog import Cell
+from conformance.pipeline.batch import Batcher, Bench, bench_of, run_all
+from conformance.pipeline.items import Item
+from generators.case.case import Case
+from generators.cells.plan import cases
+from generators.values.contents import materialise
+from reference.interpreter.evaluate import evaluate
+from reference.ir.mesh import MeshGroups
+from reference.ir.program import Program, TensorType, Value, single_op
+from reference.ir.types import ELEMENT_TYPES
+
+F32 = ELEMENT_TYPES["f32"]
+
+
+def _mesh(case: Case) -> object:
+    groups = case.program.subject.attribute("replica_groups")
+    return (groups.mesh, groups.device_ids) if isinstance(groups, MeshGroups) else None
+
+
+def test_modules_are_of_one_grid_and_mesh(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = [
+        one for column in (F32, ELEMENT_TYPES["si32"], ELEMENT_TYPES["ui8"])
+        for one in cases("all_gather", column, 0, 60)
+        if one.program.subject.name == "all_gather" and one.program.process_grid == (8, 1)
+    ]  # fmt: skip
+    wanted = {_mesh(one) for one in made}
+    assert len(made) > len(wanted) > 2, (len(made), wanted)
+    prepared: list[Item] = []
+    for number, one in enumerate(made):
+        inputs = materialise(one.program, one.inputs[0])
+        prepared.append(Item(number, one.program, [inputs], [evaluate(one.program, inputs)]))
+    modules: list[list[int]] = []
+    compiled = Bench.compile
+
+    def counting(self: Bench, group: list[Item]) -> object:
+        modules.append([one.index for one in group])
+        return compiled(self, group)
+
+    monkeypatch.setattr(Bench, "compile", counting)
+    run_all(bench_of(Cell("all_gather", F32, "reference")), [prepared[::2], prepared[1::2]])
+    assert sorted(number for module in modules for number in module) == list(range(len(made)))
+    assert len(modules) == len(wanted)
+    assert all(len({_mesh(made[number]) for number in module}) == 1 for module in modules)
+
+
+_OF = TensorType((2,), ELEMENT_TYPES["f32"])
+
+
+class _Refusing:
+    """A session of a backend that refuses an op, and says so in some words; it counts modules."""
+
+    def __init__(self, op: str, words: str) -> None:
+        self.op, self.words, self.sizes = op, words, list[int]()
+
+    def refusal(self, program: Program) -> None:
+        pass
+
+    def compile(self, program: Program) -> Any:
+        names = [one.name for one in program.walk()]
+        self.sizes.append(len(program.main.result_types))
+        if self.op in names:
+            raise Failed(self.words)
+        return _Compiled(lambda inputs: list(evaluate(program, inputs)))
+
+
+class _Compiled:
+    def __init__(self, run: Callable[[Any], Any]) -> None:
+        self.run = run
+
+
+def _items(*ops: str) -> list[Item]:
+    found: list[Item] = []
+    for number, op in zip(count(), ops):
+        program = single_op(op, (Value("x", _OF),), (_OF,))
+        inputs = (np.array([number, 0.5], np.float32),)
+        found.append(Item(number, program, [inputs], [tuple(evaluate(program, inputs))]))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("words", "most"),
+    [("'stablehlo.cosine' op can't be translated", 4), ("HLO opcode `cosine` is not there", 4),
+     ("no", 11)],
+)  # fmt: skip
+def test_who_is_refused_is_found_by_the_words_or_by_halving(words: str, most: int) -> None:
+    ops = ["abs", "sine", "cosine", "abs", "tan", "negate", "cosine", "sine"]
+    session = _Refusing("cosine", words)
+    items = _items(*ops)
+    (answers,), refused = run_all(Batcher(session, repeats=0), [items])  # type: ignore[arg-type]
+    assert not refused
+    for one, answered in zip(items, answers, strict=True):
+        if ops[one.index] == "cosine":
+            assert isinstance(answered.answer, Failed)
+        else:
+            assert isinstance(answered.answer, list)
+            (((got,),), ((want,),)) = answered.answer, one.expected
+            assert got.tobytes() == want.tobytes()
+    assert len(session.sizes) <= most + 1
+
+
+def test_where_all_have_what_is_refused_each_is_tried_alone() -> None:
+    session = _Refusing("cosine", "cosine")
+    run_all(Batcher(session), [_items(*["cosine"] * 8)])  # type: ignore[arg-type]
+    assert session.sizes == [8, *[1] * 8]
+
+
+def test_a_batch_that_is_refused_as_a_whole_only_is_run_again() -> None:
+    session, items = _Refusing("", "no"), _items("abs", "sine", "abs")
+    compiled = session.compile
+
+    def compile_few(program: Program) -> Any:
+        if len(program.main.result_types) == len(items):
+            raise Failed("too many")
+        return compiled(program)
+
+    session.compile = compile_few  # type: ignore[method-assign]
+    (answers,), (refused,) = run_all(Batcher(session, repeats=2), [items])  # type: ignore[arg-type]
+    assert all(isinstance(one.answer, list) for one in answers)
+    assert (len(refused.items), refused.failed, refused.runs) == (3, 3, 3)
