@@ -30,6 +30,7 @@ from conformance.backends.session import cached_backend
 from conformance.campaign.planning import PROFILES, Options, bundles, plan
 from conformance.campaign.progress import Watcher
 from conformance.campaign.runner import run
+from conformance.limits import Limits
 from conformance.results.summary import RunData
 
 MIX = (
@@ -89,7 +90,7 @@ class _Recorded:
 def options_of(arguments: argparse.Namespace, out: Path) -> Options:
     return Options(
         out=out, ops=MIX, element_types=TYPES, profile="benchmark", jobs=arguments.jobs,
-        expectations="none", timeout=300,
+        expectations="none", limits=Limits(300),
     )  # fmt: skip
 
 

@@ -41,6 +41,7 @@ from conformance.errors import (
     UsageError,
     unknown,
 )
+from conformance.limits import Limits
 from conformance.options import (
     CI,
     Address,
@@ -188,9 +189,8 @@ def run(
             seed=seed,
             shard=_parts(shard),
             jobs=jobs,
-            timeout=timeout,
+            limits=Limits(timeout, int(memory_limit * (1 << 30))),
             repeats=repeat,
-            memory_limit=int(memory_limit * (1 << 30)),
             expectations=expectations,
             backend_versions=tuple(backend_version or ()),
             fresh=fresh,
@@ -358,13 +358,12 @@ def check(
         backend=backend,
         inputs=inputs,
         jobs=jobs,
-        timeout=timeout,
         seed=seed,
         expectations=expectations,
         backend_versions=tuple(backend_version or ()),
         save=save,
         as_json=format is LinesFormat.JSON,
-        memory_limit=int(memory_limit * (1 << 30)),
+        limits=Limits(timeout, int(memory_limit * (1 << 30))),
     )
     return command.describe_inputs(asked) if describe else command.check(asked)
 

@@ -15,6 +15,7 @@ from conformance.executors.backend_workers import executor_of
 from conformance.executors.local import Call, Died, TimedOut
 from conformance.executors.lost import why
 from conformance.gate.reading import load
+from conformance.limits import Limits
 from conformance.results.versions import versions
 
 FAULTS = (
@@ -29,9 +30,6 @@ FAULTS = (
     "reversed_elements",
 )
 """Gross errors: what concerns a program must be called wrong in it, unless it is harmless there."""
-
-EVALUATIONS = 8
-"""As many evaluations of a program fit in the time for it, as `hlo-conformance check` has it."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ def rows(
         for program in programs:
             for kind in inputs:
                 archive = program.with_suffix(".npz") if kind == "real" else None
-                settings = Settings(backend, archive, 0, known, timeout / EVALUATIONS)
+                settings = Settings(backend, archive, 0, known, Limits(timeout))
                 yield Call((program.stem, kind), _timed, (str(program), settings), timeout)
 
     with executor_of(parse(backend), jobs=jobs, preload=("conformance.check.files",)) as executor:

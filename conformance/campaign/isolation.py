@@ -21,6 +21,7 @@ from conformance.executors.executor import Executor
 from conformance.executors.local import Call, Died, Ended, TimedOut
 from conformance.executors.lost import why
 from conformance.gate.classes import NOT_DETERMINISTIC
+from conformance.limits import Limits
 from conformance.pipeline.confirmation import repeats_of
 from conformance.pipeline.records import Conclusion, digest_of_ending
 from conformance.pipeline.splitting import run_in_parts
@@ -69,7 +70,7 @@ class _Again:
 def run_isolated(
     executor: Executor,
     bundles: Iterable[Bundle],
-    timeout: float,
+    limits: Limits,
     notice: Notice,
     apart: Container[Cell] = (),
     manner: Manner = Manner(),  # noqa: B008 - it is frozen
@@ -77,7 +78,6 @@ def run_isolated(
 ) -> Generator[tuple[Task, TaskResult] | None]:
     """Do the tasks of these bundles in workers and yield each with its result, as they end.
 
-    A bundle may take `timeout` seconds, a single case of one whose worker was lost a third of that.
     Where a worker is lost, the tasks of the bundle go on one by one, and the cases of a task: that
     costs hardly more than halving, and a hang is waited for twice more, not five times. Cases of
     the cells in `apart`, which are known to lose workers and are no part of larger bundles, are on
@@ -91,12 +91,13 @@ def run_isolated(
     Raises:
         NotAvailable: when the backend cannot be had, or no worker can be started.
     """
-    parts = _Parts(timeout, notice, losing, manner)
+    parts = _Parts(limits, notice, losing, manner)
 
     def calls() -> Generator[Call]:
         for bundle in bundles:
             begins_apart = any(len(task) > 1 and task.cell in apart for task in bundle)
-            seconds = timeout / 3 if any(task.gave_no_results for task in bundle) else timeout
+            gave_none = any(task.gave_no_results for task in bundle)
+            seconds = limits.item if gave_none else limits.timeout
             yield from parts.of(bundle) if begins_apart else [parts.call(bundle, seconds)]
 
     for ended in run_in_parts(executor, calls(), parts.replacing):
@@ -114,7 +115,7 @@ def run_isolated(
             tries = parts.tries.setdefault(bundle, [])
             tries += results
             if len(tries) <= manner.repeats:
-                executor.push(parts.call(bundle, timeout / 3))
+                executor.push(parts.call(bundle, limits.item))
                 continue
             results = [_summed_up(parts.tries.pop(bundle))]
         for task, result in zip(bundle, results, strict=True):
@@ -131,7 +132,7 @@ class _Parts:
     `again` the batches that are run again, with how often they lost one. `calls` are to be made.
     """
 
-    timeout: float
+    limits: Limits
     notice: Notice
     losing: Losing | None
     manner: Manner
@@ -156,7 +157,7 @@ class _Parts:
             self.losing(batch)
         parts = [*bundle] if len(bundle) > 1 else [one for task in bundle for one in task.singles()]
         self.lost.update(dict.fromkeys(parts, _Lost(bundle, batch, defect, len(parts))))
-        seconds = self.timeout if len(bundle) > 1 else self.timeout / 3
+        seconds = self.limits.timeout if len(bundle) > 1 else self.limits.item
         return [self.call((one,), seconds) for one in parts]
 
     def call(self, bundle: Bundle, timeout: float) -> Call:
@@ -182,7 +183,7 @@ class _Parts:
             self.again[whole.bundle] = whole.batch
             for number in range(self.manner.repeats):
                 name, given = _Again(whole.bundle, number), (whole.bundle, self.manner)
-                self.calls.append(Call(name, run_tasks, given, self.timeout))
+                self.calls.append(Call(name, run_tasks, given, self.limits.timeout))
         if len(whole.bundle) == 1:
             yield from self.ended(whole.bundle[0], joined(whole.results))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Container, Generator, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from conformance.backends.registry import parse_all
@@ -12,9 +12,9 @@ from conformance.campaign.tasks import Task
 from conformance.catalog import CATALOG, Cell, Row, cells
 from conformance.errors import UsageError, unknown
 from conformance.executors.executor import LOCAL, Engine
-from conformance.executors.local import DEFAULT_MEMORY_LIMIT
 from conformance.gate.baselines.baseline import ReadBaseline
 from conformance.gate.files import Given
+from conformance.limits import IDENTITY, LIMITS, Limits
 from conformance.pipeline.batch import REPEATS
 from conformance.results.store import CellKey
 from generators.case.columns import Invalid
@@ -45,9 +45,8 @@ MISSES_PER_ID: dict[str, int] = {"smoke": 1, "standard": 4, "deep": 1000}
 class Options:
     """What to run. Patterns are shell-style; no pattern means everything.
 
-    `shard` is (i, n): the i-th of n parts, counted from 1. `timeout` is the seconds that a task
-    may take; a single case may take a third of it. What fails is run again `repeats` times. `jobs`
-    None chooses by the backend.
+    `shard` is (i, n): the i-th of n parts, counted from 1. A failing case is run again `repeats`
+    times. `jobs` None chooses by the backend.
     `backend_versions` are versions of backends, as `--backend-version` takes them. The run is
     compared with `baseline`; `at_least` is the share of planned cells that must be tested. The run
     ends after `budget` seconds; cases that passed before are taken from the folder `cache`. Workers
@@ -59,12 +58,11 @@ class Options:
     ops: tuple[str, ...] = ()
     element_types: tuple[str, ...] = ()
     profile: str = "standard"
-    seed: int = 0
+    seed: int = field(default=0, metadata=IDENTITY)
     shard: tuple[int, int] = (1, 1)
     jobs: int | None = None
-    timeout: float = 60.0
-    repeats: int = REPEATS
-    memory_limit: int = DEFAULT_MEMORY_LIMIT
+    limits: Limits = LIMITS
+    repeats: int = field(default=REPEATS, metadata=IDENTITY)
     expectations: Given = None
     backend_versions: tuple[str, ...] = ()
     fresh: bool = False

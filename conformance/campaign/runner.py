@@ -36,12 +36,8 @@ from conformance.gate.other_backends import files_about_others
 from conformance.gate.overlaps import between_files, overlap_line
 from conformance.gate.reading import load, paths_of
 from conformance.gate.strict import check_finished
-from conformance.gate.versions import (
-    applicable_entries,
-    given_versions,
-    needs_backend_version,
-    with_given_version,
-)
+from conformance.gate.versions import needs_backend_version, given_versions, applicable_entries, with_given_version
+from conformance.limits import identity_of
 from conformance.results.store import FILE_NAME, Store, discard
 from conformance.results.summary import Known, RunData, read
 from conformance.results.versions import build, versions
@@ -84,7 +80,7 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
                 executor_of(
                     choice,
                     jobs=options.jobs,
-                    memory_limit=options.memory_limit,
+                    memory_limit=options.limits.memory_limit,
                     preload=NEEDED,
                     engine=options.engine,
                     notice=watcher.say,
@@ -156,7 +152,7 @@ def _identify(store: Store, options: Options, planned: Plan, found: dict[str, st
         "op": list(options.ops),
         "element type": list(options.element_types),
         "profile": f"{options.profile} ({PROFILES[options.profile]} cases a cell)",
-        "seed": options.seed,
+        **identity_of(options),
         "shard": f"{options.shard[0]}/{options.shard[1]}",
         **{f"version of {name}": number for name, number in found.items()},
         **isa.identity(choice.name for choice in parse_all(options.backends)),

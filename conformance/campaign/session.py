@@ -64,7 +64,7 @@ class RunSession:
         left = None
         if self._options.budget is not None:
             left = max(0.0, self._options.budget - self._seconds)
-        self._deadline = Deadline(setting.begun, left, self._options.timeout)
+        self._deadline = Deadline(setting.begun, left, self._options.limits.timeout)
 
     def work(self, workers: Mapping[Choice, Executor], finished: set[str]) -> None:
         """Do the tasks that are not finished, backend by backend; with a budget in rounds."""
@@ -103,7 +103,7 @@ class RunSession:
         if cached is not None:
             todo = cached.left_of(todo, crashing)
         manner = self._manner(choice)
-        arguments = (self._options.timeout, self._incident, crashing, manner, self._lose)
+        arguments = (self._options.limits, self._incident, crashing, manner, self._lose)
         for done in run_isolated(executor, todo, *arguments):
             if done is not None:
                 for ended in [done] if cached is None else cached.ended(*done):
@@ -145,7 +145,7 @@ class RunSession:
             return None
         if choice.name not in self._cached:
             options = self._options
-            manner = repr((self._manner(choice), options.timeout, options.memory_limit))
+            manner = repr((self._manner(choice), options.limits))
             on = Dependencies(own_digest(), whole_digest(), digest, options.profile, manner)
             told = (self._keep_cached, self._count_cached, self._count_failed)
             cached = CachedCases(digests.entries, choice.name, on, *told)

@@ -23,11 +23,11 @@ from conformance.check.progress import FilesBar
 from conformance.errors import NOTHING_TESTED, USAGE, UsageError
 from conformance.executors.backend_workers import describe, executor_of, workers
 from conformance.executors.executor import Executor
-from conformance.executors.limit import EVALUATIONS
-from conformance.executors.local import DEFAULT_MEMORY_LIMIT, Call, Died, LocalExecutor, TimedOut
+from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
 from conformance.executors.lost import why
 from conformance.gate.files import Given, as_tuple
 from conformance.judging.messages import verdict_text
+from conformance.limits import FILE_LIMITS, Limits
 from conformance.outputs import checked as output
 from conformance.outputs.schema import CHECK, json_line
 from conformance.text import one_line
@@ -49,13 +49,12 @@ class Options:
     backend: str = "cpu"
     inputs: Path | None = None
     jobs: int | None = None
-    timeout: float = 240.0
     seed: int = 0
     expectations: Given = None
     backend_versions: tuple[str, ...] = ()
     save: Path | None = None
     as_json: bool = False
-    memory_limit: int = DEFAULT_MEMORY_LIMIT
+    limits: Limits = FILE_LIMITS
 
 
 def check(options: Options) -> int:
@@ -73,7 +72,7 @@ def check(options: Options) -> int:
     _files_exist(options.files)
     backend = parse(options.backend)
     jobs = min(options.jobs or workers(backend), len(options.files))
-    limit = options.memory_limit
+    limit = options.limits.memory_limit
     with executor_of(backend, jobs=jobs, memory_limit=limit, preload=NEEDED) as executor:
         settings, reasons = _settings(options, backend)
         described = describe(executor, backend)
@@ -100,9 +99,8 @@ def _settings(options: Options, backend: Choice) -> tuple[Settings, dict[str, st
     known = load(options.expectations, (backend.name,), versions())
     if options.save is not None:
         _can_be_written(options.save)
-    seconds = options.timeout / EVALUATIONS
     settings = Settings(
-        backend.spelling, options.inputs, options.seed, known, seconds, options.save
+        backend.spelling, options.inputs, options.seed, known, options.limits, options.save
     )
     return settings, {expectation.id: expectation.reason for expectation in known}
 
@@ -133,7 +131,7 @@ def _verdicts(
     """The verdicts on the files, in order, as they come."""
     from conformance.check.files import check_files
 
-    for checked in check_files(executor, options.files, settings, options.timeout, jobs):
+    for checked in check_files(executor, options.files, settings, jobs):
         if checked is not None:
             yield checked
 
@@ -224,7 +222,7 @@ def describe_inputs(options: Options) -> int:
     codes: set[int] = set()
     with LocalExecutor(1, preload=("conformance.check.describing",)) as executor:
         for file in options.files:
-            entries = _described(executor, file, options.timeout)
+            entries = _described(executor, file, options.limits.timeout)
             for line in map(json.dumps, entries) if options.as_json else _lines_of(entries):
                 sys.stdout.write(line + "\n")
             for entry in entries:

@@ -8,12 +8,13 @@ from conformance.backends.session import open_session
 from conformance.catalog import column
 from conformance.check.outcome import Outcome
 from conformance.check.program import NotJudged, Work
-from conformance.check.replayed import SECONDS, Replayed
+from conformance.check.replayed import Replayed
 from conformance.errors import UsageError
 from conformance.executors.limit import TooSlow
 from conformance.frontends.modules import NotChecked, Unit, units_of
 from conformance.gate.counterexamples import parse_inputs
 from conformance.gate.expectations import Expectation, Failure
+from conformance.limits import LIMITS
 from conformance.phases import phase
 from conformance.verdict import Verdict
 from generators.case.columns import INVALID
@@ -81,7 +82,7 @@ def _unit_of(expectation: Expectation) -> Unit | NotChecked:
 
 def _tried(expectation: Expectation, unit: Unit, inputs: tuple[Array, ...], name: str) -> Replayed:
     """What the program comes to, compiled anew."""
-    work = Work(unit, open_session(name, phase), (expectation,), SECONDS / 3)
+    work = Work(unit, open_session(name, phase), (expectation,), LIMITS.item)
     try:
         outcome = work.judged(inputs)
     except (NotJudged, TooSlow) as reason:

@@ -13,12 +13,13 @@ from functools import partial
 from typing import cast
 
 from conformance.check.outcome import Outcome
-from conformance.check.replayed import SECONDS, Replayed
+from conformance.check.replayed import Replayed
 from conformance.errors import NotAvailable
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call, Died, Ended, TimedOut
 from conformance.executors.lost import why
 from conformance.gate.expectations import Expectation
+from conformance.limits import LIMITS
 from conformance.pipeline.splitting import run_in_parts
 from conformance.verdict import Verdict
 
@@ -82,7 +83,7 @@ def _replayed_once(
 
 
 def _call(batch: tuple[Expectation, ...], backend: str) -> Call:
-    return Call(batch, replay_batch, (batch, backend), SECONDS)
+    return Call(batch, replay_batch, (batch, backend), LIMITS.timeout)
 
 
 def _singles(backend: str, call: Call, value: object) -> list[Call]:

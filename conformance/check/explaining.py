@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from conformance.executors.limit import OutOfTime, interrupted
+from conformance.limits import Limits
 
 _T = TypeVar("_T")
 
@@ -24,20 +25,20 @@ _RESERVE, _LEAST_RESERVE = 0.05, 0.5
 class ExplanationTime:
     """The time that is left for explanations, of all programs and inputs of a file together.
 
-    `timeout` is what the file may take, in seconds; `deadline` when its worker is ended, by
+    `deadline` is when its worker is ended, by
     `time.monotonic()`, None where other files share the worker's time and come again if it is over.
     """
 
-    timeout: float
+    limits: Limits
     deadline: float | None = None
     _spent: float = field(default=0.0, init=False)
 
     def left(self) -> float:
         """Return the seconds that an explanation may take now, 0 or less where none are left."""
-        left = self.timeout / 2 - self._spent
+        left = self.limits.explanation - self._spent
         if self.deadline is None:
             return left
-        reserve = max(_RESERVE * self.timeout, _LEAST_RESERVE)
+        reserve = max(_RESERVE * self.limits.timeout, _LEAST_RESERVE)
         return min(left, self.deadline - reserve - time.monotonic())
 
     def spend(self, explain: Callable[[], _T]) -> _T:
@@ -61,5 +62,5 @@ class ExplanationTime:
         """Return what to say of an explanation that was ended."""
         return (
             "the search for the cause was not finished in half of the time "
-            f"(--timeout {2 * self.timeout:g} allows twice as long)"
+            f"(--timeout {2 * self.limits.timeout:g} allows twice as long)"
         )

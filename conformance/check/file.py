@@ -44,7 +44,7 @@ def check_file(path: str, settings: Settings, deadline: float | None = None) -> 
         NotAvailable: when the backend cannot be had.
         UsageError: when there is no such backend.
     """
-    explanation_time = ExplanationTime(settings.timeout, deadline)
+    explanation_time = ExplanationTime(settings.limits, deadline)
     found: list[Checked] = []
     try:
         parts = list(units(Path(path)))
@@ -172,7 +172,9 @@ def _checked(
         found: list[Outcome] = []
         if is_dynamic(part.flat.program) and session.name not in RIGHT:
             part = _made_over(part, sets, found)
-        work = Work(part, session, settings.expectations, settings.seconds, explanation_time)
+        work = Work(
+            part, session, settings.expectations, settings.limits.evaluation, explanation_time
+        )
         works.append((named, work))
         saved = saving.saved_program(part) if settings.save is not None else None
 
@@ -252,7 +254,7 @@ def _on(origin: str, outcome: Outcome, *notes: str) -> Outcome:
 
 def _drawn(unit: Unit, settings: Settings) -> list[tuple[Array, ...]]:
     def evaluated(inputs: tuple[Array, ...]) -> Sequence[Array]:
-        with limited(settings.seconds):
+        with limited(settings.limits.evaluation):
             return evaluate(unit.flat.program, inputs, infeeds=unit.infeeds)
 
     return drawn(unit.flat.program, settings.seed, evaluated)

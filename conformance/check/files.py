@@ -10,7 +10,6 @@ import os
 import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import cast
 
 from conformance.check.settings import UNJUDGED, Checked, Settings
@@ -44,7 +43,7 @@ class Batch:
 def check_batch(batch: Batch) -> tuple[Checked, ...]:
     """Return the verdicts on a batch's files, in this process."""
     is_single = len(batch.files) == 1  # the files of any other batch come again if time is over
-    deadline = time.monotonic() + batch.settings.timeout if is_single else None
+    deadline = time.monotonic() + batch.settings.limits.timeout if is_single else None
     return tuple(_checked(file, batch.settings, deadline) for file in batch.files)
 
 
@@ -81,23 +80,22 @@ def check_files(
     executor: Executor,
     files: Sequence[str],
     settings: Settings,
-    timeout: float,
     jobs: int,
 ) -> Generator[Checked | None]:
     """Check files in workers and yield the verdicts in the order of the files.
 
-    A file may take `timeout` seconds; so may a batch, the files of which are then given as much
-    one by one. Yields None now and then, while nothing is ready.
+    A file has as much time as a batch of files has, and is checked again by itself where the batch
+    takes longer. Yields None now and then, while nothing is ready.
 
     Raises:
         NotAvailable: when the backend cannot be had, or no worker can be started.
         InputsError: when inputs are given that a program does not take.
         UsageError: when what fails cannot be saved.
     """
-    calls = (_call(one, timeout) for one in batches(files, settings, jobs))
+    calls = (_call(one) for one in batches(files, settings, jobs))
     ready: dict[int, Checked] = {}
     following = 0
-    for ended in run_in_parts(executor, calls, partial(_singles, timeout), _question):
+    for ended in run_in_parts(executor, calls, _singles, _question):
         if ended is not None:
             start = ended.call.name.start
             ready.update(enumerate(_verdicts(ended), start))
@@ -108,16 +106,16 @@ def check_files(
             following += 1
 
 
-def _call(batch: Batch, timeout: float) -> Call:
-    return Call(batch, check_batch, (batch,), timeout)
+def _call(batch: Batch) -> Call:
+    return Call(batch, check_batch, (batch,), batch.settings.limits.timeout)
 
 
-def _singles(timeout: float, call: Call, value: object) -> list[Call]:
+def _singles(call: Call, value: object) -> list[Call]:
     """Return the calls that replace a batch which lost its worker: one for each file."""
     batch: Batch = call.name
     if isinstance(value, Exception) or len(batch.files) == 1:
         return []
-    return [_call(one, timeout) for one in batch.singles()]
+    return [_call(one) for one in batch.singles()]
 
 
 def _question(call: Call, value: Died | TimedOut) -> Call | None:

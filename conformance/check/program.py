@@ -32,6 +32,7 @@ from conformance.judging.differences import decimal
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import is_single, judge_program, permitted_elements
 from conformance.known.in_force import in_force
+from conformance.limits import Limits
 from conformance.phases import phase
 from conformance.triage.attribute import Explainer, group_title
 from conformance.triage.audit import OperationAudit, audit
@@ -202,7 +203,7 @@ class Work:
 
     def _in_time(self, outcome: Outcome, explain: Callable[[], Outcome]) -> Outcome:
         """Return the explained outcome, or the settled one where the time is over before."""
-        explanation_time = self._explanation_time or ExplanationTime(math.inf)
+        explanation_time = self._explanation_time or ExplanationTime(Limits(math.inf))
         try:
             return explanation_time.spend(explain)
         except OutOfMemoryError as error:

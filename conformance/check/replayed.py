@@ -8,9 +8,6 @@ from typing import ClassVar
 from conformance.check.settings import INVALID
 from conformance.verdict import Verdict
 
-SECONDS = 60.0
-"""What a call may take; the reference may take a third of it for one program."""
-
 
 @dataclass(frozen=True, slots=True)
 class Replayed:

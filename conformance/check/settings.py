@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from conformance.executors.limit import EVALUATIONS
 from conformance.gate.expectations import Expectation
+from conformance.limits import FILE_LIMITS, Limits
 from conformance.verdict import Element, Verdict
 
 INVALID = "invalid program"
@@ -20,21 +20,15 @@ UNJUDGED = "operations were not judged one by one"
 class Settings:
     """What all files of a call are checked with.
 
-    `seconds` is what the reference may take for a program on a set of inputs; `save` the folder
-    for what fails.
+    `save` is the folder for programs that fail.
     """
 
     backend: str = "cpu"
     inputs: Path | None = None
     seed: int = 0
     expectations: tuple[Expectation, ...] = ()
-    seconds: float = 30.0
+    limits: Limits = FILE_LIMITS
     save: Path | None = None
-
-    @property
-    def timeout(self) -> float:
-        """The seconds that a file may take."""
-        return self.seconds * EVALUATIONS
 
 
 @dataclass(frozen=True, slots=True)

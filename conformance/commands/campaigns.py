@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from conformance import options
+from conformance.limits import Limits
 from conformance.options import (
     Address,
     Backend,
@@ -88,7 +89,7 @@ def fuzz(
             corpus=corpus,
             expectations=expectations,
             backend_versions=tuple(backend_version or ()),
-            timeout=timeout,
+            limits=Limits(timeout),
             fresh=fresh,
             seeds=seeds,
             engine=options.engine_of(executor, address),
@@ -137,7 +138,7 @@ def reduce(
             backend_versions=tuple(backend_version or ()),
             out=out,
             budget=budget,
-            timeout=timeout,
+            limits=Limits(timeout),
             command=shlex.join(["hlo-conformance", *sys.argv[1:]]),
         )
     )

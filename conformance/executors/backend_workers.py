@@ -15,14 +15,12 @@ from conformance.errors import NotAvailable
 from conformance.executors.agent import Opening
 from conformance.executors.executor import LOCAL, Engine, EngineName, Executor
 from conformance.executors.local import DEFAULT_MEMORY_LIMIT, Call, Died, LocalExecutor, TimedOut
+from conformance.limits import Limits
 
 if TYPE_CHECKING:  # loads numpy, which the workers' server need not wait for
     from conformance.backends.base import Description
 
 _MAPS = Path("/proc/self/maps")
-
-START_SECONDS = 120.0
-"""How long a backend may take to open."""
 
 
 def _say(line: str) -> None:
@@ -97,7 +95,7 @@ def describe(executor: Executor, choice: Choice) -> Description:
 
     name = choice.name
     try:
-        answer = executor.one(Call(name, _description, (choice.spelling,), START_SECONDS))
+        answer = executor.one(Call(name, _description, (choice.spelling,), Limits.START))
     except NotAvailable as error:  # of the workers, which know no backend's name
         raise NotAvailable(f"{name}: {error}") from error
     if isinstance(answer, Description):
@@ -116,7 +114,7 @@ def libraries(executor: Executor, choice: Choice) -> list[str]:
 
     On systems that do not tell, there are none.
     """
-    answer = executor.one(Call(choice.name, _libraries, (choice.spelling,), START_SECONDS))
+    answer = executor.one(Call(choice.name, _libraries, (choice.spelling,), Limits.START))
     return answer if isinstance(answer, list) else []
 
 

@@ -11,9 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from enum import Enum
 from types import FrameType
 
-EVALUATIONS = 8
-"""As many evaluations of a program at least have to fit in the time for a file."""
-
+from conformance.limits import Limits
 
 _AGAIN = 0.5
 """Seconds after which a limit that is over interrupts once more: see `_is_dropped`."""
@@ -99,8 +97,9 @@ def limited(seconds: float) -> AbstractContextManager[None]:
     return interrupted(
         seconds,
         TooSlow(
-            f"an evaluation by the reference takes more than {seconds:g} s, 1/{EVALUATIONS} of the "
-            f"time for a file: is there a loop without end? If not, a longer --timeout helps "
-            f"(--timeout {2 * EVALUATIONS * seconds:g} allows twice as much)"
+            f"an evaluation by the reference takes more than {seconds:g} s, "
+            f"1/{Limits.EVALUATIONS} of the time for a file: is there a loop without end? "
+            "If not, a longer --timeout helps "
+            f"(--timeout {2 * Limits.EVALUATIONS * seconds:g} allows twice as much)"
         ),
     )

@@ -34,9 +34,10 @@ from pebble import CONSTS, ProcessExpired
 from conformance.errors import NotAvailable
 from conformance.executors.interrupt import raise_if_seen
 from conformance.executors.pool import Pool
+from conformance.limits import LIMITS
 from conformance.phases import Phase, noted, read, take_kept
 
-DEFAULT_MEMORY_LIMIT = 6 << 30
+DEFAULT_MEMORY_LIMIT = LIMITS.memory_limit
 """Bytes of data that a worker may map, by default."""
 
 TASKS_PER_WORKER = 200

@@ -12,6 +12,7 @@ from conformance.campaign.planning import bundles, plan_of
 from conformance.catalog import Cell
 from conformance.errors import NotAvailable
 from conformance.gate.expectations import matching_entry
+from conformance.limits import Limits
 from conformance.verdict import Verdict
 from suites.ops.failures import TIMEOUT, expectations_of, failure_text
 
@@ -22,7 +23,7 @@ def test_invalid_programs_are_refused(
     tasks = plan_of(invalid_cell, pytestconfig.getoption("profile") or "smoke", 0)
     try:
         results = run_isolated(
-            executors(invalid_cell.backend), bundles(tasks), TIMEOUT, pytest.fail
+            executors(invalid_cell.backend), bundles(tasks), Limits(TIMEOUT), pytest.fail
         )
         records = [
             record for result in results if result is not None for record in result[1].records

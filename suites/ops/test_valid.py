@@ -14,6 +14,7 @@ from conformance.campaign.tasks import Manner, Task
 from conformance.catalog import Cell
 from conformance.errors import NotAvailable
 from conformance.gate.expectations import hypotheses_of, match_record
+from conformance.limits import Limits
 from conformance.verdict import Verdict
 from suites.ops.failures import TIMEOUT, expectations_of, failure_text
 
@@ -27,7 +28,7 @@ def test_backend_conforms(cell: Cell, executors, pytestconfig: pytest.Config) ->
     try:
         known = expectations_of(cell.backend)
         results = run_isolated(
-            executors(cell.backend), bundles(tasks), TIMEOUT, pytest.fail,
+            executors(cell.backend), bundles(tasks), Limits(TIMEOUT), pytest.fail,
             manner=Manner(hypotheses_of(known, cell.backend), repeats=1),
         )  # fmt: skip
         records = [

@@ -28,6 +28,7 @@ from conformance.executors.executor import Executor
 from conformance.executors.local import Call, Died, Ended, TimedOut
 from conformance.executors.lost import why
 from conformance.gate.expectations import Expectation
+from conformance.limits import LIMITS, Limits
 from conformance.pipeline.splitting import run_in_parts
 from generators.chains.seeds.fragment import Fragment
 
@@ -40,10 +41,7 @@ NEEDED = (
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """What a campaign tries: budget in seconds and in programs (0: no limit), and with what.
-
-    `timeout` is the seconds that a trial may take; a single program may take a third of it.
-    """
+    """What a campaign tries: budget in seconds and in programs (0: no limit), and with what."""
 
     out: Path
     backend: Choice
@@ -52,7 +50,7 @@ class Campaign:
     seed: int = 0
     ops: frozenset[str] = frozenset()
     corpus: Path | None = None
-    timeout: float = 60.0
+    limits: Limits = LIMITS
     command: str = ""
 
     @property
@@ -84,7 +82,7 @@ class Sitting:
         self._begun = monotonic()
         self._tally = FuzzTally(campaign.seconds, campaign.programs, self._spent)
         self._steering = Steering(journal.met(), executor.jobs, PER_TRIAL, campaign.seed, varied)
-        self._losses = Losses(executor, campaign.timeout)
+        self._losses = Losses(executor, campaign.limits.attempt)
         keeping = Keeping(journal, campaign.folder, versions, campaign.command, watcher.say)
         self._hits = Hits(
             journal, executor, self._losses, campaign.backend.name, self._trial_of, keeping,
@@ -150,18 +148,18 @@ class Sitting:
             if self._campaign.programs:
                 stop = min(stop, self._campaign.programs)
             if len(left) == PER_TRIAL:
-                yield self._call(self._steered(start, stop), self._campaign.timeout)
+                yield self._call(self._steered(start, stop), self._campaign.limits.timeout)
             else:  # what a sitting before began
                 for number in sorted(left):
                     if number < stop:
                         one = self._steered(number, number + 1)
-                        yield self._call(one, self._campaign.timeout / 3)
+                        yield self._call(one, self._campaign.limits.item)
             start += PER_TRIAL
 
     def _trial(self, start: int, stop: int) -> Trial:
         of = self._campaign
         spelling = of.backend.spelling
-        rest = (of.ops, self._expectations, of.timeout / 8, self._seeds)
+        rest = (of.ops, self._expectations, of.limits.evaluation, self._seeds)
         return Trial(spelling, of.seed, start, stop, *rest)
 
     def _steered(self, start: int, stop: int) -> Trial:
@@ -176,7 +174,7 @@ class Sitting:
         trial = call.name
         if isinstance(value, Exception) or not isinstance(trial, Trial) or len(trial) == 1:
             return []
-        return [self._call(one, self._campaign.timeout / 3) for one in trial.singles()]
+        return [self._call(one, self._campaign.limits.item) for one in trial.singles()]
 
     def _keep(self, ended: Ended) -> None:
         """Keep what a call came to: a trial, or work on a hit."""

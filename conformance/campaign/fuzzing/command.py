@@ -32,7 +32,8 @@ from conformance.executors.executor import LOCAL, Engine, Executor
 from conformance.gate.expectations import Expectation
 from conformance.gate.files import Given, as_tuple
 from conformance.gate.reading import load
-from conformance.gate.versions import applicable_entries, given_versions, with_given_version
+from conformance.gate.versions import given_versions, applicable_entries, with_given_version
+from conformance.limits import LIMITS, Limits, identity_of
 from conformance.outputs.campaign import CampaignFinding, CampaignSummary
 from conformance.outputs.schema import CAMPAIGN, json_text
 from conformance.results.versions import build, versions
@@ -59,7 +60,7 @@ class Options:
     corpus: Path | None = None
     expectations: Given = None
     backend_versions: tuple[str, ...] = ()
-    timeout: float = 60.0
+    limits: Limits = LIMITS
     fresh: bool = False
     seeds: Path | None = None
     engine: Engine = LOCAL
@@ -84,7 +85,7 @@ def fuzz(options: Options, report: Report | None = None) -> int:
     seconds = seconds_of(options.budget) if options.budget else 0.0
     campaign = Campaign(
         options.out, backend, seconds, options.programs, options.seed, _ops(options.ops),
-        options.corpus, options.timeout, options.command,
+        options.corpus, options.limits, options.command,
     )  # fmt: skip
     if options.corpus is not None and options.corpus.exists() and not options.corpus.is_dir():
         raise UsageError(f"--corpus: {options.corpus} is no folder: findings are written into one")
@@ -127,9 +128,9 @@ def _replay(
     """Say what the findings of the corpus come to now, before anything else is tried."""
     if campaign.corpus is None:
         return
-    spelling, seconds = campaign.backend.spelling, campaign.timeout
-    trial = Trial(spelling, campaign.seed, 0, 1, frozenset(), tuple(known), seconds / 8)
-    told = dict(replayed(executor, trial, campaign.corpus, seconds))
+    spelling, limits = campaign.backend.spelling, campaign.limits
+    trial = Trial(spelling, campaign.seed, 0, 1, frozenset(), tuple(known), limits.evaluation)
+    told = dict(replayed(executor, trial, campaign.corpus, limits.timeout))
     for name, words in told.items():
         sys.stderr.write(f"{name}: {words}\n")
     journal.set_meta({"corpus": told})
@@ -176,6 +177,7 @@ def _identify(
         "seed": campaign.seed,
         "seeds": f"{len(material.fragments)} pieces, {material.digest}",
         "expectations": _expectations(options.expectations, known),
+        **identity_of(options.limits),
         **{f"version of {name}": number for name, number in versions().items()},
         **isa.identity([campaign.backend.name]),
         "build of hlo-conformance": build(),

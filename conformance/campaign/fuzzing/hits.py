@@ -18,16 +18,11 @@ from conformance.campaign.fuzzing.shrinking import Shrinking
 from conformance.campaign.fuzzing.trials import Hit, Trial
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call, Ended
+from conformance.limits import Limits
 from conformance.verdict import Verdict
-
-REDUCING_SECONDS = 20.0
-"""Seconds that minimising a hit may take."""
 
 LEAST_SECONDS = 4.0
 """Seconds that it may take where the budget is nearly spent, or is."""
-
-EXPLAINING_SECONDS = 20.0
-"""Seconds that looking for the cause of a finding may take."""
 
 FLUSHED_WEIGHT = 4
 """So much a finding of subnormal numbers taken for zero counts beside others, when it is decided
@@ -151,13 +146,15 @@ class Hits:
             return self._losses.call(trying, trial, hit.program, hit.inputs)
         name = Reducing(place, hit, again)
         if again:
-            return Call(name, timed, (as_it_is, trial, hit), 3 * REDUCING_SECONDS)
-        seconds = self._seconds_for(REDUCING_SECONDS)
-        return Call(name, timed, (reduced, trial, hit, seconds), seconds + 40)
+            return Call(name, timed, (as_it_is, trial, hit), 3 * Limits.MINIMISING)
+        seconds = self._seconds_for(Limits.MINIMISING)
+        return Call(name, timed, (reduced, trial, hit, seconds), seconds + Limits.TRANSFER)
 
     def _explain(self, one: Unexplained) -> Call:
-        trial, seconds = self._trial_of(one.number), self._seconds_for(EXPLAINING_SECONDS)
-        return Call(Asking(one), timed, (explained, trial, one.finding, seconds), seconds + 40)
+        trial, seconds = self._trial_of(one.number), self._seconds_for(Limits.EXPLAINING)
+        return Call(
+            Asking(one), timed, (explained, trial, one.finding, seconds), seconds + Limits.TRANSFER
+        )
 
     def _seconds_for(self, most: float) -> float:
         """What work on a hit may take: less where the budget is nearly spent."""
@@ -330,4 +327,4 @@ class Hits:
     def _explained_alone(self, one: Unexplained) -> Finding:
         """The finding with its cause, each question asked in a worker."""
         trial = self._trial_of(one.number)
-        return explained_alone(self._executor, trial, one.finding, 4 * trial.seconds / 3)
+        return explained_alone(self._executor, trial, one.finding, self._losses.seconds)

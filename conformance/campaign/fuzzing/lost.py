@@ -7,7 +7,7 @@ from conformance.backends.session import COMPILATION, EXECUTION
 from conformance.campaign.fuzzing.calls import Timed, gives_answer, timed
 from conformance.campaign.fuzzing.finding import Finding
 from conformance.campaign.fuzzing.seeds.material import case_of
-from conformance.campaign.fuzzing.shrinking import SECONDS, Shrinking
+from conformance.campaign.fuzzing.shrinking import Shrinking
 from conformance.campaign.fuzzing.steering.meetings import Meetings
 from conformance.campaign.fuzzing.trials import Hit, Inputs, Trial, Tried
 from conformance.check.known import known_loss
@@ -15,6 +15,7 @@ from conformance.check.outcome import Outcome
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call, Died, TimedOut
 from conformance.executors.lost import why
+from conformance.limits import Limits
 from conformance.stablehlo.emit import EmitError, emit
 from conformance.transforms.parameters import with_named_parameters
 from conformance.triage.attribute import group_title
@@ -51,9 +52,9 @@ def is_ours(lost: Died | TimedOut) -> bool:
 class Losses:
     """What becomes of programs that workers were lost over."""
 
-    def __init__(self, executor: Executor, timeout: float) -> None:
-        """Try programs in these workers, each for a sixth of `timeout`, in seconds."""
-        self._executor, self._seconds = executor, timeout / 6
+    def __init__(self, executor: Executor, seconds: float) -> None:
+        """Try programs in these workers, each for so many seconds."""
+        self._executor, self.seconds = executor, seconds
 
     def tried(self, trial: Trial, verdict: Verdict, kind: str, message: str) -> Tried:
         """What a trial of one program came to that lost its worker."""
@@ -80,7 +81,7 @@ class Losses:
 
     def call(self, name: object, trial: Trial, program: Program, inputs: Inputs) -> Call:
         """The call that tries a program, which may cost its worker."""
-        return Call(name, timed, (gives_answer, trial, program, inputs), self._seconds)
+        return Call(name, timed, (gives_answer, trial, program, inputs), self.seconds)
 
     def is_again(self, hit: Hit, value: object) -> bool:
         """Whether a program was lost as a hit was, by what the call came to that tried it."""
@@ -90,7 +91,7 @@ class Losses:
         return verdict is hit.outcome.verdict and kind == hit.outcome.kind
 
     def reduced(
-        self, trial: Trial, hit: Hit, backend: str, seconds: float = SECONDS
+        self, trial: Trial, hit: Hit, backend: str, seconds: float = Limits.MINIMISING_CRASHES
     ) -> Finding | None:
         """The finding that a hit comes to, its program minimised where it fails every time.
 

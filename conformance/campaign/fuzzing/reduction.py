@@ -8,7 +8,7 @@ from pathlib import Path
 
 from conformance.backends.registry import Choice, parse
 from conformance.campaign.budget import seconds_of
-from conformance.campaign.fuzzing.attribution.alone import SECONDS, explained_alone
+from conformance.campaign.fuzzing.attribution.alone import explained_alone
 from conformance.campaign.fuzzing.calls import explained, failing, reduced
 from conformance.campaign.fuzzing.campaign import NEEDED
 from conformance.campaign.fuzzing.finding import Finding, working
@@ -26,6 +26,7 @@ from conformance.gate.files import Given
 from conformance.gate.reading import load
 from conformance.gate.versions import applicable_entries, given_versions, with_given_version
 from conformance.judging.messages import verdict_text
+from conformance.limits import LIMITS, Limits
 from conformance.results.versions import versions
 from conformance.text import one_line
 
@@ -42,7 +43,7 @@ class Options:
     backend_versions: tuple[str, ...] = ()
     out: Path = Path("hlo-conformance-reduced")
     budget: str = "2m"
-    timeout: float = 60.0
+    limits: Limits = LIMITS
     command: str = ""
 
 
@@ -67,7 +68,9 @@ def reduce(options: Options) -> int:
     given = given_versions(options.backend_versions, (backend.name,))
     with executor_of(backend, jobs=1, preload=NEEDED) as executor:
         known = applicable_entries(known, [with_given_version(describe(executor, backend), given)])
-        trial = Trial(backend.spelling, options.seed, 0, 1, frozenset(), known, options.timeout / 8)
+        trial = Trial(
+            backend.spelling, options.seed, 0, 1, frozenset(), known, options.limits.evaluation
+        )
         finding = _finding(executor, options, trial, backend, seconds)
         if finding is not None:
             finding = _explained(executor, options, trial, finding)
@@ -89,20 +92,21 @@ def reduce(options: Options) -> int:
 
 def _explained(executor: Executor, options: Options, trial: Trial, finding: Finding) -> Finding:
     """The finding with its cause; where that ends workers, each question is asked in its own."""
-    call = Call("", explained, (trial, finding, SECONDS), SECONDS + options.timeout)
+    seconds = Limits.EXPLAINING_CRASHES
+    call = Call("", explained, (trial, finding, seconds), seconds + options.limits.timeout)
     answer = executor.one(call)
     if isinstance(answer, Finding):
         return answer
-    return explained_alone(executor, trial, finding, options.timeout)
+    return explained_alone(executor, trial, finding, options.limits.timeout)
 
 
 def _finding(
     executor: Executor, options: Options, trial: Trial, backend: Choice, seconds: float
 ) -> Finding | None:
     """What the program comes to when it is made smaller; None where it does not fail."""
-    call = Call("", failing, (trial, options.file, options.inputs), 4 * options.timeout)
+    call = Call("", failing, (trial, options.file, options.inputs), 4 * options.limits.timeout)
     value: object = executor.one(call)
-    losses = Losses(executor, 6 * options.timeout)
+    losses = Losses(executor, options.limits.timeout)
     if isinstance(value, (Died, TimedOut)):
         given = executor.one(replace(call, function=_given))
         if not isinstance(given, Hit):
@@ -115,7 +119,9 @@ def _finding(
         return None
     if not isinstance(value, Hit):
         raise value if isinstance(value, Exception) else UsageError(f"{options.file}: {value}")
-    answer = executor.one(Call("", reduced, (trial, value, seconds), seconds + options.timeout))
+    answer = executor.one(
+        Call("", reduced, (trial, value, seconds), seconds + options.limits.timeout)
+    )
     if isinstance(answer, Finding):
         return answer
     return losses.finding(value, backend.name)

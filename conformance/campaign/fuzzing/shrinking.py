@@ -10,14 +10,12 @@ from __future__ import annotations
 import math
 
 from conformance.campaign.fuzzing.trials import Hit, Inputs
+from conformance.limits import Limits
 from conformance.triage.minimise.minimise import minimise
 from reference.ir.program import Program
 
 TRIES = 60
 """Workers that may be lost to make one program smaller."""
-
-SECONDS = 40.0
-"""Seconds that workers may spend on it."""
 
 
 class _Asked(Exception):
@@ -31,7 +29,7 @@ class _Asked(Exception):
 class Shrinking:
     """What is known of smaller programs that end their process as a hit does."""
 
-    def __init__(self, hit: Hit, seconds: float = SECONDS) -> None:
+    def __init__(self, hit: Hit, seconds: float = Limits.MINIMISING_CRASHES) -> None:
         """Nothing yet; workers may spend so many seconds on it."""
         self.hit = hit
         self.program, self.inputs = hit.program, hit.inputs

@@ -43,6 +43,7 @@ from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import is_flushed, is_single, unreached_results
 from conformance.known.in_force import in_force
 from conformance.known.programs import SUBNORMAL
+from conformance.limits import Limits
 from conformance.phases import phase
 from conformance.pipeline.batch import Batcher, run_all
 from conformance.pipeline.items import Answer, Item
@@ -56,10 +57,6 @@ from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 from reference.numerics.alike import equal_elements
 from reference.ops.xla.lowering import lower_program
-
-_SECONDS = 1.0
-"""What the reference may take for a program as it is made, in seconds: mostly milliseconds are
-enough, and what goes on has a loop with (nearly) no end."""
 
 
 def run_trial(trial: Trial) -> Tried:
@@ -88,7 +85,7 @@ def run_trial(trial: Trial) -> Tried:
             continue
         sets = [materialise(program, recipe) for recipe in case.inputs]
         try:
-            with limited(min(_SECONDS, trial.seconds)):
+            with limited(min(Limits.GENERATED, trial.seconds)):
                 expected = [tuple(evaluate(program, inputs)) for inputs in sets]
         except (EvaluationError, TooSlow):
             counts[NOT_EVALUATED] += 1

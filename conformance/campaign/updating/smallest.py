@@ -85,7 +85,7 @@ def _shrunk(
 ) -> tuple[Program, Inputs] | None:
     """Return the smallest program found that ends its process as a hit does, and that the entry of
     the trial is about; None where the hit does not do so again."""
-    losses, small = Losses(executor, 6 * seconds), Shrinking(hit, 4 * seconds)
+    losses, small = Losses(executor, seconds), Shrinking(hit, 4 * seconds)
     while (tried := small.next()) is not None:
         if known_loss(tried[0], trial.expectations, backend, hit.outcome).known:
             value = executor.one(losses.call("", trial, *tried))

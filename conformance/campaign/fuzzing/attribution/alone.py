@@ -15,9 +15,7 @@ from conformance.campaign.fuzzing.trials import Trial
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call, Died, TimedOut
 from conformance.executors.lost import why
-
-SECONDS = 30.0
-"""Seconds that the search for one cause may take."""
+from conformance.limits import Limits
 
 
 def explained_alone(executor: Executor, trial: Trial, finding: Finding, timeout: float) -> Finding:
@@ -34,7 +32,7 @@ def explained_alone(executor: Executor, trial: Trial, finding: Finding, timeout:
             return WRONG if verdict is finding.verdict and not is_ours(value) else NO_ANSWER
         return value if isinstance(value, str) else NO_ANSWER
 
-    cause = searched(asked, _plan(executor, trial, finding, timeout), SECONDS)
+    cause = searched(asked, _plan(executor, trial, finding, timeout), Limits.EXPLAINING_CRASHES)
     vote = executor.one(Call("", calls.vote, (trial, finding), timeout))
     if not isinstance(vote, Vote):
         vote = Vote(NO_VOTE, "it gives no answer")

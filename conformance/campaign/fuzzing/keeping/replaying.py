@@ -19,6 +19,7 @@ from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.local import Call, Died, TimedOut
 from conformance.executors.lost import why
 from conformance.gate.reading import load
+from conformance.limits import Limits
 from conformance.results.versions import versions
 from conformance.verdict import Verdict
 
@@ -93,7 +94,7 @@ def replayed(kept: Kept, backends: Sequence[str], timeout: float = 60.0) -> list
 
 def _row(kept: Kept, choice: Choice, timeout: float) -> Row:
     known = load(None, (choice.name,), versions())
-    trial = Trial(choice.spelling, 0, 0, 1, frozenset(), known, timeout / 8)
+    trial = Trial(choice.spelling, 0, 0, 1, frozenset(), known, Limits(timeout).evaluation)
     try:
         with executor_of(choice, jobs=1, preload=NEEDED) as executor:
             row = Row(choice.name, describe(executor, choice).versions)

@@ -10,6 +10,7 @@ from conformance.campaign.fuzzing.seeds.material import OFTEN, SELDOM, Material
 from conformance.errors import UsageError
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call
+from conformance.limits import Limits
 from generators.chains.seeds.fragment import Fragment
 
 PATTERNS = Path(__file__).with_name("patterns")
@@ -17,9 +18,6 @@ PATTERNS = Path(__file__).with_name("patterns")
 
 SUFFIXES = (".mlir", ".mlirbc", ".stablehlo")
 """What files of programs are called."""
-
-SECONDS = 600.0
-"""Seconds that cutting may take."""
 
 
 def gathered(executor: Executor, given: Path | None) -> Material:
@@ -60,7 +58,7 @@ def _cut(executor: Executor, files: list[Path], *, told: bool = True) -> tuple[F
 
     found: dict[str, Fragment] = {}
     for file in files:  # one by one: parsing may end a worker
-        value = executor.one(Call(file, calls.cut, ((file,),), SECONDS))
+        value = executor.one(Call(file, calls.cut, ((file,),), Limits.READING))
         cut = value if isinstance(value, Cut) else Cut((), (f"{file}: {value}",))
         found |= {one.digest: one for one in cut.fragments}
         for note in cut.notes if told else ():

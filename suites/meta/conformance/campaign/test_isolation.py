@@ -14,6 +14,7 @@ from conformance.catalog import Cell
 from conformance.executors.local import Call, Died, Ended, TimedOut
 from conformance.executors.lost import own_words
 from conformance.gate.classes import NOT_DETERMINISTIC
+from conformance.limits import Limits
 from conformance.pipeline.batch import REPEATS
 from conformance.verdict import Repeats, Verdict
 from reference.ir.types import ELEMENT_TYPES
@@ -47,7 +48,7 @@ def outcomes(
     """What becomes of one bundle of all tasks, what was noticed, and the workers asked."""
     workers, noticed = Workers(answer), list[str]()
     done = run_isolated(
-        workers, [tuple(TASKS)], TIMEOUT, noticed.append, {task.cell for task in apart}
+        workers, [tuple(TASKS)], Limits(TIMEOUT), noticed.append, {task.cell for task in apart}
     )  # type: ignore[arg-type]
     return dict(one for one in done if one is not None), noticed, workers
 

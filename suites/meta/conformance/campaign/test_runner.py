@@ -26,6 +26,7 @@ from conformance.errors import UsageError
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.reading import ExpectationError
 from conformance.known.xla.sorts import LABEL as NEGATIVE
+from conformance.limits import Limits
 from conformance.pipeline.batch import Bench, bench_of
 from conformance.pipeline.confirmation import conclude
 from conformance.pipeline.items import Item, ItemAnswer
@@ -214,7 +215,7 @@ def test_what_harms_the_process_gets_its_verdict(
     tmp_path: Path, fault: str, verdict: Verdict, kind: str
 ) -> None:
     timeout = 3.0 if fault == "hang" else 60.0
-    done = run(options(tmp_path, fault, timeout=timeout, memory_limit=1 << 29))
+    done = run(options(tmp_path, fault, limits=Limits(timeout, 1 << 29)))
     assert [(r.verdict, r.kind) for r in done.records] == [(verdict, kind)] * PROFILES["smoke"]
     assert done.exit_code == 1
     assert all(r.detail is not None and "stablehlo.add" in r.detail.program for r in done.records)

@@ -11,6 +11,7 @@ import pytest
 from conformance.check.command import Options, check
 from conformance.check.settings import Settings
 from conformance.judging.perturbation.evaluations import PermittedResults
+from conformance.limits import Limits
 from conformance.triage.attribute import Explainer
 from conformance.verdict import Verdict
 from reference.ir.errors import out_of_memory
@@ -34,7 +35,7 @@ def test_limit_operation_and_option_are_told(
     path, inputs = tmp_path / "program.mlir", tmp_path / "in.npz"
     path.write_text(LARGE)
     np.savez(inputs, x=np.ones(8, np.float32))
-    assert check(Options((str(path),), "reference", inputs, 1, memory_limit=3 << 30)) == 4
+    assert check(Options((str(path),), "reference", inputs, 1, limits=Limits(240.0, 3 << 30))) == 4
     out = capsys.readouterr().out
     assert "unsupported (not evaluated): out of memory: Unable to allocate 32.0 TiB" in out
     assert "(broadcast_in_dim %wide (line 3))" in out

@@ -16,6 +16,7 @@ from conformance.check.explaining import ExplanationTime
 from conformance.check.settings import Checked, Settings
 from conformance.executors.limit import OutOfTime
 from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
+from conformance.limits import Limits
 from conformance.phases import keep
 from conformance.triage import conclusion
 from conformance.verdict import Verdict
@@ -56,7 +57,7 @@ def test_a_settled_verdict_is_kept(
 
 
 def test_files_in_one_worker_are_explained_in_half_of_their_time() -> None:
-    limit = ExplanationTime(timeout=0.4)
+    limit = ExplanationTime(Limits(0.4))
     with pytest.raises(OutOfTime):
         limit.spend(lambda: time.sleep(60))
     assert limit.left() <= 0.0
@@ -65,10 +66,10 @@ def test_files_in_one_worker_are_explained_in_half_of_their_time() -> None:
 
 
 def test_an_explanation_ends_before_its_worker() -> None:
-    limit = ExplanationTime(timeout=1000.0, deadline=time.monotonic() + 100.0)
+    limit = ExplanationTime(Limits(1000.0), deadline=time.monotonic() + 100.0)
     assert 45.0 < limit.left() <= 50.0  # 50 s of 1000 are left for writing it down
-    assert ExplanationTime(1000.0, time.monotonic() + 10.0).left() < 0.0
-    assert ExplanationTime(1000.0).spend(lambda: "explained") == "explained"
+    assert ExplanationTime(Limits(1000.0), time.monotonic() + 10.0).left() < 0.0
+    assert ExplanationTime(Limits(1000.0)).spend(lambda: "explained") == "explained"
 
 
 def _keep_and(how: str) -> str:

@@ -55,7 +55,7 @@ def hit(verdict: Verdict, kind: str) -> Hit:
 def test_what_a_backend_answers_has_lost_no_worker(words: str, kind: str) -> None:
     assert failure_of(Failed(words)) == (Verdict.CRASHED, kind)
     with executor_of(parse("reference"), jobs=1) as executor:
-        losses = Losses(executor, 60.0)
+        losses = Losses(executor, 10.0)
         assert not losses.is_loss(hit(Verdict.CRASHED, kind))
         assert losses.is_varied(hit(Verdict.CRASHED, kind))
         assert losses.is_loss(hit(Verdict.CRASHED, "abort"))
@@ -64,7 +64,7 @@ def test_what_a_backend_answers_has_lost_no_worker(words: str, kind: str) -> Non
 
 def test_what_was_slow_once_is_no_finding_but_what_died_once_is() -> None:
     with executor_of(parse("reference"), jobs=1) as executor:
-        losses, trial = Losses(executor, 60.0), Trial("reference", 0, 0, 1)
+        losses, trial = Losses(executor, 10.0), Trial("reference", 0, 0, 1)
         slow, dead = hit(Verdict.TIMED_OUT, "no answer"), hit(Verdict.CRASHED, "abort")
         assert losses.reduced(trial, slow, "reference") is None
         found = losses.reduced(trial, dead, "reference")
@@ -76,7 +76,7 @@ def test_a_campaign_keeps_no_plan_of_what_lost_a_worker() -> None:
     with executor_of(parse("reference"), jobs=1) as executor:
         trial = Trial("reference", 0, PER_TRIAL, PER_TRIAL + 1)
         found = [
-            Losses(executor, 60.0).tried(trial, Verdict.CRASHED, "abort", "") for _ in range(2)
+            Losses(executor, 10.0).tried(trial, Verdict.CRASHED, "abort", "") for _ in range(2)
         ]
     assert found[0].hits[0].program == found[1].hits[0].program
     assert coverage.cache_info().currsize == 0
@@ -85,7 +85,7 @@ def test_a_campaign_keeps_no_plan_of_what_lost_a_worker() -> None:
 def test_a_backend_that_hangs_every_time_is_found() -> None:
     with executor_of(parse("reference:hang"), jobs=1) as executor:
         executor.one(Call("", len, ((),), 60.0))  # that it starts costs time, too
-        losses, trial = Losses(executor, 36.0), Trial("reference:hang", 0, 0, 1)
+        losses, trial = Losses(executor, 6.0), Trial("reference:hang", 0, 0, 1)
         slow = hit(Verdict.TIMED_OUT, "no answer")
         found = losses.reduced(trial, slow, "reference:hang", seconds=2.0)
     assert found is not None

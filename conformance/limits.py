@@ -1,0 +1,89 @@
+"""Every limit on time and memory that commands set: its unit, and how it is derived."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
+
+IDENTITY = {"identity": True}
+"""Metadata of an option that results depend on: a run is not resumed with another value of it."""
+
+
+def identity_of(options: Any) -> dict[str, Any]:
+    """Return the options that results depend on: values by name, with those of nested options."""
+    found: dict[str, Any] = {}
+    for one in fields(options):
+        value = getattr(options, one.name)
+        if isinstance(value, Limits):
+            found |= identity_of(value)
+        elif one.metadata.get("identity"):
+            found[one.name.replace("_", " ")] = [*value] if isinstance(value, tuple) else value
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits on the work of one command. Times are seconds of wall time, sizes are bytes."""
+
+    timeout: float = field(default=60.0, metadata=IDENTITY)
+    """A call of a worker: a batch of cases, of programs or of counterexamples, or a user's file."""
+
+    memory_limit: int = field(default=6 << 30, metadata=IDENTITY)
+    """The data that a worker may map; 0 for no limit."""
+
+    EVALUATIONS: ClassVar[int] = 8
+    """Evaluations by the reference that have to fit in a call: judging a program takes several."""
+
+    START: ClassVar[float] = 120.0
+    """Opening a backend."""
+
+    TRANSFER: ClassVar[float] = 40.0
+    """What a call with a time budget of its own may take beyond that budget."""
+
+    GENERATED: ClassVar[float] = 1.0
+    """An evaluation of a generated program: it takes milliseconds, unless it loops without end."""
+
+    MINIMISING: ClassVar[float] = 20.0
+    """Minimising a failing program of a campaign."""
+
+    MINIMISING_CRASHES: ClassVar[float] = 40.0
+    """Minimising a program that ends its worker, where each attempt may cost a worker."""
+
+    EXPLAINING: ClassVar[float] = 20.0
+    """The search for the cause of a finding, in one worker."""
+
+    EXPLAINING_CRASHES: ClassVar[float] = 30.0
+    """The search for the cause of a finding, if each question is asked in its own worker."""
+
+    READING: ClassVar[float] = 600.0
+    """Reading one file of programs that a campaign varies."""
+
+    @property
+    def item(self) -> float:
+        """One program of a batch that lost its worker, in a call of its own: a third of a call.
+
+        A hang costs a call, and two thirds of one to name the program.
+        """
+        return self.timeout / 3
+
+    @property
+    def attempt(self) -> float:
+        """One program or question of many about a finding: half of what a program has."""
+        return self.timeout / 6
+
+    @property
+    def evaluation(self) -> float:
+        """An evaluation by the reference: its share of a call."""
+        return self.timeout / self.EVALUATIONS
+
+    @property
+    def explanation(self) -> float:
+        """The search for the cause of a failure of a user's file: half of a call."""
+        return self.timeout / 2
+
+
+LIMITS = Limits()
+"""The default limits of runs, campaigns and counterexamples."""
+
+FILE_LIMITS = Limits(240.0)
+"""The default limits of checks of users' files."""
