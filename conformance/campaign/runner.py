@@ -36,7 +36,12 @@ from conformance.gate.other_backends import files_about_others
 from conformance.gate.overlaps import between_files, overlap_line
 from conformance.gate.reading import load, paths_of
 from conformance.gate.strict import check_finished
-from conformance.gate.versions import needs_backend_version, given_versions, applicable_entries, with_given_version
+from conformance.gate.versions import (
+    applicable_entries,
+    given_versions,
+    needs_backend_version,
+    with_given_version,
+)
 from conformance.limits import identity_of
 from conformance.results.store import FILE_NAME, Store, discard
 from conformance.results.summary import Known, RunData, read

@@ -39,6 +39,7 @@ SOURCES = (
     "conformance/gate/unpredictable.py",
     "conformance/catalog.py",
     "conformance/errors.py",
+    "conformance/limits.py",
     "conformance/phases.py",
     "conformance/verdict.py",
 )

@@ -32,7 +32,7 @@ from conformance.executors.executor import LOCAL, Engine, Executor
 from conformance.gate.expectations import Expectation
 from conformance.gate.files import Given, as_tuple
 from conformance.gate.reading import load
-from conformance.gate.versions import given_versions, applicable_entries, with_given_version
+from conformance.gate.versions import applicable_entries, given_versions, with_given_version
 from conformance.limits import LIMITS, Limits, identity_of
 from conformance.outputs.campaign import CampaignFinding, CampaignSummary
 from conformance.outputs.schema import CAMPAIGN, json_text

@@ -40,8 +40,8 @@ def test_a_settled_verdict_is_kept(
     path.write_text(FAULTY)
     np.savez(inputs, x=np.ones(4, np.float32), y=np.ones(4, np.float32))
     options = Options(
-        (str(path),), f"reference:{fault}_on_one_operation", inputs, 1, TIMEOUT, save=saved,
-        as_json=True,
+        (str(path),), f"reference:{fault}_on_one_operation", inputs, 1,
+        limits=Limits(TIMEOUT), save=saved, as_json=True,
     )  # fmt: skip
     assert check(options) == 1
     told = json.loads(capsys.readouterr().out)

@@ -16,6 +16,7 @@ from conformance.campaign.planning import Options
 from conformance.campaign.runner import run
 from conformance.campaign.tasks import Manner, Task, TaskResult, run_tasks
 from conformance.executors.local import Call
+from conformance.limits import Limits
 from conformance.pipeline import confirmation
 from conformance.pipeline.batch import Bench
 from conformance.pipeline.items import Item
@@ -138,7 +139,7 @@ def test_a_kept_failure_depends_on_how_it_is_judged(
     hypotheses = run(options(tmp_path, "computes", expectations=str(file)))
     assert hypotheses.failed_as_before == 0
     assert hypotheses.from_cache == sum(not record.verdict.fails for record in first.records)
-    for name, more in {"repeats": {"repeats": 2}, "timeout": {"timeout": 50.0}}.items():
+    for name, more in {"repeats": {"repeats": 2}, "timeout": {"limits": Limits(50.0)}}.items():
         assert run(options(tmp_path, name, **more)).failed_as_before == 0
     with monkeypatch.context() as patch:
         patch.setattr(session, "whole_digest", lambda: "other")
