@@ -20,6 +20,9 @@ from conformance.sweep.properties import properties_of
 from conformance.sweep.runner import Swept
 from conformance.verdict import HISTOGRAM_EDGES, Element, Verdict
 
+WHOLE = "1/1"
+"""The shard of a sweep that is not divided."""
+
 
 def summary_of(swept: Swept) -> Sweep:
     """Return the JSON output of a sweep."""
@@ -131,7 +134,7 @@ def _point(element: Element | None) -> Point | None:
 def lines_of(sweep: Sweep) -> Iterator[str]:
     """Yield the results of a sweep in text: a paragraph for each function, then the totals."""
     for function in sweep.functions:
-        yield from _lines(function)
+        yield from _lines(function, sweep.shard)
     values = sum(one.values for one in sweep.functions)
     new = sum(is_new(found) for one in sweep.functions for found in one.classes)
     known = sum(bool(found.known) for one in sweep.functions for found in one.classes)
@@ -141,7 +144,7 @@ def lines_of(sweep: Sweep) -> Iterator[str]:
     )
 
 
-def _lines(function: SweptFunction) -> Iterator[str]:
+def _lines(function: SweptFunction, shard: str) -> Iterator[str]:
     if function.state in ("unsupported", "untested") or _is_lost(function):
         said = next((one.message for one in function.classes if one.message), "")
         mark = "; new" if any(map(is_new, function.classes)) else ""
@@ -149,7 +152,8 @@ def _lines(function: SweptFunction) -> Iterator[str]:
         return
     kind = "all" if function.arguments == "all" else "a sample of"
     of = "" if function.values == function.planned else f" of {function.planned:,}"
-    yield f"{function.name}: {kind} {function.values:,}{of} values, {_rounded(function)}"
+    part = "" if shard == WHOLE else f" of part {shard}"
+    yield f"{function.name}: {kind} {function.values:,}{of} values{part}, {_rounded(function)}"
     if function.worst is not None and function.worst_ulp is not None:
         at = ", ".join(f"{one.decimal} ({one.hexadecimal})" for one in function.worst.arguments)
         yield f"  worst error {function.worst_ulp:.6g} ulp at {at}"

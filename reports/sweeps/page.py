@@ -18,7 +18,7 @@ import msgspec
 from conformance.errors import UsageError
 from conformance.outputs.sweep import Point, ResultClass, Sweep, SweptFunction
 from conformance.sweep.saving import AXIS, SUMMARY
-from conformance.sweep.summary import is_new
+from conformance.sweep.summary import WHOLE, is_new
 from reference.ir.types import ELEMENT_TYPES
 from reports import text
 from reports.html import template
@@ -77,13 +77,14 @@ def html(result: Sweep, axes: Axes) -> str:
     failures = list(_failures(functions))
     new = sum(one.is_new for one in failures)
     tried = [one for one in functions if one.state not in _UNTRIED]
-    types, rows = _matrix(tried)
+    is_whole = result.shard == WHOLE
+    types, rows = _matrix(tried, is_whole=is_whole)
     return template("sweep.html").render(
         headline=_headline(result, new, len(tried)),
         status="fails" if new else "passes" if tried else "empty",
         values=sum(one.values for one in tried),
         functions=tried,
-        described=[_described(one) for one in tried],
+        described=[_described(one, is_whole=is_whole) for one in tried],
         untried=[one for one in functions if one.state in _UNTRIED],
         new=new,
         known=len(failures) - new,
@@ -115,14 +116,17 @@ def _facts(result: Sweep) -> list[tuple[str, str]]:
         (f"Backend {backend.name}", " · ".join(filter(None, about))),
         ("Versions", shared),
         ("Samples", f"at most {result.sample:,} arguments, seed {result.seed}"),
+        *([] if result.shard == WHOLE else [("Part", result.shard)]),
         ("Start, time", f"{began}; {text.duration(result.seconds)}"),
     ]
 
 
-def _matrix(tried: Sequence[SweptFunction]) -> tuple[list[str], list[_Row]]:
+def _matrix(tried: Sequence[SweptFunction], *, is_whole: bool) -> tuple[list[str], list[_Row]]:
     """Return the element types, and for each op with errors in ulp its cells."""
     cells = {
-        (one.op, one.element_type): _cell(one) for one in tried if one.histogram and not one.form
+        (one.op, one.element_type): _cell(one, is_whole=is_whole)
+        for one in tried
+        if one.histogram and not one.form
     }
     present = {of for _, of in cells}
     types = [name for name in ELEMENT_TYPES if name in present]
@@ -130,9 +134,9 @@ def _matrix(tried: Sequence[SweptFunction]) -> tuple[list[str], list[_Row]]:
     return types, [(op, [cells.get((op, of)) for of in types]) for op in ops]
 
 
-def _cell(one: SweptFunction) -> Cell:
+def _cell(one: SweptFunction, *, is_whole: bool) -> Cell:
     error = "≤ 0.5" if one.worst_ulp is None else _ulp(one.worst_ulp)
-    is_exhaustive = one.arguments == "all" and one.values == one.planned
+    is_exhaustive = is_whole and one.arguments == "all" and one.values == one.planned
     hint = f"{one.values:,} values" if one.worst is None else f"at {_numbers(one.worst)}"
     return Cell(error, is_exhaustive, hint)
 
@@ -145,13 +149,13 @@ def _numbers(point: Point) -> str:
     return ", ".join(one.decimal for one in point.arguments)
 
 
-def _described(one: SweptFunction) -> dict[str, Any]:
+def _described(one: SweptFunction, *, is_whole: bool) -> dict[str, Any]:
     """Return the texts of a function's row."""
     share = 100 * one.correctly_rounded / max(one.values, 1)
     is_all = one.correctly_rounded == one.values
     return {
         "name": one.name,
-        "values": f"{'all ' if one.arguments == 'all' else ''}{one.values:,}"
+        "values": f"{'all ' if is_whole and one.arguments == 'all' else ''}{one.values:,}"
         + ("" if one.values == one.planned else f" of {one.planned:,}"),
         "share": "100 %" if is_all else f"{min(share, 99.9999):.4f} %",
         "worst": "" if one.worst_ulp is None else _ulp(one.worst_ulp),
