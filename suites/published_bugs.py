@@ -18,7 +18,8 @@ class Bug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `inputs` are written as those of counterexamples are (conformance/gate/counterexamples.py).
     `kinds` are the classes that it may show, any where there are none; `versions` the ones of
-    jaxlib that have it, all where that is "".
+    jaxlib that have it, all where that is "". `backends` are those that show it; `culprit` is the
+    pass of a compiler that the thread names, or that stands for what it names.
     """
 
     id: str
@@ -29,10 +30,13 @@ class Bug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     verdict: str = "divergent"
     kinds: tuple[str, ...] = ()
     versions: str = ""
+    backends: tuple[str, ...] = ("cpu",)
+    culprit: str = ""
 
-    def is_in(self, jaxlib: str) -> bool:
-        """Whether that version of jaxlib has it."""
-        return SpecifierSet(self.versions).contains(jaxlib, prereleases=True)
+    def is_in(self, jaxlib: str, backend: str = "cpu") -> bool:
+        """Return whether a backend has it with that version of jaxlib."""
+        has = SpecifierSet(self.versions).contains(jaxlib, prereleases=True)
+        return has and backend in self.backends
 
     @property
     def expectation(self) -> Expectation:

@@ -338,12 +338,14 @@ def _together(parts: Sequence[Any], sharding: Any, of: TensorType) -> Array:
     return whole
 
 
-def compile_options(grid: tuple[int, int] | None, devices: list[Any], settings: Settings) -> Any:
-    """Return the compile options for a process grid with these devices."""
+def compile_options(text: str, program: Program, devices: list[Any], settings: Settings) -> Any:
+    """Return the compile options for a program whose processes or partitions have these devices."""
     import jaxlib._jax as private
     from jaxlib import xla_client
 
     options = private.CompileOptions()
+    shared = program.shared_among > 1
+    grid = (1, program.shared_among) if shared else program.process_grid
     if grid is not None:
         replicas, partitions = grid
         numbers = np.array([device.id for device in devices]).reshape(grid)
@@ -352,6 +354,7 @@ def compile_options(grid: tuple[int, int] | None, devices: list[Any], settings: 
         options.num_replicas = build.num_replicas = replicas
         options.num_partitions = build.num_partitions = partitions
         build.use_spmd_partitioning = partitions > 1
+        build.use_shardy_partitioner = shared and not is_annotated(text)
     if settings != Settings():
         _set(options.executable_build_options.debug_options, settings)
     return options
@@ -447,10 +450,7 @@ class PjrtBackend:
             load_lapack()
         shared = program.shared_among > 1
         devices = self._devices(max(program.process_count, program.shared_among))
-        grid = (1, program.shared_among) if shared else program.process_grid
-        options = compile_options(grid, devices, self._settings)
-        of_shardy = shared and not is_annotated(text)
-        options.executable_build_options.use_shardy_partitioner = of_shardy
+        options = compile_options(text, program, devices, self._settings)
         try:
             loaded = devices[0].client.compile_and_load(
                 text, private.DeviceList(tuple(devices)), options

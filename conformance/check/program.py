@@ -39,6 +39,7 @@ from conformance.triage.audit import OperationAudit, audit
 from conformance.triage.conclusion import Concluder
 from conformance.triage.fault import FailedProgram, Fault
 from conformance.triage.localise import Search
+from conformance.triage.stages import find_culprit
 from conformance.verdict import Errors, Verdict
 from reference.interpreter.evaluate import EvaluationError, check, evaluate
 from reference.ir.errors import OutOfMemoryError
@@ -118,6 +119,14 @@ class Work:
             if is_single(program):
                 return self._if_known(refused)
             return self._if_known_refusal(program, inputs, refused)
+        outcome = self._of_results(program, inputs, permitted, actual, settled)
+        return self._with_culprit(outcome, inputs, permitted, actual, settled)
+
+    def _of_results(
+        self, program: Program, inputs: tuple[Array, ...], permitted: PermittedResults,
+        actual: Sequence[Array], settled: Settled,
+    ) -> Outcome:  # fmt: skip
+        """Return the outcome of a program that gave results."""
         if self._unit.assertions:
             outcome = self._by_assertions(permitted, actual)
         elif is_single(program):
@@ -134,6 +143,25 @@ class Work:
             return self._explained(outcome, judgement, program, inputs, actual, found)
 
         settled(outcome, permitted.expected, actual)
+        return self._in_time(outcome, explain)
+
+    def _with_culprit(
+        self, outcome: Outcome, inputs: tuple[Array, ...], permitted: PermittedResults,
+        actual: Sequence[Array], settled: Settled,
+    ) -> Outcome:  # fmt: skip
+        """Return a new failure with the step of the compiler that goes wrong, if stages show it."""
+        time_left = self._explanation_time is None or self._explanation_time.left() > 0
+        if not outcome.verdict.fails or outcome.known or self._is_reference or not time_left:
+            return outcome
+        settled(outcome, permitted.expected, actual)
+
+        @phase("locating")
+        def explain() -> Outcome:
+            program, text = self._unit.flat.program, self._unit.text
+            found = find_culprit(self._session, program, inputs, actual, self._seconds, text)
+            told = filter(None, (outcome.message, str(found or "")))
+            return replace(outcome, message="; ".join(told))
+
         return self._in_time(outcome, explain)
 
     def _of_several(

@@ -387,3 +387,25 @@ class Module:
     host_program_shape: ProgramShape | None = message(4, lambda: ProgramShape)
     entry_computation_id: int = integer(6)
     device_assignment: DeviceAssignment | None = message(15, lambda: DeviceAssignment)
+
+
+@dataclass(frozen=True, slots=True)
+class Sharding:
+    """How an array, or each part of a tuple, lies on devices (OpSharding)."""
+
+    kind: int = integer(1)
+    tile_assignment_dimensions: list[int] = integers(3)
+    tile_assignment_devices: list[int] = integers(4)
+    tuple_shardings: list[Sharding] = messages(5, lambda: Sharding)
+    replicate_on_last_tile_dim: bool = boolean(6)
+    last_tile_dims: list[int] = integers(8)
+    iota_reshape_dims: list[int] = integers(9)
+    iota_transpose_perm: list[int] = integers(10)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionedModule:
+    """The shardings of a module (HloModuleProto), as a partitioner leaves them."""
+
+    results: Sharding | None = message(12, lambda: Sharding)
+    parameters: list[Sharding] = messages(14, lambda: Sharding)

@@ -170,6 +170,7 @@ def _cause(kept: Kept) -> list[tuple[str, str]]:
         ("Element types", ", ".join(element_types(kept.culprits))),
         ("Operations", "; ".join(_several(operations(kept.culprits)))),
         ("Grouped by", kept.cause),
+        ("Step of the compiler", str(found.get("culprit", ""))),
         ("Votes", str(told.get("votes", ""))),
         ("Vanishes", "; ".join(by_answer.get("right", ()))),
         ("Stays", "; ".join(by_answer.get("wrong", ()))),

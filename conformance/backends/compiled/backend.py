@@ -10,25 +10,22 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Self
 
 from conformance.backends.base import (
     BackendError,
     Description,
-    NotReadBack,
     Settings,
     Unsupported,
 )
 from conformance.backends.compiled.compilers import MOST_DEVICES, Compiler
+from conformance.backends.compiled.modules import RewrittenProgram, read_back
 from conformance.backends.pjrt import compile_options, load_lapack
 from conformance.backends.verification import verify
-from conformance.backends.xla_messages import classify, short_message
-from conformance.hlo.read import read_module
-from conformance.hlo.unreadable import Unreadable
+from conformance.backends.xla_messages import classify
 from reference.interpreter import quantized
-from reference.interpreter.evaluate import EvaluationError, evaluate, split_by_process
+from reference.interpreter.evaluate import split_by_process
 from reference.ir.program import Program, TensorType
 from reference.ir.types import Array
 from reference.ops.structure import HOST
@@ -69,8 +66,6 @@ class CompiledBackend:
             return Unsupported("quantized types can't be translated to XLA HLO")
         if any(isinstance(of, TensorType) and of.bounds for of in program.main.result_types):
             return Unsupported("results of bounded sizes come without their sizes")
-        if program.shared_among > 1:
-            return Unsupported("the parts of values that a partitioner shared out are not gathered")
         return None
 
     def compile(self, text: str, program: Program) -> CompiledExecutable:
@@ -90,12 +85,12 @@ class CompiledBackend:
         verify(text, program, self.refusal)
         if "lapack_" in text:
             load_lapack()
-        count = program.process_count
+        count = max(program.process_count, program.shared_among)
         if count > MOST_DEVICES:
             raise Unsupported(f"{count} processes, and topologies of {MOST_DEVICES} devices")
         try:
             devices = self._compiler.describe_devices(count)
-            options = compile_options(program.process_grid, devices, self._settings)
+            options = compile_options(text, program, devices, self._settings)
             return self._compiler.optimise(text, devices, options)
         except (RuntimeError, TypeError, ValueError) as error:
             raise classify(str(error), text, program) from error
@@ -114,7 +109,7 @@ class CompiledExecutable:
         self._latest: tuple[list[Array], list[list[Array]]] | None = None
 
     @cached_property
-    def rewritten(self) -> Program:
+    def rewritten(self) -> RewrittenProgram:
         """The optimised module as a program.
 
         Raises:
@@ -127,11 +122,12 @@ class CompiledExecutable:
 
         Raises:
             NotReadBack: when the optimised module cannot be read or evaluated.
+            Failed: when partitions have different copies of a result.
         """
         arguments = [array for share in inputs for array in share]
         if self._latest is None or not _are_same(self._latest[0], arguments):
-            results = evaluated(self.rewritten, arguments)
-            shares = [list(share) for share in split_by_process(self.rewritten, results)]
+            results = self.rewritten.evaluate(arguments)
+            shares = [list(share) for share in split_by_process(self._program, results)]
             self._latest = arguments, shares
         return self._latest[1]
 
@@ -139,32 +135,3 @@ class CompiledExecutable:
 def _are_same(before: Sequence[Array], now: Sequence[Array]) -> bool:
     """Return whether these are the same arrays, for which evaluation gives the same results."""
     return len(before) == len(now) and all(map(operator.is_, before, now))
-
-
-def read_back(module: bytes, program: Program) -> Program:
-    """Return an HLO module that a program was compiled to as a program of as many processes.
-
-    Raises:
-        NotReadBack: when it has a construct that no program of ours can express.
-    """
-    try:
-        rewritten = read_module(module)
-    except Unreadable as error:
-        raise NotReadBack(f"{error.construct}: {short_message(error.reason)}") from error
-    except RecursionError as error:
-        raise NotReadBack("reading: the module is nested too deeply") from error
-    return replace(rewritten, process_grid=program.process_grid)
-
-
-def evaluated(rewritten: Program, arguments: Sequence[Array]) -> tuple[Array, ...]:
-    """Return what the reference computes for a program that was read back.
-
-    Raises:
-        NotReadBack: when the reference cannot evaluate it.
-    """
-    try:
-        return evaluate(rewritten, arguments)
-    except EvaluationError as error:
-        raise NotReadBack(f"evaluation: {short_message(str(error))}") from error
-    except RecursionError as error:
-        raise NotReadBack("evaluation: the module is nested too deeply") from error

@@ -26,7 +26,7 @@ from conformance.tolerance.hardware import Hardware
 _SMALL, MOST_DEVICES = 1, 8
 """Numbers of devices of the two topologies: for programs of one process, and of several."""
 
-_TPU_GRID = {_SMALL: "1x1", MOST_DEVICES: "2x4"}
+_TPU_GRID = {_SMALL: "2x2", MOST_DEVICES: "2x4"}
 _TPU_ENVIRONMENT = {
     "TPU_SKIP_MDS_QUERY": "1",
     "TPU_WORKER_HOSTNAMES": "localhost",

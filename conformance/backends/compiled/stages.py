@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.backends.base import BackendError, NotReadBack, Settings
-from conformance.backends.compiled.backend import read_back
+from conformance.backends.compiled.modules import RewrittenProgram, read_back
 from conformance.backends.session import Session
 from reference.ir.program import Program
 
@@ -33,7 +34,8 @@ class Stage:
     """A program between two passes.
 
     Attributes:
-        name: the pass that the stage follows, "" for the stage before all passes.
+        name: the pass that the stage follows, or stands in, where the pass has a pipeline of its
+            own; "" for the stages before and after all passes.
         pipeline: the pipeline of that pass.
         path: the dumped module.
     """
@@ -42,8 +44,8 @@ class Stage:
     pipeline: str
     path: Path
 
-    def program(self, compiled: Program) -> Program:
-        """Return the stage as a program of as many processes as the compiled one.
+    def read(self, compiled: Program) -> RewrittenProgram:
+        """Return what the stage means, given the program that was compiled.
 
         Raises:
             NotReadBack: when it has a construct that no program of ours can express.
@@ -51,8 +53,10 @@ class Stage:
         return read_back(_module_of(self.path.read_bytes()), compiled)
 
 
-def dumped_stages(session: Session, program: Program, folder: Path) -> list[Stage]:
+def dumped_stages(session: Session, program: Program, folder: Path, text: str = "") -> list[Stage]:
     """Compile a program and return its stages in order, dumped into a folder.
+
+    `text` is the program as text, where it was text before.
 
     A compiler that breaks has dumped the stages before.
 
@@ -60,7 +64,7 @@ def dumped_stages(session: Session, program: Program, folder: Path) -> list[Stag
         Unsupported: when the backend has no compiler that could be told.
     """
     with suppress(BackendError):
-        session.configured(Settings(dump=str(folder), dump_as_protos=True)).compile(program)
+        session.configured(Settings(dump=str(folder), dump_as_protos=True)).compile(program, text)
     return stages_in(folder)
 
 
@@ -71,15 +75,32 @@ def stages_in(folder: Path) -> list[Stage]:
         return []
     ((module, _),) = Counter(match["module"] for match, _ in found).most_common(1)
     own = [(match, path) for match, path in found if match["module"] == module]
-    pipelines = {match["pipeline"] for match, _ in own if match["pipeline"]}
     ordered = sorted(own, key=lambda one: _position(one[0]))
-    stages = [
-        Stage(match["name"] or "", match["pipeline"] or "", path)
-        for match, path in ordered
-        # a pipeline is a pass of another one: its last pass made the same module
-        if match["name"] != _BEGINS and match["name"] not in pipelines
-    ]
+    pipelines = {match["pipeline"] for match, _ in own if match["pipeline"]}
+    stages: list[Stage] = []
+    for number, (match, path) in enumerate(ordered):
+        name, pipeline = match["name"] or "", match["pipeline"] or ""
+        if name == _BEGINS:
+            stages += _inside(ordered, number)
+        elif name not in pipelines:  # the last pass of that pipeline made the same module
+            stages.append(Stage(name, pipeline, path))
     return stages[:_MOST_STAGES]
+
+
+def _inside(ordered: Sequence[tuple[re.Match[str], Path]], number: int) -> list[Stage]:
+    """Return the stage inside a pass that has changed the module and begins a pipeline of its own.
+
+    Any other pipeline begins with the module that was dumped before.
+    """
+    if not number:
+        return []
+    path = ordered[number][1]
+    if ordered[number - 1][1].read_bytes() == path.read_bytes():
+        return []
+    outer = {match["pipeline"] for match, _ in ordered[:number]}
+    ended = (match for match, _ in ordered[number:] if match["pipeline"] in outer)
+    found = (one for one in ended if one["name"] and one["name"] != _BEGINS)
+    return [Stage(one["name"], one["pipeline"], path) for one in found][:1]
 
 
 def _position(match: re.Match[str]) -> tuple[int, int]:

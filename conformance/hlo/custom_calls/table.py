@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from conformance.hlo.custom_calls import cublas, cudnn, cudnn_norm, libraries, sizes, tpu
+from conformance.hlo.custom_calls import (
+    cublas,
+    cudnn,
+    cudnn_norm,
+    libraries,
+    partitioning,
+    sizes,
+    tpu,
+)
 from conformance.hlo.shapes import Tree, leaf_types
 from conformance.hlo.site import Handler, Site
 from reference.custom_calls.targets import BUILT_IN
@@ -12,6 +20,7 @@ TARGETS: dict[str, Handler] = {
     **cudnn.TARGETS,
     **cudnn_norm.TARGETS,
     **libraries.TARGETS,
+    **partitioning.TARGETS,
     **sizes.TARGETS,
     **tpu.TARGETS,
 }

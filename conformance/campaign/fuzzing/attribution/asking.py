@@ -54,8 +54,8 @@ def _cause(trial: Trial, finding: Finding, seconds: float) -> Cause:
     if staged is None:
         return searched(ask, plan(trial, finding), seconds)
     written = (*rewritings(finding.program, finding.inputs), UNOPTIMIZED)
-    others = searched(ask, Plan(written, note=staged.note), seconds)
-    return replace(others, ways={**staged.ways, **others.ways})
+    others = searched(ask, Plan(written), seconds)
+    return replace(others, ways={**staged.ways, **others.ways}, culprit=staged.culprit)
 
 
 def plan(trial: Trial, finding: Finding) -> Plan:

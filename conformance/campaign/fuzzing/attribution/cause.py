@@ -13,11 +13,13 @@ class Cause:
     """What the program came to in other ways, by their names: `RIGHT`, `WRONG`, `NO_ANSWER`.
 
     `note` says what could not be asked, and why; `is_partial`: there was no time to ask all.
+    `culprit` is the step of the compiler that goes wrong, "" where no stage shows it.
     """
 
     ways: dict[str, str] = field(default_factory=dict[str, str])
     note: str = ""
     is_partial: bool = False
+    culprit: str = ""
 
     @property
     def vanishing(self) -> list[str]:
@@ -26,10 +28,11 @@ class Cause:
 
     @property
     def line(self) -> str:
-        """What makes it vanish, in a few words; "" where nothing was asked."""
+        """The culprit and what makes it vanish, in a line; "" where nothing was asked."""
+        told = "there in every way asked" if WRONG in self.ways.values() else ""
         if self.vanishing:
-            return f"gone {', '.join(self.vanishing)}"
-        return "there in every way asked" if WRONG in self.ways.values() else ""
+            told = f"gone {', '.join(self.vanishing)}"
+        return "; ".join(filter(None, (self.culprit, told)))
 
     @property
     def sentences(self) -> list[str]:
@@ -39,7 +42,8 @@ class Cause:
             names = [name for name, vote in self.ways.items() if vote == came_to]
             if names:
                 told.append(f"{words} {'; '.join(names)}.")
-        return [*told, f"{self.note[:1].upper()}{self.note[1:]}."] if self.note else told
+        last = [f"{one[:1].upper()}{one[1:]}." for one in (self.culprit, self.note) if one]
+        return [*told, *last]
 
 
 _WORDS = {

@@ -246,6 +246,7 @@ def described(finding: Finding, versions: Mapping[str, str], command: str) -> di
         "attribution": {
             "vanishes": finding.cause.vanishing,
             "ways": finding.cause.ways,
+            "culprit": finding.cause.culprit,
             "note": finding.cause.note,
             "partial": finding.cause.is_partial,
         },

@@ -78,7 +78,10 @@ def cause_in(told: Mapping[str, Any]) -> Cause:
     """Return the attribution in what finding.json says of a finding."""
     found = told.get("attribution", {})
     return Cause(
-        dict(found.get("ways", {})), str(found.get("note", "")), bool(found.get("partial", False))
+        dict(found.get("ways", {})),
+        str(found.get("note", "")),
+        bool(found.get("partial", False)),
+        str(found.get("culprit", "")),
     )
 
 

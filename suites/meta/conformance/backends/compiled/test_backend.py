@@ -10,7 +10,7 @@ import pytest
 
 from conformance.backends.base import NOT_READ_BACK, NotReadBack, Unsupported, kind_of_unsupported
 from conformance.backends.compiled import backend as compiled
-from conformance.backends.compiled import compilers
+from conformance.backends.compiled import compilers, modules
 from conformance.backends.compiled.stages import dumped_stages, stages_in
 from conformance.backends.registry import names_of, open_backend, parse
 from conformance.backends.session import Session, open_session
@@ -78,9 +78,9 @@ def test_stages_are_dumped_from_the_program_to_the_optimised_module(
     stages = dumped_stages(session, PROGRAM, tmp_path)
     assert (stages[0].name, stages[-1].name) == ("", "")
     assert "layout-assignment" in [stage.name for stage in stages]
-    first = compiled.evaluated(stages[0].program(PROGRAM), inputs)
+    first = stages[0].read(PROGRAM).evaluate(inputs)
     assert same(first, evaluate(PROGRAM, inputs))
-    last = compiled.evaluated(stages[-1].program(PROGRAM), inputs)
+    last = stages[-1].read(PROGRAM).evaluate(inputs)
     assert same(last, session.compile(PROGRAM).run(inputs))
 
 
@@ -95,7 +95,7 @@ def test_what_cannot_be_read_is_unsupported_by_the_name_of_the_construct(
     def unreadable(_: bytes) -> Program:
         raise Unreadable("custom-call $oracle", "its meaning\nis not known")
 
-    monkeypatch.setattr(compiled, "read_module", unreadable)
+    monkeypatch.setattr(modules, "read_module", unreadable)
     executable = open_session("cpu-compile").compile(PROGRAM)  # taken, read or not
     with pytest.raises(NotReadBack, match=r"^custom-call \$oracle: its meaning"):
         executable.run([array(np.ones((4, 8))), array(np.ones((8, 3)))])
@@ -148,6 +148,6 @@ def test_a_module_that_is_nested_too_deeply_has_no_values(monkeypatch: pytest.Mo
 
     inputs = [array(np.ones((4, 8))), array(np.ones((8, 3)))]
     for name, step in (("evaluate", "evaluation"), ("read_module", "reading")):
-        monkeypatch.setattr(compiled, name, deep)
+        monkeypatch.setattr(modules, name, deep)
         with pytest.raises(NotReadBack, match=f"^{step}: the module is nested too deeply"):
             open_session("cpu-compile").compile(PROGRAM).run(inputs)

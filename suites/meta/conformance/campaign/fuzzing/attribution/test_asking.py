@@ -68,7 +68,7 @@ def test_the_pass_that_rewrites_a_product_is_named() -> None:
     assert cause.ways[before("algsimp")] == RIGHT
     assert cause.ways[after("algsimp")] == WRONG
     assert cause.ways["with xla_backend_optimization_level=0"] == WRONG
-    assert cause.note == "rewriting: pass algsimp of pipeline simplification changes the meaning"
+    assert cause.culprit == "rewriting: pass algsimp of pipeline simplification changes the meaning"
     assert "gone before pass algsimp" in cause.line
 
 
@@ -85,7 +85,7 @@ def test_an_inaccurate_function_is_a_matter_of_code_generation() -> None:
     cause = cause_by_stages(trial, finding)
     assert cause is not None
     assert cause.ways == {AS_OPTIMISED: RIGHT}
-    assert cause.note.startswith("code generation or run time")
+    assert cause.culprit.startswith("code generation or run time")
 
 
 @pytest.mark.x86

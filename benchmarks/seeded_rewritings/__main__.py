@@ -1,0 +1,102 @@
+"""Seed slips into what compilers make of programs: how many that change a result are flagged?
+
+    python -m benchmarks.seeded_rewritings [--backend cpu-compile] [--program GLOB] [--sets 4]
+
+Each program of `programs/` is compiled. Each slip of `slips.py` is seeded into each instruction of
+the optimised module that it fits, one at a time. The module is read back, evaluated on drawn inputs
+and judged as on that backend. Slips that change no bit of a result count as equivalent.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+
+from benchmarks.seeded_rewritings.measuring import (
+    Ending,
+    Optimised,
+    Seeded,
+    draw_inputs,
+    seed_slips,
+)
+from conformance.backends.compiled.backend import CompiledBackend
+from conformance.backends.session import opened
+from conformance.errors import NotAvailable, UsageError
+from conformance.stablehlo.emit import emit
+from conformance.stablehlo.parse import parse_module
+
+PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.mlir"))
+COMPILERS = ("cpu-compile", "gpu-compile", "tpu-compile")
+
+
+def optimise(backend: str, path: Path) -> Optimised:
+    """Compile a program of a file.
+
+    Raises:
+        NotAvailable: when the compiler is not installed.
+        UsageError: when the backend runs programs.
+    """
+    compiler = opened(backend)
+    if not isinstance(compiler, CompiledBackend):
+        raise UsageError(f"{backend} is no compiler without a device: {', '.join(COMPILERS)} are")
+    program = parse_module(path.read_text(encoding="utf-8"))
+    module = compiler.optimise(emit(program), program)
+    return Optimised(f"{path.stem} {backend}", program, module, compiler.hardware)
+
+
+def main(line: Sequence[str] | None = None) -> int:
+    """Measure and print; return 1 where a slip changes a result and is not flagged."""
+    given = _arguments(line)
+    found: list[Seeded] = []
+    for backend in given.backend or COMPILERS:
+        try:
+            opened(backend)
+        except NotAvailable as error:
+            print(error)
+            continue
+        for path in PROGRAMS:
+            if not given.program or any(fnmatch(path.stem, one) for one in given.program):
+                optimised = optimise(backend, path)
+                sets = draw_inputs(optimised.program, given.sets, given.seed)
+                found += seed_slips(optimised, sets)
+    print("\n".join(report(found)))
+    return int(any(one.ending is Ending.PERMITTED for one in found))
+
+
+def report(found: Iterable[Seeded]) -> list[str]:
+    """Return the lines of the report: counts by kind of slip, then what was not flagged."""
+    by_slip: dict[str, Counter[Ending]] = defaultdict(Counter)
+    classes: Counter[str] = Counter()
+    changed: list[str] = []
+    for one in found:
+        by_slip[one.slip][one.ending] += 1
+        classes[one.kind] += one.ending is Ending.FLAGGED
+        if one.ending is Ending.PERMITTED:
+            changed.append(f"  not flagged: {one.slip} ({one.opcode}) in {one.module}")
+    lines = [f"{'slip':45} flagged equivalent tolerated invalid"]
+    for name, counts in sorted(by_slip.items()):
+        numbers = "".join(f"{counts[ending]:9}" for ending in Ending)
+        lines.append(f"{name:42}{numbers}")
+    total = sum(by_slip.values(), Counter[Ending]())
+    lines.append(f"{f'{len(by_slip)} kinds':42}" + "".join(f"{total[one]:9}" for one in Ending))
+    told = ", ".join(f"{name} {count}" for name, count in classes.most_common() if count)
+    return [*lines, f"classes: {told}", *changed]
+
+
+def _arguments(line: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.seeded_rewritings",
+        description=(__doc__ or "").partition("\n")[0],
+    )
+    parser.add_argument("--backend", action="append", default=[], help="else every compiler here")
+    parser.add_argument("--program", action="append", default=[], help="programs by name or glob")
+    parser.add_argument("--sets", type=int, default=4, help="sets of inputs")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the inputs")
+    return parser.parse_args(line)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

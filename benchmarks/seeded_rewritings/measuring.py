@@ -1,0 +1,156 @@
+"""What becomes of slips: each module with a slip is read back, evaluated and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from benchmarks.seeded_rewritings.sites import close_site, opcode_of, open_site, sites_in
+from benchmarks.seeded_rewritings.slips import SLIPS
+from conformance.backends.base import NotReadBack
+from conformance.backends.compiled.modules import read_back
+from conformance.executors.limit import TooSlow, limited
+from conformance.judging.compare import judge_operation
+from conformance.judging.perturbation.evaluations import PermittedResults
+from conformance.judging.perturbation.judge import is_single, judge_program
+from conformance.tolerance.hardware import Hardware
+from conformance.transforms.inline import inlined
+from reference.ir.program import Program, TensorType
+from reference.ir.types import Array
+from reference.numerics.alike import equal_elements
+
+SECONDS = 5.0
+"""The limit on one evaluation: a slip in a condition makes a loop without end."""
+
+
+class Ending(Enum):
+    """What becomes of a slip."""
+
+    FLAGGED = "flagged"
+    EQUIVALENT = "equivalent: no bit of a result changes"
+    PERMITTED = "within the tolerance"
+    NO_PROGRAM = "no valid module: refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Seeded:
+    """A slip in a module.
+
+    Attributes:
+        module: the name of the module.
+        slip: the kind of slip.
+        opcode: the opcode of the changed instruction.
+        ending: what became of it.
+        kind: the class of the divergence, "" where it is not flagged.
+    """
+
+    module: str
+    slip: str
+    opcode: str
+    ending: Ending
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Optimised:
+    """A program, and the module that a compiler made of it."""
+
+    name: str
+    program: Program
+    module: bytes
+    hardware: Hardware = Hardware.CPU
+
+
+class _Judge:
+    """Judges results of a program on some sets of inputs."""
+
+    def __init__(self, optimised: Optimised, sets: Sequence[Sequence[Array]]) -> None:
+        self._program = inlined(optimised.program).program
+        self._hardware, self._sets = optimised.hardware, sets
+        self._permitted = [PermittedResults(self._program, one, self._hardware) for one in sets]
+
+    def failure(self, number: int, results: Sequence[Array]) -> str | None:
+        """Return the class of the divergence on a set of inputs, None where there is none."""
+        permitted = self._permitted[number]
+        if is_single(self._program):
+            judgement = judge_operation(
+                self._program, self._sets[number], permitted.expected, results, self._hardware
+            )
+        else:
+            judgement = judge_program(permitted, results)
+        return judgement.kind or judgement.verdict.value if judgement.verdict.fails else None
+
+
+def seed_slips(optimised: Optimised, sets: Sequence[Sequence[Array]]) -> Iterator[Seeded]:
+    """Yield each slip that a module has a place for, judged on some sets of inputs.
+
+    Raises:
+        NotReadBack: when the module itself cannot be read.
+        AssertionError: when the results of the module itself are not permitted.
+    """
+    judge = _Judge(optimised, sets)
+    right = read_back(optimised.module, optimised.program)
+    results = [right.evaluate(one) for one in sets]
+    for number, one in enumerate(results):
+        assert judge.failure(number, one) is None, f"{optimised.name}: it is wrong by itself"
+    for number, position in sites_in(optimised.module):
+        for name, slip in SLIPS.items():
+            site, module = open_site(optimised.module, number, position)
+            opcode = opcode_of(site.instruction)
+            if not slip(site):
+                continue
+            changed = close_site(site, module, number)
+            ending, kind = _ending(changed, optimised.program, sets, results, judge)
+            yield Seeded(optimised.name, name, opcode, ending, kind)
+
+
+def _ending(
+    module: bytes,
+    program: Program,
+    sets: Sequence[Sequence[Array]],
+    results: Sequence[Sequence[Array]],
+    judge: _Judge,
+) -> tuple[Ending, str]:
+    ending = Ending.EQUIVALENT
+    try:
+        read = read_back(module, program)
+        for number, inputs in enumerate(sets):
+            with limited(SECONDS):
+                found = read.evaluate(inputs)
+            kind = judge.failure(number, found)
+            if kind is not None:
+                return Ending.FLAGGED, kind
+            if not _same(found, results[number]):
+                ending = Ending.PERMITTED
+    except NotReadBack:
+        return Ending.NO_PROGRAM, ""
+    except TooSlow:
+        return Ending.FLAGGED, "no answer"
+    return ending, ""
+
+
+def _same(one: Sequence[Array], other: Sequence[Array]) -> bool:
+    return all(bool(equal_elements(a, b).all()) for a, b in zip(one, other, strict=True))
+
+
+def draw_inputs(program: Program, count: int, seed: int = 0) -> list[list[Array]]:
+    """Return sets of inputs, whose values are spread over small numbers of both signs."""
+    source = np.random.default_rng(seed)
+    return [[_drawn(one.type, source) for one in program.main.arguments] for _ in range(count)]
+
+
+def _drawn(of: object, source: np.random.Generator) -> Array:
+    assert isinstance(of, TensorType)
+    element, sizes = of.element, of.static_shape
+    if element.is_boolean:
+        return source.integers(0, 2, sizes).astype(np.bool_)
+    if element.is_integer:
+        low = -5 if element.is_signed else 0
+        return source.integers(low, 6, sizes).astype(of.storage)
+    drawn = source.normal(0, 2, sizes)
+    if element.is_complex:
+        drawn = drawn + 1j * source.normal(0, 2, sizes)
+    return np.asarray(drawn).astype(of.storage)

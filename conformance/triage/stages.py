@@ -1,0 +1,171 @@
+"""The pass after which a program has another meaning: stages of a compiler, evaluated.
+
+One compilation answers, where the modules between passes can be read back. If the optimised module
+is right, code generation or the run time is wrong.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from conformance.backends.base import NotReadBack, Unsupported
+from conformance.backends.compiled.stages import Stage, dumped_stages
+from conformance.backends.session import Session
+from conformance.executors.limit import TooSlow, limited
+from conformance.judging.compare import judge_operation
+from conformance.judging.perturbation.evaluations import PermittedResults
+from conformance.judging.perturbation.judge import is_single, judge_program
+from conformance.transforms.inline import inlined
+from reference.interpreter.evaluate import EvaluationError
+from reference.ir.program import Program
+from reference.ir.types import Array
+from reference.numerics.alike import equal_elements
+
+
+class Step(Enum):
+    """A step of a compiler."""
+
+    TRANSLATION = "rewriting: the translation to HLO changes the meaning"
+    PASS = "rewriting"  # noqa: S105 - a pass of a compiler
+    CODE_GENERATION = "code generation or run time: no pass changes the meaning"
+
+
+@dataclass(frozen=True, slots=True)
+class Culprit:
+    """The step of a compiler that goes wrong.
+
+    Attributes:
+        step: the kind of step.
+        name: the pass, "" where the step is none.
+        pipeline: the pipeline of that pass.
+        others: passes before it that may be the culprit, too, as the modules after them cannot be
+            evaluated.
+    """
+
+    step: Step
+    name: str = ""
+    pipeline: str = ""
+    others: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Say in a line what goes wrong."""
+        if self.step is not Step.PASS:
+            return self.step.value
+        said = f"rewriting: pass {self.name} of pipeline {self.pipeline} changes the meaning"
+        if self.others:
+            names = ", ".join(self.others)
+            said += f", or one of {names}, after which the module cannot be evaluated"
+        return said
+
+
+def find_culprit(
+    session: Session,
+    program: Program,
+    inputs: Sequence[Array],
+    actual: Sequence[Array],
+    seconds: float,
+    text: str = "",
+) -> Culprit | None:
+    """Return the step of a session's compiler that makes results of a program wrong.
+
+    Args:
+        session: a session of the backend that gave the results.
+        program: the program that was compiled.
+        inputs: the arguments of its main function.
+        actual: the results of the backend.
+        seconds: the limit on one evaluation by the reference.
+        text: the program as it was compiled, if it was given as text.
+
+    Returns:
+        None where the stages do not answer: the backend has no compiler that dumps them, the
+        optimised module cannot be evaluated, or the program as a whole permits the results.
+    """
+    judge = _Judge(program, inputs, session)
+    try:
+        if judge.is_right(actual):
+            return None
+        with tempfile.TemporaryDirectory(prefix="hlo-conformance-") as folder:
+            stages = dumped_stages(session, program, Path(folder), text)
+
+            def is_right(stage: Stage) -> bool | None:
+                try:
+                    with limited(seconds):
+                        results = stage.read(program).evaluate(inputs)
+                except (NotReadBack, TooSlow):
+                    return None
+                return judge.is_right(results)
+
+            return culprit_among(stages, is_right)
+    except (Unsupported, EvaluationError, TooSlow):
+        return None
+
+
+def culprit_among(
+    stages: Sequence[Stage], is_right: Callable[[Stage], bool | None]
+) -> Culprit | None:
+    """Return the step between a right stage and a wrong one, found by bisection.
+
+    Args:
+        stages: the stages of a compilation, in order.
+        is_right: whether a stage means what the program does; None where it cannot be evaluated.
+    """
+    if not stages:
+        return None
+    last = len(stages) - 1
+    ended = is_right(stages[last])
+    if ended is None:
+        return None
+    if ended:
+        return Culprit(Step.CODE_GENERATION)
+    answers = ((number, is_right(stages[number])) for number in range(last))
+    first, begun = next((one for one in answers if one[1] is not None), (last, False))
+    if not begun:
+        return Culprit(Step.TRANSLATION) if first == 0 else None
+    right, wrong, unknown = first, last, set[int]()
+    while between := [n for n in range(right + 1, wrong) if n not in unknown]:
+        middle = between[len(between) // 2]
+        answer = is_right(stages[middle])
+        if answer is None:
+            unknown.add(middle)
+        elif answer:
+            right = middle
+        else:
+            wrong = middle
+    culprit = stages[wrong]
+    others = dict.fromkeys(one.name for one in stages[right + 1 : wrong])
+    return Culprit(Step.PASS, culprit.name, culprit.pipeline, tuple(others))
+
+
+class _Judge:
+    """Tells whether results of a program are permitted; the same results are judged once."""
+
+    def __init__(self, program: Program, inputs: Sequence[Array], session: Session) -> None:
+        flat = inlined(program).program
+        self._program, self._inputs, self._hardware = flat, tuple(inputs), session.hardware
+        self._judged: list[tuple[Sequence[Array], bool]] = []
+
+    def is_right(self, results: Sequence[Array]) -> bool:
+        """Return whether these results are permitted."""
+        for others, is_right in self._judged:
+            if _same(results, others):
+                return is_right
+        permitted = PermittedResults(self._program, self._inputs, self._hardware)
+        if is_single(self._program):
+            judgement = judge_operation(
+                self._program, self._inputs, permitted.expected, results, self._hardware
+            )
+        else:
+            judgement = judge_program(permitted, results)
+        self._judged.append((results, not judgement.verdict.fails))
+        return not judgement.verdict.fails
+
+
+def _same(one: Sequence[Array], other: Sequence[Array]) -> bool:
+    return len(one) == len(other) and all(
+        a.shape == b.shape and a.dtype == b.dtype and bool(equal_elements(a, b).all())
+        for a, b in zip(one, other, strict=True)
+    )

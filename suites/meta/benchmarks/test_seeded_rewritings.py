@@ -1,0 +1,74 @@
+"""Slips in optimised modules: all that change a result by more than rounding are flagged."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from benchmarks.seeded_rewritings.__main__ import PROGRAMS, optimise, report
+from benchmarks.seeded_rewritings.measuring import (
+    Ending,
+    Optimised,
+    Seeded,
+    draw_inputs,
+    seed_slips,
+)
+from benchmarks.seeded_rewritings.messages import Message
+from benchmarks.seeded_rewritings.sites import sites_in
+from conformance.stablehlo.parse import parse_module
+from conformance.tolerance.hardware import Hardware
+from suites.meta.conformance.hlo.modules import PAIRS, plain_of, stored
+from suites.meta.conformance.hlo.modules import PROGRAMS as COMPILED
+
+WITHIN_ROUNDING = "constant off by a bit"
+"""The slip that may change a result by less than rounding does."""
+
+BY_HAND = ("sort_kept_stable_by_an_index", "cublaslt_bias_relu", "cublas_triangular_solve")
+
+
+def seeded(optimised: Optimised) -> list[Seeded]:
+    """Return the slips in a module, each judged; none that changes a result passes."""
+    found = list(seed_slips(optimised, draw_inputs(optimised.program, 2)))
+    permitted = [one for one in found if one.ending is Ending.PERMITTED]
+    assert {one.slip for one in permitted} <= {WITHIN_ROUNDING}, "\n".join(report(permitted))
+    return found
+
+
+def test_slips_in_modules_of_the_cpu_are_flagged() -> None:
+    found = [one for path in PROGRAMS for one in seeded(optimise("cpu-compile", path))]
+    flagged = Counter(one.slip for one in found if one.ending is Ending.FLAGGED)
+    assert len(flagged) >= 30
+    assert sum(flagged.values()) >= 150
+    assert any(one.ending is Ending.EQUIVALENT for one in found)
+    assert f"{len({one.slip for one in found})} kinds" in "\n".join(report(found))
+
+
+@pytest.mark.parametrize(
+    ("compiler", "hardware"), [("gpu-compile", Hardware.GPU), ("tpu-compile", Hardware.TPU)]
+)
+def test_slips_in_modules_of_gpu_and_tpu_are_flagged(compiler: str, hardware: Hardware) -> None:
+    chosen = [path for path in COMPILED if path.stem in ("matmul_bias_relu", "scatter_of_rows")]
+    for path in chosen:
+        program, module = parse_module(path.read_text()), stored(f"{path.stem}.{compiler}")
+        found = seeded(Optimised(path.stem, program, module, hardware))
+        assert any(one.ending is Ending.FLAGGED for one in found)
+
+
+def test_slips_in_calls_of_libraries_are_flagged() -> None:
+    found = [
+        one
+        for path in PAIRS
+        if path.stem in BY_HAND
+        for one in seeded(
+            Optimised(path.stem, parse_module(plain_of(path)), stored(path.stem), Hardware.GPU)
+        )
+    ]
+    flagged = {one.slip for one in found if one.ending is Ending.FLAGGED}
+    assert {"epilogue of cuBLASLt dropped", "other triangle solved by cuBLAS"} <= flagged
+
+
+def test_a_module_is_serialised_as_it_was() -> None:
+    module = stored("loop_over_a_tuple")
+    assert Message.parse(module).serialise() == module
+    assert len(list(sites_in(module))) == 16

@@ -1,0 +1,47 @@
+"""Published miscompilations on compilers without their device: flagged, and the pass is named."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.backends.session import Session, open_session
+from conformance.check.program import Work
+from conformance.errors import NotAvailable
+from conformance.frontends.modules import Unit, units_of
+from conformance.gate.counterexamples import arrays
+from conformance.results.versions import versions
+from suites.published_bugs import Bug, bugs
+
+COMPILERS = ("cpu-compile", "gpu-compile", "tpu-compile")
+BUGS = [bug for bug in bugs() if bug.verdict == "divergent" and set(bug.backends) & {*COMPILERS}]
+SECONDS = 20.0
+
+
+@pytest.fixture(scope="module", params=COMPILERS)
+def session(request: pytest.FixtureRequest) -> Session:
+    """A session of each compiler that is installed."""
+    try:
+        return open_session(request.param)
+    except NotAvailable as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.id)
+def test_a_version_that_has_it_is_flagged_with_the_pass(bug: Bug, session: Session) -> None:
+    if session.name not in bug.backends:
+        pytest.skip(f"{session.name} is not known to show it")
+    (unit,) = units_of(bug.program)
+    assert isinstance(unit, Unit)
+    inputs = arrays(unit.flat.program, bug.inputs)
+    outcome = Work(unit, session, (), SECONDS).judged(inputs)
+    if not bug.is_in(versions()["jaxlib"], session.name):
+        assert not outcome.verdict.fails, outcome.message
+        return
+    assert outcome.verdict.value == bug.verdict
+    assert outcome.kind in (bug.kinds or (outcome.kind,))
+    named = f"pass {bug.culprit} of pipeline" if bug.culprit else "the translation to HLO"
+    assert f"rewriting: {named}" in outcome.message.replace("pass tpu-spmd", "pass spmd")
+
+
+def test_ten_passes_at_least_are_named_by_their_threads() -> None:
+    assert len([bug for bug in BUGS if bug.culprit]) >= 10
