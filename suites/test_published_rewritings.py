@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import pytest
 
+from conformance.backends.compiled.modules import read_back
 from conformance.backends.session import Session, open_session
 from conformance.check.program import Work
 from conformance.errors import NotAvailable
 from conformance.frontends.modules import Unit, units_of
 from conformance.gate.counterexamples import arrays
+from conformance.judging.compare import judge_operation
+from conformance.judging.perturbation.evaluations import PermittedResults
+from conformance.judging.perturbation.judge import is_single, judge_program
 from conformance.results.versions import versions
+from conformance.stablehlo.parse import parse_module
+from conformance.tolerance.hardware import Hardware
+from conformance.transforms.inline import inlined
 from suites.published_bugs import Bug, bugs
+from suites.published_modules import stored
+
+SEEDED = [bug for bug in bugs() if stored(bug.id) is not None]
+"""Bugs that no compiler here shows, with a module that the pass made."""
 
 COMPILERS = ("cpu-compile", "gpu-compile", "tpu-compile")
 BUGS = [bug for bug in bugs() if bug.verdict == "divergent" and set(bug.backends) & {*COMPILERS}]
@@ -43,5 +54,28 @@ def test_a_version_that_has_it_is_flagged_with_the_pass(bug: Bug, session: Sessi
     assert f"rewriting: {named}" in outcome.message.replace("pass tpu-spmd", "pass spmd")
 
 
+@pytest.mark.parametrize("bug", SEEDED, ids=lambda bug: bug.id)
+def test_a_module_that_the_pass_made_is_flagged(bug: Bug) -> None:
+    program, module = parse_module(bug.program), stored(bug.id)
+    assert module is not None
+    inputs = arrays(program, bug.inputs)
+    results = read_back(module, program).evaluate(inputs)
+    flat = inlined(program).program
+    permitted = PermittedResults(flat, inputs, Hardware.GPU)
+    if is_single(flat):
+        found = judge_operation(flat, inputs, permitted.expected, results, Hardware.GPU)
+    else:
+        found = judge_program(permitted, results)
+    assert (found.verdict.value, found.kind) == (bug.verdict, *bug.kinds)
+
+
+@pytest.mark.parametrize("bug", SEEDED, ids=lambda bug: bug.id)
+def test_the_compilers_of_today_are_right(bug: Bug, session: Session) -> None:
+    (unit,) = units_of(bug.program)
+    assert isinstance(unit, Unit)
+    inputs = arrays(unit.flat.program, bug.inputs)
+    assert not Work(unit, session, (), SECONDS).judged(inputs).verdict.fails
+
+
 def test_ten_passes_at_least_are_named_by_their_threads() -> None:
-    assert len([bug for bug in BUGS if bug.culprit]) >= 10
+    assert len([bug for bug in (*BUGS, *SEEDED) if bug.culprit]) >= 10
