@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -22,7 +23,7 @@ from reference.ir.program import Program, TensorType
 from reference.ir.types import Array
 from reference.numerics.alike import equal_elements
 
-SECONDS = 5.0
+SECONDS = 1.0
 """The limit on one evaluation: a slip in a condition makes a loop without end."""
 
 
@@ -84,8 +85,12 @@ class _Judge:
         return judgement.kind or judgement.verdict.value if judgement.verdict.fails else None
 
 
-def seed_slips(optimised: Optimised, sets: Sequence[Sequence[Array]]) -> Iterator[Seeded]:
+def seed_slips(
+    optimised: Optimised, sets: Sequence[Sequence[Array]], most: int = 0
+) -> Iterator[Seeded]:
     """Yield each slip that a module has a place for, judged on some sets of inputs.
+
+    `most` is the number of places that each kind of slip is tried in, 0 for all.
 
     Raises:
         NotReadBack: when the module itself cannot be read.
@@ -96,12 +101,16 @@ def seed_slips(optimised: Optimised, sets: Sequence[Sequence[Array]]) -> Iterato
     results = [right.evaluate(one) for one in sets]
     for number, one in enumerate(results):
         assert judge.failure(number, one) is None, f"{optimised.name}: it is wrong by itself"
+    counts: Counter[str] = Counter()
     for number, position in sites_in(optimised.module):
         for name, slip in SLIPS.items():
+            if most and counts[name] >= most:
+                continue
             site, module = open_site(optimised.module, number, position)
             opcode = opcode_of(site.instruction)
             if not slip(site):
                 continue
+            counts[name] += 1
             changed = close_site(site, module, number)
             ending, kind = _ending(changed, optimised.program, sets, results, judge)
             yield Seeded(optimised.name, name, opcode, ending, kind)

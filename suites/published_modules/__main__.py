@@ -14,7 +14,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 def main() -> None:
     """Write the archive."""
-    from jaxlib import _hlo
+    from jaxlib import _hlo  # pyright: ignore[reportAttributeAccessIssue]
 
     with zipfile.ZipFile(ARCHIVE, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for path in sorted(FOLDER.glob("*.hlo")):

@@ -24,12 +24,15 @@ from suites.meta.conformance.hlo.modules import PROGRAMS as COMPILED
 WITHIN_ROUNDING = "constant off by a bit"
 """The slip that may change a result by less than rounding does."""
 
+PLACES = 2
+"""The places in a module that each kind of slip is tried in."""
+
 BY_HAND = ("sort_kept_stable_by_an_index", "cublaslt_bias_relu", "cublas_triangular_solve")
 
 
 def seeded(optimised: Optimised) -> list[Seeded]:
     """Return the slips in a module, each judged; none that changes a result passes."""
-    found = list(seed_slips(optimised, draw_inputs(optimised.program, 2)))
+    found = list(seed_slips(optimised, draw_inputs(optimised.program, 2), most=PLACES))
     permitted = [one for one in found if one.ending is Ending.PERMITTED]
     assert {one.slip for one in permitted} <= {WITHIN_ROUNDING}, "\n".join(report(permitted))
     return found
@@ -39,7 +42,7 @@ def test_slips_in_modules_of_the_cpu_are_flagged() -> None:
     found = [one for path in PROGRAMS for one in seeded(optimise("cpu-compile", path))]
     flagged = Counter(one.slip for one in found if one.ending is Ending.FLAGGED)
     assert len(flagged) >= 30
-    assert sum(flagged.values()) >= 150
+    assert sum(flagged.values()) >= 80
     assert any(one.ending is Ending.EQUIVALENT for one in found)
     assert f"{len({one.slip for one in found})} kinds" in "\n".join(report(found))
 
