@@ -9,7 +9,7 @@ from conformance.backends.session import Session, open_session
 from conformance.check.program import Work
 from conformance.errors import NotAvailable
 from conformance.frontends.modules import Unit, units_of
-from conformance.gate.counterexamples import arrays
+from conformance.gate.counterexamples import parse_inputs
 from conformance.judging.compare import judge_operation
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import is_single, judge_program
@@ -43,7 +43,7 @@ def test_a_version_that_has_it_is_flagged_with_the_pass(bug: Bug, session: Sessi
         pytest.skip(f"{session.name} is not known to show it")
     (unit,) = units_of(bug.program)
     assert isinstance(unit, Unit)
-    inputs = arrays(unit.flat.program, bug.inputs)
+    inputs = parse_inputs(unit.flat.program, bug.inputs)
     outcome = Work(unit, session, (), SECONDS).judged(inputs)
     if not bug.is_in(versions()["jaxlib"], session.name):
         assert not outcome.verdict.fails, outcome.message
@@ -58,7 +58,7 @@ def test_a_version_that_has_it_is_flagged_with_the_pass(bug: Bug, session: Sessi
 def test_a_module_that_the_pass_made_is_flagged(bug: Bug) -> None:
     program, module = parse_module(bug.program), stored(bug.id)
     assert module is not None
-    inputs = arrays(program, bug.inputs)
+    inputs = parse_inputs(program, bug.inputs)
     results = read_back(module, program).evaluate(inputs)
     flat = inlined(program).program
     permitted = PermittedResults(flat, inputs, Hardware.GPU)
@@ -73,7 +73,7 @@ def test_a_module_that_the_pass_made_is_flagged(bug: Bug) -> None:
 def test_the_compilers_of_today_are_right(bug: Bug, session: Session) -> None:
     (unit,) = units_of(bug.program)
     assert isinstance(unit, Unit)
-    inputs = arrays(unit.flat.program, bug.inputs)
+    inputs = parse_inputs(unit.flat.program, bug.inputs)
     assert not Work(unit, session, (), SECONDS).judged(inputs).verdict.fails
 
 

@@ -23,7 +23,7 @@ from benchmarks.seeded_rewritings.measuring import (
     seed_slips,
 )
 from conformance.backends.compiled.backend import CompiledBackend
-from conformance.backends.session import opened
+from conformance.backends.session import cached_backend
 from conformance.errors import NotAvailable, UsageError
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
@@ -39,7 +39,7 @@ def optimise(backend: str, path: Path) -> Optimised:
         NotAvailable: when the compiler is not installed.
         UsageError: when the backend runs programs.
     """
-    compiler = opened(backend)
+    compiler = cached_backend(backend)
     if not isinstance(compiler, CompiledBackend):
         raise UsageError(f"{backend} is no compiler without a device: {', '.join(COMPILERS)} are")
     program = parse_module(path.read_text(encoding="utf-8"))
@@ -53,7 +53,7 @@ def main(line: Sequence[str] | None = None) -> int:
     found: list[Seeded] = []
     for backend in given.backend or COMPILERS:
         try:
-            opened(backend)
+            cached_backend(backend)
         except NotAvailable as error:
             print(error)
             continue

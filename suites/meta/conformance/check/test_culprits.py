@@ -8,7 +8,7 @@ from conformance.backends.session import open_session
 from conformance.check.outcome import Outcome
 from conformance.check.program import Work
 from conformance.frontends.modules import Unit, units_of
-from conformance.gate.counterexamples import arrays
+from conformance.gate.counterexamples import parse_inputs
 from conformance.gate.reading import load
 from conformance.results.versions import versions
 
@@ -28,7 +28,7 @@ def outcome(id: str, backend: str, *, known: bool = False) -> Outcome:  # noqa: 
     (unit,) = units_of(given.program)
     assert isinstance(unit, Unit)
     work = Work(unit, open_session(backend), (entries[id],) if known else (), 20.0)
-    return work.judged(arrays(unit.flat.program, given.inputs))
+    return work.judged(parse_inputs(unit.flat.program, given.inputs))
 
 
 @pytest.mark.x86

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.backends.compiled.backend import CompiledBackend
 from conformance.backends.compiled.modules import read_back
-from conformance.backends.session import open_session, opened
+from conformance.backends.session import cached_backend, open_session
 from conformance.check.settings import Settings
 from conformance.errors import NotAvailable
 from conformance.stablehlo.parse import parse_module
@@ -67,7 +67,7 @@ def test_a_sharded_program_keeps_its_meaning(
 
 def test_its_module_is_a_program_of_a_process_for_each_partition(backend: str) -> None:
     text = SHARDY.replace("COUNT", "2")
-    program, compiler = parse_module(text), opened(backend)
+    program, compiler = parse_module(text), cached_backend(backend)
     assert isinstance(compiler, CompiledBackend)
     read = read_back(compiler.optimise(text, program), program)
     assert read.program.process_grid == (1, 2)
