@@ -33,6 +33,7 @@ _UNSUPPORTED = (
     re.compile(r"No FFI handler registered for "),
     re.compile(r"Custom emitter for \S+ not found"),  # of the TPU's compiler
     re.compile(r"INT2 is not supported for "),  # the same
+    re.compile(r"Accuracy analysis for \w+ is not implemented yet"),  # the same
     re.compile(r"No implementation found for requested accuracy"),
 )
 """Words of XLA's messages about programs that it does not implement."""
@@ -42,6 +43,7 @@ _REJECTED = (
     re.compile(r"is not equal to ratio of bit-widths"),
     re.compile(r"Expected element type in shape to be"),
     re.compile(r"\[hlo verifier\]"),
+    re.compile(r"during context \[pre-optimization\]"),  # the same, of the TPU's compiler
     re.compile(r"indices parameter must be an integral tensor"),
     re.compile(r"RET_CHECK failure \(\S+\) dynamic_root\.IsArray\(\)"),
 )
