@@ -164,3 +164,14 @@ def test_a_command_that_does_not_exist_is_refused(command: str) -> None:
 )
 def test_a_command_that_exists_is_parsed(command: str) -> None:
     parse(f"hlo-conformance {command}")
+
+
+NAMED_PATH = re.compile(
+    r"`((?:conformance|generators|reference|reports|suites|docs|benchmarks)/[\w./-]*)`"
+)
+
+
+@pytest.mark.parametrize("page", [*PROSE, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
+def test_files_that_a_page_names_exist(page: Path) -> None:
+    named = NAMED_PATH.findall(page.read_text(encoding="utf-8"))
+    assert [path for path in named if not (ROOT / path).exists()] == []
