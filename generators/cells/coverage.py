@@ -44,7 +44,8 @@ Value = int
 """A value of a dimension, as its number in the op's coverage."""
 
 Pair = int
-"""Two values of different dimensions, as one number."""
+"""Two values of different dimensions as one number, the smaller value first. It is made in place:
+calls of a function for that were a fifth of the time of planning."""
 
 Triple = tuple[Value, Value, Value]
 """Three values of different dimensions, in the order of their numbers."""
@@ -57,10 +58,6 @@ _MIXING = 0x9E3779B97F4A7C15
 
 Build = Callable[[int, int, dict[str, str]], Pick]
 """build(column, index, planned): the choices that a case was made by."""
-
-
-def _pair(one: Value, other: Value) -> Pair:
-    return one << _SHIFT | other if one < other else other << _SHIFT | one
 
 
 @dataclass(slots=True)
@@ -267,8 +264,9 @@ class Coverage:
 
     def _pairs_of(self, row: Sequence[Value]) -> set[Pair]:
         """Return the pairs that a case takes."""
-        shown = combinations(sorted(set(self._shown(row))), 2)
-        return {_pair(a, b) for a, b in shown if self.names[a][0] != self.names[b][0]}
+        names = self.names
+        shown = [(value, names[value][0]) for value in sorted(set(self._shown(row)))]
+        return {a << _SHIFT | b for (a, one), (b, other) in combinations(shown, 2) if one != other}
 
     def _offered_pairs(self, cases: Mapping[int, Collection[int]]) -> set[Pair]:
         """Return the pairs that were offered when these cases and those planned with them were
@@ -369,7 +367,11 @@ class Coverage:
             for value in options:
                 if self.names[value][1] in left_out:
                     continue
-                worth = sum(_pair(value, other) in wanted for other in chosen)
+                worth = sum(
+                    (value << _SHIFT | other if value < other else other << _SHIFT | value)
+                    in wanted
+                    for other in chosen
+                )
                 if value not in column.values:
                     worth += _NEW_VALUE
                 if worth > most:
@@ -422,15 +424,19 @@ class Coverage:
         self, column: Column, offer: tuple[Value, ...], before: tuple[Value, ...]
     ) -> None:
         """Record the pairs of offered values with values taken before."""
+        names, met, index = self.names, column.met, len(column.plans)
+        dimension = names[offer[0]][0]
+        shown = [value for value in offer if value not in self._empty]
         for other in self._shown(before):
-            if (offer, other) in column.met or self.names[other][0] == self.names[offer[0]][0]:
+            key = (offer, other)
+            if key in met or names[other][0] == dimension:
                 continue
-            column.met.add((offer, other))
-            for value in offer:
-                pair = _pair(value, other)
-                if value in self._empty or pair in column.pairs:
+            met.add(key)
+            for value in shown:
+                pair = value << _SHIFT | other if value < other else other << _SHIFT | value
+                if pair in column.pairs:
                     continue
-                column.offered_pairs.setdefault(pair, len(column.plans))
+                column.offered_pairs.setdefault(pair, index)
                 column.missing_pairs.setdefault(pair, before)
                 if pair not in self._pairs:
                     column.new_pairs.setdefault(pair, before)
