@@ -134,8 +134,8 @@ def test_nodes_with_other_versions_are_left_out_in_one_line(cluster: Any) -> Non
         pytest.raises(NotAvailable, match="no node of the Ray cluster can work"),
     ):
         executor.one(Call("value", twice, (21,), 30))
-    assert told
-    assert {line.partition(" is left out: ")[2] for line in told} == {
+    reasons = {line.partition(" is left out: ")[2] for line in told}
+    assert reasons - {""} == {  # a node that was lost just before may not answer
         "jax 0.9.0 there and 0.10.2 here: pip install jax==0.10.2 there"
     }
 
