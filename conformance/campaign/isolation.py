@@ -15,6 +15,7 @@ from conformance.campaign.tasks import (
     joined,
     lost_record,
     run_tasks,
+    run_tasks_and_end,
 )
 from conformance.catalog import Cell
 from conformance.executors.executor import Executor
@@ -75,6 +76,7 @@ def run_isolated(
     apart: Container[Cell] = (),
     manner: Manner = Manner(),  # noqa: B008 - it is frozen
     losing: Losing | None = None,
+    overwriting: Container[Cell] = (),
 ) -> Generator[tuple[Task, TaskResult] | None]:
     """Do the tasks of these bundles in workers and yield each with its result, as they end.
 
@@ -86,12 +88,15 @@ def run_isolated(
     worker go to `losing`, whether a case is to blame or not; without it, those that blame no case
     go to `notice`. So does a case over which the harness raised an error: it has no record.
 
+    After cases of the cells in `overwriting`, which are known to write to memory that is not
+    theirs, a worker is replaced: it could give wrong results for others.
+
     Yields None now and then, while nothing ends.
 
     Raises:
         NotAvailable: when the backend cannot be had, or no worker can be started.
     """
-    parts = _Parts(limits, notice, losing, manner)
+    parts = _Parts(limits, notice, losing, manner, overwriting)
 
     def calls() -> Generator[Call]:
         for bundle in bundles:
@@ -136,6 +141,7 @@ class _Parts:
     notice: Notice
     losing: Losing | None
     manner: Manner
+    overwriting: Container[Cell]
     lost: dict[Task, _Lost] = field(default_factory=dict["Task", "_Lost"])
     tries: dict[Bundle, list[TaskResult]] = field(default_factory=dict["Bundle", list[TaskResult]])
     again: dict[Bundle, LostBatch] = field(default_factory=dict["Bundle", LostBatch])
@@ -162,7 +168,9 @@ class _Parts:
 
     def call(self, bundle: Bundle, timeout: float) -> Call:
         """Return the call of a worker that does the tasks of a bundle."""
-        return Call(bundle, run_tasks, (bundle, self.manner), timeout)
+        overwrites = any(task.cell in self.overwriting for task in bundle)
+        function = run_tasks_and_end if overwrites else run_tasks
+        return Call(bundle, function, (bundle, self.manner), timeout)
 
     def ended(self, task: Task, result: TaskResult) -> Generator[tuple[Task, TaskResult]]:
         """What is done with this result of a task: a task as it was planned, or a case of one."""

@@ -17,7 +17,13 @@ from conformance.campaign.tasks import Manner, Task, TaskResult, joined
 from conformance.catalog import Cell
 from conformance.executors.executor import Executor
 from conformance.executors.interrupt import raise_if_seen
-from conformance.gate.expectations import Expectation, hypotheses_of, is_crash_known, match_record
+from conformance.gate.expectations import (
+    Expectation,
+    hypotheses_of,
+    is_crash_known,
+    is_overwriting_known,
+    match_record,
+)
 from conformance.results.left_out import LeftOut
 from conformance.results.lost_batches import unexplained_batches
 from conformance.results.store import Store
@@ -99,12 +105,14 @@ class RunSession:
         expectations = self._setting.expectations
         cells = {task.cell for task in tasks}
         crashing = {cell for cell in cells if is_crash_known(expectations, key(cell))}
-        todo: Iterable[Bundle] = bundles(self._todo(tasks, cached), crashing)
+        overwriting = {cell for cell in cells if is_overwriting_known(expectations, key(cell))}
+        apart = crashing | overwriting
+        todo: Iterable[Bundle] = bundles(self._todo(tasks, cached), apart)
         if cached is not None:
-            todo = cached.left_of(todo, crashing)
+            todo = cached.left_of(todo, apart)
         manner = self._manner(choice)
         arguments = (self._options.limits, self._incident, crashing, manner, self._lose)
-        for done in run_isolated(executor, todo, *arguments):
+        for done in run_isolated(executor, todo, *arguments, overwriting):
             if done is not None:
                 for ended in [done] if cached is None else cached.ended(*done):
                     self._keep(*ended)

@@ -5,6 +5,8 @@ looks for workers that ended in another. Where the parent has other work, the en
 seen first: then it counts as the end of the call before, and the call that ended the worker is
 waited for until its time is over; or no call is known yet, and the whole pool counts as broken.
 (pebble 5.2.3; met once in some thousand ends.)
+
+And a worker can be ended after the call that it is in (`end_after_call`).
 """
 
 from __future__ import annotations
@@ -15,8 +17,21 @@ from multiprocessing.context import BaseContext
 from typing import Any
 
 from pebble import ProcessPool
+from pebble.pool import process
 from pebble.pool.base_pool import PoolContext
 from pebble.pool.process import NoMessage, PoolManager, WorkerManager
+
+
+def end_after_call() -> None:
+    """Have this worker take no further call: it ends when the answer to its present one is sent.
+
+    A worker that ends in this way is replaced, as after its last call.
+    """
+    process.fetch_task = _no_task
+
+
+def _no_task(_: object) -> Any:
+    raise EOFError  # what pebble's worker takes for the end of its work
 
 
 class Workers(WorkerManager):

@@ -88,3 +88,19 @@ def test_an_end_is_that_of_the_call_which_a_worker_took_last(
     assert {name for name, value in ended.items() if isinstance(value, Died)} == {1, 3, 5}
     assert all(value.reason == "exit code 7" for value in ended.values() if isinstance(value, Died))
     assert all(isinstance(ended[name], int) for name in (0, 2, 4)), ended
+
+
+def _end_afterwards(is_last: bool) -> int:
+    """Return the number of the worker, which ends after this call if it is its last."""
+    if is_last:
+        pool.end_after_call()
+    return os.getpid()
+
+
+def test_a_worker_ends_after_its_last_call_and_its_answer_is_heard() -> None:
+    with LocalExecutor(1) as executor:
+        calls = [Call(number, _end_afterwards, (number % 2 == 1,), 30.0) for number in range(6)]
+        ended = [one for one in executor.results(calls) if one is not None]
+    pids = {one.call.name: one.value for one in ended}
+    assert pids[0] == pids[1] != pids[2] == pids[3] != pids[4] == pids[5]
+    assert all(isinstance(pid, int) for pid in pids.values())

@@ -15,6 +15,7 @@ from conformance.gate.expectations import (
     Counterexample,
     Failure,
     is_crash_known,
+    is_overwriting_known,
     match_record,
     matching_entry,
 )
@@ -106,6 +107,19 @@ def test_processes_are_known_to_end_where_the_backend_gives_no_answer(
     found = read(written(tmp_path, head + entry))
     assert is_crash_known(found, ("abs", "f32", "cpu")) is ends
     assert not is_crash_known(found, ("add", "f32", "cpu"))
+
+
+@pytest.mark.parametrize("flaky", [True, False])
+@pytest.mark.parametrize("verdict", ["crashed", "divergent"])
+def test_flaky_crashes_are_of_programs_that_overwrite_memory(
+    tmp_path: Path, flaky: bool, verdict: str
+) -> None:
+    text = f"[[known]]\nid = 'a'\nop = 'abs'\nreason = 'r'\nverdicts = ['{verdict}']\n"
+    text += "words = ['*']\n" * (verdict == "crashed") + "flaky = true\n" * flaky
+    found = read(written(tmp_path, text))
+    cell = ("abs", "f32", "cpu")
+    assert is_overwriting_known(found, cell) == (flaky and verdict == "crashed")
+    assert not is_overwriting_known(found, ("add", "f32", "cpu"))
 
 
 @pytest.mark.parametrize("jaxlib", ["0.10.2", "0.12.0.1"])
