@@ -25,7 +25,7 @@ from conformance.verdict import Detail, Errors, Record, Timing, Verdict
 
 PER_TASK = 32
 GROWTH = 2.0
-"""How much more a record of the large store may cost."""
+"""The largest ratio of the cost of a record in the large store to that in the small one."""
 
 FAILING = 50
 """One record in so many fails, and has a program."""

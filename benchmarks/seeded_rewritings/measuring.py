@@ -1,4 +1,4 @@
-"""What becomes of slips: each module with a slip is read back, evaluated and judged."""
+"""Outcomes of slips: each module with a slip is read back, evaluated and judged."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SECONDS = 1.0
 
 
 class Ending(Enum):
-    """What becomes of a slip."""
+    """The outcome of a slip."""
 
     FLAGGED = "flagged"
     EQUIVALENT = "equivalent: no bit of a result changes"

@@ -17,7 +17,7 @@ from reference.ir.types import Array
 
 @dataclass(frozen=True, slots=True)
 class RewrittenProgram:
-    """What a compiler has made of a program.
+    """The result of a compiler for a program.
 
     Attributes:
         program: the module as a program, of as many processes as it is compiled for.
