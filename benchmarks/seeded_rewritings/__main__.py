@@ -1,4 +1,4 @@
-"""Seed slips into what compilers make of programs: how many that change a result are flagged?
+"""Seed slips into optimised modules, and count those that change a result and are flagged.
 
     python -m benchmarks.seeded_rewritings [--backend cpu-compile] [--program GLOB] [--sets 4]
 
