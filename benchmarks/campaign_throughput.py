@@ -18,10 +18,10 @@ from time import perf_counter
 from benchmarks.throughput import Recorder
 from conformance.backends import session
 from conformance.backends.base import BackendError
-from conformance.campaign.fuzzing.singles import PER_TRIAL
-from conformance.campaign.fuzzing.trial import run_trial
-from conformance.campaign.fuzzing.trials import Trial
 from conformance.executors.local import Call, LocalExecutor
+from conformance.fuzzing.execution import run_trial
+from conformance.fuzzing.singles import PER_TRIAL
+from conformance.fuzzing.trial import Trial
 from conformance.gate.reading import load
 from conformance.results.versions import versions
 

@@ -19,16 +19,16 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from conformance.backends.session import open_session
-from conformance.campaign.fuzzing import command
-from conformance.campaign.fuzzing.finding import working
-from conformance.campaign.fuzzing.hits import REDUCING_SECONDS
-from conformance.campaign.fuzzing.keeping.bundle import FINDING
-from conformance.campaign.fuzzing.reducing import reduced
-from conformance.campaign.fuzzing.trial import judged_alone
-from conformance.campaign.fuzzing.trials import Hit, Trial
 from conformance.check.saving import INPUTS
 from conformance.executors.local import Call, LocalExecutor
+from conformance.fuzzing import command
+from conformance.fuzzing.execution import judged_alone
+from conformance.fuzzing.finding import working
+from conformance.fuzzing.keeping.bundle import FINDING
+from conformance.fuzzing.minimisation import reduced
+from conformance.fuzzing.trial import Hit, Trial
 from conformance.gate.counterexamples import parse_inputs
+from conformance.limits import Limits
 from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
@@ -47,7 +47,7 @@ def smallest(bug: Bug) -> frozenset[str]:
     outcome = judged_alone(trial, open_session("cpu"), program, inputs)
     if outcome is None or outcome.verdict.value != bug.verdict:
         return operations(bug.program)
-    found = reduced(trial, Hit(0, program, inputs, outcome), REDUCING_SECONDS)
+    found = reduced(trial, Hit(0, program, inputs, outcome), Limits.MINIMISING)
     return frozenset(one.name for one in working(found.program))
 
 
@@ -59,7 +59,7 @@ def forms(here: Sequence[Bug]) -> dict[str, set[frozenset[str]]]:
     found = {bug.id: {operations(bug.program)} for bug in here}
     some = [bug for bug in here if bug.verdict != Verdict.CRASHED.value]
     with LocalExecutor(1) as executor:
-        calls = (Call(bug.id, smallest, (bug,), 3 * REDUCING_SECONDS) for bug in some)
+        calls = (Call(bug.id, smallest, (bug,), 3 * Limits.MINIMISING) for bug in some)
         for ended in executor.results(calls):
             if ended is not None and isinstance(ended.value, frozenset):
                 found[ended.call.name].add(ended.value)

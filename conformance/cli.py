@@ -288,10 +288,10 @@ def replay(
     from conformance.campaign import replay as replaying
 
     if Path(id).is_dir():
-        from conformance.campaign.fuzzing.keeping import replaying as findings
+        from conformance.fuzzing.keeping import replay as findings
 
         kept = findings.read(Path(id))
-        rows = findings.replayed(kept, backend or (), timeout)
+        rows = findings.replay(kept, backend or (), timeout)
         print_lines(findings.lines(kept, rows))
         return findings.exit_code(rows)
     if len(Path(id).parts) > 1:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from conformance.results.history import History
 
 if TYPE_CHECKING:  # it loads jax, and a report of no campaign needs none
-    from conformance.campaign.fuzzing.keeping.collection import FoundCause
+    from conformance.fuzzing.keeping.collection import FoundCause
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from reports.context import Context
 from reports.markdown import code, escape
 
 if TYPE_CHECKING:  # it loads jax, and a report of no campaign needs none
-    from conformance.campaign.fuzzing.keeping.collection import FoundCause
+    from conformance.fuzzing.keeping.collection import FoundCause
 
 RUNS, CELLS, CAUSES = 20, 30, 20
 """The largest number of listed runs (the newest), cells (those that changed last) and causes."""

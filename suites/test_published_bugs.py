@@ -7,7 +7,7 @@ import pytest
 from conformance.backends.registry import parse
 from conformance.check.counterexamples import replayed
 from conformance.check.expectations import NEEDED
-from conformance.check.replayed import Replayed
+from conformance.check.settings import Replayed
 from conformance.executors.backend_workers import executor_of
 from conformance.results.versions import versions
 from suites.published_bugs import Bug, bugs

@@ -24,8 +24,8 @@ from concurrent.futures import ProcessPoolExecutor
 
 from benchmarks.campaign_faults.rewritings import REWRITINGS
 from benchmarks.campaign_faults.seeding import Done, Job, do, in_turn
-from conformance.campaign.fuzzing.command import seconds_of
 from conformance.catalog import CATALOG
+from conformance.fuzzing.command import seconds_of
 
 
 def line(done: Done) -> str:

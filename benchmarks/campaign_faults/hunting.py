@@ -8,9 +8,9 @@ from time import monotonic
 from typing import Any
 
 from conformance.backends import session
-from conformance.campaign.fuzzing.singles import PER_TRIAL
-from conformance.campaign.fuzzing.trial import run_trial
-from conformance.campaign.fuzzing.trials import Trial
+from conformance.fuzzing.execution import run_trial
+from conformance.fuzzing.singles import PER_TRIAL
+from conformance.fuzzing.trial import Trial
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from conformance.campaign.cache.digests import BackendDigests, whole_digest
 from conformance.campaign.cache.entries import Entries, key_of
 from conformance.campaign.tasks import LOSING
 from conformance.check.counterexamples import is_unsteady, replayed
-from conformance.check.replayed import Replayed
+from conformance.check.settings import Replayed
 from conformance.errors import UsageError
 from conformance.executors.executor import Executor
 from conformance.gate.expectations import Expectation

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from conformance.backends.registry import Choice, parse
-from conformance.check.progress import FilesBar
 from conformance.errors import NOTHING_TESTED, USAGE, UsageError
 from conformance.executors.backend_workers import describe, executor_of, workers
 from conformance.executors.executor import Executor
@@ -36,6 +35,18 @@ if TYPE_CHECKING:  # what the parent loads once the workers' server is on its wa
     from conformance.backends.base import Description
     from conformance.check.settings import Checked, Settings
     from conformance.gate.expectations import Expectation
+
+
+import os
+
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 NEEDED = ("conformance.check.files", "conformance.check.file")
 """What workers load once, before they are asked anything."""
@@ -267,3 +278,30 @@ def _lines_of(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
         if taken:
             yield "  inputs.npz for --inputs, all zero:"
             yield from (f"    {line}" for line in entry["snippet"].splitlines())
+
+
+class FilesBar:
+    """How many of so many files are done: a bar on a terminal, nothing elsewhere."""
+
+    def __init__(self, console: Console, total: int) -> None:
+        """Show on this console, once entered as a context manager."""
+        self._bar = Progress(
+            SpinnerColumn(), BarColumn(bar_width=24), TextColumn("{task.completed}/{task.total}"),
+            TextColumn("{task.description}"), TimeElapsedColumn(), TextColumn("left"),
+            TimeRemainingColumn(), console=console, transient=True,
+            # what is printed goes above the bar, but not when it goes to a file
+            redirect_stdout=sys.stdout.isatty(), redirect_stderr=False,
+            disable=not console.is_terminal or bool(os.environ.get("CI")),
+        )  # fmt: skip
+        self._task = self._bar.add_task("checking", total=total)
+
+    def __enter__(self) -> FilesBar:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def advance(self, failed: int) -> None:
+        """One more file is done; `failed` of all so far have failed."""
+        self._bar.update(self._task, advance=1, description=f"{failed} failed")

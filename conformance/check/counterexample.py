@@ -6,9 +6,8 @@ import re
 
 from conformance.backends.session import open_session
 from conformance.catalog import column
-from conformance.check.outcome import Outcome
 from conformance.check.program import NotJudged, Work
-from conformance.check.replayed import Replayed
+from conformance.check.settings import Replayed
 from conformance.errors import UsageError
 from conformance.executors.limit import TooSlow
 from conformance.frontends.modules import NotChecked, Unit, units_of
@@ -16,6 +15,7 @@ from conformance.gate.counterexamples import parse_inputs
 from conformance.gate.expectations import Expectation, Failure
 from conformance.limits import LIMITS
 from conformance.phases import phase
+from conformance.pipeline.outcome import Outcome
 from conformance.verdict import Verdict
 from generators.case.columns import INVALID
 from reference.ir.types import Array

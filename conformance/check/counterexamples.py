@@ -12,14 +12,14 @@ from dataclasses import replace
 from functools import partial
 from typing import cast
 
-from conformance.check.outcome import Outcome
-from conformance.check.replayed import Replayed
+from conformance.check.settings import Replayed
 from conformance.errors import NotAvailable
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call, Died, Ended, TimedOut
 from conformance.executors.lost import why
 from conformance.gate.expectations import Expectation
 from conformance.limits import LIMITS
+from conformance.pipeline.outcome import Outcome
 from conformance.pipeline.splitting import run_in_parts
 from conformance.verdict import Verdict
 

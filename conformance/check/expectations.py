@@ -14,15 +14,16 @@ from msgspec import structs
 from conformance.backends.registry import parse
 from conformance.check.counterexamples import replayed
 from conformance.check.explained import Explained, explained, failures_in
-from conformance.check.replayed import Replayed
+from conformance.check.settings import Replayed
 from conformance.errors import NOTHING_TESTED, UsageError, unknown
 from conformance.executors.backend_workers import describe, executor_of, workers
 from conformance.gate import strict
 from conformance.gate.expectations import Expectation, Versions
 from conformance.gate.files import Given
+from conformance.gate.formatting import NotFormatted, format_text
 from conformance.gate.other_backends import files_about_others
 from conformance.gate.overlaps import Overlap, between_files
-from conformance.gate.reading import load, paths_of
+from conformance.gate.reading import load, paths_of, read
 from conformance.gate.versions import (
     applicable_entries,
     given_versions,
@@ -221,3 +222,38 @@ def _as_json(
             "not_predicted_in_scope": about.not_predicted,
         }
     return json.dumps(shown)
+
+
+def format_files(files: Sequence[Path], *, check_only: bool) -> int:
+    """Put files in canonical layout, say which changed, and return the exit code.
+
+    1 where `check_only` and a file would change, 0 otherwise.
+
+    Raises:
+        ExpectationError: when a file cannot be read, or is none of expectations.
+        UsageError: when it cannot be written, or put in order.
+    """
+    changed = 0
+    for file in files:
+        read(file)
+        before = file.read_text(encoding="utf-8")
+        try:
+            after = format_text(before)
+        except NotFormatted as error:
+            raise UsageError(f"{file}: {error}") from None
+        if after == before:
+            continue
+        changed += 1
+        sys.stdout.write(f"{file}: {'would change' if check_only else 'formatted'}\n")
+        if not check_only:
+            _write(file, after)
+    return 1 if check_only and changed else 0
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        partial = file.with_name(f"{file.name}.partial")
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(file)
+    except OSError as error:
+        raise UsageError(f"cannot write {file}: {error.strerror or error}") from error

@@ -15,7 +15,6 @@ from typing import Protocol, TypeVar
 from conformance.backends.session import open_session
 from conformance.check import saving
 from conformance.check.explaining import ExplanationTime
-from conformance.check.known import known_loss
 from conformance.check.program import RIGHT, NotJudged, Outcome, Work
 from conformance.check.settings import INVALID, Checked, Settings
 from conformance.executors.limit import TooSlow, limited
@@ -25,6 +24,7 @@ from conformance.frontends.inputs.drawing import drawn, is_dynamic
 from conformance.frontends.modules import NotChecked, Unit, of_sizes, units
 from conformance.gate.expectations import Expectation
 from conformance.phases import keep, phase
+from conformance.pipeline.outcome import known_loss
 from conformance.stablehlo.parse import Unreadable
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate

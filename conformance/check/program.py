@@ -19,7 +19,6 @@ import numpy as np
 from conformance.backends.base import BackendError, Unsupported, failure_of
 from conformance.backends.session import Session
 from conformance.check.explaining import ExplanationTime
-from conformance.check.outcome import NotJudged, Outcome, Settled, ignore
 from conformance.check.settings import INVALID
 from conformance.check.step_notes import LEAST_SECONDS, Auditor
 from conformance.executors.limit import OutOfTime, limited, memory_note
@@ -34,6 +33,7 @@ from conformance.judging.perturbation.judge import is_single, judge_program, per
 from conformance.known.in_force import in_force
 from conformance.limits import Limits
 from conformance.phases import phase
+from conformance.pipeline.outcome import NotJudged, Outcome, Settled, ignore
 from conformance.triage.attribute import Explainer, group_title
 from conformance.triage.audit import OperationAudit, audit
 from conformance.triage.conclusion import Concluder

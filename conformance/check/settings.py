@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from conformance.gate.expectations import Expectation
 from conformance.limits import FILE_LIMITS, Limits
@@ -61,3 +62,30 @@ class Checked:
     def is_invalid(self) -> bool:
         """Whether this is no program at all, or not a valid one: a mistake of the user's."""
         return self.verdict is Verdict.REJECTED and self.kind == INVALID
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What became of a counterexample: the verdict, its class, and what was seen.
+
+    `reproduces` says whether it is what the expectation speaks of.
+    """
+
+    SHOWN: ClassVar[str] = "reproduces"
+    FIXED: ClassVar[str] = "fixed"
+    OTHERWISE: ClassVar[str] = "does not reproduce"
+
+    id: str
+    reproduces: bool
+    verdict: Verdict
+    kind: str = ""
+    message: str = ""
+
+    @property
+    def state(self) -> str:
+        """Whether it reproduces, is fixed (it passes now), or comes to something else."""
+        if self.reproduces:
+            return self.SHOWN
+        passes = self.verdict in (Verdict.PASS, Verdict.UNSPECIFIED)
+        passes |= (self.verdict, self.kind) == (Verdict.REJECTED, INVALID)
+        return self.FIXED if passes else self.OTHERWISE

@@ -74,7 +74,7 @@ def fuzz(
     same command continues an interrupted campaign until its budget is spent. Exits with 1 when no
     expectation matches a finding.
     """
-    from conformance.campaign.fuzzing import command
+    from conformance.fuzzing import command
     from reports.campaigns.page import write
 
     return command.fuzz(
@@ -126,10 +126,10 @@ def reduce(
 
     Exits with 1 when the program fails. A program that does not fail stays unchanged: exit code 0.
     """
-    from conformance.campaign.fuzzing import reduction
+    from conformance.fuzzing import reduce as command
 
-    return reduction.reduce(
-        reduction.Options(
+    return command.reduce(
+        command.Options(
             file=file,
             backend=backend,
             inputs=inputs,

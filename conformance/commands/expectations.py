@@ -107,7 +107,7 @@ def update_expectations(
     Adds entries to the file and keeps its content. Each new entry has the reason TODO, which
     `run --strict` refuses. Exits with 1 if no entry can match a new divergence.
     """
-    from conformance.campaign.updating import command
+    from conformance.updating import command
 
     return command.update(command.Options(run, out, tuple(backend or ()), seconds))
 
@@ -130,7 +130,7 @@ def explain_case(
     Of each entry about its op and element type the first condition is named that does not hold.
     Exits with 1 where something is new.
     """
-    from conformance.campaign import why
+    from conformance.updating import why
 
     return why.explain(case, db, tuple(expectations) if expectations else None)
 
@@ -143,6 +143,6 @@ def format_expectations(
     ] = False,
 ) -> int:
     """Put the keys of entries in order and write their values in one way; comments stay."""
-    from conformance.check import formatting
+    from conformance.check import expectations as formatting
 
     return formatting.format_files(files, check_only=check)

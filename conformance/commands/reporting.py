@@ -120,7 +120,7 @@ def report(
 
     A single run exits with 1 only if it fails a baseline, a floor or a strict report.
     """
-    from conformance.campaign.fuzzing.keeping.summary import is_campaign
+    from conformance.fuzzing.keeping.summary import is_campaign
     from conformance.gate.baselines.baseline import read_baseline
     from conformance.gate.baselines.comparison import compare
     from conformance.gate.conclusion import exit_code, parse_share
@@ -148,7 +148,7 @@ def report(
     read = _read(db, out, is_history=history)
     causes = None
     if findings:
-        from conformance.campaign.fuzzing.keeping.collection import load_findings  # loads jax
+        from conformance.fuzzing.keeping.collection import load_findings  # loads jax
 
         causes = load_findings(findings)
     context = Context(read.history, causes)
@@ -172,7 +172,7 @@ def report(
 
 def _report_campaign(path: Path, out: Path | None, format: LinesFormat, *, is_alone: bool) -> int:  # noqa: A002 - the option's name
     """Write the page of a campaign again."""
-    from conformance.campaign.fuzzing.keeping.summary import load as load_campaign
+    from conformance.fuzzing.keeping.summary import load as load_campaign
     from reports.campaigns.page import write_to
 
     if format is LinesFormat.JSON:
@@ -204,8 +204,8 @@ class _Read:
 
 def _read(runs: list[Path], out: Path | None, *, is_history: bool) -> _Read:
     """Read a run, merge several, or read the newest of a history with what led to it."""
-    from conformance.campaign.fuzzing.keeping.summary import is_campaign
     from conformance.campaign.merging import merge_runs
+    from conformance.fuzzing.keeping.summary import is_campaign
     from conformance.results.history import load_history
     from conformance.results.summary import load
 

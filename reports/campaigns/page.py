@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conformance.campaign.fuzzing.grouping import element_types, operations
-from conformance.campaign.fuzzing.keeping import summary
-from conformance.campaign.fuzzing.keeping.journal import Kept
-from conformance.campaign.fuzzing.keeping.summary import CampaignData
-from conformance.campaign.fuzzing.trials import KNOWN_TO_CRASH, NOT_EVALUATED, ONLY_TOGETHER
+from conformance.fuzzing.grouping import element_types, operations
+from conformance.fuzzing.keeping import summary
+from conformance.fuzzing.keeping.journal import Kept
+from conformance.fuzzing.keeping.summary import CampaignData
+from conformance.fuzzing.trial import KNOWN_TO_CRASH, NOT_EVALUATED, ONLY_TOGETHER
 from conformance.results.store import FILE_NAME as RESULTS
 from conformance.verdict import Verdict
 from reports import text

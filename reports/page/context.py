@@ -13,7 +13,7 @@ from reports import text
 from reports.context import Context
 
 if TYPE_CHECKING:  # it loads jax, and a report of no campaign needs none
-    from conformance.campaign.fuzzing.keeping.collection import FoundCause
+    from conformance.fuzzing.keeping.collection import FoundCause
 
 SCRIPTS = 60
 """The number of findings whose program and script are on the page; others have a link to the

@@ -14,18 +14,19 @@ from pathlib import Path
 
 import pytest
 
-from conformance.campaign.fuzzing import reading
-from conformance.campaign.fuzzing.keeping import bundle, replaying
-from conformance.campaign.fuzzing.lost import Losses
-from conformance.campaign.fuzzing.reducing import reduced
-from conformance.campaign.fuzzing.seeds.files import cut
-from conformance.campaign.fuzzing.trial import run_trial
-from conformance.campaign.fuzzing.trials import Trial
 from conformance.check.describing import described
 from conformance.check.file import check_file
 from conformance.check.settings import Settings
 from conformance.cli import app, guarded
 from conformance.errors import UsageError
+from conformance.fuzzing import user_programs
+from conformance.fuzzing.crashes import Losses
+from conformance.fuzzing.execution import run_trial
+from conformance.fuzzing.keeping import bundle
+from conformance.fuzzing.keeping import replay as finding_replay
+from conformance.fuzzing.minimisation import reduced
+from conformance.fuzzing.seeds.files import cut
+from conformance.fuzzing.trial import Trial
 from conformance.verdict import Verdict
 
 WRONG = "reference:transposed_operands@subtract"
@@ -144,7 +145,7 @@ def minimised(tmp_path: Path, text: str) -> list[Path]:
     """The folder that `reduce` writes for a program."""
     file = tmp_path / "given.mlir"
     file.write_text(text)
-    hit = reading.failing(TRIAL, file, None)
+    hit = user_programs.failing(TRIAL, file, None)
     assert hit is not None
     return [bundle.write(tmp_path / "reduced", reduced(TRIAL, hit, 20.0), {}, "")]
 
@@ -153,7 +154,7 @@ def lost(tmp_path: Path, text: str) -> list[Path]:
     """The folder of a finding whose program ends its process, as far as this process goes."""
     file = tmp_path / "given.mlir"
     file.write_text(text)
-    hit = reading.failing(TRIAL, file, None)
+    hit = user_programs.failing(TRIAL, file, None)
     assert hit is not None
     finding = Losses(None, 1.0).finding(hit, WRONG)  # type: ignore[arg-type]
     return [bundle.write(tmp_path / "lost", finding, {}, "")]
@@ -172,17 +173,17 @@ def reduce(folder: Path) -> None:
     program = folder / "program.mlir"
     if "num_replicas = 2" in program.read_text():
         with pytest.raises(UsageError, match="2 processes execute it"):
-            reading.failing(TRIAL, program, inputs_in(folder))
+            user_programs.failing(TRIAL, program, inputs_in(folder))
         return
-    hit = reading.failing(TRIAL, program, inputs_in(folder))
+    hit = user_programs.failing(TRIAL, program, inputs_in(folder))
     assert hit is not None
     assert reduced(TRIAL, hit, 20.0).verdict is hit.outcome.verdict
 
 
 def replay(folder: Path) -> None:
-    kept = replaying.read(folder)
+    kept = finding_replay.read(folder)
     assert kept.backend == WRONG
-    outcome = reading.came_to(TRIAL, folder / "program.mlir", inputs_in(folder))
+    outcome = user_programs.came_to(TRIAL, folder / "program.mlir", inputs_in(folder))
     assert outcome.verdict.value == kept.verdict
 
 
@@ -234,8 +235,8 @@ def test_the_snippet_of_describe_writes_inputs_that_are_read(program: str, tmp_p
         if program == "several":
             assert "1 of 2 programs not checked" in found.message
             continue
-        readers: list[Callable[[Trial, Path, Path], object]] = [reading.came_to]
-        readers += [] if program == "processes" else [reading.failing]
+        readers: list[Callable[[Trial, Path, Path], object]] = [user_programs.came_to]
+        readers += [] if program == "processes" else [user_programs.failing]
         for one in readers:
             one(TRIAL, file, tmp_path / "inputs.npz")
 

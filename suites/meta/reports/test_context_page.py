@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.campaign.fuzzing.keeping.collection import FoundCause
+from conformance.fuzzing.keeping.collection import FoundCause
 from conformance.outputs.finding import Cause, Finding
 from conformance.results.history import History, past_run
 from conformance.verdict import Record, Verdict

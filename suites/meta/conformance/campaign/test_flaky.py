@@ -10,7 +10,6 @@ import pytest
 
 from conformance.campaign.planning import Options
 from conformance.campaign.runner import run
-from conformance.campaign.updating.groups import entry_of, grouped
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load
@@ -18,6 +17,7 @@ from conformance.gate.strict import check_finished
 from conformance.results.lines import lines_of
 from conformance.results.lost_batches import unexplained_batches
 from conformance.results.store import FILE_NAME, Store
+from conformance.updating.groups import entry_of, grouped
 from conformance.verdict import Errors, LostBatch, Record, Repeats, Timing, Verdict
 
 ENTRY = """

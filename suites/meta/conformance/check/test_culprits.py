@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from conformance.backends.session import open_session
-from conformance.check.outcome import Outcome
 from conformance.check.program import Work
 from conformance.frontends.modules import Unit, units_of
 from conformance.gate.counterexamples import parse_inputs
 from conformance.gate.reading import load
+from conformance.pipeline.outcome import Outcome
 from conformance.results.versions import versions
 
 ALGSIMP = "rewriting: pass algsimp of pipeline simplification changes the meaning"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.campaign.fuzzing.seeds.files import cut
 from conformance.check.describing import described
+from conformance.fuzzing.seeds.files import cut
 from conformance.verdict import Verdict
 from suites.meta.support.checking import checked
 

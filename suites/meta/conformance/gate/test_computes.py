@@ -11,12 +11,12 @@ from conformance.backends.session import open_session
 from conformance.campaign.tasks import Manner, Task, run_task, run_tasks
 from conformance.catalog import Cell
 from conformance.check.made import unit_of
-from conformance.check.outcome import Outcome
 from conformance.check.program import Work
 from conformance.gate import computes
 from conformance.gate.expectations import Expectation, hypotheses_of, matching_entry
 from conformance.gate.files import SHIPPED
 from conformance.gate.reading import ExpectationError, load, read
+from conformance.pipeline.outcome import Outcome
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Record
 from reference.ir.types import Array, element_type

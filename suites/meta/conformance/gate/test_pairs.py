@@ -12,12 +12,12 @@ from conformance.backends.session import open_session
 from conformance.campaign.tasks import Manner, Task, run_tasks
 from conformance.catalog import Cell
 from conformance.check.made import unit_of
-from conformance.check.outcome import Outcome
 from conformance.check.program import Work
 from conformance.gate.expectations import Expectation, hypotheses_of, matching_entry
 from conformance.gate.reading import ExpectationError, load
 from conformance.known.in_force import in_force
 from conformance.known.rewritings.conditions import CONDITIONS
+from conformance.pipeline.outcome import Outcome
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Record
 from reference.ir.program import Program

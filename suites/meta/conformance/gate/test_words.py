@@ -10,7 +10,7 @@ import pytest
 from conformance.backends.base import ANSWERED
 from conformance.check.counterexample import replay
 from conformance.check.counterexamples import replay_lost, replayed
-from conformance.check.replayed import Replayed
+from conformance.check.settings import Replayed
 from conformance.executors.local import Died, Ended, TimedOut
 from conformance.executors.lost import own_words, why
 from conformance.frontends.modules import Unit, units_of

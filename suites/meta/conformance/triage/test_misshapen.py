@@ -11,12 +11,12 @@ import pytest
 from benchmarks.campaign_faults.backends import FaultyBackend
 from conformance.backends import session
 from conformance.backends.base import Failed
-from conformance.campaign.fuzzing.grouping import key_of
-from conformance.campaign.fuzzing.reducing import reduced
-from conformance.campaign.fuzzing.trials import Hit, Trial
-from conformance.check.outcome import Outcome
 from conformance.check.settings import Settings
+from conformance.fuzzing.grouping import key_of
+from conformance.fuzzing.minimisation import reduced
+from conformance.fuzzing.trial import Hit, Trial
 from conformance.gate.reading import load
+from conformance.pipeline.outcome import Outcome
 from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module
 from conformance.triage.misshapen import extract_misshaping, find_misshaping

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from conformance.campaign.fuzzing.command import Options, fuzz
-from conformance.campaign.fuzzing.keeping.journal import FILE_NAME, Journal, Kept
-from conformance.campaign.fuzzing.keeping.summary import CampaignData, is_campaign, load
 from conformance.cli import app, guarded
 from conformance.errors import UsageError
+from conformance.fuzzing.command import Options, fuzz
+from conformance.fuzzing.keeping.journal import FILE_NAME, Journal, Kept
+from conformance.fuzzing.keeping.summary import CampaignData, is_campaign, load
 from reports.campaigns.page import BESIDE_A_RUN, html, write, write_to
 from reports.campaigns.pairs import grid
 

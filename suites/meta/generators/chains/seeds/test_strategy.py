@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.campaign.fuzzing.seeds.files import cut
-from conformance.campaign.fuzzing.seeds.gathering import PATTERNS
+from conformance.fuzzing.seeds.files import cut
+from conformance.fuzzing.seeds.sources import PATTERNS
 from conformance.stablehlo.parse import parse_module
 from conformance.transforms.values import defined
 from generators.case.stream import stream

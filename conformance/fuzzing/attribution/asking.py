@@ -1,0 +1,122 @@
+"""In a worker: what a finding's program comes to in another way, and which ways there are."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from conformance.backends.base import BackendError, Settings, Unsupported
+from conformance.backends.passes import dumped_passes
+from conformance.backends.session import Session, open_session
+from conformance.fuzzing.attribution.cause import NO_ANSWER, RIGHT, WRONG, Cause
+from conformance.fuzzing.attribution.search import searched
+from conformance.fuzzing.attribution.stages import cause_by_stages
+from conformance.fuzzing.attribution.third import vote
+from conformance.fuzzing.attribution.ways import (
+    REWRITINGS,
+    UNOPTIMIZED,
+    Plan,
+    Way,
+    rewritings,
+)
+from conformance.fuzzing.execution import judged_alone
+from conformance.fuzzing.finding import Finding
+from conformance.fuzzing.trial import Trial
+from conformance.phases import phase
+from conformance.pipeline.outcome import Outcome
+from conformance.verdict import Verdict
+from reference.interpreter.evaluate import EvaluationError
+from reference.numerics.alike import equal_elements
+
+UNANSWERED = (Verdict.CRASHED, Verdict.TIMED_OUT, Verdict.REJECTED, Verdict.UNSUPPORTED)
+"""Verdicts on programs that gave no results."""
+
+
+def explained(trial: Trial, finding: Finding, seconds: float) -> Finding:
+    """The finding with its cause and the third vote on it, looked for in so many seconds.
+
+    Raises:
+        NotAvailable: when the backend cannot be had.
+    """
+    cause = _cause(trial, finding, seconds)
+    return replace(finding, cause=cause, vote=vote(trial, finding))
+
+
+def _cause(trial: Trial, finding: Finding, seconds: float) -> Cause:
+    """Return the pass that changes the meaning, or the search's answer where stages have none."""
+
+    def ask(way: Way) -> str:
+        return asked(trial, finding, way)
+
+    staged = cause_by_stages(trial, finding)
+    if staged is None:
+        return searched(ask, plan(trial, finding), seconds)
+    written = (*rewritings(finding.program, finding.inputs), UNOPTIMIZED)
+    others = searched(ask, Plan(written), seconds)
+    return replace(others, ways={**staged.ways, **others.ways}, culprit=staged.culprit)
+
+
+def plan(trial: Trial, finding: Finding) -> Plan:
+    """What can be asked about a finding whose program gives an answer, be it an error.
+
+    Raises:
+        NotAvailable: when the backend cannot be had.
+    """
+    ways = rewritings(finding.program, finding.inputs)
+    with tempfile.TemporaryDirectory(prefix="hlo-conformance-") as folder:
+        try:
+            session = open_session(trial.backend).configured(Settings(dump=folder))
+        except Unsupported as error:
+            return Plan(tuple(ways), note=str(error))
+        with suppress(BackendError):  # what came before it broke is dumped
+            session.compile(finding.program)
+        passes = dumped_passes(Path(folder))
+    note = "" if passes.single else "the backend dumps no passes that could be left out"
+    return Plan((*ways, UNOPTIMIZED), passes, note)
+
+
+def asked(trial: Trial, finding: Finding, way: Way) -> str:
+    """What a finding's program comes to in a way; the process may end in it.
+
+    Raises:
+        NotAvailable: when the backend cannot be had.
+    """
+    program, inputs = finding.program, finding.inputs
+    if way.rewriting:
+        rewritten = REWRITINGS[way.rewriting](program, inputs)
+        assert rewritten is not None
+        program, inputs = rewritten
+    session = open_session(trial.backend, phase)
+    try:
+        if way.settings != Settings():
+            session = session.configured(way.settings)
+        if _is_as_found(session, finding, replace(finding, program=program, inputs=inputs)):
+            return WRONG
+        outcome = judged_alone(trial, session, program, inputs)
+    except (BackendError, EvaluationError):
+        return NO_ANSWER
+    return NO_ANSWER if outcome is None else _came_to(finding, outcome)
+
+
+def _is_as_found(session: Session, finding: Finding, other: Finding) -> bool:
+    """Whether the results are those found, bit for bit: then nothing need be judged."""
+    if not finding.actual:
+        return False
+    try:
+        results = next(session.run(other.program, [other.inputs]))
+    except BackendError:
+        return False
+    return len(results) == len(finding.actual) and all(
+        one.shape == two.shape and one.dtype == two.dtype and bool(equal_elements(one, two).all())
+        for one, two in zip(results, finding.actual, strict=True)
+    )
+
+
+def _came_to(finding: Finding, outcome: Outcome) -> str:
+    if not outcome.verdict.fails:
+        return NO_ANSWER if outcome.verdict in UNANSWERED else RIGHT
+    if outcome.verdict in UNANSWERED and outcome.verdict is not finding.verdict:
+        return NO_ANSWER
+    return WRONG

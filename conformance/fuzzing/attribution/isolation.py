@@ -1,0 +1,61 @@
+"""Causes looked for with each question in a worker of its own, which the answer may cost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from conformance.backends.passes import Passes
+from conformance.executors.executor import Executor
+from conformance.executors.local import Call, Died, TimedOut
+from conformance.executors.lost import why
+from conformance.fuzzing import calls
+from conformance.fuzzing.attribution.cause import NO_ANSWER, NO_VOTE, WRONG, Vote
+from conformance.fuzzing.attribution.search import searched
+from conformance.fuzzing.attribution.ways import UNOPTIMIZED, Plan, Way
+from conformance.fuzzing.crashes import is_ours
+from conformance.fuzzing.finding import Finding
+from conformance.fuzzing.trial import Trial
+from conformance.limits import Limits
+
+
+def explained_alone(executor: Executor, trial: Trial, finding: Finding, timeout: float) -> Finding:
+    """The finding with its cause and the third vote on it; a question may take `timeout` seconds.
+
+    Raises:
+        NotAvailable: when workers cannot be started.
+    """
+
+    def asked(way: Way) -> str:
+        value = executor.one(Call("", calls.asked, (trial, finding, way), timeout))
+        if isinstance(value, (Died, TimedOut)):
+            verdict, *_ = why(value)
+            return WRONG if verdict is finding.verdict and not is_ours(value) else NO_ANSWER
+        return value if isinstance(value, str) else NO_ANSWER
+
+    cause = searched(asked, _plan(executor, trial, finding, timeout), Limits.EXPLAINING_CRASHES)
+    vote = executor.one(Call("", calls.vote, (trial, finding), timeout))
+    if not isinstance(vote, Vote):
+        vote = Vote(NO_VOTE, "it gives no answer")
+    text = executor.one(Call("", calls.readable, (finding.program,), timeout))
+    text = text if isinstance(text, str) and text else finding.text
+    return replace(finding, cause=cause, vote=vote, text=text)
+
+
+def _plan(executor: Executor, trial: Trial, finding: Finding, timeout: float) -> Plan:
+    plan = executor.one(Call("", calls.plan, (trial, finding), timeout))
+    if isinstance(plan, Plan):
+        return plan
+    if not isinstance(plan, (Died, TimedOut)):
+        return Plan(note=f"nothing could be asked ({plan})")
+    seen = executor.one(Call("", calls.watched, (trial, finding, timeout), 2 * timeout))
+    ways = executor.one(Call("", calls.rewritings, (finding,), timeout))
+    written = tuple(ways) if isinstance(ways, list) else ()
+    if not isinstance(seen, tuple):
+        return Plan((*written, UNOPTIMIZED), note="the backend prints no passes")
+    ended_in, before = seen
+    note = f"the process ends in {' of '.join(ended_in)}" if ended_in else ""
+    if not ended_in and not before.single:
+        note = "the compiler tells of no pass that it began"
+    single = tuple(dict.fromkeys((*ended_in[:1], *before.single)))
+    pipelines = tuple(dict.fromkeys((*ended_in[1:], *before.pipelines)))
+    return Plan((*written, UNOPTIMIZED), Passes(single, pipelines), note)

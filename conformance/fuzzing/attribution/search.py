@@ -1,0 +1,69 @@
+"""The search for a cause: each way of a plan is asked, then each pass, then passes together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from time import monotonic
+
+from conformance.fuzzing.attribution.cause import NO_ANSWER, RIGHT, Cause
+from conformance.fuzzing.attribution.ways import Plan, Way, without
+
+Ask = Callable[[Way], str]
+"""ask(way): what the program comes to; see `cause.RIGHT` and its neighbours."""
+
+
+class _Asked:
+    """What was asked already, until the time is over."""
+
+    def __init__(self, ask: Ask, until: float) -> None:
+        self._ask, self._until = ask, until
+        self.ways: dict[str, str] = {}
+        self.left = 0
+
+    def __call__(self, way: Way) -> bool:
+        """Whether the program is right this way; what there is no time to ask is not."""
+        if way.name not in self.ways:
+            if monotonic() >= self._until:
+                self.left += 1
+                return False
+            self.ways[way.name] = self._ask(way)
+        return self.ways[way.name] == RIGHT
+
+    def all(self, ways: Iterable[Way]) -> bool:
+        """Ask all of these; whether the program is right in any of them."""
+        return sum(map(self, ways)) > 0
+
+
+def searched(ask: Ask, plan: Plan, seconds: float) -> Cause:
+    """What makes a divergence vanish, found within so many seconds of asking.
+
+    Pipelines of passes are left out whole where no pass alone makes it vanish, and all passes
+    together where no pipeline does; of these, as few as are needed.
+    """
+    asked = _Asked(ask, monotonic() + seconds)
+    asked.all(plan.ways)
+    single, pipelines = plan.passes.single, plan.passes.pipelines
+    if single or pipelines:
+        alone = asked.all(map(without, single)) or asked.all(map(without, pipelines))
+        if not alone and not asked.left:
+            _together(asked, single)
+    note = plan.note
+    if asked.left:
+        note = "; ".join(filter(None, (note, f"there was no time to ask {asked.left} more ways")))
+    return Cause(asked.ways, note, asked.left > 0)
+
+
+def _together(asked: _Asked, passes: tuple[str, ...]) -> None:
+    """Leave out all passes that can be, then as few as are needed."""
+    names = [one for one in passes if asked.ways.get(without(one).name) != NO_ANSWER]
+    if len(names) < 2 or not asked(without(*names)):
+        return
+    for name in list(names):
+        fewer = [one for one in names if one != name]
+        if len(fewer) > 1 and asked(without(*fewer)):
+            del asked.ways[without(*names).name]
+            names = fewer
+    tried = [name for name in asked.ways if name.startswith("without passes")]
+    for name in tried:  # what was asked on the way to the fewest tells nothing more
+        if name != without(*names).name:
+            del asked.ways[name]

@@ -1,0 +1,67 @@
+"""The third vote on a finding: what StableHLO's interpreter makes of its program.
+
+It is another reading of the specification, and has errors of its own: where an expectation knows
+that it differs from the reference, it has no vote.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from conformance.backends.base import BackendError
+from conformance.backends.interpreter.backend import InterpreterBackend
+from conformance.backends.session import open_session
+from conformance.errors import NotAvailable
+from conformance.fuzzing.attribution.cause import (
+    AGAINST_BACKEND,
+    AGAINST_REFERENCE,
+    ALL_DIFFER,
+    NO_VOTE,
+    Vote,
+)
+from conformance.fuzzing.execution import judged_alone
+from conformance.fuzzing.finding import Finding
+from conformance.fuzzing.trial import Trial
+from conformance.gate.reading import load
+from conformance.results.versions import versions
+from conformance.text import one_line
+from conformance.verdict import Verdict
+from reference.interpreter.evaluate import EvaluationError
+from reference.ir.types import Array
+from reference.numerics.alike import equal_elements
+
+_INTERPRETER = InterpreterBackend.name
+_NO_RESULTS = (Verdict.CRASHED, Verdict.TIMED_OUT, Verdict.REJECTED)
+
+
+def vote(trial: Trial, finding: Finding) -> Vote:
+    """How the interpreter votes on a finding; the process may end in it."""
+    if finding.backend == _INTERPRETER:
+        return Vote()
+    known = load(None, (_INTERPRETER,), versions())
+    asked = replace(trial, backend=_INTERPRETER, expectations=known)
+    try:
+        session = open_session(_INTERPRETER)
+        refusal = session.refusal(finding.program)
+        if refusal is not None:
+            return Vote(NO_VOTE, str(refusal))
+        outcome = judged_alone(asked, session, finding.program, finding.inputs)
+        results = next(session.run(finding.program, [finding.inputs]))
+    except (NotAvailable, BackendError, EvaluationError) as error:
+        return Vote(NO_VOTE, str(error))
+    if outcome is None:
+        return Vote(NO_VOTE, "it cannot run the program")
+    if not outcome.verdict.fails:
+        return Vote(AGAINST_BACKEND)
+    if outcome.known:
+        return Vote(NO_VOTE, f"its own difference is known as {', '.join(outcome.known)}")
+    if outcome.verdict in _NO_RESULTS:
+        return Vote(NO_VOTE, one_line(outcome.message))
+    return Vote(AGAINST_REFERENCE if _same(results, finding.actual) else ALL_DIFFER)
+
+
+def _same(results: list[Array], actual: tuple[Array, ...]) -> bool:
+    return len(results) == len(actual) and all(
+        one.shape == two.shape and one.dtype == two.dtype and bool(equal_elements(one, two).all())
+        for one, two in zip(results, actual, strict=True)
+    )

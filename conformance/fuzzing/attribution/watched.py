@@ -1,0 +1,56 @@
+"""What a compiler was doing when its process ended: the program run in a process that prints it.
+
+XLA reads what it is to print when a process begins, so that no worker can be told later.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from conformance.backends.base import BackendError, Settings
+from conformance.backends.passes import PRINTING, Passes, dumped_passes, unfinished_passes
+from conformance.fuzzing.finding import Finding
+from conformance.fuzzing.trial import Trial
+
+_RUN = f"from {__name__} import run_given; run_given()"
+
+
+def watched(trial: Trial, finding: Finding, seconds: float) -> tuple[tuple[str, ...], Passes]:
+    """The passes that a program's process ended in, the innermost first, and those before.
+
+    Both are empty where the backend tells of none.
+    """
+    with tempfile.TemporaryDirectory(prefix="hlo-conformance-") as folder:
+        given = pickle.dumps((trial.backend, folder, finding.program, finding.inputs))
+        try:
+            done = subprocess.run(
+                [sys.executable, "-c", _RUN],
+                input=given,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                timeout=seconds,
+                env=os.environ | PRINTING,
+                check=False,
+            )
+            printed = done.stderr
+        except subprocess.TimeoutExpired as expired:
+            printed = expired.stderr or b""
+        lines = printed.decode("utf-8", "replace").splitlines()
+        return unfinished_passes(lines), dumped_passes(Path(folder))
+
+
+def run_given() -> None:
+    """In a process of its own: compile and run what comes in, whatever comes of it."""
+    from conformance.backends.session import open_session
+
+    spelling, folder, program, inputs = pickle.loads(sys.stdin.buffer.read())  # noqa: S301 - ours
+    session = open_session(spelling).configured(Settings(dump=folder))
+    try:
+        next(session.run(program, [inputs]))
+    except BackendError as error:
+        sys.stderr.write(f"{error}\n")

@@ -1,0 +1,139 @@
+"""What waits for a turn: hits to be minimised, findings whose cause is to be looked for.
+
+Both take at most a share of a campaign's time while programs are tried. What tells most comes
+first: hits of places without any, of a verdict and class of which the fewest were minimised; then
+causes; then further hits of places, those with a new culprit first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from conformance.fuzzing.finding import Finding
+from conformance.fuzzing.places import Places
+
+SHARE = 1 / 3
+"""Of the workers' time, what minimising and looking for causes may take while there is budget."""
+
+USUAL = 6.0
+"""Seconds that either is taken to need before any has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A hit that waits to be minimised: its number, place and culprit, and its verdict and class.
+
+    One of a group of `weight` 4 counts as much as four others: fewer of it are done at first.
+    """
+
+    number: int
+    place: str
+    group: Hashable
+    weight: int = 1
+    culprit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unexplained:
+    """A finding whose cause is to be looked for, and the number and place of its program's hit.
+
+    `is_kept`: it has a folder. If not, the cause decides whether it gets one: another finding may
+    have the same.
+    """
+
+    number: int
+    finding: Finding
+    place: str = ""
+    culprit: str = ""
+    is_kept: bool = True
+
+
+class Backlog:
+    """What waits, in the order in which it is done, and the seconds spent on such work."""
+
+    def __init__(self, places: Places) -> None:
+        """Nothing waits yet; `places` says which places are new."""
+        self._places = places
+        self._hits: dict[str, list[Waiting]] = {}
+        self._causes: list[Unexplained] = []
+        self._begun: Counter[Hashable] = Counter()
+        self._done, self.seconds = 0, 0.0
+
+    def __len__(self) -> int:
+        return len(self._causes) + len(self._hits)
+
+    @property
+    def pressing(self) -> int:
+        """How much waits that is not done for the sake of further hits of a place alone."""
+        return len(self._causes) + sum(map(self._places.is_new, self._hits))
+
+    @property
+    def usual(self) -> float:
+        """Seconds that one of them takes."""
+        return self.seconds / self._done if self._done else USUAL
+
+    @property
+    def places(self) -> list[str]:
+        """The places of which hits wait."""
+        return list(self._hits)
+
+    def add(self, waiting: Waiting) -> None:
+        """Let a hit wait."""
+        self._hits.setdefault(waiting.place, []).append(waiting)
+
+    def explain(self, unexplained: Unexplained) -> None:
+        """Let a finding wait for its cause."""
+        self._causes.append(unexplained)
+
+    def of_place(self, place: str) -> list[Waiting]:
+        """The hits of a place, which wait no more."""
+        return self._hits.pop(place, [])
+
+    def next(self) -> Waiting | Unexplained | None:
+        """Return what is to be done first: a hit to minimise, or a finding to explain."""
+        hit = self._first_hit()
+        if self._causes and (hit is None or not self._places.is_new(hit.place)):
+            return self._causes.pop(0)
+        if hit is not None:
+            self._take(hit)
+        return hit
+
+    def next_cause(self) -> Unexplained | None:
+        """Return the finding whose cause is to be looked for first."""
+        return self._causes.pop(0) if self._causes else None
+
+    def _first_hit(self) -> Waiting | None:
+        """Return the hit that is to be minimised first; it still waits."""
+        if not self._hits:
+            return None
+        firsts = [self._first_of(place) for place in self._hits]
+
+        def order(first: Waiting) -> tuple[int, int, int]:
+            begun = self._begun[first.group] * first.weight
+            return (self._places.begun[first.place], begun, first.number)
+
+        return min(firsts, key=order)
+
+    def _first_of(self, place: str) -> Waiting:
+        """Return the first hit of a place with a new culprit, else the first."""
+        hits = self._hits[place]
+        new = (one for one in hits if self._places.is_new_variant(place, one.culprit))
+        return next(new, hits[0])
+
+    def _take(self, hit: Waiting) -> None:
+        """Count a hit as begun; it waits no more."""
+        self._hits[hit.place].remove(hit)
+        if not self._hits[hit.place]:
+            del self._hits[hit.place]
+        self._begun[hit.group] += 1
+
+    def spent(self, seconds: float) -> None:
+        """Count one of them as done, and the seconds that a worker spent on it."""
+        self.used(seconds)
+        self._done += 1
+
+    def used(self, seconds: float) -> None:
+        """Count seconds that a worker spent on one of them, which is not done yet."""
+        self.seconds += seconds

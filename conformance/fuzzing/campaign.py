@@ -1,0 +1,267 @@
+"""A campaign: trials in workers until the budget is spent, their hits minimised and kept.
+
+The parent keeps the journal and writes the findings' folders. It loads no backend.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+
+from conformance.backends.registry import Choice
+from conformance.campaign.progress import Watcher
+from conformance.executors.executor import Executor
+from conformance.executors.local import Call, Died, Ended, TimedOut
+from conformance.executors.lost import why
+from conformance.fuzzing.calls import run_trial
+from conformance.fuzzing.crashes import Losses, is_ours
+from conformance.fuzzing.grouping import place_of
+from conformance.fuzzing.hits import LAST, Hits
+from conformance.fuzzing.keeping.journal import Journal
+from conformance.fuzzing.keeping.keeping import Keeping
+from conformance.fuzzing.singles import PER_TRIAL
+from conformance.fuzzing.steering.meetings import Meetings
+from conformance.fuzzing.steering.steering import Steering
+from conformance.fuzzing.trial import NOT_EVALUATED, Trial, Tried
+from conformance.gate.expectations import Expectation
+from conformance.limits import LIMITS, Limits
+from conformance.pipeline.splitting import run_in_parts
+from generators.chains.seeds.fragment import Fragment
+
+NEEDED = (
+    "conformance.fuzzing.minimisation",
+    "conformance.fuzzing.attribution.asking",
+)
+"""What workers load once, before they are asked anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """What a campaign tries: budget in seconds and in programs (0: no limit), and with what."""
+
+    out: Path
+    backend: Choice
+    seconds: float
+    programs: int = 0
+    seed: int = 0
+    ops: frozenset[str] = frozenset()
+    corpus: Path | None = None
+    limits: Limits = LIMITS
+    command: str = ""
+
+    @property
+    def folder(self) -> Path:
+        """Where the folders of findings are written."""
+        return self.corpus or self.out / "findings"
+
+
+class Sitting:
+    """The work of one call of `fuzz`: what is tried, minimised and kept."""
+
+    def __init__(
+        self,
+        campaign: Campaign,
+        expectations: Sequence[Expectation],
+        journal: Journal,
+        executor: Executor,
+        watcher: Watcher,
+        versions: dict[str, str],
+        seeds: Path | None = None,
+        varied: Sequence[Fragment] = (),
+    ) -> None:
+        """Go on where the journal ends; `seeds` is the file of pieces that programs are made of,
+        `varied` what there is already to be varied."""
+        self._seeds = seeds
+        self._campaign, self._expectations = campaign, tuple(expectations)
+        self._journal, self._executor, self._watcher = journal, executor, watcher
+        self._spent = float(journal.meta().get("seconds", 0.0))
+        self._begun = monotonic()
+        self._tally = FuzzTally(campaign.seconds, campaign.programs, self._spent)
+        self._steering = Steering(journal.met(), executor.jobs, PER_TRIAL, campaign.seed, varied)
+        self._losses = Losses(executor, campaign.limits.attempt)
+        keeping = Keeping(journal, campaign.folder, versions, campaign.command, watcher.say)
+        self._hits = Hits(
+            journal, executor, self._losses, campaign.backend.name, self._trial_of, keeping,
+            lambda: self.left,
+        )  # fmt: skip
+
+    @property
+    def spent(self) -> float:
+        """Seconds of the budget that are spent, in this sitting and those before."""
+        return self._spent + monotonic() - self._begun
+
+    @property
+    def left(self) -> float:
+        """Seconds of the budget that are left; less than 0 once it is overdrawn."""
+        return self._campaign.seconds - self.spent if self._campaign.seconds else math.inf
+
+    def work(self) -> None:
+        """Try programs until the budget is spent, then do what is left to do about their hits."""
+        self._count()
+        self._watcher.start(self._tally)
+        try:
+            for place, hit in self._journal.open_hits():
+                self._hits.take_up(place, hit)
+            for ended in run_in_parts(self._executor, self._calls(), self._singles):
+                if ended is not None:
+                    self._keep(ended)
+                self._tick()
+            if waiting := self._hits.finish(self._tick):
+                self._watcher.say(
+                    f"{waiting} programs that fail were not looked into: go on with a longer budget"
+                )
+        finally:
+            self._watcher.stop()
+            self._journal.set_meta({"seconds": self.spent})
+
+    def _tick(self) -> None:
+        self._tally.seconds = self.spent
+        self._watcher.update(self._tally)
+
+    def _calls(self) -> Iterator[Call]:
+        """Trials as long as the budget lasts, between them what is to be done about hits."""
+        for call in self._trials():
+            yield from self._hits.calls(self.spent - self._spent)
+            yield call
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether no more trials begin: hits that wait have something of the budget."""
+        return self.left <= min(self._hits.needed, LAST * self._campaign.seconds)
+
+    # --- Trials ----------------------------------------------------------------------------------
+
+    def _trials(self) -> Iterator[Call]:
+        """The trials that are left, as long as the budget lasts."""
+        done = self._journal.tried()
+        tried = {number for start, stop in done for number in range(start, stop)}
+        start = 0
+        while not self._is_over:
+            left = set(range(start, start + PER_TRIAL)) - tried
+            stop = start + PER_TRIAL
+            if self._campaign.programs and start >= self._campaign.programs:
+                return
+            if self._campaign.programs:
+                stop = min(stop, self._campaign.programs)
+            if len(left) == PER_TRIAL:
+                yield self._call(self._steered(start, stop), self._campaign.limits.timeout)
+            else:  # what a sitting before began
+                for number in sorted(left):
+                    if number < stop:
+                        one = self._steered(number, number + 1)
+                        yield self._call(one, self._campaign.limits.item)
+            start += PER_TRIAL
+
+    def _trial(self, start: int, stop: int) -> Trial:
+        of = self._campaign
+        spelling = of.backend.spelling
+        rest = (of.ops, self._expectations, of.limits.evaluation, self._seeds)
+        return Trial(spelling, of.seed, start, stop, *rest)
+
+    def _steered(self, start: int, stop: int) -> Trial:
+        """The trial, told what was met so that it meets something else."""
+        return self._steering.steered(self._trial(start, stop))
+
+    def _call(self, trial: Trial, seconds: float) -> Call:
+        return Call(trial, run_trial, (trial,), seconds)
+
+    def _singles(self, call: Call, value: object) -> list[Call]:
+        """Return the calls that replace a trial which lost its worker: one for each program."""
+        trial = call.name
+        if isinstance(value, Exception) or not isinstance(trial, Trial) or len(trial) == 1:
+            return []
+        return [self._call(one, self._campaign.limits.item) for one in trial.singles()]
+
+    def _keep(self, ended: Ended) -> None:
+        """Keep what a call came to: a trial, or work on a hit."""
+        if isinstance(ended.call.name, Trial):
+            self._keep_trial(ended.call.name, ended.value)
+        else:
+            self._hits.ended(ended)
+            self._count()
+
+    def _keep_trial(self, trial: Trial, value: object) -> None:
+        if isinstance(value, (Died, TimedOut)):
+            if is_ours(value):
+                value = Tried({NOT_EVALUATED: 1}, (), Meetings(), 0, 0.0)
+            else:
+                value = self._losses.tried(trial, *why(value))
+        if not isinstance(value, Tried):
+            self._watcher.say(
+                f"programs {trial.start} to {trial.stop - 1}: {type(value).__name__}: {value}; "
+                "a defect of hlo-conformance, please report it"
+            )
+            value = Tried({"not judged": len(trial)}, (), Meetings(), 0, 0.0)
+        places = {hit.number: place_of(hit) for hit in value.hits}
+        met = self._journal.add(trial.start, trial.stop, value, places)
+        self._tally.add(value, met)
+        varied = [hit for hit in value.hits if self._losses.is_varied(hit)]
+        failing = {places[hit.number]: hit.program for hit in varied}
+        self._steering.add(trial.start, value, failing)
+        self._journal.set_meta({"seconds": self.spent})
+        for hit in value.hits:
+            self._hits.meet(places[hit.number], hit)
+        if value.hits:
+            self._count()
+
+    def _trial_of(self, number: int) -> Trial:
+        return self._trial(number, number + 1)
+
+    def _count(self) -> None:
+        found = self._journal.findings()
+        self._tally.counts = self._journal.counts()
+        self._tally.pairs = self._journal.pair_count()
+        self._tally.new = sum(not one.known for one in found)
+        self._tally.known = sum(bool(one.known) for one in found)
+
+
+@dataclass(slots=True)
+class FuzzTally:
+    """What a campaign has done: of its budget in seconds and programs (0: no limit).
+
+    `seconds` are those spent; `counts` the programs by what they came to, `pairs` the pairs of ops
+    met, `new` and `known` the findings.
+    """
+
+    budget: float
+    programs: int
+    seconds: float = 0.0
+    counts: Counter[str] = field(default_factory=Counter[str])
+    pairs: int = 0
+    new: int = 0
+    known: int = 0
+    here: int = 0
+    modules: int = 0
+    begun: float = field(default_factory=monotonic)
+
+    def add(self, tried: Tried, met: int) -> None:
+        """Count what a trial came to; `met` pairs of ops were met for the first time."""
+        self.counts.update(tried.counts)
+        self.here += sum(tried.counts.values())
+        self.modules += tried.modules
+        self.pairs += met
+
+    @property
+    def done(self) -> float:
+        """How far it is, of `total`."""
+        if self.programs and not self.budget:
+            return self.counts.total()
+        return self.seconds
+
+    @property
+    def total(self) -> float:
+        """The budget: in seconds, or in programs where it has none."""
+        return self.budget or self.programs
+
+    def line(self) -> str:
+        """The tally in one line."""
+        elapsed = max(monotonic() - self.begun, 1e-3)
+        return (
+            f"{self.counts.total()} programs, {self.here / elapsed:,.0f}/s, "
+            f"{self.modules / elapsed:,.1f} modules/s, {self.pairs} pairs of ops, "
+            f"{self.new} findings, {self.known} known"
+        )

@@ -1,0 +1,285 @@
+"""The command `fuzz`: what was asked for is looked at, the campaign goes on, lines come out."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.console import Console
+
+from conformance.backends import isa
+from conformance.backends.registry import parse
+from conformance.campaign.budget import seconds_of
+from conformance.campaign.progress import watcher
+from conformance.check.saving import PROGRAM
+from conformance.errors import NOTHING_TESTED, UsageError, unknown
+from conformance.executors.backend_workers import describe, executor_of
+from conformance.executors.executor import LOCAL, Engine, Executor
+from conformance.fuzzing.campaign import NEEDED, Campaign, Sitting
+from conformance.fuzzing.grouping import element_types, operations
+from conformance.fuzzing.keeping.journal import FILE_NAME, Journal, Kept
+from conformance.fuzzing.keeping.replay import folders, replay_corpus
+from conformance.fuzzing.seeds.material import Material, keep
+from conformance.fuzzing.seeds.sources import corpus_pieces, gathered
+from conformance.fuzzing.trial import Trial
+from conformance.gate.expectations import Expectation
+from conformance.gate.files import Given, as_tuple
+from conformance.gate.reading import load
+from conformance.gate.versions import applicable_entries, given_versions, with_given_version
+from conformance.limits import LIMITS, Limits, identity_of
+from conformance.outputs.campaign import CampaignFinding, CampaignSummary
+from conformance.outputs.schema import CAMPAIGN, json_text
+from conformance.results.versions import build, versions
+from conformance.verdict import Verdict
+from generators.chains.links import is_link, unlinked_ops
+from generators.chains.seeds.fragment import Fragment
+from reference.ops.table import OPS
+
+_MOST_SHOWN = 3
+"""Culprits of a finding that are named in a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What to try, and how; see `hlo-conformance fuzz --help`."""
+
+    out: Path
+    backend: str = "cpu"
+    budget: str = "10m"
+    programs: int = 0
+    ops: tuple[str, ...] = ()
+    seed: int = 0
+    jobs: int | None = None
+    corpus: Path | None = None
+    expectations: Given = None
+    backend_versions: tuple[str, ...] = ()
+    limits: Limits = LIMITS
+    fresh: bool = False
+    seeds: Path | None = None
+    engine: Engine = LOCAL
+    command: str = ""
+
+
+Report = Callable[[Path], Path]
+"""report(folder): the page of a campaign, written into its folder; where it is."""
+
+
+def fuzz(options: Options, report: Report | None = None) -> int:
+    """Run a campaign, or go on with it, and return the exit code; `report` is called at the end.
+
+    1 where there are findings that no expectation knows, 4 where nothing could be tested.
+
+    Raises:
+        UsageError: when what is asked for makes no sense, or --out holds another campaign.
+        ExpectationError: when the expectations make no sense.
+        NotAvailable: when the backend cannot be had here.
+    """
+    backend = parse(options.backend)
+    seconds = seconds_of(options.budget) if options.budget else 0.0
+    campaign = Campaign(
+        options.out, backend, seconds, options.programs, options.seed, _ops(options.ops),
+        options.corpus, options.limits, options.command,
+    )  # fmt: skip
+    if options.corpus is not None and options.corpus.exists() and not options.corpus.is_dir():
+        raise UsageError(f"--corpus: {options.corpus} is no folder: findings are written into one")
+    known = load(options.expectations, (backend.name,), versions())
+    given = given_versions(options.backend_versions, (backend.name,))
+    if options.fresh:
+        for ending in ("", "-wal", "-shm"):
+            (options.out / f"{FILE_NAME}{ending}").unlink(missing_ok=True)
+    with Journal(options.out) as journal:
+        with executor_of(
+            backend, jobs=options.jobs, preload=NEEDED, engine=options.engine
+        ) as executor:
+            # before anything is kept: it may be missing
+            description = with_given_version(describe(executor, backend), given)
+            known = applicable_entries(known, [description])
+            material = gathered(executor, options.seeds)
+            _identify(journal, campaign, options, material, known)
+            where = str(campaign.folder.resolve())
+            seen = {"backend": asdict(description), "spelling": backend.spelling}
+            journal.set_meta({**seen, "findings": where})
+            shown = watcher(Console(stderr=True))
+            _replay(executor, campaign, known, journal)
+            seeds = keep(material, options.out)
+            varied = _pieces(executor, campaign)
+            sitting = Sitting(campaign, known, journal, executor, shown, versions(), seeds, varied)
+            try:
+                sitting.work()
+            finally:
+                _summarise(journal, campaign)
+                page = None if report is None else report(options.out)
+        code = _print(journal, campaign)
+    if page is not None:
+        sys.stdout.write(f"report: {page}\n")
+    return code
+
+
+def _replay(
+    executor: Executor, campaign: Campaign, known: Sequence[Expectation], journal: Journal
+) -> None:
+    """Say what the findings of the corpus come to now, before anything else is tried."""
+    if campaign.corpus is None:
+        return
+    spelling, limits = campaign.backend.spelling, campaign.limits
+    trial = Trial(spelling, campaign.seed, 0, 1, frozenset(), tuple(known), limits.evaluation)
+    told = dict(replay_corpus(executor, trial, campaign.corpus, limits.timeout))
+    for name, words in told.items():
+        sys.stderr.write(f"{name}: {words}\n")
+    journal.set_meta({"corpus": told})
+
+
+def _pieces(executor: Executor, campaign: Campaign) -> tuple[Fragment, ...]:
+    """What there is to be varied in a corpus."""
+    if campaign.corpus is None:
+        return ()
+    return corpus_pieces(executor, [path / PROGRAM for path in folders(campaign.corpus)])
+
+
+def _ops(patterns: Sequence[str]) -> frozenset[str]:
+    names, reasons = [record.name for record in OPS.values() if is_link(record)], unlinked_ops()
+    found: set[str] = set()
+    for pattern in patterns:
+        matching = [name for name in names if fnmatchcase(name, pattern)]
+        if pattern in reasons:
+            raise UsageError(f"{pattern} cannot stand in a chain: {reasons[pattern]}; run tries it")
+        if not matching:
+            raise UsageError(unknown("op that can stand in a chain", pattern, names))
+        found.update(matching)
+    return frozenset(found)
+
+
+def _identify(
+    journal: Journal,
+    campaign: Campaign,
+    options: Options,
+    material: Material,
+    known: Sequence[Expectation],
+) -> None:
+    """Make the journal that of this campaign, or see that it is.
+
+    Other expectations make it another campaign: programs that expectations match are only counted,
+    so that other ones cannot be asked about them later.
+
+    Raises:
+        UsageError: when it is another's, naming all that differs.
+    """
+    identity = {
+        "backend": campaign.backend.name,
+        "op": sorted(campaign.ops),
+        "seed": campaign.seed,
+        "seeds": f"{len(material.fragments)} pieces, {material.digest}",
+        "expectations": _expectations(options.expectations, known),
+        **identity_of(options.limits),
+        **{f"version of {name}": number for name, number in versions().items()},
+        **isa.identity([campaign.backend.name]),
+        "build of hlo-conformance": build(),
+    }
+    before = journal.meta().get("identity")
+    if before is None:
+        started = datetime.now(UTC).isoformat(timespec="seconds")
+        journal.set_meta({"identity": identity, "started": started, "command": options.command})
+        return
+    differing = [
+        f"{name} {_told(before.get(name))} there and {_told(value)} here"
+        for name, value in identity.items()
+        if before.get(name) != value
+    ]
+    if differing:
+        raise UsageError(
+            f"{options.out} holds a campaign with {'; '.join(differing)}: "
+            "choose another --out, or start over with --fresh, which keeps the folders of findings"
+        )
+
+
+def _expectations(given: Given, known: Sequence[Expectation]) -> str:
+    """Return which expectations were given, how many apply, and a digest of what they say."""
+    plain = [msgspec.structs.replace(one, reason="", link="") for one in known]
+    digest = hashlib.sha256(msgspec.json.encode(plain)).hexdigest()
+    names = " ".join(as_tuple(given) or ("shipped",))
+    count = "1 entry" if len(plain) == 1 else f"{len(plain)} entries"
+    return f"{names} ({count}, {digest[:8]})"
+
+
+def _told(value: Any) -> str:
+    return (", ".join(map(str, value)) or "all") if isinstance(value, list) else str(value)
+
+
+def _summarise(journal: Journal, campaign: Campaign) -> None:
+    """Write campaign.json."""
+    shown = CampaignSummary(
+        schema="campaign",
+        schema_version=CAMPAIGN.version,
+        meta=journal.meta(),
+        counts=dict(journal.counts()),
+        pairs_of_ops=journal.pair_count(),
+        findings=tuple(map(_described, journal.findings())),
+        unlinked_ops=unlinked_ops(),
+    )
+    (campaign.out / "campaign.json").write_text(json_text(shown), "utf-8")
+
+
+def _described(one: Kept) -> CampaignFinding:
+    """Return a finding as campaign.json has it."""
+    return CampaignFinding(
+        name=one.name,
+        signature=one.signature,
+        known=one.known,
+        verdict=Verdict(one.verdict),
+        class_=one.kind,
+        culprit=one.culprit,
+        operations=one.operations,
+        elements=one.elements,
+        text=one.text,
+        message=one.message,
+        cause=one.cause,
+        count=one.count,
+        culprits=one.culprits,
+        signatures=one.signatures,
+    )
+
+
+def shown_culprits(one: Kept) -> str:
+    """Return the culprit operations of a finding and their element types, in a few words."""
+    ops, types = operations(one.culprits), " ".join(element_types(one.culprits))
+    if not ops:
+        return one.culprit or one.name
+    more = f" and {len(ops) - _MOST_SHOWN} more" if len(ops) > _MOST_SHOWN else ""
+    named = "; ".join(ops[:_MOST_SHOWN])
+    return f"{named}{more} ({types})" if types else f"{named}{more}"
+
+
+def _print(journal: Journal, campaign: Campaign) -> int:
+    """Print the findings and what was tried; the exit code."""
+    counts, found = journal.counts(), journal.findings()
+    for one in found:
+        if not one.known:
+            kind = f" ({one.kind})" if one.kind else ""
+            times = f"{one.count} programs" if one.count > 1 else "1 program"
+            where = campaign.folder / one.name
+            gone = ", ".join(one.told.get("attribution", {}).get("vanishes", ()))
+            cause = f", gone {gone}" if gone else ""
+            what = shown_culprits(one)
+            sys.stdout.write(f"{one.verdict}{kind}: {what}, {times}{cause}: {where}\n")
+    new = sum(not one.known for one in found)
+    told = ", ".join(f"{word} {count}" for word, count in sorted(counts.items()))
+    sys.stdout.write(
+        f"{counts.total()} programs: {told or 'none'}; {journal.pair_count()} pairs of ops; "
+        f"{new} findings, {len(found) - new} known\n"
+    )
+    if not campaign.ops:
+        count = len(unlinked_ops())
+        left = f"{count} ops stand in no chain: campaign.json and docs/fuzzing.md say why"
+        sys.stdout.write(f"{left}\n")
+    if new:
+        return 1
+    nothing = ("unsupported", "not evaluated", "not judged")
+    tested = sum(count for word, count in counts.items() if word not in nothing)
+    return 0 if tested else NOTHING_TESTED

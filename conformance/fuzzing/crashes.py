@@ -1,0 +1,195 @@
+"""Programs that crash or hang, and their minimisation: each attempt may cost a worker.
+
+The next attempt depends on the answers so far only, and its answer may come at any time, so that a
+campaign goes on meanwhile. The same steps are taken again each time, as far as their answers are
+known.
+"""
+
+from __future__ import annotations
+
+import math
+
+from conformance.backends.base import ends_process
+from conformance.backends.session import COMPILATION, EXECUTION
+from conformance.executors.executor import Executor
+from conformance.executors.local import Call, Died, TimedOut
+from conformance.executors.lost import why
+from conformance.fuzzing.calls import Timed, gives_answer, timed
+from conformance.fuzzing.finding import Finding
+from conformance.fuzzing.seeds.material import case_of
+from conformance.fuzzing.steering.meetings import Meetings
+from conformance.fuzzing.trial import Hit, Inputs, Trial, Tried
+from conformance.limits import Limits
+from conformance.pipeline.outcome import Outcome, known_loss
+from conformance.stablehlo.emit import EmitError, emit
+from conformance.transforms.parameters import with_named_parameters
+from conformance.triage.attribute import group_title
+from conformance.triage.minimise.minimise import minimise
+from conformance.verdict import Verdict
+from generators.cells.plan import forget_plans
+from generators.values.contents import materialise
+from reference.interpreter.evaluate import EvaluationError, evaluate
+from reference.ir.program import Program
+from reference.ops.xla.lowering import lower_program
+
+A_WORKER = 0.5
+"""Seconds that a try takes which ends its worker, with what a new one takes to be there."""
+
+
+def spent_on(value: object, lost: float = A_WORKER) -> float:
+    """The seconds that a worker spent, by what a call came to; `lost` where it ended."""
+    return value.seconds if isinstance(value, (Timed, TimedOut)) else lost
+
+
+def is_ours(lost: Died | TimedOut) -> bool:
+    """Whether the time of a call ran out on the harness.
+
+    It is the backend's fault where that had been compiling or executing one program for at least
+    half of the time: many programs are run to find the operation that goes wrong.
+    """
+    if isinstance(lost, Died):
+        return False
+    going_on = [one for one in lost.phases if one.ended is None]
+    if not going_on or going_on[-1].name not in (COMPILATION, EXECUTION):
+        return True
+    return lost.seconds - going_on[-1].began < lost.seconds / 2
+
+
+class Losses:
+    """What becomes of programs that workers were lost over."""
+
+    def __init__(self, executor: Executor, seconds: float) -> None:
+        """Try programs in these workers, each for so many seconds."""
+        self._executor, self.seconds = executor, seconds
+
+    def tried(self, trial: Trial, verdict: Verdict, kind: str, message: str) -> Tried:
+        """What a trial of one program came to that lost its worker."""
+        guide, met = trial.guide, Meetings()
+        case = case_of(trial, trial.start, guide)
+        forget_plans()  # a campaign's own process makes few programs, and is to stay small
+        met.note(case.program, guide)
+        program = lower_program(case.program)
+        outcome = known_loss(
+            program, trial.expectations, trial.backend, Outcome(verdict, kind, message)
+        )
+        hit = Hit(trial.start, program, materialise(program, case.inputs[0]), outcome)
+        word = f"known {verdict}" if outcome.known else verdict.value
+        return Tried({word: 1}, (hit,), met, 1, 0.0)
+
+    def is_loss(self, hit: Hit) -> bool:
+        """Whether a hit is one of those: what a backend says by itself ends no worker."""
+        return ends_process(hit.outcome.verdict, hit.outcome.kind)
+
+    def is_varied(self, hit: Hit) -> bool:
+        """Whether other programs are made of one that fails: not of what is known, nor of what ends
+        its process. These would do that again, each time in another place, and cost a worker."""
+        return not (hit.outcome.known or self.is_loss(hit))
+
+    def call(self, name: object, trial: Trial, program: Program, inputs: Inputs) -> Call:
+        """The call that tries a program, which may cost its worker."""
+        return Call(name, timed, (gives_answer, trial, program, inputs), self.seconds)
+
+    def is_again(self, hit: Hit, value: object) -> bool:
+        """Whether a program was lost as a hit was, by what the call came to that tried it."""
+        if not isinstance(value, (Died, TimedOut)) or is_ours(value):
+            return False
+        verdict, kind, _ = why(value)
+        return verdict is hit.outcome.verdict and kind == hit.outcome.kind
+
+    def reduced(
+        self, trial: Trial, hit: Hit, backend: str, seconds: float = Limits.MINIMISING_CRASHES
+    ) -> Finding | None:
+        """The finding that a hit comes to, its program minimised where it fails every time.
+
+        None where a program that had given no answer in time gives one now: the machine was slow.
+        """
+        if hit.outcome.known:
+            return self.finding(hit, backend)
+        small = Shrinking(hit, seconds)
+        while (tried := small.next()) is not None:
+            value = self._executor.one(self.call("", trial, *tried))
+            small.answer(self.is_again(hit, value), spent_on(value))
+        return self.concluded(trial, small, backend)
+
+    def concluded(self, trial: Trial, small: Shrinking, backend: str) -> Finding | None:
+        """The finding that a hit comes to as far as it was minimised; None as above."""
+        hit = small.hit
+        if not small.fails_again:
+            was_slow = hit.outcome.verdict is Verdict.TIMED_OUT
+            return None if was_slow else self.finding(hit, backend)
+        told = hit.outcome  # what it says of operations is not of the smaller program
+        said = Outcome(told.verdict, told.kind, told.message)
+        smaller = known_loss(small.program, trial.expectations, backend, said)
+        return self.finding(Hit(hit.number, small.program, small.inputs, smaller), backend)
+
+    def finding(self, hit: Hit, backend: str) -> Finding:
+        """The finding of a hit that nothing more can be learnt of."""
+        program = with_named_parameters(hit.program)
+        try:
+            text, expected = emit(program), tuple(evaluate(program, hit.inputs))
+        except (EmitError, EvaluationError):
+            text, expected = "", ()
+        outcome = hit.outcome
+        operations = program.main.body.operations[:-1]
+        culprit = group_title(operations[-1:]) if operations else ""
+        return Finding(
+            program, text, hit.inputs, expected, (), outcome.verdict, outcome.kind,
+            outcome.message, outcome.operation, outcome.culprit or culprit,
+            outcome.known, backend=backend, fault=outcome.fault,
+        )  # fmt: skip
+
+
+TRIES = 60
+"""Workers that may be lost to make one program smaller."""
+
+
+class _Asked(Exception):
+    """That a try has no answer yet."""
+
+    def __init__(self, program: Program, inputs: Inputs) -> None:
+        super().__init__()
+        self.tried = program, inputs
+
+
+class Shrinking:
+    """What is known of smaller programs that end their process as a hit does."""
+
+    def __init__(self, hit: Hit, seconds: float = Limits.MINIMISING_CRASHES) -> None:
+        """Nothing yet; workers may spend so many seconds on it."""
+        self.hit = hit
+        self.program, self.inputs = hit.program, hit.inputs
+        """The smallest that fails, so far."""
+        self._answers: list[bool] = []
+        self._left = seconds
+
+    @property
+    def fails_again(self) -> bool:
+        """Whether the hit itself failed when it was tried again, which is done first."""
+        return bool(self._answers) and self._answers[0]
+
+    def answer(self, fails: bool, seconds: float) -> None:
+        """Take what became of the last try: whether it fails alike, after so many seconds."""
+        self._answers.append(fails)
+        self._left -= seconds
+
+    def next(self) -> tuple[Program, Inputs] | None:
+        """The program to be tried next, and its inputs; None where nothing is left to try."""
+        if not self._answers:
+            return self.hit.program, self.hit.inputs
+        if not self._answers[0] or self._left <= 0:
+            return None
+        answers = iter(self._answers[1:])
+
+        def fails(program: Program, inputs: Inputs) -> bool:
+            answer = next(answers, None)
+            if answer is None:
+                raise _Asked(program, inputs)
+            if answer:
+                self.program, self.inputs = program, inputs
+            return answer
+
+        try:
+            minimise(fails, self.hit.program, self.hit.inputs, math.inf, TRIES)
+        except _Asked as asked:
+            return asked.tried
+        return None

@@ -1,0 +1,235 @@
+"""Trials: some consecutive programs of a campaign, from generation to what fails, in a worker.
+
+What a trial gives depends on seed, numbers and versions alone. XlaBuilder's ops are lowered before
+all else, so that nothing that follows has to know them. The programs are compiled
+together; what differs from the reference is judged, and what fails so is tried again alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from conformance.backends.base import BackendError, Unsupported
+from conformance.backends.session import Session, open_session
+from conformance.campaign.tasks import peak_rss_mb
+from conformance.catalog import column
+from conformance.check.made import unit_of
+from conformance.check.program import Work
+from conformance.executors.limit import TooSlow, limited
+from conformance.fuzzing.seeds.material import case_of
+from conformance.fuzzing.steering.meetings import Meetings, Pair
+from conformance.fuzzing.steering.pool import NEW_PER_TRIAL, pieces
+from conformance.fuzzing.trial import (
+    KNOWN_TO_CRASH,
+    NOT_EVALUATED,
+    ONLY_TOGETHER,
+    Hit,
+    Inputs,
+    Trial,
+    Tried,
+)
+from conformance.gate.expectations import (
+    Expectation,
+    Failure,
+    crash_entries,
+    hypotheses_of,
+    matching_entry,
+)
+from conformance.judging.compare import describe_malformed, judge_operation
+from conformance.judging.perturbation.evaluations import PermittedResults
+from conformance.judging.perturbation.judge import is_flushed, is_single, unreached_results
+from conformance.known.in_force import in_force
+from conformance.known.programs import SUBNORMAL
+from conformance.limits import Limits
+from conformance.phases import phase
+from conformance.pipeline.batch import Batcher, run_all
+from conformance.pipeline.items import Answer, Item
+from conformance.pipeline.outcome import NotJudged, Outcome, known_loss
+from conformance.stablehlo.emit import EmitError, spell_operation
+from conformance.transforms.inline import inlined
+from conformance.verdict import Verdict
+from generators.chains.seeds.fragment import Fragment
+from generators.values.contents import materialise
+from reference.interpreter.evaluate import EvaluationError, evaluate
+from reference.ir.program import Operation, Program
+from reference.ir.types import Array
+from reference.numerics.alike import equal_elements
+from reference.ops.xla.lowering import lower_program
+
+
+def run_trial(trial: Trial) -> Tried:
+    """Generate, evaluate, run and judge the programs of a trial.
+
+    Raises:
+        NotAvailable: when the backend cannot be had.
+    """
+    session = open_session(trial.backend, phase)
+    counts: Counter[str] = Counter()
+    items: list[Item] = []
+    met, new, seen = Meetings(), list[Fragment](), set[Pair]()
+    ends = crash_entries(trial.expectations)
+    for number in range(trial.start, trial.stop):
+        guide = trial.guide
+        case = case_of(trial, number, guide)
+        met.note(case.program, guide)
+        if len(new) < NEW_PER_TRIAL:
+            new += pieces(case.program, trial.met, seen)
+        program = lower_program(case.program)
+        if session.refusal(program) is not None:
+            counts[Verdict.UNSUPPORTED.value] += 1
+            continue
+        if _is_known_to_crash(ends, session.name, program):
+            counts[KNOWN_TO_CRASH] += 1
+            continue
+        sets = [materialise(program, recipe) for recipe in case.inputs]
+        try:
+            with limited(min(Limits.GENERATED, trial.seconds)):
+                expected = [tuple(evaluate(program, inputs)) for inputs in sets]
+        except (EvaluationError, TooSlow):
+            counts[NOT_EVALUATED] += 1
+            continue
+        items.append(Item(number, program, sets, expected))
+    hits: list[Hit] = []
+    (answers,), _ = run_all(Batcher(session, repeats=0), [items])
+    for one, given in zip(items, answers, strict=True):
+        with in_force(hypotheses_of(trial.expectations, session.name)):
+            word = _judged(trial, session, one, given.answer, hits)
+        counts[word] += 1
+    return Tried(
+        dict(counts), tuple(hits), met, session.compilations, peak_rss_mb(),
+        tuple(new[:NEW_PER_TRIAL]),
+    )  # fmt: skip
+
+
+def _is_known_to_crash(ends: Sequence[Expectation], backend: str, program: Program) -> bool:
+    """Whether one of the expectations that know cells to end their process speaks of it."""
+    if not ends:
+        return False
+    return any(
+        one.applies((operation.name, column(operation), backend))
+        and (not one.where or one.matches_operation(spell_operation(operation)))
+        for operation in program.walk()
+        for one in ends
+    )
+
+
+def _judged(trial: Trial, session: Session, one: Item, results: Answer, hits: list[Hit]) -> str:
+    """The verdict on a program, in a word that is counted; what fails is added to the hits."""
+    if isinstance(results, Unsupported):
+        return Verdict.UNSUPPORTED.value
+    word, flushed = Verdict.PASS.value, list[Hit]()
+    for number, inputs in enumerate(one.inputs):
+        outcome = None
+        if not isinstance(results, BackendError):
+            outcome = _at_once(trial, session, one, number, results[number])
+        if outcome is not None:
+            if outcome.verdict.fails:  # other sets of inputs may show something else
+                flushed.append(Hit(one.index, one.program, inputs, outcome))
+            elif outcome.verdict is not Verdict.PASS:
+                word = outcome.verdict.value
+            continue
+        outcome = judged_alone(trial, session, one.program, inputs)
+        if outcome is None:
+            return NOT_EVALUATED
+        if outcome.verdict.fails:
+            return _counted(Hit(one.index, one.program, inputs, outcome), hits)
+        word = outcome.verdict.value
+        if outcome.verdict is Verdict.PASS and not _is_same_alone(session, one, number, results):
+            word = ONLY_TOGETHER
+    return _counted(flushed[0], hits) if flushed else word
+
+
+def _counted(hit: Hit, hits: list[Hit]) -> str:
+    """The word that a program is counted under which fails; it is added to the hits."""
+    hits.append(hit)
+    verdict = hit.outcome.verdict
+    return f"known {verdict}" if hit.outcome.known else verdict.value
+
+
+def _is_same_alone(session: Session, one: Item, number: int, results: Answer) -> bool:
+    """Whether a program gives the same alone as among others, and so is right there too."""
+    if isinstance(results, BackendError):
+        return False
+    alone = next(session.run(one.program, [one.inputs[number]]))
+    return all(
+        bool(equal_elements(a, b).all()) for a, b in zip(alone, results[number], strict=True)
+    )
+
+
+def _at_once(
+    trial: Trial, session: Session, one: Item, number: int, actual: Sequence[Array]
+) -> Outcome | None:
+    """The outcome on a set of inputs, where it need not be compiled alone for that.
+
+    Results are right that are as expected, or within what roundings alone may make of them, of one
+    operation by its own rule. They are known where subnormal numbers taken for zero explain all of
+    them, and expectations know each of the operations to do that.
+    """
+    inputs, expected = one.inputs[number], one.expected[number]
+    if describe_malformed(expected, actual) is not None:
+        return None
+    pairs = zip(expected, actual, strict=True)
+    if all(bool(equal_elements(want, got).all()) for want, got in pairs):
+        return Outcome(Verdict.PASS)
+    if is_single(one.program):
+        judgement = judge_operation(one.program, inputs, expected, actual, session.hardware)
+        if not judgement.verdict.fails:
+            return Outcome(judgement.verdict, judgement.kind)
+        if judgement.verdict is not Verdict.FLUSHED:
+            return None
+        operations, kind = (one.program.subject,), judgement.kind
+        known = _known_to_flush(trial.expectations, session.name, operations, kind)
+        return Outcome(Verdict.FLUSHED, kind, known=known) if known else None
+    try:
+        permitted = PermittedResults(inlined(one.program).program, inputs, session.hardware)
+        doubtful = unreached_results(permitted, actual)
+        if not doubtful:
+            return Outcome(Verdict.PASS)
+        operations = one.program.walk()
+        known = _known_to_flush(trial.expectations, session.name, operations, SUBNORMAL)
+        if known and is_flushed(permitted, actual, doubtful):
+            return Outcome(Verdict.FLUSHED, SUBNORMAL, known=known)
+    except EvaluationError:
+        pass
+    return None
+
+
+def _known_to_flush(
+    expectations: Sequence[Expectation], backend: str, operations: Iterable[Operation], kind: str
+) -> tuple[str, ...]:
+    """The expectations that know each operation to take subnormal numbers for zero; none where
+    they do not know all of them."""
+    cells = dict.fromkeys((one.name, column(one)) for one in operations)
+    ids = [
+        matching_entry(expectations, Failure(*cell, backend, Verdict.FLUSHED, kind))
+        for cell in cells
+    ]
+    return tuple(dict.fromkeys(ids)) if all(ids) else ()
+
+
+def judged_alone(
+    trial: Trial, session: Session, program: Program, inputs: Inputs
+) -> Outcome | None:
+    """The outcome of a program that is compiled alone; None where it cannot be judged."""
+    try:
+        return outcome_of(trial, session, program, inputs)
+    except (NotJudged, TooSlow, EvaluationError, EmitError):
+        return None
+
+
+def outcome_of(trial: Trial, session: Session, program: Program, inputs: Inputs) -> Outcome:
+    """The outcome of a program that is compiled alone.
+
+    Raises:
+        NotJudged: when the backend does not implement it, or the reference has no answer.
+        TooSlow: when the reference takes too long.
+        EvaluationError: when the reference has no answer.
+        EmitError: when it cannot be written.
+    """
+    work = Work(unit_of(program), session, trial.expectations, trial.seconds)
+    outcome = work.judged(inputs)
+    without = outcome.verdict in (Verdict.REJECTED, Verdict.CRASHED)
+    if not without or outcome.known or outcome.culprit:
+        return outcome
+    return known_loss(program, trial.expectations, session.name, outcome)

@@ -1,0 +1,94 @@
+"""Findings: failing programs made small, with all that is to be said of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from conformance.fuzzing.attribution.cause import Cause, Vote
+from conformance.verdict import Element, Verdict
+from reference.ir.program import Operation, Program, TensorType, Value
+from reference.ir.types import Array
+from reference.ops.structure import is_constant
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A failing program on its inputs, with expected and actual results where there are any.
+
+    `text` is the program as people read it; `elements` are the first that are wrong, `known` the
+    expectations that know all of it, `culprit` what they call the operation that goes wrong.
+    `cause` is what other ways of running the program came to, `vote` the third one on it. `fault`
+    is verdict and class of the culprit by itself, where the program has several operations;
+    `number` tells findings apart whose programs have the same operations, and whose causes differ.
+    """
+
+    program: Program
+    text: str
+    inputs: tuple[Array, ...]
+    expected: tuple[Array, ...]
+    actual: tuple[Array, ...]
+    verdict: Verdict
+    kind: str
+    message: str
+    operation: str
+    culprit: str
+    known: tuple[str, ...] = ()
+    elements: tuple[Element, ...] = ()
+    backend: str = ""
+    cause: Cause = field(default_factory=Cause)
+    vote: Vote = field(default_factory=Vote)
+    fault: tuple[Verdict, str] | None = None
+    number: int = 1
+
+    @property
+    def signature(self) -> str:
+        """The operations with their types, verdict and class, and the operation that goes wrong.
+
+        Findings of one cause have several (`conformance.fuzzing.grouping`).
+        """
+        parts = (self.verdict.value, self.kind, self.culprit, operations_of(self.program))
+        return " | ".join(parts)
+
+    @property
+    def name(self) -> str:
+        """A short name that is safe in paths: its operations, and a digest of the signature."""
+        ops = [one.name for one in working(self.program)][-2:]
+        stem = "-".join(name.replace(".", "_") for name in ops) or "program"
+        number = f"-{self.number}" if self.number > 1 else ""
+        return f"{stem}-{digest(self.signature)}{number}"
+
+
+def digest(signature: str) -> str:
+    """A short digest of a signature: hex digits."""
+    return hashlib.sha256(signature.encode()).hexdigest()[:8]
+
+
+def working(program: Program) -> list[Operation]:
+    """The operations of main that are no constants."""
+    return [one for one in program.main.body.operations[:-1] if not is_constant(one)]
+
+
+def operations_of(program: Program) -> str:
+    """The operations of main in order with the element types that they take and make."""
+    return "; ".join(map(_with_types, working(program)))
+
+
+def names_in(signature: str) -> list[str]:
+    """Return the names of the operations in a finding's signature, in order."""
+    told = signature.rpartition(" | ")[2]
+    return [one.partition(" ")[0] for one in told.split("; ")]
+
+
+def _with_types(operation: Operation) -> str:
+    taken = ",".join(_type_names(operation.operands)) or "-"
+    made = ",".join(_type_names(operation.results))
+    return f"{operation.name} {taken}>{made}"
+
+
+def _type_names(values: Sequence[Value]) -> list[str]:
+    return [
+        str(value.type.element_type) if isinstance(value.type, TensorType) else "-"
+        for value in values
+    ]

@@ -1,0 +1,286 @@
+"""The key that findings of one cause are grouped by.
+
+docs/fuzzing.md states what the key means, and why.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from conformance.backends.base import ends_process
+from conformance.fuzzing.attribution.cause import RIGHT, WRONG, Cause
+from conformance.fuzzing.finding import Finding, names_in, working
+from conformance.fuzzing.keeping.journal import Kept
+from conformance.fuzzing.trial import Hit
+from conformance.gate.classes import EVERYWHERE, OF_ONE_OPERATION, UNEXPLAINED
+from conformance.text import one_line
+from conformance.verdict import Verdict
+from generators.case.columns import column
+from reference.ir.types import Array, element_type_of
+from reference.numerics.alike import flush_subnormals
+from reference.ops.table import FAMILIES
+
+WITHOUT_RESULTS = (Verdict.REJECTED, Verdict.CRASHED)
+"""Verdicts on programs of which the backend says something instead of giving results."""
+
+DIVISION_BY_ZERO = "arithmetic exception"
+"""The class of processes that end as they divide an integer by zero."""
+
+MEMORY_FAULTS = ("bus error", "segmentation fault")
+MEMORY_FAULT = "memory fault"
+"""Classes of processes that end as they touched memory that is not theirs, and the one of all."""
+
+SILENT = "without a word"
+"""What stands in the key of a program over which a backend ends, and says nothing."""
+
+TOGETHER = "wrong only together"
+"""What stands in the key of several operations for verdict and class that explain nothing."""
+
+ANY_OPERATION = "any operation"
+"""The culprit in the key of a cause that does not depend on the operation."""
+
+_OURS = re.compile(r"; breaks [A-Z]\d+ of .*")
+_INSTRUCTION = re.compile(
+    r"%[\w.-]+ = (\([^()]*\)|\w+\[[^\]]*\]?(\{[^{}]*\}?)?)"  # a name, and a type with its layout
+    r"( [\w-]+(\([^()]*\)?)?)?"  # an operation and its operands
+    r"(, [\w-]+=(\{[^{}]*(\}|$)|[^,\s{}]+))*(, \w*$)?"  # attributes, cut somewhere
+    r"|%[\w.-]+"
+)
+_SHAPE = re.compile(r"\[[\d,<= ]*\](\{[^{}]*\})?")
+_TYPE = re.compile(r"\b(pred|b?f\d+\w*|[suc]i?\d+|i\d+)\b", re.IGNORECASE)
+_TUPLE = re.compile(r"\(T\[\](, T\[\])*\)")
+_NUMBER = re.compile(r"\d+")
+_LIST = re.compile(r"-?N(, ?-?N)*")
+_REPLACED = (
+    (_OURS, ""), (_INSTRUCTION, "%"), (_SHAPE, "[]"), (_TYPE, "T"),
+    (_TUPLE, "T[]"), (_NUMBER, "N"), (_LIST, "N"),
+)  # fmt: skip
+"""Patterns of what differs in a message from program to program, each with its replacement."""
+
+_MEMORY = re.compile(
+    r"corrupted|double free|stack smashing|unaligned tcache"
+    r"|(free|malloc|realloc|munmap_chunk)\(\): "
+)
+"""Matches what the C library says of a process that has written where it must not."""
+
+_LEFT_OUT = re.compile(r"(?:without pass(?:es)?|before pass) (.*)")
+
+_SEPARATOR, _AND = " | ", " + "
+
+
+def place_of(hit: Hit) -> str:
+    """Return the place of a hit: what is known of its cause before it is minimised.
+
+    Verdict, class and culprit operations, whatever their element types. If the program has no
+    results, the message, if there is one: nobody knows the culprit of several operations then.
+    """
+    outcome = hit.outcome
+    verdict, kind = outcome.fault or (outcome.verdict, outcome.kind)
+    words = _words(outcome.verdict, outcome.kind, outcome.message)
+    culprit = _names_in(outcome.culprit)
+    if not (words or culprit):
+        culprit = " ".join(one.name for one in working(hit.program))
+    return _joined(verdict.value, kind, words, culprit, ",".join(outcome.known))
+
+
+def key_of(finding: Finding) -> str:
+    """Return the key of a finding's cause, as far as it is known without an attribution.
+
+    Verdict and class of the operation that goes wrong by itself, and its name. If the class says
+    what was computed instead, the verdict is left out, as it depends on the numbers alone; and the
+    family stands for the operation, or nothing where the class is one cause in all operations.
+    Flushed subnormals are one cause, whether they are inputs, results or values on the way: a
+    processor takes them for zero in all operations.
+    If the program has no results: see `_key_without_results`. If the culprit is unknown: verdict,
+    class and all operations.
+    """
+    verdict, kind = finding.fault or (finding.verdict, finding.kind)
+    if verdict in WITHOUT_RESULTS:
+        return _key_without_results(finding, verdict, kind)
+    if is_everywhere(finding):
+        return _in_any_operation(verdict.value, kind)
+    if culprit := _names_in(finding.culprit):
+        return _key_of_results(verdict.value, kind, culprit)
+    names = _AND.join(dict.fromkeys(one.name for one in working(finding.program)))
+    return _joined(verdict.value, kind, names)
+
+
+def _key_without_results(finding: Finding, verdict: Verdict, kind: str) -> str:
+    """Return the key of what the backend refuses, or ends its process over.
+
+    The message, without instructions, numbers, shapes and element types. What is written to the
+    wrong place ends a process in many ways: these are one class. Programs over which nothing is
+    said have one key; see `may_be_one`. An arithmetic exception is a division by zero.
+    """
+    if kind == DIVISION_BY_ZERO:
+        return _in_any_operation(verdict.value, kind)
+    if kind in MEMORY_FAULTS or _MEMORY.search(finding.message):
+        return _joined(verdict.value, MEMORY_FAULT, SILENT)
+    words = _words(finding.verdict, finding.kind, finding.message)
+    return _joined(verdict.value, kind, words or SILENT)
+
+
+def _key_of_results(verdict: str, kind: str, culprit: str) -> str:
+    """Return the key of wrong results of a class that is not one cause in all operations.
+
+    Operations that go wrong only together are wrongly rewritten: what stands there then depends on
+    the numbers. They have one key with others that end in the same operation; see `may_be_one`.
+    """
+    last = culprit.rpartition(_AND)[2]
+    if kind in UNEXPLAINED and last != culprit:
+        return _joined(TOGETHER, last)
+    if kind in UNEXPLAINED or verdict == Verdict.FLUSHED.value:
+        return _joined(verdict, kind, culprit)
+    return _joined(kind, culprit if kind in OF_ONE_OPERATION else _family(last))
+
+
+def _family(name: str) -> str:
+    """Return the family of an op, or its name if it is in none."""
+    return next((of for of, ops in FAMILIES.items() if name in {op.name for op in ops}), name)
+
+
+def may_be_one(key: str, finding: Finding, other: Kept) -> bool:
+    """Return whether a finding may have the cause of another one of the same key.
+
+    If operations go wrong only together, one culprit must have all the operations of the other. If
+    the backend ends without a word, the last operation of one program must be in the other:
+    it may be the only one that a process ends over.
+    """
+    if key.startswith(TOGETHER):
+        ours = set(_names_in(finding.culprit).split(_AND))
+        theirs = [set(_names_in(one).split(_AND)) for one in (other.culprit, *other.culprits)]
+        return any(ours <= them or them <= ours for them in theirs)
+    if key.endswith(SILENT):
+        ours = [one.name for one in working(finding.program)]
+        theirs = [names_in(signature) for signature in (other.signature, *other.signatures)]
+        return any(_ends_in(ours, them) for them in theirs)
+    return True
+
+
+def _ends_in(ours: Sequence[str], theirs: Sequence[str]) -> bool:
+    """Return whether the last operation of one program is in the other."""
+    return bool({*ours[-1:]} & {*theirs} or {*theirs[-1:]} & {*ours})
+
+
+def is_everywhere(finding: Finding) -> bool:
+    """Return whether a finding shows a processor that flushes subnormals, or takes other values
+    for what they are not, in whatever it computes.
+
+    No pass and no way of writing a program causes that, so attributions tell nothing.
+    """
+    verdict, kind = finding.fault or (finding.verdict, finding.kind)
+    return kind in EVERYWHERE or (verdict is Verdict.FLUSHED and _has_subnormals(finding))
+
+
+def agree(one: Cause, other: Cause) -> bool:
+    """Return whether the attributions of two findings permit one cause.
+
+    The divergence vanishes without the same pass in both. If it vanishes without none in either: in
+    the same other way, or in none. If there was no time to ask all, only answers that contradict
+    each other count.
+    """
+    if not one.ways or not other.ways or one.is_partial or other.is_partial:
+        return not any(
+            {answer, other.ways.get(way)} == {RIGHT, WRONG} for way, answer in one.ways.items()
+        )
+    for of_passes in (True, False):
+        ones, others = _vanishing(one, of_passes), _vanishing(other, of_passes)
+        if ones or others:
+            return bool(ones & others)
+    return True
+
+
+def _vanishing(cause: Cause, of_passes: bool) -> set[str]:
+    """Return the passes without which a divergence vanishes, or the other ways in which it does.
+
+    Passes that are left out together count one by one.
+    """
+    found = {name: _LEFT_OUT.fullmatch(name) for name in cause.vanishing}
+    if of_passes:
+        return {name for one in found.values() if one is not None for name in one[1].split(", ")}
+    return {name for name, one in found.items() if one is None}
+
+
+def operations_in(culprit: str) -> str:
+    """Return the operations of a culprit, without their element type."""
+    return culprit.removesuffix(f" {of}") if (of := element_type_in(culprit)) else culprit
+
+
+def element_type_in(culprit: str) -> str:
+    """Return the element type at the end of a culprit such as `multiply + reduce f32`, or ""."""
+    name = culprit.rpartition(" ")[2]
+    try:
+        column(name)
+    except KeyError:
+        return ""
+    return name
+
+
+def element_types(culprits: Iterable[str]) -> list[str]:
+    """Return the element types of culprits, each once, by name."""
+    return sorted(set(filter(None, map(element_type_in, culprits))))
+
+
+def operations(culprits: Iterable[str]) -> list[str]:
+    """Return the operations of culprits, each once, in order."""
+    return list(dict.fromkeys(filter(None, map(operations_in, culprits))))
+
+
+def _words(verdict: Verdict, kind: str, message: str) -> str:
+    """Return what is said of a program without results, without what is particular to it."""
+    if verdict not in WITHOUT_RESULTS:
+        return ""
+    if ends_process(verdict, kind):  # what comes before is ours
+        message = message.partition(": ")[2]
+    for pattern, letter in _REPLACED:
+        message = pattern.sub(letter, message)
+    return one_line(message)
+
+
+def _has_subnormals(finding: Finding) -> bool:
+    """Return whether inputs or expected results have subnormal numbers of their element type.
+
+    If not, what is flushed is a number of another format, as `reduce_precision` makes them.
+    """
+    return any(map(_is_subnormal, (*finding.inputs, *finding.expected)))
+
+
+def _is_subnormal(array: Array) -> bool:
+    of = element_type_of(array)
+    return (of.is_float or of.is_complex) and flush_subnormals(array) is not array
+
+
+def _names_in(culprit: str) -> str:
+    """Return the operations of a culprit, each once, in order."""
+    return _AND.join(dict.fromkeys(operations_in(culprit).split(_AND)))
+
+
+def _joined(*parts: str) -> str:
+    return _SEPARATOR.join(filter(None, parts))
+
+
+def group_of(place: str) -> str:
+    """Return the places that likely have one cause: those of a class that is one in all operations,
+    or in all of a family.
+
+    Any other place, of several operations too, is a group by itself.
+    """
+    verdict, _, rest = place.partition(_SEPARATOR)
+    kind, _, culprit = rest.partition(_SEPARATOR)
+    if verdict in {one.value for one in WITHOUT_RESULTS}:
+        return place
+    if kind in EVERYWHERE or verdict == Verdict.FLUSHED.value:
+        return _in_any_operation(verdict, kind)
+    key = _key_of_results(verdict, kind, culprit)
+    return place if key.startswith(TOGETHER) else key
+
+
+def _in_any_operation(verdict: str, kind: str) -> str:
+    """Return the key of a class that is one cause in all operations, whatever the verdict.
+
+    All that is flushed is one class. Processes that end may have the class for other reasons.
+    """
+    if verdict == Verdict.FLUSHED.value:
+        kind = ""
+    return _joined("" if kind in EVERYWHERE else verdict, kind, ANY_OPERATION)

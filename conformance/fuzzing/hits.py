@@ -1,0 +1,329 @@
+"""Hits made findings: minimised, grouped by cause, kept, explained; as time allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from conformance.executors.executor import Executor
+from conformance.executors.local import Call, Ended
+from conformance.fuzzing.attribution.isolation import explained_alone
+from conformance.fuzzing.backlog import SHARE, Backlog, Unexplained, Waiting
+from conformance.fuzzing.calls import Timed, as_it_is, explained, reduced, timed
+from conformance.fuzzing.crashes import Losses, Shrinking, spent_on
+from conformance.fuzzing.finding import Finding
+from conformance.fuzzing.grouping import agree, is_everywhere, key_of, may_be_one
+from conformance.fuzzing.keeping.journal import Journal, Kept
+from conformance.fuzzing.keeping.keeping import Keeping, cause_in, of_known
+from conformance.fuzzing.places import Places
+from conformance.fuzzing.trial import Hit, Trial
+from conformance.limits import Limits
+from conformance.verdict import Verdict
+
+LEAST_SECONDS = 4.0
+"""Seconds that it may take where the budget is nearly spent, or is."""
+
+FLUSHED_WEIGHT = 4
+"""So much a finding of subnormal numbers taken for zero counts beside others, when it is decided
+what to minimise next: all ops may do that, for one reason."""
+
+BEYOND = 0.1
+"""Of a budget, by how much work on hits may go beyond it."""
+
+LAST = 0.2
+"""Of a budget, what is left at its end, at most, for hits that wait."""
+
+NOT_AGAIN = "not again"
+"""What hits come to that are no findings: no answer in time at first, and one when asked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reducing:
+    """The name of a call that minimises a hit; `again` takes it as it is, where that failed."""
+
+    place: str
+    hit: Hit
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Trying:
+    """The name of a call that tries a program which may end its worker, to make one smaller."""
+
+    place: str
+    small: Shrinking
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """The name of a call that looks for the cause of a finding."""
+
+    unexplained: Unexplained
+
+
+class Hits:
+    """What becomes of the programs that fail."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        executor: Executor,
+        losses: Losses,
+        backend: str,
+        trial_of: Callable[[int], Trial],
+        keep: Keeping,
+        left: Callable[[], float],
+    ) -> None:
+        """`trial_of` gives the trial of a program by its number, `keep` writes findings, and
+        `left` says how many seconds of the budget are left."""
+        self._journal, self._executor, self._losses = journal, executor, losses
+        self._backend, self._trial_of, self._keep, self._left = backend, trial_of, keep, left
+        self._places = Places(journal.place_counts(), journal.minimised())
+        self._backlog = Backlog(self._places)
+        self._alone: list[Unexplained] = []
+        self._undecided: list[Unexplained] = []
+        self._unexplained: set[str] = set()
+        for number, finding in journal.unexplained():
+            self._wait_for_cause(Unexplained(number, finding))
+        self._begun = left()
+
+    def meet(self, place: str, hit: Hit) -> None:
+        """Count a new hit, and take it up."""
+        if not hit.outcome.known:
+            self._places.meet(place)
+        self.take_up(place, hit)
+
+    def take_up(self, place: str, hit: Hit) -> None:
+        """Have a hit minimised when its turn comes, unless it is counted for a finding."""
+        culprit = hit.outcome.culprit
+        if hit.outcome.known:
+            self._journal.add_finding(hit.number, of_known(hit))
+        elif self._places.is_settled(place, culprit):
+            self._count_for_finding(place, culprit, hit.number)
+        else:
+            verdict = hit.outcome.verdict
+            weight = FLUSHED_WEIGHT if verdict is Verdict.FLUSHED else 1
+            group = (verdict, hit.outcome.kind)
+            self._backlog.add(Waiting(hit.number, place, group, weight, culprit))
+
+    def _count_for_finding(self, place: str, culprit: str, number: int) -> None:
+        """Assign a hit that is not minimised to the finding that it is likely to come to."""
+        self._journal.settle(number, self._places.finding_of(place, culprit))
+
+    # --- While programs are tried ----------------------------------------------------------------
+
+    def calls(self, elapsed: float) -> Iterator[Call]:
+        """What may be done now about hits, `elapsed` seconds after the beginning."""
+        while self._backlog.seconds <= SHARE * elapsed * self._executor.jobs:
+            call = self._next()
+            if call is None:
+                return
+            yield call
+
+    @property
+    def needed(self) -> float:
+        """Seconds that are kept for the hits that wait, when the budget ends."""
+        return self._backlog.pressing * self._backlog.usual / self._executor.jobs
+
+    def _next(self) -> Call | None:
+        """The call that is to be made first."""
+        while (waiting := self._backlog.next()) is not None:
+            if isinstance(waiting, Unexplained):
+                return self._explain(waiting)
+            place, culprit = waiting.place, waiting.culprit
+            if self._places.is_settled(place, culprit):
+                self._count_for_finding(place, culprit, waiting.number)
+                continue
+            self._places.begin(place, culprit)
+            return self._reduce(place, self._journal.hit(waiting.number))
+        return None
+
+    def _reduce(self, place: str, hit: Hit, *, again: bool = False) -> Call:
+        trial = self._trial_of(hit.number)
+        if self._losses.is_loss(hit):
+            trying = Trying(place, Shrinking(hit))
+            return self._losses.call(trying, trial, hit.program, hit.inputs)
+        name = Reducing(place, hit, again)
+        if again:
+            return Call(name, timed, (as_it_is, trial, hit), 3 * Limits.MINIMISING)
+        seconds = self._seconds_for(Limits.MINIMISING)
+        return Call(name, timed, (reduced, trial, hit, seconds), seconds + Limits.TRANSFER)
+
+    def _explain(self, one: Unexplained) -> Call:
+        trial, seconds = self._trial_of(one.number), self._seconds_for(Limits.EXPLAINING)
+        return Call(
+            Asking(one), timed, (explained, trial, one.finding, seconds), seconds + Limits.TRANSFER
+        )
+
+    def _seconds_for(self, most: float) -> float:
+        """What work on a hit may take: less where the budget is nearly spent."""
+        return max(min(most, self._left()), LEAST_SECONDS)
+
+    def ended(self, ended: Ended) -> None:
+        """Keep what a call of `calls` came to."""
+        name, value = ended.call.name, ended.value
+        if isinstance(name, Trying):
+            self._tried(name, value)
+            return
+        self._backlog.spent(spent_on(value, LEAST_SECONDS))
+        if isinstance(value, Timed):  # else the worker was lost
+            value = value.value
+        if isinstance(name, Reducing):
+            self._reduced(name, value)
+        elif isinstance(value, Finding):
+            self._explained(name.unexplained, value)
+        else:
+            self._alone.append(name.unexplained)
+
+    def _tried(self, name: Trying, value: object) -> None:
+        """Go on with a program that ends its process, or be content with it as it is now."""
+        small, hit, seconds = name.small, name.small.hit, spent_on(value)
+        small.answer(self._losses.is_again(hit, value), seconds)
+        self._backlog.used(seconds)
+        trial, tried = self._trial_of(hit.number), None if self._is_over else small.next()
+        if tried is not None:
+            self._executor.push(self._losses.call(name, trial, *tried))
+            return
+        self._backlog.spent(0.0)
+        finding = self._losses.concluded(trial, small, self._backend)
+        if finding is None:
+            self._journal.settle(hit.number, NOT_AGAIN)
+            self._keep.say(f"program {hit.number}: no answer in time, but one when asked again")
+            return
+        one = self._kept(name.place, hit, finding)
+        if one is not None:
+            self._unexplained.add(one.finding.name)
+            self._alone.append(one)
+
+    def _reduced(self, name: Reducing, value: object) -> None:
+        if not isinstance(value, Finding):
+            if not name.again:  # smaller programs may end the process: it is kept as it is
+                self._executor.push(self._reduce(name.place, name.hit, again=True))
+                return
+            value = self._losses.finding(name.hit, self._backend)
+        one = self._kept(name.place, name.hit, value)
+        if one is not None:
+            self._wait_for_cause(one)
+
+    # --- One finding for each cause ---------------------------------------------------------------
+
+    def _wait_for_cause(self, one: Unexplained) -> None:
+        if one.is_kept:
+            self._unexplained.add(one.finding.name)
+        self._backlog.explain(one)
+
+    def _kept(self, place: str, hit: Hit, finding: Finding) -> Unexplained | None:
+        """Keep a finding, unless another one may have its cause; return what is to be explained.
+
+        A finding with the signature of one that there is has the same cause. So has one of a
+        processor that flushes, whose key no attribution tells apart.
+        """
+        same = [] if finding.known else self._alike(finding)
+        one = Unexplained(hit.number, finding, place, hit.outcome.culprit, not same)
+        for other in same:
+            if finding.signature in other.signatures or is_everywhere(finding):
+                self._join(one, other.name)
+                return None
+        if same:
+            return one
+        self._places.add(place, one.culprit, finding.name)
+        return one if self._keep.finding(hit.number, finding) else None
+
+    def _alike(self, finding: Finding) -> list[Kept]:
+        """Return the findings that may have the cause of one, as far as attributions permit."""
+        key = key_of(finding)
+        return [one for one in self._journal.findings(key) if may_be_one(key, finding, one)]
+
+    def _explained(self, one: Unexplained, finding: Finding) -> None:
+        """Keep the cause of a finding, then decide about those that wait for it."""
+        if not one.is_kept:
+            self._decide(replace(one, finding=finding))
+            return
+        self._keep.cause(finding)
+        self._unexplained.discard(finding.name)
+        waiting, self._undecided = self._undecided, []
+        for other in waiting:
+            self._decide(other)
+
+    def _decide(self, one: Unexplained, *, finally_: bool = False) -> None:
+        """Join a finding to one with the same cause, or keep it as a new one.
+
+        While another one with its key has no attribution, it waits; `finally_` takes them for the
+        same.
+        """
+        is_waiting = False
+        for other in self._alike(one.finding):
+            if other.name in self._unexplained and not finally_:
+                is_waiting = True
+            elif agree(one.finding.cause, cause_in(other.told)):
+                self._join(one, other.name)
+                return
+        if is_waiting:
+            self._undecided.append(one)
+            return
+        new = self._keep.another(one.number, one.finding)
+        self._places.add(one.place, one.culprit, new)
+
+    def _join(self, one: Unexplained, name: str) -> None:
+        """Assign a minimised hit to a finding that there is."""
+        self._keep.join(one.number, one.finding, name)
+        self._places.add(one.place, one.culprit, name)
+
+    # --- At the end ------------------------------------------------------------------------------
+
+    def finish(self, tick: Callable[[], None]) -> int:
+        """Do what is left, as far as the time goes; how many hits still wait.
+
+        Hits that wait at places with a finding are counted for it.
+        """
+        while self._may_go_on:
+            for ended in self._executor.results(self._rest()):
+                if ended is not None:
+                    self.ended(ended)
+                tick()
+        alone, self._alone = self._alone, []
+        for one in sorted(alone, key=lambda one: not one.is_kept):
+            if self._is_over:
+                self._alone.append(one)
+                continue
+            self._explained(one, self._explained_alone(one))
+            tick()
+        self._count_those_waiting()
+        self._take_for_the_same()
+        self._keep.regroup()
+        return self._journal.open_count()
+
+    def _count_those_waiting(self) -> None:
+        """Count hits that wait for the findings of their places, where these have any."""
+        for place in self._backlog.places:
+            if self._places.finding_of(place, ""):
+                for waiting in self._backlog.of_place(place):
+                    self._count_for_finding(place, waiting.culprit, waiting.number)
+
+    def _take_for_the_same(self) -> None:
+        """Join what there was no time to explain to a finding with the same key."""
+        while (one := self._backlog.next_cause()) is not None:
+            self._alone.append(one)
+        left = [one for one in (*self._undecided, *self._alone) if not one.is_kept]
+        self._undecided = []
+        for one in left:
+            self._decide(one, finally_=True)
+
+    @property
+    def _is_over(self) -> bool:
+        return self._left() < -BEYOND * self._begun
+
+    @property
+    def _may_go_on(self) -> bool:
+        """Return whether there is more to do: beyond the budget only what is pressing."""
+        waits = len(self._backlog) if self._left() > 0 else self._backlog.pressing
+        return waits > 0 and not self._is_over
+
+    def _rest(self) -> Iterator[Call]:
+        while self._may_go_on and (call := self._next()) is not None:
+            yield call
+
+    def _explained_alone(self, one: Unexplained) -> Finding:
+        """The finding with its cause, each question asked in a worker."""
+        trial = self._trial_of(one.number)
+        return explained_alone(self._executor, trial, one.finding, self._losses.seconds)

@@ -1,0 +1,333 @@
+"""The folder of a finding: program, inputs, results, and a script that shows it without us.
+
+program.mlir, inputs.npz, expected.npz, actual.npz, finding.json, reproduce.py, issue.md; `check`
+takes the first two, `replay` the folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from operator import lt
+from pathlib import Path
+from typing import Any
+
+from conformance.backends.base import ends_process
+from conformance.check.saving import ACTUAL, EXPECTED, INPUTS, PROGRAM, write_arrays
+from conformance.errors import UsageError
+from conformance.fuzzing.finding import Finding, working
+from conformance.fuzzing.grouping import element_types, key_of
+from conformance.outputs.saved import as_now
+from conformance.outputs.schema import FINDING as OUTPUT
+from conformance.stablehlo.emit import EmitError, emit
+from conformance.text import one_line
+from conformance.verdict import Verdict
+from reference.ir.program import TensorType
+from reference.ir.types import Array, element_type_of, to_bits
+
+FINDING, SCRIPT, ISSUE = "finding.json", "reproduce.py", "issue.md"
+
+FIRST_FOUND, LAST_FOUND = "first_found", "last_found"
+"""When a program first and last came to a finding, in UTC."""
+
+ELEMENTS = 4
+"""Elements that are shown of a finding."""
+
+_TEMPLATE = Path(__file__).with_name("reproduction.txt")
+"""The script that is written into every folder, but for what it is told of the finding."""
+
+_HOW_TO_SEE = (
+    "`python reproduce.py` in this folder (jax and numpy are all it needs) exits with 1 while the "
+    "bug is there, and with 0 once it is gone."
+)
+
+_GROUP = "## Where it was found\n"
+"""The heading of what changes in an issue as more programs come to the finding."""
+
+_MARK = "# --- what was found ---\n"
+
+
+def write(parent: Path, finding: Finding, versions: Mapping[str, str], command: str) -> Path:
+    """Write the folder of a finding into `parent`, whole or not at all; where it is.
+
+    Raises:
+        UsageError: when it cannot be written.
+    """
+    own, unfinished = parent / finding.name, parent / f".{finding.name}.{os.getpid()}"
+    try:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        told = described(finding, versions, command) | _found_now(own)
+        _fill(unfinished, finding, told)
+        shutil.rmtree(own, ignore_errors=True)
+        unfinished.rename(own)
+    except OSError as error:
+        raise UsageError(f"cannot write to {own}: {error.strerror or error}") from error
+    return own
+
+
+def explain(parent: Path, finding: Finding, versions: Mapping[str, str], command: str) -> None:
+    """Write what is said of a finding anew into its folder, where it has that: its cause is known.
+
+    Raises:
+        UsageError: when it cannot be written.
+    """
+    own = parent / finding.name
+    if not own.is_dir():
+        return
+    try:
+        told = described(finding, versions, command) | _dates(own)
+        _tell(own, finding, told)
+    except OSError as error:
+        raise UsageError(f"cannot write to {own}: {error.strerror or error}") from error
+
+
+def regroup(
+    own: Path, culprits: Mapping[str, int], signatures: Mapping[str, int], programs: int
+) -> None:
+    """Write anew which programs came to a finding into its folder, where it has that.
+
+    `culprits` and `signatures` map each to the programs with it.
+
+    Raises:
+        UsageError: when it cannot be written.
+    """
+    if not (own / FINDING).is_file():
+        return
+    try:
+        told = as_now(json.loads((own / FINDING).read_text("utf-8")))
+        if told.get("programs", programs) != programs:
+            told |= _found_now(own)
+        told |= _programs(culprits, signatures, programs)
+        _replace(own / FINDING, json.dumps(told, indent=2) + "\n")
+        text = (own / ISSUE).read_text("utf-8").partition(_GROUP)[0]
+        lines = _group(culprits, signatures, programs)
+        _replace(own / ISSUE, "\n".join((f"{text}{_GROUP}", "", *lines, "")))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot write to {own}: {error}") from error
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    unfinished.write_text(text, "utf-8")
+    unfinished.replace(path)
+
+
+def _group(culprits: Mapping[str, int], signatures: Mapping[str, int], programs: int) -> list[str]:
+    """Return the lines that say in which programs a divergence was found."""
+    count = f"{programs} programs" if programs != 1 else "1 program"
+    lines = [f"{count} of the campaign came to this finding."]
+    types = element_types(culprits)
+    if types:
+        lines += ["", f"Element types: {', '.join(types)}."]
+    if len(culprits) > 1:
+        lines += ["", "| culprit | programs |", "| --- | --- |"]
+        lines += [f"| {name} | {count} |" for name, count in culprits.items()]
+    if len(signatures) > 1:
+        lines += ["", "Operations of the minimised programs, with operand and result types:", ""]
+        lines += [f"- `{of.rpartition(' | ')[2]}`" for of in signatures]
+    return lines
+
+
+def _dates(own: Path) -> dict[str, str]:
+    """Return when programs came to the finding in a folder, as far as that says so."""
+    try:
+        told = as_now(json.loads((own / FINDING).read_text("utf-8")))
+        return {name: str(told[name]) for name in (FIRST_FOUND, LAST_FOUND) if name in told}
+    except (OSError, ValueError, TypeError):
+        return {}
+
+
+def _found_now(own: Path) -> dict[str, str]:
+    """Return the same, where a program comes to the finding now."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return {FIRST_FOUND: now, **_dates(own), LAST_FOUND: now}
+
+
+def _tell(own: Path, finding: Finding, told: Mapping[str, Any]) -> None:
+    """Write the files that people read of a finding."""
+    try:
+        generic = emit(finding.program)
+    except EmitError:
+        generic = ""
+    (own / PROGRAM).write_text(finding.text or generic, "utf-8")
+    (own / FINDING).write_text(json.dumps(told, indent=2) + "\n", "utf-8")
+    (own / ISSUE).write_text(issue(finding, told["versions"]), "utf-8")
+
+
+def _fill(own: Path, finding: Finding, told: Mapping[str, Any]) -> None:
+    _tell(own, finding, told)
+    arguments = finding.program.main.arguments
+    names = [argument.name for argument in arguments]
+    write_arrays(own / INPUTS, dict(zip(names, finding.inputs, strict=True)))
+    for name, results in ((EXPECTED, finding.expected), (ACTUAL, finding.actual)):
+        write_arrays(own / name, {f"result_{n}": array for n, array in enumerate(results)})
+    script = _TEMPLATE.read_text("utf-8").split(_MARK)
+    facts = {
+        "verdict": finding.verdict.value,
+        "ends": ends_process(finding.verdict, finding.kind),
+        "arguments": [_spelled(of.type) for of in arguments],
+        "names": names,
+        "results": [_spelled(of) for of in finding.program.main.result_types],
+        "wrong": _wrong(finding),
+        "platform": finding.backend if finding.backend in ("cpu", "gpu", "tpu") else "cpu",
+        "message": one_line(finding.message),
+    }
+    lines = "".join(f"{name.upper()} = {value!r}\n" for name, value in facts.items())
+    (own / SCRIPT).write_text(script[0] + _MARK + lines + script[2], "utf-8")
+
+
+def _spelled(of: object) -> tuple[str, list[int | None]]:
+    """Return the type of an array's elements (of a quantized tensor, of its codes), and sizes."""
+    assert isinstance(of, TensorType)
+    return of.stored.name, list(of.shape)
+
+
+def _wrong(finding: Finding) -> list[tuple[int, list[int], str, str]]:
+    """The elements that are wrong: result, index, the bits expected and given, in hexadecimal."""
+    found: list[tuple[int, list[int], str, str]] = []
+    for one in finding.elements:
+        if one.result < min(len(finding.expected), len(finding.actual)):
+            want, got = finding.expected[one.result], finding.actual[one.result]
+            if want.shape == got.shape and _is_within(one.index, want.shape):
+                index = list(one.index)
+                found.append((one.result, index, _bits(want, one.index), _bits(got, one.index)))
+    return found
+
+
+def _is_within(index: Sequence[int], shape: Sequence[int]) -> bool:
+    """Whether it is an index of that shape: what is told may be of an operation within."""
+    return len(index) == len(shape) and all(map(lt, index, shape))
+
+
+def _bits(array: Array, index: tuple[int, ...]) -> str:
+    return to_bits(_at(array, index)).tobytes().hex()
+
+
+def _at(array: Array, index: tuple[int, ...]) -> Array:
+    """The element at an index, as an array of rank 0."""
+    return array[tuple(slice(i, i + 1) for i in index)].reshape(())
+
+
+def described(finding: Finding, versions: Mapping[str, str], command: str) -> dict[str, Any]:
+    """Return a finding as finding.json has it, but for when programs came to it."""
+    return {
+        "schema": OUTPUT.name,
+        "schema_version": OUTPUT.version,
+        "verdict": finding.verdict.value,
+        "class": finding.kind,
+        "culprit": finding.culprit,
+        "operation": finding.operation,
+        "message": one_line(finding.message),
+        "known": list(finding.known),
+        "cause": key_of(finding),
+        "signature": finding.signature,
+        "operations": [one.name for one in working(finding.program)],
+        "inputs": {
+            of.name: _few(array)
+            for of, array in zip(finding.program.main.arguments, finding.inputs, strict=True)
+        },
+        "elements": [
+            {
+                "result": e.result,
+                "index": list(e.index),
+                "expected": e.expected,
+                "expected_bits": e.expected_hex,
+                "actual": e.actual,
+                "actual_bits": e.actual_hex,
+            }
+            for e in finding.elements[:ELEMENTS]
+        ],
+        "votes": finding.vote.line,
+        "attribution": {
+            "vanishes": finding.cause.vanishing,
+            "ways": finding.cause.ways,
+            "culprit": finding.cause.culprit,
+            "note": finding.cause.note,
+            "partial": finding.cause.is_partial,
+        },
+        "backend": finding.backend,
+        "versions": dict(versions),
+        "found_by": command,
+        "again": f"hlo-conformance check {PROGRAM} --inputs {INPUTS} --backend {finding.backend}",
+        **_programs({finding.culprit: 1} if finding.culprit else {}, {finding.signature: 1}, 1),
+    }
+
+
+def _programs(
+    culprits: Mapping[str, int], signatures: Mapping[str, int], programs: int
+) -> dict[str, Any]:
+    """Return what finding.json says of the programs that came to a finding."""
+    return {
+        "element_types": element_types(culprits),
+        "programs": programs,
+        "culprits": dict(culprits),
+        "signatures": dict(signatures),
+    }
+
+
+def issue(finding: Finding, versions: Mapping[str, str]) -> str:
+    """The text of an issue: what goes wrong, where, by how much, and how to see it."""
+    ops = " + ".join(one.name for one in working(finding.program)) or "program"
+    shown = ", ".join(f"{name} {versions[name]}" for name in ("jax", "jaxlib") if name in versions)
+    lines = [
+        f"# {finding.backend}: {ops}: {_title(finding)}",
+        "",
+        f"Versions: {shown or 'unknown'}; backend {finding.backend}.",
+        "",
+        "```mlir",
+        finding.text.rstrip(),
+        "```",
+        "",
+        *_table(finding),
+        f"{one_line(finding.message)}",
+        "",
+        *_votes(finding),
+        _HOW_TO_SEE,
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _title(finding: Finding) -> str:
+    kind = f" ({finding.kind})" if finding.kind else ""
+    words = {
+        Verdict.CRASHED: "the process ends",
+        Verdict.TIMED_OUT: "no answer",
+        Verdict.REJECTED: "a valid program is refused",
+        Verdict.FLUSHED: "subnormal numbers are lost",
+    }
+    return words.get(finding.verdict, "a wrong result") + kind
+
+
+def _table(finding: Finding) -> list[str]:
+    arguments = finding.program.main.arguments
+    lines = [
+        f"- `%{of.name}` = {_few(array)}"
+        for of, array in zip(arguments, finding.inputs, strict=True)
+    ]
+    if finding.elements:
+        lines += ["", "| result | index | expected | actual |", "| --- | --- | --- | --- |"]
+        lines += [
+            f"| {e.result} | {list(e.index)} | {e.expected} ({e.expected_hex}) "
+            f"| {e.actual} ({e.actual_hex}) |"
+            for e in finding.elements[:ELEMENTS]
+        ]
+    return [*lines, ""] if lines else []
+
+
+def _few(array: Array) -> str:
+    flat = [str(one) for one in array.reshape(-1)[:8]]
+    more = ", ..." if array.size > len(flat) else ""
+    return f"{element_type_of(array)}{list(array.shape)}: {', '.join(flat)}{more}"
+
+
+def _votes(finding: Finding) -> list[str]:
+    """What other ways of running the program, and the interpreter, say of it: paragraphs."""
+    told = [" ".join(finding.cause.sentences)] if finding.cause.sentences else []
+    told += [f"Votes: {finding.vote.line}."] if finding.vote.line else []
+    return [line for paragraph in told for line in (paragraph, "")]

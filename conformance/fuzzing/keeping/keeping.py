@@ -1,0 +1,119 @@
+"""Findings kept: in the journal, in their folders, and told to people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from conformance.fuzzing.attribution.cause import Cause
+from conformance.fuzzing.finding import Finding, working
+from conformance.fuzzing.grouping import key_of
+from conformance.fuzzing.keeping import bundle
+from conformance.fuzzing.keeping.journal import Journal, Kept
+from conformance.fuzzing.trial import Hit
+from conformance.judging.messages import verdict_text
+from conformance.text import one_line
+from conformance.triage.minimise.shapes import count_elements
+
+
+class Keeping:
+    """Where findings are written: the journal, their folders, the console."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        folder: Path,
+        versions: Mapping[str, str],
+        command: str,
+        say: Callable[[str], None],
+    ) -> None:
+        """Write into this journal and folder, and tell people with `say`."""
+        self._journal, self._folder, self.say = journal, folder, say
+        self._told = (versions, command)
+
+    def finding(self, number: int, finding: Finding) -> bool:
+        """Keep the finding of a program; return whether it is new, and not known."""
+        told = bundle.described(finding, *self._told)
+        unexplained = None if finding.known else finding
+        new = self._journal.add_finding(number, kept(finding, told), unexplained)
+        if not new or finding.known:
+            return False
+        bundle.write(self._folder, finding, *self._told)
+        self.regroup(finding.name)
+        self.say(line_of(finding))
+        return True
+
+    def another(self, number: int, finding: Finding) -> str:
+        """Keep a finding whose key others have, as its cause is another one; return its name."""
+        names = {one.name for one in self._journal.findings()}
+        while finding.name in names:
+            finding = replace(finding, number=finding.number + 1)
+        self.finding(number, finding)
+        self.cause(finding)
+        return finding.name
+
+    def join(self, number: int, finding: Finding, name: str) -> None:
+        """Assign the hit of a finding to another one that has the same cause."""
+        self._journal.settle(number, name, finding.signature, finding.culprit)
+        self.regroup(name)
+
+    def cause(self, finding: Finding) -> None:
+        """Keep a finding's cause."""
+        bundle.explain(self._folder, finding, *self._told)
+        self._journal.explain(finding.name, bundle.described(finding, *self._told))
+        self.regroup(finding.name)
+        if told := cause_of(finding):
+            self.say(f"{finding.name}: {told}")
+
+    def regroup(self, name: str = "") -> None:
+        """Write the element types and programs of a finding into its folder, or of all findings."""
+        for one in self._journal.findings():
+            if name in ("", one.name) and not one.known:
+                bundle.regroup(self._folder / one.name, one.culprits, one.signatures, one.count)
+
+
+def cause_in(told: Mapping[str, Any]) -> Cause:
+    """Return the attribution in what finding.json says of a finding."""
+    found = told.get("attribution", {})
+    return Cause(
+        dict(found.get("ways", {})),
+        str(found.get("note", "")),
+        bool(found.get("partial", False)),
+        str(found.get("culprit", "")),
+    )
+
+
+def kept(finding: Finding, told: dict[str, Any]) -> Kept:
+    """A finding as the journal has it; `told` is what its folder says."""
+    program = finding.program
+    return Kept(
+        f"{finding.name}{'-known' if finding.known else ''}",
+        finding.signature, ", ".join(finding.known), finding.verdict.value,
+        finding.kind, finding.culprit, len(working(program)), count_elements(program), finding.text,
+        one_line(finding.message), {} if finding.known else told,
+        "" if finding.known else key_of(finding),
+    )  # fmt: skip
+
+
+def of_known(hit: Hit) -> Kept:
+    """What the journal has of hits that expectations know: these alone tell them apart."""
+    outcome, known = hit.outcome, ", ".join(hit.outcome.known)
+    return Kept(
+        f"known: {known}", known, known, outcome.verdict.value, outcome.kind, outcome.culprit,
+        len(working(hit.program)), count_elements(hit.program), "",
+        one_line(outcome.message),
+    )  # fmt: skip
+
+
+def line_of(finding: Finding) -> str:
+    """A finding in a line."""
+    ops = " + ".join(one.name for one in working(finding.program))
+    told = verdict_text(finding.verdict, finding.kind, one_line(finding.message))
+    return f"{finding.name}: {ops}: {told}"
+
+
+def cause_of(finding: Finding) -> str:
+    """What makes a finding vanish and who votes how, in a line; "" where nothing is known."""
+    return "; ".join(filter(None, (finding.cause.line, finding.vote.line)))

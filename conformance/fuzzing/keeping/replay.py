@@ -1,0 +1,203 @@
+"""Replay of findings: one on several backends, or all of a corpus on one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from conformance.backends.registry import Choice, parse_all
+from conformance.check.saving import INPUTS, PROGRAM, VERDICT
+from conformance.errors import NOT_AVAILABLE, NOTHING_TESTED, NotAvailable, UsageError
+from conformance.executors.backend_workers import describe, executor_of
+from conformance.executors.executor import Executor
+from conformance.executors.local import Call, Died, TimedOut
+from conformance.executors.lost import why
+from conformance.fuzzing.calls import came_to
+from conformance.fuzzing.keeping.bundle import FINDING
+from conformance.fuzzing.trial import Trial
+from conformance.gate.reading import load
+from conformance.limits import Limits
+from conformance.pipeline.outcome import Outcome
+from conformance.results.versions import versions
+from conformance.verdict import Verdict
+
+NEEDED = ("conformance.fuzzing.user_programs",)
+"""What workers load before they are asked anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A finding as its folder has it, or a failing check as `check --save` has written it; of a
+    folder without a verdict only where it is."""
+
+    folder: Path
+    backend: str = ""
+    verdict: str = ""
+    kind: str = ""
+
+    @property
+    def line(self) -> str:
+        """The finding in a line."""
+        kind = f" ({self.kind})" if self.kind else ""
+        told = f": {self.verdict}{kind} on {self.backend}" if self.verdict else ""
+        return f"{self.folder.name}{told}"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What a finding comes to on a backend of these versions; None where that cannot be had.
+
+    `why` says so then.
+    """
+
+    backend: str
+    versions: tuple[tuple[str, str], ...] = ()
+    outcome: Outcome | None = None
+    why: str = ""
+
+
+def read(folder: Path) -> Kept:
+    """The finding in a folder.
+
+    Raises:
+        UsageError: when it holds none, or its verdict cannot be read.
+    """
+    if not (folder / PROGRAM).is_file():
+        raise UsageError(f"{folder} holds no finding: it has no {PROGRAM}")
+    told: Any = {}
+    said = next((folder / name for name in (FINDING, VERDICT) if (folder / name).is_file()), None)
+    if said is not None:
+        try:
+            told = json.loads(said.read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{said} cannot be read: {error}") from error
+    if not isinstance(told, dict):
+        raise UsageError(f"{said} is no finding")
+    found = [str(told.get(name, "")) for name in ("backend", "verdict", "class")]
+    return Kept(folder.resolve(), *found)
+
+
+def replay(kept: Kept, backends: Sequence[str], timeout: float = 60.0) -> list[Row]:
+    """Run a finding on each backend, or on the one that it was found on if none is given.
+
+    `timeout` is in seconds, for each.
+
+    Raises:
+        UsageError: when there is no backend of a name, or none is known.
+    """
+    if not backends and not kept.backend:
+        raise UsageError(f"{kept.folder.name} does not say what it was found on: give --backend")
+    return [_row(kept, one, timeout) for one in parse_all(backends or [kept.backend])]
+
+
+def _row(kept: Kept, choice: Choice, timeout: float) -> Row:
+    known = load(None, (choice.name,), versions())
+    trial = Trial(choice.spelling, 0, 0, 1, frozenset(), known, Limits(timeout).evaluation)
+    try:
+        with executor_of(choice, jobs=1, preload=NEEDED) as executor:
+            row = Row(choice.name, describe(executor, choice).versions)
+            inputs = kept.folder / INPUTS
+            given = (trial, kept.folder / PROGRAM, inputs if inputs.is_file() else None)
+            value = executor.one(Call(choice.name, came_to, given, timeout))
+    except NotAvailable as error:
+        return Row(choice.name, why=str(error))
+    if isinstance(value, (Died, TimedOut)):
+        value = Outcome(*why(value))
+    if isinstance(value, Outcome):
+        return replace(row, outcome=value)
+    raise value if isinstance(value, Exception) else UsageError(str(value))
+
+
+def lines(kept: Kept, rows: Sequence[Row]) -> list[str]:
+    """The finding, and a table of what it comes to where."""
+    cells = [("backend", "the finding", "versions")]
+    cells += [(row.backend, _told(kept, row), _versions(row)) for row in rows]
+    widths = [max(len(one[column]) for one in cells) for column in range(2)]
+    return [
+        kept.line,
+        *(f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c}".rstrip() for a, b, c in cells),
+    ]
+
+
+def _told(kept: Kept, row: Row) -> str:
+    outcome = row.outcome
+    if outcome is None:
+        return "not available"
+    if outcome.verdict is Verdict.UNSUPPORTED:
+        return "cannot be judged"
+    if not outcome.verdict.fails:
+        return "gone"
+    here = "there" if (outcome.verdict, outcome.kind) == (kept.verdict, kept.kind) else "fails"
+    kind = f" ({outcome.kind})" if outcome.kind else ""
+    known = f", known as {', '.join(outcome.known)}" if outcome.known else ""
+    return f"{here}: {outcome.verdict}{kind}{known}"
+
+
+def _versions(row: Row) -> str:
+    """The versions of a backend, or why there is nothing to be told of it."""
+    if row.outcome is None:
+        return row.why
+    shown = ", ".join(f"{name} {number}" for name, number in row.versions)
+    return row.outcome.message if row.outcome.verdict is Verdict.UNSUPPORTED else shown
+
+
+def exit_code(rows: Sequence[Row]) -> int:
+    """1 where a backend has the finding, else 3 where one cannot be had.
+
+    Of the others, 4 where nothing could be judged, and 0 where it is gone.
+    """
+    outcomes = [row.outcome for row in rows]
+    if any(one is not None and one.verdict.fails for one in outcomes):
+        return 1
+    if None in outcomes:
+        return NOT_AVAILABLE
+    judged = any(one is not None and one.verdict is not Verdict.UNSUPPORTED for one in outcomes)
+    return 0 if judged else NOTHING_TESTED
+
+
+STILL, GONE = "still there", "gone"
+
+
+def folders(corpus: Path) -> list[Path]:
+    """Return the folders of findings in a corpus, by name."""
+    if not corpus.is_dir():
+        return []
+    return [path for path in sorted(corpus.iterdir()) if (path / PROGRAM).is_file()]
+
+
+def replay_corpus(
+    executor: Executor, trial: Trial, corpus: Path, timeout: float
+) -> Iterator[tuple[str, str]]:
+    """Run the findings of a corpus; yield the name of each, and its state in words.
+
+    Raises:
+        NotAvailable: when the backend cannot be had.
+    """
+    calls = (
+        Call(path, came_to, (trial, path / PROGRAM, path / INPUTS), timeout)
+        for path in folders(corpus)
+    )
+    for ended in executor.results(calls):
+        if ended is None:
+            continue
+        value: object = ended.value
+        if isinstance(value, NotAvailable):
+            raise value
+        yield ended.call.name.name, _state(value)
+
+
+def _state(value: object) -> str:
+    if isinstance(value, (Died, TimedOut)):
+        verdict, kind, _ = why(value)
+        return f"{STILL}: {verdict} ({kind})"
+    if not isinstance(value, Outcome):
+        return f"not tried: {' '.join(str(value).split())}"
+    if value.verdict is Verdict.UNSUPPORTED:
+        return f"not tried: {value.message}"
+    if not value.verdict.fails:
+        return GONE
+    known = f", known as {', '.join(value.known)}" if value.known else ""
+    return f"{STILL}: {value.verdict} ({value.kind}){known}"

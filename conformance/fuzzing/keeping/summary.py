@@ -1,0 +1,59 @@
+"""A campaign as it is told of: what was tried, met and found, read from its journal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from conformance.errors import UsageError
+from conformance.fuzzing.keeping.journal import FILE_NAME, Journal, Kept
+from conformance.results.store import FILE_NAME as RESULTS
+from generators.chains.links import is_link
+from reference.ops.table import OPS
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignData:
+    """All that a campaign's page shows.
+
+    `counts` are programs by what they came to, `pairs` the pairs of ops met of which one takes
+    what the other makes, `ops` those that can stand in a chain, `meta` what the journal was told.
+    """
+
+    folder: Path
+    meta: dict[str, Any]
+    counts: Counter[str]
+    findings: tuple[Kept, ...]
+    pairs: frozenset[tuple[str, str]]
+    modules: int
+    ops: tuple[str, ...]
+
+
+def is_campaign(folder: Path) -> bool:
+    """Whether a folder, or the file that is given in its place, is a campaign's, and no run's."""
+    if (folder / RESULTS).is_file():
+        return False
+    return folder.name == FILE_NAME or (folder / FILE_NAME).is_file()
+
+
+def load(path: Path) -> CampaignData:
+    """The campaign in a folder, or in its campaign.sqlite.
+
+    Raises:
+        UsageError: when there is none, or it cannot be read.
+    """
+    folder = path.parent if path.name == FILE_NAME else path
+    if not (folder / FILE_NAME).is_file():
+        raise UsageError(f"{folder} holds no campaign: it has no {FILE_NAME}")
+    with Journal(folder) as journal:
+        return CampaignData(
+            folder,
+            journal.meta(),
+            journal.counts(),
+            tuple(journal.findings()),
+            frozenset(journal.pairs()),
+            journal.modules(),
+            tuple(record.name for record in OPS.values() if is_link(record)),
+        )

@@ -1,0 +1,186 @@
+"""Hits made into findings: minimised on the backend, judged once more; in a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from conformance.backends.base import BackendError
+from conformance.backends.session import Session, open_session
+from conformance.executors.limit import TooSlow, limited
+from conformance.frontends.modules import Unit, units_of
+from conformance.frontends.naming import parameters
+from conformance.fuzzing.execution import judged_alone
+from conformance.fuzzing.finding import Finding
+from conformance.fuzzing.trial import Hit, Trial
+from conformance.judging.compare import MALFORMED
+from conformance.judging.perturbation.evaluations import PermittedResults
+from conformance.judging.perturbation.judge import is_single, judge_program
+from conformance.phases import phase
+from conformance.pipeline.batch import REPEATS
+from conformance.pipeline.outcome import Outcome
+from conformance.stablehlo.emit import EmitError, emit
+from conformance.stablehlo.pretty import pretty
+from conformance.transforms.inline import NotInlined, inlined
+from conformance.transforms.parameters import with_named_parameters
+from conformance.triage.minimise.attempts import Inputs
+from conformance.triage.minimise.minimise import TRIES, minimise
+from conformance.triage.minimise.surgery import SECONDS
+from conformance.triage.misshapen import extract_misshaping
+from conformance.verdict import Element, Verdict
+from reference.interpreter.evaluate import EvaluationError, evaluate
+from reference.ir.program import Program
+from reference.ir.types import Array
+
+
+def reduced(trial: Trial, hit: Hit, seconds: float, tries: int = TRIES) -> Finding:
+    """The finding that a hit comes to, its program minimised for so many seconds.
+
+    What does not fail every time may have failed while it was made smaller, and not any more: then
+    the finding is the hit as it is, whose words are of its own program.
+
+    Raises:
+        NotAvailable: when the backend cannot be had.
+    """
+    session, quick = open_session(trial.backend, phase), replace(trial, seconds=SECONDS)
+
+    def fails(program: Program, inputs: Inputs) -> bool:
+        outcome = judged_alone(quick, session, program, inputs)
+        return outcome is not None and alike(hit.outcome, outcome, program)
+
+    hit = _misshaping_operation(trial, session, hit)
+    small = minimise(fails, flat(hit.program), hit.inputs, seconds, tries)
+    smaller = replace(hit, program=small.program, inputs=small.inputs)
+    outcome = _failing(trial, session, smaller)
+    if outcome is None:
+        return found(trial, session, hit)
+    return _told(trial, session, replace(smaller, outcome=outcome))
+
+
+def _misshaping_operation(trial: Trial, session: Session, hit: Hit) -> Hit:
+    """Return the hit of the one operation whose result has a wrong type, if that is the reason.
+
+    What takes such a result may be refused, or give a wrong type too: that tells nothing more.
+    """
+    outcome, program = hit.outcome, flat(hit.program)
+    is_refused = outcome.verdict in (Verdict.REJECTED, Verdict.CRASHED)
+    if is_single(program) or not (is_refused or outcome.kind in MALFORMED):
+        return hit
+    taken = extract_misshaping(session.run, program, hit.inputs)
+    if taken is None:
+        return hit
+    isolated = judged_alone(trial, session, *taken)
+    if isolated is None or not isolated.verdict.fails or isolated.known != outcome.known:
+        return hit
+    return replace(hit, program=taken[0], inputs=taken[1], outcome=isolated)
+
+
+def as_it_is(trial: Trial, hit: Hit) -> Finding:
+    """The finding that a hit comes to without being minimised.
+
+    Raises:
+        NotAvailable: when the backend cannot be had.
+    """
+    return found(trial, open_session(trial.backend, phase), hit)
+
+
+def alike(wanted: Outcome, outcome: Outcome, program: Program) -> bool:
+    """Whether an outcome is the same failure: the same verdict and class, and not known.
+
+    A single operation is judged by a rule that may have a class of its own for it.
+    """
+    if outcome.verdict is not wanted.verdict or outcome.known != wanted.known:
+        return False
+    return outcome.kind == wanted.kind or is_single(program)
+
+
+def flat(program: Program) -> Program:
+    """The program with its calls written out, where that can be done."""
+    try:
+        return inlined(program).program
+    except NotInlined:
+        return program
+
+
+def found(trial: Trial, session: Session, hit: Hit) -> Finding:
+    """The finding of a program as it is: judged again, where it gives an answer."""
+    outcome = _failing(trial, session, hit) or hit.outcome
+    return _told(trial, session, replace(hit, outcome=outcome))
+
+
+def _told(trial: Trial, session: Session, hit: Hit) -> Finding:
+    program, inputs, outcome = with_named_parameters(hit.program), hit.inputs, hit.outcome
+    expected = _expected(program, inputs, trial.seconds)
+    try:
+        actual = tuple(next(session.run(program, [inputs])))
+    except BackendError:
+        actual = ()
+    elements = _elements(session, program, inputs, actual) or outcome.elements
+    return Finding(
+        program=program,
+        text=readable(program),
+        inputs=inputs,
+        expected=expected,
+        actual=actual,
+        verdict=outcome.verdict,
+        kind=outcome.kind,
+        message=outcome.message,
+        operation=outcome.operation,
+        culprit=outcome.culprit,
+        known=outcome.known,
+        elements=elements,
+        backend=session.name,
+        fault=outcome.fault,
+    )
+
+
+def _failing(trial: Trial, session: Session, hit: Hit) -> Outcome | None:
+    """How a hit's program fails when it is judged once more, and again where it does not."""
+    for _ in range(REPEATS):
+        outcome = judged_alone(trial, session, hit.program, hit.inputs)
+        if outcome is None or outcome.verdict.fails:  # what cannot be judged will not be
+            return outcome
+    return None
+
+
+def _expected(program: Program, inputs: Inputs, seconds: float) -> tuple[Array, ...]:
+    try:
+        with limited(seconds):
+            return tuple(evaluate(program, inputs))
+    except (EvaluationError, TooSlow):
+        return ()
+
+
+def _elements(
+    session: Session, program: Program, inputs: Inputs, actual: Sequence[Array]
+) -> tuple[Element, ...]:
+    """The first elements of the program's own results that are not permitted."""
+    if not actual:
+        return ()
+    try:
+        permitted = PermittedResults(flat(program), inputs, session.hardware)
+        return judge_program(permitted, actual).elements
+    except EvaluationError:
+        return ()
+
+
+def readable(program: Program) -> str:
+    """Return the program's text as people read it; "" where it cannot be written.
+
+    That is the generic form where the pretty one gives parameters other names, as MLIR may: an
+    archive of inputs by name could not be read any more.
+    """
+    try:
+        generic = emit(program)
+    except EmitError:
+        return ""
+    shown = pretty([generic])[0]
+    names = [argument.name for argument in program.main.arguments]
+    return shown if _parameter_names(shown) == names else generic
+
+
+def _parameter_names(text: str) -> list[str]:
+    found = list(units_of(text))
+    if len(found) != 1 or not isinstance(found[0], Unit):
+        return []
+    return [one.name for one in parameters(found[0])]

@@ -1,0 +1,86 @@
+"""Which hits are minimised, and which are counted for a finding that there is.
+
+A place is what is known of a hit's cause before it is minimised; see `grouping.place_of`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+
+from conformance.fuzzing.grouping import group_of
+
+PER_CAUSE = 3
+"""Hits of one place that are minimised for each cause found there; then new culprits alone are."""
+
+ENOUGH = 100
+"""Programs of a group after which hits are counted for its findings, and not minimised any more."""
+
+
+class Places:
+    """How many hits each place has, and what those came to that were minimised."""
+
+    def __init__(
+        self, counts: Mapping[str, int] = {}, minimised: Iterable[tuple[str, str, str]] = ()
+    ) -> None:
+        """Begin with hits counted by place, and with place, culprit and finding of those minimised
+        before."""
+        self.begun = Counter[str]()
+        """Hits by place whose minimisation began."""
+        self._met = Counter[str]()
+        self._variants: set[tuple[str, str]] = set()
+        self._findings: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._by_variant: dict[tuple[str, str], str] = {}
+        for place, count in counts.items():
+            self._met[group_of(place)] += count
+        for place, culprit, finding in minimised:
+            self.begin(place, culprit)
+            self.add(place, culprit, finding)
+
+    def meet(self, place: str) -> None:
+        """Count a new hit."""
+        self._met[group_of(place)] += 1
+
+    def begin(self, place: str, culprit: str) -> None:
+        """Count a hit whose minimisation begins."""
+        self.begun[place] += 1
+        self._variants.add((place, culprit))
+
+    def add(self, place: str, culprit: str, finding: str) -> None:
+        """Note the finding that a minimised hit came to."""
+        for where in {place, group_of(place)}:
+            self._findings[where][finding] += 1
+        self._by_variant[place, culprit] = finding
+
+    def is_new(self, place: str) -> bool:
+        """Return whether no hit of a place was minimised, or is being minimised."""
+        return not self.begun[place]
+
+    def is_new_variant(self, place: str, culprit: str) -> bool:
+        """Return whether no hit of a place with this culprit was minimised."""
+        return (place, culprit) not in self._variants
+
+    def finding_of(self, place: str, culprit: str) -> str:
+        """Return the finding that a hit is counted for which is not minimised; "" if none is.
+
+        The one with its culprit, else the most frequent of its place, else of its group.
+        """
+        if (found := self._by_variant.get((place, culprit))) is not None:
+            return found
+        for where in (place, group_of(place)):
+            if self._findings[where]:
+                return self._findings[where].most_common(1)[0][0]
+        return ""
+
+    def is_settled(self, place: str, culprit: str) -> bool:
+        """Return whether a hit need not be minimised."""
+        if not self.finding_of(place, culprit):
+            return False
+        if self._met[group_of(place)] >= ENOUGH:
+            return True
+        causes = len(self._findings[place])
+        return (
+            causes > 0
+            and self.begun[place] >= PER_CAUSE * causes
+            and not self.is_new_variant(place, culprit)
+        )

@@ -1,0 +1,134 @@
+"""The command `reduce`: a failing program of the user's own, made minimal in a worker."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from conformance.backends.registry import Choice, parse
+from conformance.campaign.budget import seconds_of
+from conformance.errors import UsageError
+from conformance.executors.backend_workers import describe, executor_of
+from conformance.executors.executor import Executor
+from conformance.executors.local import Call, Died, TimedOut
+from conformance.executors.lost import why
+from conformance.frontends.arguments import load as load_inputs
+from conformance.fuzzing.attribution.isolation import explained_alone
+from conformance.fuzzing.calls import explained, failing, reduced
+from conformance.fuzzing.campaign import NEEDED
+from conformance.fuzzing.crashes import Losses
+from conformance.fuzzing.finding import Finding, working
+from conformance.fuzzing.keeping import bundle
+from conformance.fuzzing.trial import Hit, Trial
+from conformance.gate.files import Given
+from conformance.gate.reading import load
+from conformance.gate.versions import applicable_entries, given_versions, with_given_version
+from conformance.judging.messages import verdict_text
+from conformance.limits import LIMITS, Limits
+from conformance.pipeline.outcome import Outcome
+from conformance.results.versions import versions
+from conformance.text import one_line
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What to make smaller, and how; see `hlo-conformance reduce --help`."""
+
+    file: Path
+    backend: str = "cpu"
+    inputs: Path | None = None
+    seed: int = 0
+    expectations: Given = None
+    backend_versions: tuple[str, ...] = ()
+    out: Path = Path("hlo-conformance-reduced")
+    budget: str = "2m"
+    limits: Limits = LIMITS
+    command: str = ""
+
+
+def reduce(options: Options) -> int:
+    """Make the program of a file smaller, write it with its inputs, and return the exit code.
+
+    1 where it fails, 0 where it does not.
+
+    Raises:
+        UsageError: when the file, the backend or a folder cannot be had, or the file holds no
+            program, or several.
+        InputsError: when the inputs are not what the program takes.
+        NotAvailable: when the backend cannot be had here.
+    """
+    if not options.file.is_file():
+        what = "is a folder" if options.file.is_dir() else "no such file"
+        raise UsageError(f"{options.file}: {what}")
+    backend, seconds = parse(options.backend), seconds_of(options.budget)
+    if options.inputs is not None:
+        load_inputs(options.inputs)
+    known = load(options.expectations, (backend.name,), versions())
+    given = given_versions(options.backend_versions, (backend.name,))
+    with executor_of(backend, jobs=1, preload=NEEDED) as executor:
+        known = applicable_entries(known, [with_given_version(describe(executor, backend), given)])
+        trial = Trial(
+            backend.spelling, options.seed, 0, 1, frozenset(), known, options.limits.evaluation
+        )
+        finding = _finding(executor, options, trial, backend, seconds)
+        if finding is not None:
+            finding = _explained(executor, options, trial, finding)
+    if finding is None:
+        sys.stdout.write(f"{options.file}: it does not fail on {backend.name}\n")
+        return 0
+    if finding.known:
+        sys.stderr.write(f"a known divergence: {', '.join(finding.known)}\n")
+    own = bundle.write(options.out, finding, versions(), options.command)
+    told = verdict_text(finding.verdict, finding.kind, one_line(finding.message))
+    count = len(working(finding.program))
+    sys.stdout.write(
+        f"{finding.text.rstrip()}\n{told}\n{count} operation{'s' if count != 1 else ''}: {own}\n"
+    )
+    for words in (finding.cause.line, finding.vote.line):
+        sys.stdout.write(f"{words}\n" if words else "")
+    return 1
+
+
+def _explained(executor: Executor, options: Options, trial: Trial, finding: Finding) -> Finding:
+    """The finding with its cause; where that ends workers, each question is asked in its own."""
+    seconds = Limits.EXPLAINING_CRASHES
+    call = Call("", explained, (trial, finding, seconds), seconds + options.limits.timeout)
+    answer = executor.one(call)
+    if isinstance(answer, Finding):
+        return answer
+    return explained_alone(executor, trial, finding, options.limits.timeout)
+
+
+def _finding(
+    executor: Executor, options: Options, trial: Trial, backend: Choice, seconds: float
+) -> Finding | None:
+    """What the program comes to when it is made smaller; None where it does not fail."""
+    call = Call("", failing, (trial, options.file, options.inputs), 4 * options.limits.timeout)
+    value: object = executor.one(call)
+    losses = Losses(executor, options.limits.timeout)
+    if isinstance(value, (Died, TimedOut)):
+        given = executor.one(replace(call, function=_given))
+        if not isinstance(given, Hit):
+            raise UsageError(f"{options.file}: {given}")
+        verdict, kind, message = why(value)
+        hit = replace(given, outcome=Outcome(verdict, kind, message))
+        smaller = losses.reduced(trial, hit, backend.name, seconds)
+        return smaller or losses.finding(hit, backend.name)
+    if value is None:
+        return None
+    if not isinstance(value, Hit):
+        raise value if isinstance(value, Exception) else UsageError(f"{options.file}: {value}")
+    answer = executor.one(
+        Call("", reduced, (trial, value, seconds), seconds + options.limits.timeout)
+    )
+    if isinstance(answer, Finding):
+        return answer
+    return losses.finding(value, backend.name)
+
+
+def _given(trial: Trial, file: Path, inputs: Path | None) -> Hit:
+    """In a worker: the program of a file on its inputs, not run."""
+    from conformance.fuzzing.user_programs import reducible
+
+    return reducible(trial, file, inputs)[0]

@@ -1,0 +1,46 @@
+"""Files of programs cut into pieces; in a worker, which a file may end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.frontends.modules import NotChecked, units
+from conformance.fuzzing.seeds.cutting import MOST_OF_A_FILE, cuts
+from conformance.text import one_line
+from generators.chains.seeds.fragment import Fragment
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The pieces of some files, each once, and a line on each file that gave none."""
+
+    fragments: tuple[Fragment, ...]
+    notes: tuple[str, ...] = ()
+
+
+def cut(files: Sequence[Path]) -> Cut:
+    """The pieces of all programs in these files."""
+    found: dict[str, Fragment] = {}
+    notes: list[str] = []
+    for file in files:
+        pieces, why = _of_file(file)
+        found |= {piece.digest: piece for piece in pieces}
+        if not pieces:
+            notes.append(f"{file}: {why or 'nothing in it can stand in a chain'}")
+    return Cut(tuple(found.values()), tuple(notes))
+
+
+def _of_file(file: Path) -> tuple[list[Fragment], str]:
+    pieces: dict[str, Fragment] = {}
+    why = ""
+    try:
+        for unit in units(file):
+            if isinstance(unit, NotChecked):
+                why = unit.reason
+            else:
+                pieces |= {piece.digest: piece for piece in cuts(unit.flat.program)}
+    except OSError as error:
+        why = error.strerror or str(error)
+    return list(pieces.values())[:MOST_OF_A_FILE], one_line(why)

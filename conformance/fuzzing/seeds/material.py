@@ -1,0 +1,68 @@
+"""The pieces that are material for a campaign: kept in its folder, taken by some programs."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from conformance.fuzzing.singles import is_single, single
+from conformance.fuzzing.trial import Trial
+from generators.case.case import Case
+from generators.chains import strategy
+from generators.chains.guide import Guide
+from generators.chains.seeds import strategy as seeded
+from generators.chains.seeds.fragment import Fragment
+
+FILE_NAME = "seeds.pickle"
+
+OFTEN, SELDOM = 2, 8
+"""One program in so many is made of pieces: with the user's own among them, and without."""
+
+
+VARIED = 8
+"""One program in so many varies what the campaign has come by itself to vary."""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """Pieces of programs; one program in `every` is made of them."""
+
+    fragments: tuple[Fragment, ...]
+    every: int
+
+    @property
+    def digest(self) -> str:
+        """What tells it from other material, in a few hex digits."""
+        told = " ".join(sorted(one.digest for one in self.fragments))
+        return hashlib.sha256(f"{self.every} {told}".encode()).hexdigest()[:8]
+
+
+def keep(material: Material, folder: Path) -> Path:
+    """Write the material into a campaign's folder, where its workers read it."""
+    path = folder.resolve() / f"{material.digest}-{FILE_NAME}"
+    path.write_bytes(pickle.dumps(material))
+    return path
+
+
+@cache
+def _read(path: Path, ops: frozenset[str]) -> Material:
+    """What `keep` has written; of pieces those in which one of `ops` is, where there are any."""
+    found: Material = pickle.loads(path.read_bytes())  # noqa: S301 - our own
+    about = [one for one in found.fragments if not ops or any(o.name in ops for o in one.walk())]
+    return replace(found, fragments=tuple(about))
+
+
+def case_of(trial: Trial, number: int, guide: Guide | None = None) -> Case:
+    """The program of that number in a campaign, with recipes for its inputs."""
+    if is_single(number):
+        return single(trial, number)
+    if trial.seeds:
+        material = _read(trial.seeds, trial.ops)
+        if material.fragments and number % material.every == material.every - 1:
+            return seeded.program_at(trial.seed, number, material.fragments, trial.ops, guide)
+    if trial.varied and number % VARIED == VARIED // 2:
+        return seeded.program_at(trial.seed, number, trial.varied, trial.ops, guide)
+    return strategy.program_at(trial.seed, number, trial.ops, guide)

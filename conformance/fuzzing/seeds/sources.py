@@ -1,0 +1,66 @@
+"""Gathering the material of a campaign: files of the user's and patterns of ours are cut."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from conformance.errors import UsageError
+from conformance.executors.executor import Executor
+from conformance.executors.local import Call
+from conformance.fuzzing import calls
+from conformance.fuzzing.seeds.material import OFTEN, SELDOM, Material
+from conformance.limits import Limits
+from generators.chains.seeds.fragment import Fragment
+
+PATTERNS = Path(__file__).with_name("patterns")
+"""The folder of patterns that come with the package."""
+
+SUFFIXES = (".mlir", ".mlirbc", ".stablehlo")
+"""What files of programs are called."""
+
+
+def gathered(executor: Executor, given: Path | None) -> Material:
+    """The pieces of the files in a folder of the user's, and of our patterns, cut in a worker.
+
+    A file that gives none is a line on standard error.
+
+    Raises:
+        UsageError: when there is no such folder or file, or nothing in it can be used.
+    """
+    own = _cut(executor, _files(PATTERNS))
+    if given is None:
+        return Material(own, SELDOM)
+    users = _cut(executor, _files(given))
+    if not users:
+        raise UsageError(f"--seeds: nothing in {given} can stand in a chain of operations")
+    return Material((*users, *own), OFTEN)
+
+
+def corpus_pieces(executor: Executor, programs: list[Path]) -> tuple[Fragment, ...]:
+    """The pieces of the programs of a corpus, cut in a worker, of those that give any."""
+    return _cut(executor, programs, told=False)
+
+
+def _files(given: Path) -> list[Path]:
+    if given.is_file():
+        return [given]
+    if not given.is_dir():
+        raise UsageError(f"--seeds: there is no {given}")
+    found = [path for path in sorted(given.rglob("*")) if path.suffix in SUFFIXES]
+    if not found:
+        raise UsageError(f"--seeds: {given} has no files called *{', *'.join(SUFFIXES)}")
+    return found
+
+
+def _cut(executor: Executor, files: list[Path], *, told: bool = True) -> tuple[Fragment, ...]:
+    from conformance.fuzzing.seeds.files import Cut
+
+    found: dict[str, Fragment] = {}
+    for file in files:  # one by one: parsing may end a worker
+        value = executor.one(Call(file, calls.cut, ((file,),), Limits.READING))
+        cut = value if isinstance(value, Cut) else Cut((), (f"{file}: {value}",))
+        found |= {one.digest: one for one in cut.fragments}
+        for note in cut.notes if told else ():
+            sys.stderr.write(f"{note}\n")
+    return tuple(found.values())

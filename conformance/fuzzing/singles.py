@@ -1,0 +1,76 @@
+"""Programs of one operation in a campaign: cases of ops, as `run` plans them.
+
+What longer programs would meet by luck of the draw is tried by design: every other trial holds
+cases of the plan that has every value of every attribute in few programs. They are compiled several
+times as fast as longer programs, which have most of the time still.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from random import Random
+
+from conformance.campaign.planning import FASTEST, cases_of
+from conformance.catalog import CATALOG
+from conformance.fuzzing.trial import Trial
+from generators.case.case import Case
+from generators.case.quantized_types import QuantizedColumn
+from generators.cells import plan
+from generators.chains.links import is_link
+from reference.ir.types import ElementType
+from reference.ops.table import OPS
+
+PER_TRIAL = 16
+"""Programs of a trial, compiled as one module: with more, one costs hardly less."""
+
+_Cell = tuple[str, ElementType | QuantizedColumn, int]
+"""An op, a column of it, and the number of a case among those that a turn of the plan has."""
+
+
+def is_single(number: int) -> bool:
+    """Whether the program of that number in a campaign is a case of an op."""
+    return number // PER_TRIAL % 2 == 1
+
+
+def single(trial: Trial, number: int) -> Case:
+    """The case of an op that has a number in a campaign, for which `is_single` holds.
+
+    A campaign takes all cases of the plan's first turn, trial by trial in a shuffled order, then
+    those that come after them in their cells, and so on.
+    """
+    cells = _cells(trial.ops, trial.guide.quantized)
+    block, place = divmod(number, PER_TRIAL)
+    trials = -(-len(cells) // PER_TRIAL)
+    turn, block = divmod(block // 2, trials)
+    first = _order(trials, trial.seed, turn)[block] * PER_TRIAL
+    op, column, index = cells[(first + place) % len(cells)]
+    return plan.case(op, column, trial.seed, turn * _count(op) + index)
+
+
+def _count(op: str) -> int:
+    """How many cases of a cell are a turn."""
+    return cases_of(CATALOG[op], FASTEST)
+
+
+@cache
+def _cells(ops: frozenset[str], quantized: bool) -> tuple[_Cell, ...]:
+    """The cases of a turn, of the ops that a campaign is about.
+
+    Those of a cell come together: where a backend takes none of them, few trials are taken apart.
+    """
+    chosen = [name for name, record in OPS.items() if is_link(record) and (not ops or name in ops)]
+    return tuple(
+        (op, column, index)
+        for op in chosen
+        for column in plan.valid_columns(op)
+        if quantized or not isinstance(column, QuantizedColumn)
+        for index in range(_count(op))
+    )
+
+
+@cache
+def _order(count: int, seed: int, turn: int) -> list[int]:
+    """In which order the trials of a turn come."""
+    order = list(range(count))
+    Random(seed << 32 | turn).shuffle(order)  # noqa: S311 - a choice that anyone may foresee
+    return order

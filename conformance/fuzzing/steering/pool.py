@@ -1,0 +1,81 @@
+"""Programs that a campaign varies: those that failed, and pieces that first met a pair of ops."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from random import Random
+
+from conformance.fuzzing.seeds.cutting import leading_to
+from conformance.fuzzing.steering.meetings import Pair, pairs_of
+from generators.chains.guide import COLUMN, CoverageCounts
+from generators.chains.seeds.fragment import Fragment, fits
+from reference.ir.program import Program
+
+MOST_FAILING = 128
+"""Programs that failed which are kept: of those of one place the first."""
+
+MOST_NEW = 256
+"""Pieces that met a new pair of ops which are kept, the last ones."""
+
+LENGTH = 3
+"""Operations that such a piece has at most."""
+
+PER_TRIAL = 4
+"""Of either kind, programs that a trial is given to vary, half of these."""
+
+NEW_PER_TRIAL = 2
+"""Pieces that a trial hands back."""
+
+
+class Pool:
+    """What there is to be varied."""
+
+    def __init__(self) -> None:
+        """Nothing yet."""
+        self._failing: dict[str, Fragment] = {}
+        self._new: deque[Fragment] = deque(maxlen=MOST_NEW)
+
+    def add_new(self, fragments: Iterable[Fragment]) -> None:
+        """Take pieces that first met a pair."""
+        self._new.extend(fragments)
+
+    def add_failing(self, place: str, program: Program) -> None:
+        """Take a program that failed, the first of its place."""
+        if place in self._failing or len(self._failing) >= MOST_FAILING:
+            return
+        if fits(program):
+            self._failing[place] = program
+
+    def drawn(self, key: int) -> tuple[Fragment, ...]:
+        """Some of them, the same for the same key and the same pool."""
+        random = Random(key)  # noqa: S311 - a choice that anyone may foresee
+        kinds = (list(self._failing.values()), list(self._new))
+        return tuple(
+            one for kind in kinds for one in random.sample(kind, min(len(kind), PER_TRIAL // 2))
+        )
+
+
+def pieces(program: Program, told: CoverageCounts | None, seen: set[Pair]) -> Iterator[Fragment]:
+    """What leads to each operation that takes what an op makes whose results no such op had taken.
+
+    `told` is what had been met, `seen` the pairs that were met since; it grows.
+    """
+    if told is None:
+        return
+    makers: dict[str, str] = {}
+    for number, operation in enumerate(program.main.body.operations[:-1]):
+        for maker in dict.fromkeys(makers.get(value.name) for value in operation.operands):
+            pair = (maker or "", operation.name)
+            if maker is None or pair in seen or _is_met(told, pair):
+                continue
+            seen.add(pair)
+            piece = leading_to(program, number, LENGTH)
+            if piece is not None and pair in pairs_of(piece):  # not cut off, and no constant
+                yield piece
+        makers |= {value.name: operation.name for value in operation.results}
+
+
+def _is_met(told: CoverageCounts, pair: Pair) -> bool:
+    maker, op = pair
+    return op not in COLUMN or bool(told.pairs.get(maker, bytes(len(COLUMN)))[COLUMN[op]])

@@ -1,0 +1,109 @@
+"""Steering a campaign: what it met seldom is to be drawn more often by the trials that follow, and
+what failed, or met something new, is varied by them.
+
+A trial is steered by what the trials some way before it have met, by their numbers and not by the
+time at which they ended: with one worker the same seed steers in the same way.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from heapq import heappop, heappush
+
+from conformance.fuzzing.steering.meetings import Choice, Meetings
+from conformance.fuzzing.steering.pool import Pool
+from conformance.fuzzing.trial import Trial, Tried
+from generators.chains.guide import COLUMN, ENOUGH, TYPE, CoverageCounts
+from generators.chains.seeds.fragment import Fragment
+from generators.chains.strategy import STEPS
+from reference.ir.program import Program
+from reference.ir.types import ALL
+
+LAG = 4
+"""Trials before one that may not have ended when it begins, for each worker."""
+
+WANTED = 6
+"""Values of choices that are wanted of an op at a time, those met most seldom."""
+
+SELDOM = 3
+"""What was met so often is not wanted any more."""
+
+_TYPES = {str(of): TYPE[of] for of in ALL}
+
+
+class Steering:
+    """What was met, as trials are told of it."""
+
+    def __init__(
+        self,
+        met: Meetings,
+        jobs: int,
+        per_trial: int,
+        seed: int = 0,
+        varied: Sequence[Fragment] = (),
+    ) -> None:
+        """Begin with what sittings before have met, and programs that there are to be varied."""
+        self._lag = LAG * jobs * per_trial
+        self._pairs: dict[str, bytearray] = {}
+        self._steps: dict[str, bytearray] = {}
+        self._choices: dict[str, Counter[Choice]] = {}
+        self._wanted: dict[str, tuple[tuple[str, str], ...]] = {}
+        self._left = [len(STEPS[of]) for of in ALL]
+        self._waiting: list[tuple[int, int, Tried, dict[str, Program]]] = []
+        self._pool, self._seed = Pool(), seed
+        self._pool.add_new(varied)
+        self._order = 0
+        self._take(met)
+
+    def add(self, start: int, tried: Tried, failing: dict[str, Program]) -> None:
+        """Take what the trial came to that begins with this program; `failing` are programs that
+        failed, by place."""
+        self._order += 1
+        heappush(self._waiting, (start, self._order, tried, failing))
+
+    def steered(self, trial: Trial) -> Trial:
+        """The trial, told what was met and what to vary."""
+        while self._waiting and self._waiting[0][0] <= trial.start - self._lag:
+            *_, tried, failing = heappop(self._waiting)
+            self._take(tried.met)
+            self._pool.add_new(tried.new)
+            for place, program in failing.items():
+                self._pool.add_failing(place, program)
+        met = CoverageCounts(
+            _frozen(self._pairs), _frozen(self._steps), self._wanted, tuple(self._left)
+        )
+        varied = self._pool.drawn(self._seed << 32 | trial.start)
+        return replace(trial, met=met, varied=varied)
+
+    def _take(self, met: Meetings) -> None:
+        for (maker, op), count in met.pairs.items():
+            if op in COLUMN:
+                _raise(self._pairs, maker, len(COLUMN), COLUMN[op], count)
+        for (name, of), count in met.steps.items():
+            column = _TYPES[of]
+            if _raise(self._steps, name, len(ALL), column, count):
+                self._left[column] = max(1, self._left[column] - 1)
+        for choice, count in met.choices.items():
+            self._choices.setdefault(choice[0], Counter())[choice] += count
+        wanted = {op: self._seldom(op) for op in {choice[0] for choice in met.choices}}
+        self._wanted = {op: few for op, few in (self._wanted | wanted).items() if few}
+
+    def _seldom(self, op: str) -> tuple[tuple[str, str], ...]:
+        """The values of choices that cases of an op have taken most seldom."""
+        counts: Iterable[tuple[Choice, int]] = self._choices[op].items()
+        few = sorted((count, choice) for choice, count in counts if count < SELDOM)
+        return tuple((dimension, label) for _, (_, dimension, label) in few[:WANTED])
+
+
+def _raise(rows: dict[str, bytearray], name: str, width: int, column: int, by: int) -> bool:
+    """Raise a count as far as it goes; whether it was 0."""
+    row = rows.setdefault(name, bytearray(width))
+    before = row[column]
+    row[column] = min(ENOUGH, before + by)
+    return not before
+
+
+def _frozen(rows: dict[str, bytearray]) -> dict[str, bytes]:
+    return {name: bytes(row) for name, row in rows.items()}

@@ -1,0 +1,86 @@
+"""What trials are, and what they come to: between processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from conformance.backends.registry import BACKENDS, parse
+from conformance.fuzzing.steering.meetings import Meetings
+from conformance.gate.expectations import Expectation
+from conformance.pipeline.outcome import Outcome
+from generators.chains.guide import CoverageCounts, Guide
+from generators.chains.seeds.fragment import Fragment
+from reference.ir.program import Program
+from reference.ir.types import Array
+
+Inputs = tuple[Array, ...]
+
+ONLY_TOGETHER = "only together"
+"""What is counted where a program fails among others and not alone."""
+
+NOT_EVALUATED = "not evaluated"
+"""What is counted where the reference has no answer."""
+
+
+KNOWN_TO_CRASH = "known to crash"
+"""What is counted where an expectation says that an operation ends its process: it is not run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """The programs of a campaign from number `start` to before `stop`.
+
+    `ops` are those that it is about, none for all; `seconds` is what the reference may take for an
+    evaluation, `seeds` the file of the pieces that some programs are made of, None for none. `met`
+    is what the campaign had met some trials before, and draws less often; None steers nothing.
+    `varied` are programs of the campaign's own that some are variations of.
+    """
+
+    backend: str
+    seed: int
+    start: int
+    stop: int
+    ops: frozenset[str] = frozenset()
+    expectations: tuple[Expectation, ...] = field(default=(), repr=False)
+    seconds: float = 5.0
+    seeds: Path | None = None
+    met: CoverageCounts | None = field(default=None, repr=False, compare=False)
+    varied: tuple[Fragment, ...] = field(default=(), repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    @property
+    def guide(self) -> Guide:
+        """What guides the choices of one of its programs."""
+        return Guide(self.met, quantized=BACKENDS[parse(self.backend).family].quantized)
+
+    def singles(self) -> list[Trial]:
+        """The same programs, each a trial of its own."""
+        return [replace(self, start=n, stop=n + 1) for n in range(self.start, self.stop)]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A program that fails on some inputs: its number, and what it came to."""
+
+    number: int
+    program: Program
+    inputs: Inputs
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What a trial came to: programs by verdict, what fails, what was met, modules, peak memory.
+
+    `new` are pieces of programs that met a new pair of ops.
+    """
+
+    counts: dict[str, int]
+    hits: tuple[Hit, ...]
+    met: Meetings
+    modules: int
+    peak_rss_mb: float
+    new: tuple[Fragment, ...] = ()

@@ -1,0 +1,130 @@
+"""Programs of the user's own, read as hits: with their inputs, given or drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from conformance.backends.session import open_session
+from conformance.errors import UsageError
+from conformance.executors.limit import TooSlow, limited
+from conformance.frontends.archives import read_inputs
+from conformance.frontends.inputs.drawing import drawn, is_dynamic
+from conformance.frontends.modules import NotChecked, Unit, of_sizes, units
+from conformance.fuzzing.execution import judged_alone, outcome_of
+from conformance.fuzzing.trial import Hit, Trial
+from conformance.pipeline.outcome import NotJudged, Outcome
+from conformance.stablehlo.emit import EmitError
+from conformance.stablehlo.parse import Unreadable
+from conformance.text import one_line
+from conformance.verdict import Verdict
+from reference.interpreter.evaluate import EvaluationError, evaluate
+from reference.ir.program import Program
+from reference.ir.types import Array
+
+
+def given(trial: Trial, file: Path, inputs: Path | None) -> list[Hit]:
+    """Return the program of a file with each of its sets of inputs, not run yet.
+
+    A test program returns the values that its assertions are about; the reference judges them.
+
+    Raises:
+        UsageError: when it cannot be read, holds no program, or several.
+        InputsError: when the inputs are not what the program takes.
+    """
+    try:
+        found = list(units(file))
+    except OSError as error:
+        raise UsageError(f"{file}: {error.strerror or error}") from error
+    if len(found) != 1:
+        raise UsageError(
+            f"{file}: it holds {len(found)} programs, and one is wanted; "
+            "`check --save` writes each that fails into a folder of its own"
+        )
+    (unit,) = found
+    if isinstance(unit, NotChecked):
+        raise UsageError(f"{file}: {unit.reason}")
+    if unit.infeeds is not None:
+        raise UsageError(f"{file}: it has infeeds, and only `check` feeds these")
+    outcome = Outcome(Verdict.PASS)
+    return [
+        Hit(0, _program(file, unit, one), one, outcome) for one in _sets(file, trial, unit, inputs)
+    ]
+
+
+def _program(file: Path, unit: Unit, inputs: tuple[Array, ...]) -> Program:
+    """Return the program that takes these inputs, of static sizes, with its functions where it has
+    no tuples and no assertions."""
+    if is_dynamic(unit.flat.program):
+        try:
+            unit = of_sizes(unit, inputs)
+        except Unreadable as error:
+            raise UsageError(f"{file}: {error}") from None
+    return unit.program if unit.text else unit.flat.program
+
+
+def _sets(file: Path, trial: Trial, unit: Unit, inputs: Path | None) -> list[tuple[Array, ...]]:
+    program = unit.flat.program
+    if inputs is not None and program.main.arguments:
+        return [read_inputs(unit, inputs).arrays]
+
+    def evaluated(arrays: tuple[Array, ...]) -> tuple[Array, ...]:
+        with limited(trial.seconds):
+            return tuple(evaluate(program, arrays))
+
+    try:
+        return drawn(program, trial.seed, evaluated)
+    except (EvaluationError, TooSlow) as error:
+        raise UsageError(f"{file}: no inputs can be drawn: {error}") from None
+
+
+def came_to(trial: Trial, file: Path, inputs: Path | None) -> Outcome:
+    """What the program of a file comes to: on the first inputs that it fails on, or on all.
+
+    That is `unsupported` where it cannot be judged, with the reason.
+
+    Raises:
+        UsageError: see `given`.
+    """
+    session = open_session(trial.backend)
+    told = Outcome(Verdict.UNSUPPORTED)
+    for hit in given(trial, file, inputs):
+        try:
+            told = outcome_of(trial, session, hit.program, hit.inputs)
+        except (NotJudged, TooSlow, EvaluationError, EmitError) as error:
+            told = Outcome(Verdict.UNSUPPORTED, "not judged", one_line(error))
+        if told.verdict.fails:
+            break
+    return told
+
+
+def reducible(trial: Trial, file: Path, inputs: Path | None) -> list[Hit]:
+    """Return what `given` does, of a program that can be minimised.
+
+    Raises:
+        UsageError: see `given`; or when several processes execute the program.
+    """
+    hits = given(trial, file, inputs)
+    count = hits[0].program.process_count
+    if count > 1:
+        raise UsageError(
+            f"{file}: {count} processes execute it; `reduce` minimises programs of one"
+        )
+    return hits
+
+
+def failing(trial: Trial, file: Path, inputs: Path | None) -> Hit | None:
+    """The program on the first inputs that it fails on; None where it fails on none.
+
+    Raises:
+        UsageError: see `reducible`.
+    """
+    session = open_session(trial.backend)
+    known: Hit | None = None
+    for hit in reducible(trial, file, inputs):
+        outcome = judged_alone(trial, session, hit.program, hit.inputs)
+        if outcome is not None and outcome.verdict.fails:
+            found = Hit(hit.number, hit.program, hit.inputs, outcome)
+            if not outcome.known:
+                return found
+            known = known or found
+    return known

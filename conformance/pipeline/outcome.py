@@ -1,0 +1,64 @@
+"""Outcomes: the verdict on a program on one set of inputs, whoever asked for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from conformance.catalog import column
+from conformance.gate.expectations import Expectation, Failure, matching_entry
+from conformance.verdict import Element, Verdict
+from reference.ir.program import Program
+from reference.ir.types import Array
+
+
+class NotJudged(Exception):
+    """A program that is not judged, with the reason; `kind` is the class."""
+
+    def __init__(self, message: str, kind: str = "not evaluated") -> None:
+        """Keep the reason, and its class."""
+        super().__init__(message)
+        self.kind = kind
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The outcome of a program on one set of inputs.
+
+    `operation` describes the operation at fault; `culprit` is its name in expectations, with the
+    element type ("" if unknown). `fault` is verdict and class of that operation in isolation, if
+    the program has several. `known` are the ids of the expectations that match it.
+    """
+
+    verdict: Verdict
+    kind: str = ""
+    message: str = ""
+    operation: str = ""
+    elements: tuple[Element, ...] = ()
+    known: tuple[str, ...] = ()
+    culprit: str = ""
+    fault: tuple[Verdict, str] | None = None
+
+
+Settled = Callable[[Outcome, Sequence[Array], Sequence[Array]], None]
+"""settled(outcome, expected, actual): called with a failure before it is explained."""
+
+
+def ignore(outcome: Outcome, expected: Sequence[Array], actual: Sequence[Array]) -> None:
+    """Do nothing with a settled outcome."""
+    del outcome, expected, actual
+
+
+def known_loss(
+    program: Program, expectations: Sequence[Expectation], backend: str, outcome: Outcome
+) -> Outcome:
+    """Return the outcome with the expectations that match some operation of the program.
+
+    If a program crashes or is refused, the operation at fault is unknown.
+    """
+    said = (outcome.verdict, outcome.kind, outcome.message)
+    ids = (
+        matching_entry(expectations, Failure(one.name, column(one), backend, *said, operation=one))
+        for one in program.walk()
+    )
+    return replace(outcome, known=tuple(dict.fromkeys(filter(None, ids))))

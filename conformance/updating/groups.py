@@ -1,0 +1,313 @@
+"""What is new in a run, grouped into entries: by op, verdict, class and the backend's own words."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from conformance.executors.lost import BROKEN_HEAP, own_words
+from conformance.gate.classes import CLASSES, NOT_DETERMINISTIC, UNEXPLAINED
+from conformance.gate.expectations import Expectation, classes_of, contains
+from conformance.gate.strict import TODO
+from conformance.gate.unpredictable import UNPREDICTABLE
+from conformance.known.computed import label
+from conformance.stablehlo.emit import operations_in
+from conformance.text import one_line
+from conformance.verdict import Detail, Failing, LostBatch, Record, Verdict
+from reference.ops.table import OPS
+
+_VARYING = re.compile(
+    r"tensor<[^>]*>+"
+    r"|\b(?:pred|bf16|[suc]\d+|f\d+\w*|token)\[[^\]]*\](?:\{[^}]*\})?"  # as HLO spells types
+    r"|0x[0-9a-fA-F]+|\d+"
+)
+"""What a message says of one program and not of the failure: types, addresses, numbers."""
+
+_OF_VALUES = (Verdict.DIVERGENT, Verdict.INACCURATE)
+
+_LONGEST = 160
+"""Characters of the backend's words that an entry asks for."""
+
+_OVERWRITTEN = ("abort", "segmentation fault", "bus error")
+"""How processes end whose memory was overwritten: one program may end in any of these ways."""
+
+_NAME = re.compile(r'"(stablehlo|chlo|mhlo)\.([\w.]+)"')
+_UNSAFE = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class NewFailure:
+    """A failure of a recorded case that no entry knows; `inputs` is the archive that shows it."""
+
+    record: Record
+    verdict: Verdict
+    kind: str
+    message: str
+    worst_ulp: float | None
+    inputs: bytes
+    wrong: int = 0
+    predicted: int = 0
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """How large the program and its inputs are, to begin with small ones."""
+        detail = self.record.detail
+        return (detail.program.count("\n"), len(self.inputs)) if detail else (0, 0)
+
+
+@dataclass(slots=True)
+class Group:
+    """New failures of one op on one backend that are one entry: same verdict, class and words.
+
+    Values that a class predicts are `divergent` or `inaccurate` by their size alone: such failures
+    are one group. So are crashes by overwritten memory, of which `kinds` has several.
+    """
+
+    op: str
+    backend: str
+    verdict: Verdict
+    kind: str
+    words: str
+    failures: list[NewFailure] = field(default_factory=list[NewFailure])
+
+    @property
+    def element_types(self) -> tuple[str, ...]:
+        """The element types, in the order of the records."""
+        return tuple(dict.fromkeys(one.record.element_type for one in self.failures))
+
+    @property
+    def verdicts(self) -> tuple[str, ...]:
+        """The verdicts, in the order of the records."""
+        return tuple(dict.fromkeys(one.verdict.value for one in self.failures))
+
+    @property
+    def cases(self) -> list[str]:
+        """The ids of the cases."""
+        return list(dict.fromkeys(one.record.id for one in self.failures))
+
+    @property
+    def has_broken_heap(self) -> bool:
+        """Whether the allocator complained: the same program may end otherwise when run again."""
+        return any(map(_is_of_allocator, self.failures))
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The classes that an entry is to name, as patterns."""
+        if self.has_broken_heap:
+            return _OVERWRITTEN
+        return tuple(dict.fromkeys(one.kind for one in self.failures if one.kind)) or ("*",)
+
+
+def new_failures(record: Record) -> list[NewFailure]:
+    """Return what fails in a record that no entry knows."""
+    detail = record.detail or Detail("", b"", 0, 0)
+    if not record.failing:
+        if not record.is_new_failure:
+            return []
+        shown = Failing(record.verdict, record.kind, record.message, 0, (), record.worst_ulp)
+        return [_failure(record, shown, detail)]
+    return [_failure(record, one, detail) for one in record.failing if not one.known]
+
+
+def _failure(record: Record, one: Failing, detail: Detail) -> NewFailure:
+    return NewFailure(
+        record, one.verdict, one.kind, one.message, one.worst_ulp, one.inputs or detail.inputs,
+        one.wrong, one.predicted,
+    )  # fmt: skip
+
+
+def grouped(records: Iterable[Record]) -> list[Group]:
+    """Return the groups of all that is new in records, in their order."""
+    found: dict[tuple[str, ...], Group] = {}
+    for record in records:
+        for one in new_failures(record):
+            words = "" if _is_of_allocator(one) else _words(one)
+            is_predicted = one.verdict in _OF_VALUES and one.kind not in UNEXPLAINED
+            verdict = "" if is_predicted else one.verdict.value
+            op = record.op if one.verdict is Verdict.ACCEPTED else lowered_to(record.op)
+            kind = _HEAP if not words and _may_be_overwritten(one) else one.kind
+            key = (record.backend, op, verdict, kind, words)
+            group = Group(op, record.backend, one.verdict, one.kind, words)
+            found.setdefault(key, group).failures.append(one)
+    return list(found.values())
+
+
+_HEAP = "overwritten memory"
+"""What groups have for a class whose processes end without words of the backend's own."""
+
+
+def _words(failure: NewFailure) -> str:
+    return "" if failure.verdict.has_results else general(own_words(failure.message))
+
+
+def _is_of_allocator(failure: NewFailure) -> bool:
+    """Tell whether a process ended with words of the allocator, not of the backend."""
+    said = own_words(failure.message)
+    return failure.verdict is Verdict.CRASHED and any(contains(said, one) for one in BROKEN_HEAP)
+
+
+def _may_be_overwritten(failure: NewFailure) -> bool:
+    return failure.verdict is Verdict.CRASHED and failure.kind in _OVERWRITTEN
+
+
+def lowered_to(op: str) -> str:
+    """Return the op of StableHLO that an op of XlaBuilder is brought into: entries about that one
+    know the other's failures, and its programs show them."""
+    record = OPS.get(op)
+    return record.twin if record is not None and record.twin else op
+
+
+def general(message: str) -> str:
+    """Return what a message says of all programs that fail alike: `*` for what is of one program.
+
+    It is the first line that says something, cut where it is long.
+    """
+    lines = (one_line(line) for line in message.splitlines())
+    first = next((line for line in lines if re.search(r"[A-Za-z]", line)), "")
+    if first not in message:  # spaces were more than one: no part of the message any more
+        first = next(line for line in message.splitlines() if one_line(line) == first)
+    text = re.sub(r"\*[\s*]*\*", "*", _VARYING.sub("*", first.strip()))
+    if len(text) > _LONGEST:
+        text = text[:_LONGEST].rpartition(" ")[0] or text[:_LONGEST]
+    return text.strip("* ") and text
+
+
+def entry_of(group: Group, records: Sequence[Record], taken: Collection[str]) -> Expectation:
+    """Return the entry of a group, without a counterexample; its id is none of those taken.
+
+    `records` are all of the run.
+    """
+    flaky = group.kind == NOT_DETERMINISTIC
+    results, words = group.verdict.has_results, (group.words,) if group.words else ()
+    where: tuple[str, ...] = ()
+    if group.has_broken_heap:
+        words, where = BROKEN_HEAP, (_operation(group),)
+    elif not results and not words:
+        said = any(own_words(one.message) for one in group.failures)
+        words, where = (("*",), ()) if said else ((), (_operation(group),))
+    return Expectation(
+        id=_id(group, taken),
+        op=(group.op,),
+        reason=TODO,
+        element_types=group.element_types,
+        verdicts=group.verdicts,
+        kinds=_kinds(group),
+        words=words,
+        where=where,
+        max_ulp=_most(group),
+        rare=not flaky and group.verdict is Verdict.CRASHED and _is_rare(group, records),
+        backends=(group.backend,),
+        flaky=flaky,
+        unpredictable=results and group.kind in UNPREDICTABLE and not flaky,
+    )
+
+
+def _kinds(group: Group) -> tuple[str, ...]:
+    """Return the classes of an entry: of what fails now and then those of its failures, too, as it
+    may fail every time in another run."""
+    if group.kind != NOT_DETERMINISTIC:
+        return group.kinds
+    found = (kind for one in group.failures for kind in classes_of(one.record))
+    named = (kind for kind in found if kind in CLASSES and kind not in UNPREDICTABLE)
+    return (group.kind, *dict.fromkeys(named))
+
+
+def is_predicted_otherwise(group: Group) -> bool:
+    """Tell whether an entry's `computes` predicts the values, though the entry does not know them:
+    no other entry may name its class."""
+    return group.kind.startswith(label(""))
+
+
+def comments_of(group: Group) -> list[str]:
+    """Return what is said above an entry: which cases it is from, and how much is predicted."""
+    cases = group.cases
+    count = f"{len(cases)} programs" if len(cases) > 1 else "1 program"
+    lines = [f"from {count}, such as {cases[0]}"]
+    wrong = sum(one.wrong for one in group.failures)
+    if group.verdict in _OF_VALUES and wrong:
+        predicted = sum(one.predicted for one in group.failures)
+        lines.append(f"{predicted} of {wrong} elements are what the class says that is computed")
+        if group.kind in UNEXPLAINED:
+            lines[-1] = (
+                "the class predicts no values: say by 'computes' what is computed, if you can"
+            )
+    return lines
+
+
+def _id(group: Group, taken: Collection[str]) -> str:
+    kind = _HEAP if group.has_broken_heap else group.kind
+    what = kind if group.verdict.has_results else f"{group.verdict} {kind}"
+    return free_id(f"{group.op} {what or group.verdict}", taken)
+
+
+def free_id(text: str, taken: Collection[str]) -> str:
+    """Return an id made of a text, with a number behind it where it is taken."""
+    stem = _UNSAFE.sub("-", text.lower()).strip("-")
+    names = (stem, *(f"{stem}-{number}" for number in range(2, len(taken) + 3)))
+    return next(name for name in names if name not in taken)
+
+
+def _most(group: Group) -> float:
+    """Return the largest error, rounded up to two digits, of results that are just not accurate
+    enough; no limit where a class predicts them, or an error is no number."""
+    errors = [one.worst_ulp for one in group.failures]
+    if group.verdict is not Verdict.INACCURATE or group.kind not in UNEXPLAINED:
+        return math.inf
+    known = [one for one in errors if one is not None and math.isfinite(one)]
+    if len(known) < len(errors) or not known or max(known) <= 0:
+        return math.inf
+    step = 10.0 ** (math.floor(math.log10(max(known))) - 1)
+    return float(f"{math.ceil(max(known) / step) * step:.6g}")
+
+
+def _is_rare(group: Group, records: Sequence[Record]) -> bool:
+    """Tell whether few of the cases in its cells fail so."""
+    cells = {(one.record.op, one.record.element_type) for one in group.failures}
+    beside = sum((r.op, r.element_type) in cells for r in records if r.backend == group.backend)
+    return 2 * len(group.cases) < beside
+
+
+def _operation(group: Group) -> str:
+    """Return the operation that all programs of a group have, as MLIR's generic form begins it."""
+    common: list[set[str]] = []
+    for one in group.failures:
+        text = one.record.detail.program if one.record.detail else ""
+        common.append({found[0] for op in operations_in(text) for found in _NAME.finditer(op)})
+    shared = sorted(set.intersection(*common)) if common else []
+    own = f'"stablehlo.{group.op}"'
+    return own if own in shared else shared[0] if shared else "*"
+
+
+def entries_of_batches(
+    batches: Iterable[LostBatch], taken: Collection[str]
+) -> Iterator[tuple[Expectation, str]]:
+    """Yield a flaky entry, with a comment, for batches that failed alike: by class and words.
+
+    Such entries have no counterexample, as no program shows the failure by itself. `taken` are ids
+    of other entries.
+    """
+    alike: dict[tuple[str, str, str, str], list[LostBatch]] = {}
+    for one in batches:
+        key = (one.backend, one.verdict.value, one.kind, general(own_words(one.message)))
+        alike.setdefault(key, []).append(one)
+    ids = {*taken}
+    for (backend, verdict, kind, words), found in alike.items():
+        cases = [case for one in found for case in one.cases]
+        ops = tuple(dict.fromkeys(lowered_to(op) for op, _, _ in cases))
+        entry = Expectation(
+            id=free_id(f"lost batch {verdict} {kind}", ids),
+            op=ops,
+            reason=TODO,
+            element_types=tuple(dict.fromkeys(of for _, of, _ in cases)),
+            verdicts=(verdict,),
+            kinds=(kind,) if kind else ("*",),
+            words=(words,) if words else (),
+            where=() if words else tuple(f'"stablehlo.{op}"' for op in ops),
+            backends=(backend,),
+            flaky=True,
+        )
+        ids.add(entry.id)
+        count = f"{len(found)} batches" if len(found) > 1 else "1 batch"
+        yield entry, f"from {count}, such as {found[0].name}: none of the cases fails in isolation"

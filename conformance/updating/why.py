@@ -1,0 +1,111 @@
+"""The command `expectations why`: which entry knows a recorded case, or why none does."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from conformance.backends.base import Description
+from conformance.campaign.replay import find
+from conformance.gate.conditions import Circumstances, first_unmet_condition, is_about
+from conformance.gate.expectations import Expectation
+from conformance.gate.files import Given, is_shipped
+from conformance.gate.reading import entries_of
+from conformance.judging.messages import verdict_text
+from conformance.results.store import FILE_NAME, Store, decode
+from conformance.updating.groups import NewFailure, new_failures
+from conformance.verdict import Record
+
+
+def explain(id_: str, db: Path, given: Given = None) -> int:
+    """Print for each thing that fails in a case which entry knows it, or why none does.
+
+    `given` are the expectations to ask, None for those of the run. The exit code is 1 where
+    something is new, 0 otherwise.
+
+    Raises:
+        StoreError: when there is no run, or it cannot be read.
+        UsageError: when the run has no such case.
+        ExpectationError: when the expectations cannot be read.
+    """
+    case = find(db, id_)
+    record = case.record
+    if not record.verdict.fails:
+        sys.stdout.write(f"{id_}: {record.verdict.value}: nothing fails in it\n")
+        return 0
+    entries = entries_of(case.expectations if given is None else given, (record.backend,))
+    under = _circumstances(db, record.backend)
+    # of what no entry is asked about any more: as if nothing were known
+    bare = replace(record, known="", failing=tuple(replace(f, known="") for f in record.failing))
+    is_new = asks_computed = False
+    for failure in new_failures(bare):
+        lines, known = _told(failure, entries, under)
+        is_new |= not known
+        asks_computed |= not known and any(one.computes for _, one in entries)
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
+    if asks_computed and given is not None:
+        sys.stdout.write(
+            "values were judged by the expectations of the run: give that these, to learn what "
+            "their 'computes' predict\n"
+        )
+    return 1 if is_new else 0
+
+
+def _circumstances(db: Path, backend: str) -> Circumstances:
+    with Store(db / FILE_NAME if db.is_dir() else db, read_only=True) as store:
+        meta = store.meta()
+    described = decode(meta.get("backends", []), tuple[Description, ...])
+    jaxlib = meta.get("versions", {}).get("jaxlib", "")
+    return Circumstances(jaxlib, next((one for one in described if one.name == backend), None))
+
+
+def _told(
+    failure: NewFailure, entries: Sequence[tuple[Path, Expectation]], under: Circumstances
+) -> tuple[list[str], bool]:
+    """Return what is said of one thing that fails, and whether an entry knows it."""
+    asked = _as_record(failure)
+    what = verdict_text(failure.verdict.value, failure.kind, "")
+    about = [(path, entry) for path, entry in entries if is_about(entry, asked)]
+    reasons = [(path, entry, first_unmet_condition(entry, asked, under)) for path, entry in about]
+    knowing = [(path, entry) for path, entry, why in reasons if not why]
+    if knowing:
+        (path, entry), *later = knowing
+        lines = [f"{what}: known by {entry.id} ({_where(path)}): {entry.reason}"]
+        lines += _prediction(failure, entry)
+        if later:
+            ids = ", ".join(entry.id for _, entry in later)
+            lines.append(f"  also known by {ids}, which would come after it")
+        return lines, True
+    lines = [f"{what}: new: {' '.join(failure.message.split())}".removesuffix(": ")]
+    if not reasons:
+        lines.append(f"  no entry is about {asked.op} of {asked.element_type}")
+    lines += [f"  {entry.id} ({_where(path)}): {why}" for path, entry, why in reasons]
+    return lines, False
+
+
+def _as_record(failure: NewFailure) -> Record:
+    """Return the record of a case with one thing that fails as all that is wrong with it."""
+    return replace(
+        failure.record, verdict=failure.verdict, kind=failure.kind, message=failure.message,
+        worst_ulp=failure.worst_ulp, failing=(),
+    )  # fmt: skip
+
+
+def _prediction(failure: NewFailure, entry: Expectation) -> Iterator[str]:
+    """Yield what an entry predicts of what it knows."""
+    if not failure.verdict.has_results:
+        by = "words" if entry.words else "where"
+        yield f"  by its {by}: {', '.join(map(repr, getattr(entry, by)))}"
+        return
+    if entry.computes:
+        yield "  it predicts the values: they are as its 'computes' says"
+    else:
+        yield f"  by the class {failure.kind!r}"
+    if failure.wrong:
+        yield f"  {failure.predicted} of {failure.wrong} elements are predicted within 2 ulp"
+
+
+def _where(path: Path) -> str:
+    return f"shipped, {path.stem}" if is_shipped(path) else str(path)

@@ -1,0 +1,195 @@
+"""Findings on XLA have the pass that causes them; who has no compiler, or no vote, says so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from conformance.backends.registry import parse
+from conformance.backends.session import open_session
+from conformance.executors.backend_workers import executor_of
+from conformance.fuzzing.attribution import asking, third
+from conformance.fuzzing.attribution.asking import asked, explained, plan
+from conformance.fuzzing.attribution.cause import (
+    AGAINST_BACKEND,
+    AGAINST_REFERENCE,
+    ALL_DIFFER,
+    NO_VOTE,
+    RIGHT,
+    WRONG,
+)
+from conformance.fuzzing.attribution.isolation import explained_alone
+from conformance.fuzzing.attribution.stages import (
+    AS_OPTIMISED,
+    BEFORE_PASSES,
+    after,
+    before,
+    cause_by_stages,
+)
+from conformance.fuzzing.attribution.ways import rewritings
+from conformance.fuzzing.execution import judged_alone
+from conformance.fuzzing.finding import Finding
+from conformance.fuzzing.minimisation import as_it_is
+from conformance.fuzzing.trial import Hit, Trial
+from conformance.gate.counterexamples import parse_inputs
+from conformance.gate.reading import load
+from conformance.results.versions import versions
+from conformance.stablehlo.parse import parse_module
+from conformance.verdict import Verdict
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Program
+from suites.meta.support.small_programs import array, one, typed
+
+
+def known(id: str) -> tuple[Program, tuple]:  # noqa: A002
+    """The counterexample of a known divergence of XLA on CPU that this jaxlib has."""
+    entries = {entry.id: entry for entry in load("cpu", ("cpu",), versions())}
+    if id not in entries:
+        pytest.skip(f"this jaxlib is not known to have {id}")
+    given = entries[id].counterexample
+    assert given is not None
+    program = parse_module(given.program)
+    return program, parse_inputs(program, given.inputs)
+
+
+def found(backend: str, program: Program, inputs: tuple) -> tuple[Trial, Finding]:
+    trial = Trial(backend, 0, 0, 1)
+    outcome = judged_alone(trial, open_session(backend), program, inputs)
+    assert outcome is not None
+    assert outcome.verdict.fails
+    return trial, as_it_is(trial, Hit(0, program, inputs, outcome))
+
+
+@pytest.mark.x86
+def test_the_pass_that_rewrites_a_product_is_named() -> None:
+    cause = explained(*found("cpu", *known("truth-value-as-a-selection")), 60.0).cause
+    assert cause.ways[before("algsimp")] == RIGHT
+    assert cause.ways[after("algsimp")] == WRONG
+    assert cause.ways["with xla_backend_optimization_level=0"] == WRONG
+    assert cause.culprit == "rewriting: pass algsimp of pipeline simplification changes the meaning"
+    assert "gone before pass algsimp" in cause.line
+
+
+@pytest.mark.x86
+def test_what_is_folded_as_hlo_is_made_needs_no_pass() -> None:
+    cause = explained(*found("cpu", *known("fold-boolean-add")), 60.0).cause
+    assert cause.vanishing == ["with constants as parameters"]
+    assert cause.ways[BEFORE_PASSES] == WRONG
+
+
+@pytest.mark.x86
+def test_an_inaccurate_function_is_a_matter_of_code_generation() -> None:
+    trial, finding = found("cpu", *known("exponential-accuracy"))
+    cause = cause_by_stages(trial, finding)
+    assert cause is not None
+    assert cause.ways == {AS_OPTIMISED: RIGHT}
+    assert cause.culprit.startswith("code generation or run time")
+
+
+@pytest.mark.x86
+def test_passes_are_left_out_one_by_one_where_the_stages_do_not_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(asking, "cause_by_stages", lambda *_: None)
+    cause = explained(*found("cpu", *known("truth-value-as-a-selection")), 60.0).cause
+    assert "without pass algsimp" in cause.vanishing
+
+
+def test_a_finding_that_is_right_as_a_whole_has_no_stages() -> None:
+    trial, finding = found(FAULTY, QUOTIENT, SEVENS)
+    assert cause_by_stages(trial, finding) is None  # there is no compiler
+    right = replace(finding, actual=finding.expected)
+    assert cause_by_stages(replace(trial, backend="cpu"), right) is None
+
+
+@pytest.mark.x86
+def test_a_crash_is_asked_about_in_workers_and_its_pass_is_named() -> None:
+    program, inputs = known("dilated-convolution-of-one")
+    finding = Finding(
+        program, "", inputs, tuple(evaluate(program, inputs)), (), Verdict.CRASHED, "abort", "",
+        "", "", backend="cpu",
+    )  # fmt: skip
+    with executor_of(parse("cpu"), jobs=1) as executor:
+        told = explained_alone(executor, Trial("cpu", 0, 0, 1), finding, 30.0)
+    assert told.cause.vanishing == ["without pass algsimp"]
+    assert "the process ends in algsimp" in told.cause.note
+    assert "stablehlo.convolution" in told.text
+    assert told.vote.words == AGAINST_BACKEND
+
+
+FAULTY = "reference:floor_division"
+QUOTIENT = one("divide", [typed(2, of="si32")] * 2, typed(2, of="si32"))
+SEVENS = (array([-7, 7], "si32"), array([2, 2], "si32"))
+
+
+def test_a_backend_without_a_compiler_says_so_and_the_interpreter_votes() -> None:
+    trial, finding = found(FAULTY, QUOTIENT, SEVENS)
+    told = explained(trial, finding, 60.0)
+    assert "takes no options" in told.cause.note
+    assert told.cause.ways == {"with parameters as constants": WRONG}
+    assert told.vote.line == AGAINST_BACKEND
+    assert plan(trial, finding).passes.single == ()
+
+
+@pytest.mark.parametrize(("backend", "vote"), [("reference", RIGHT), (FAULTY, WRONG)])
+def test_programs_written_otherwise_mean_the_same(backend: str, vote: str) -> None:
+    program = parse_module(
+        """func.func @main(%x: tensor<2xi32>) -> tensor<2xi32> {
+  %c = stablehlo.constant dense<2> : tensor<2xi32>
+  %0 = stablehlo.negate %x : tensor<2xi32>
+  %1 = stablehlo.divide %0, %c : tensor<2xi32>
+  return %1 : tensor<2xi32>
+}"""
+    )
+    inputs = (array([7, 3], "si32"),)
+    ways = rewritings(program, inputs)
+    assert [way.name for way in ways] == [
+        "with constants as parameters",
+        "with parameters as constants",
+        "with barriers between operations",
+    ]
+    finding = Finding(program, "", inputs, (), (), Verdict.DIVERGENT, "", "", "", "")
+    assert {asked(Trial(backend, 0, 0, 1), finding, way) for way in ways} == {vote}
+
+
+TOTAL_ORDER = parse_module(
+    """func.func @main(%x: tensor<1xf32>, %y: tensor<1xf32>) -> tensor<1xi1> {
+  %0 = stablehlo.compare LT, %x, %y, TOTALORDER
+    : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xi1>
+  return %0 : tensor<1xi1>
+}"""
+)
+"""The interpreter orders -0 and +0 as equal, whatever order is asked for."""
+
+
+@pytest.mark.parametrize(
+    ("entries", "actual", "words"),
+    [
+        ("shipped", False, NO_VOTE),
+        ("none", False, AGAINST_REFERENCE),
+        ("none", True, ALL_DIFFER),
+    ],
+)
+def test_the_interpreter_has_no_vote_where_it_is_known_to_differ(
+    monkeypatch: pytest.MonkeyPatch, entries: str, actual: bool, words: str
+) -> None:
+    if entries == "none":
+        monkeypatch.setattr(third, "load", lambda *_: ())
+    zeros = (array([-0.0]), array([0.0]))
+    finding = Finding(
+        TOTAL_ORDER, "", zeros, (np.array([True]),), (np.array([actual]),), Verdict.DIVERGENT,
+        "wrong value", "", "", "", backend="cpu",
+    )  # fmt: skip
+    told = third.vote(Trial("cpu", 0, 0, 1), finding)
+    assert told.words == words
+    assert ("known as" in told.why) == (words == NO_VOTE)
+
+
+def test_the_interpreter_does_not_vote_on_itself_nor_on_what_it_cannot_run() -> None:
+    trial, finding = found(FAULTY, QUOTIENT, SEVENS)
+    assert third.vote(trial, replace(finding, backend="interpreter")).line == ""
+    matrix = one("cholesky", [typed(2, 2)], typed(2, 2), lower=True)
+    unable = replace(finding, program=matrix, inputs=(array([[1, 0], [0, 1]]),))
+    assert third.vote(trial, unable).words == NO_VOTE

@@ -1,0 +1,59 @@
+"""The search for a cause asks everything once, and leaves out no more than it must."""
+
+from __future__ import annotations
+
+from conformance.backends.passes import Passes
+from conformance.fuzzing.attribution.cause import NO_ANSWER, RIGHT, WRONG, Cause
+from conformance.fuzzing.attribution.search import searched
+from conformance.fuzzing.attribution.ways import UNOPTIMIZED, Plan, Way
+
+PASSES = Passes(("algsimp", "fusion", "layout", "dce"), ("simplification",))
+
+
+def cause(needed: set[str], passes: Passes = PASSES, seconds: float = 60.0) -> Cause:
+    """What is found of a divergence that is there while one of the `needed` passes is run."""
+    asked: list[Way] = []
+
+    def ask(way: Way) -> str:
+        assert way not in asked
+        asked.append(way)
+        if "layout" in way.settings.without:
+            return NO_ANSWER
+        return RIGHT if needed and needed <= set(way.settings.without) else WRONG
+
+    return searched(ask, Plan((UNOPTIMIZED,), passes), seconds)
+
+
+def test_the_pass_is_named() -> None:
+    found = cause({"algsimp"})
+    assert found.vanishing == ["without pass algsimp"]
+    assert found.ways["without pass layout"] == NO_ANSWER
+    assert found.line == "gone without pass algsimp"
+    assert not any("simplification" in name for name in found.ways)
+
+
+def test_a_pipeline_is_left_out_where_none_of_its_passes_is_to_blame() -> None:
+    assert cause({"simplification"}).vanishing == ["without pass simplification"]
+
+
+def test_of_several_passes_as_few_as_are_needed_are_named() -> None:
+    found = cause({"algsimp", "dce"})
+    assert found.vanishing == ["without passes algsimp, dce"]
+    assert [name for name in found.ways if name.startswith("without passes")] == found.vanishing
+
+
+def test_where_nothing_helps_that_is_said() -> None:
+    found = cause({"none of them"})
+    assert found.vanishing == []
+    assert found.line == "there in every way asked"
+
+
+def test_what_there_is_no_time_for_is_counted() -> None:
+    found = cause({"algsimp"}, seconds=-1.0)
+    assert found.ways == {}
+    assert "no time to ask 6 more ways" in found.note
+
+
+def test_people_are_told_all_of_it() -> None:
+    told = " ".join(Cause({"with x": RIGHT, "without y": WRONG}, "z is not known").sentences)
+    assert told == "The divergence vanishes with x. It stays without y. Z is not known."

@@ -1,0 +1,82 @@
+"""The journal of a campaign: what is told is kept, what is of another version is a line."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conformance.errors import UsageError
+from conformance.fuzzing.keeping.journal import FILE_NAME, Journal, Kept
+from conformance.fuzzing.steering.meetings import Meetings
+from conformance.fuzzing.trial import Hit, Tried
+from conformance.pipeline.outcome import Outcome
+from conformance.verdict import Verdict
+from suites.meta.support.small_programs import one, typed
+
+PROGRAM = one("negate", [typed(2)], typed(2))
+
+FINDING = Kept("add-1", "s", "", "divergent", "NaN", "add f32", 1, 3, "t", "m", {"votes": "two"})
+
+
+def test_findings_come_back_with_what_was_told_of_them(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        assert journal.add_finding(0, FINDING)
+        assert not journal.add_finding(1, FINDING)
+    with Journal(tmp_path) as journal:
+        assert journal.findings() == [FINDING]
+        assert journal.pairs() == []
+        assert journal.modules() == 0
+
+
+def test_a_finding_lists_the_culprits_and_programs_that_came_to_it(tmp_path: Path) -> None:
+    hits = [
+        Hit(number, PROGRAM, (), Outcome(Verdict.DIVERGENT, "NaN", culprit=culprit))
+        for number, culprit in enumerate(["add f32", "add f32", "add bf16", ""])
+    ]
+    places = {hit.number: "place" for hit in hits}
+    with Journal(tmp_path) as journal:
+        journal.add(0, 16, Tried({"divergent": 4}, tuple(hits), Meetings(), 1, 0.0), places)
+        journal.add_finding(0, replace(FINDING, cause="key"), unexplained="all of it")
+        journal.settle(1, "add-1")
+        journal.settle(3, "add-1", "s2", "add f16")
+        assert journal.unexplained() == [(0, "all of it")]
+        assert [number for _, hit in journal.open_hits() if (number := hit.number)] == [2]
+        assert journal.minimised() == [("place", "add f32", "add-1"), ("place", "", "add-1")]
+        journal.explain("add-1", {"votes": "three"})
+        assert journal.unexplained() == []
+        (found,) = journal.findings("key")
+        assert journal.findings("another key") == []
+    assert (found.count, found.told) == (3, {"votes": "three"})
+    assert found.culprits == {"add f32": 2, "add f16": 1}
+    assert found.signatures == {"s": 1, "s2": 1}
+
+
+def test_a_journal_of_another_version_is_a_line(tmp_path: Path) -> None:
+    with Journal(tmp_path):
+        pass
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as file:
+        file.execute("PRAGMA user_version = 1")
+    with pytest.raises(UsageError, match="another version of hlo-conformance"):
+        Journal(tmp_path)
+    (tmp_path / FILE_NAME).write_text("no database")
+    with pytest.raises(UsageError, match="cannot write"):
+        Journal(tmp_path)
+
+
+def test_what_was_met_is_counted_over_trials(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        for start in (0, 16):
+            met = Meetings()
+            met.pairs["add", "abs"] += 2
+            met.steps["add", "f32"] += 1
+            met.choices["pad", "interior", "2"] += start // 16
+            journal.add(start, start + 16, Tried({"pass": 16}, (), met, 1, 0.0), {})
+        assert journal.pairs() == [("add", "abs")]
+        found = journal.met()
+    assert found.pairs == {("add", "abs"): 4}
+    assert found.steps == {("add", "f32"): 2}
+    assert found.choices == {("pad", "interior", "2"): 1}

@@ -1,0 +1,102 @@
+"""A finding is replayed by its folder: the table says which backend has it, so does the code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conformance.cli import app, guarded
+from conformance.errors import UsageError
+from conformance.fuzzing.finding import Finding
+from conformance.fuzzing.keeping import replay
+from conformance.fuzzing.keeping.bundle import write
+from conformance.pipeline.outcome import Outcome
+from conformance.stablehlo.emit import emit
+from conformance.verdict import Verdict
+from suites.meta.support.small_programs import array, one, typed
+
+FAULTY = "reference:floor_division"
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str]):
+    def called(*arguments: str) -> tuple[int, str, str]:
+        code = guarded(lambda: app(list(arguments), standalone_mode=False))
+        return code, *capsys.readouterr()
+
+    return called
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The folder of a finding about -7 / 2, which floor_division has."""
+    program = one("divide", [typed(2, of="si32")] * 2, typed(2, of="si32"))
+    inputs = (array([-7, 7], "si32"), array([2, 2], "si32"))
+    results = [(array([number, 3], "si32"),) for number in (-3, -4)]
+    finding = Finding(
+        program, emit(program), inputs, *results, Verdict.DIVERGENT, "wrong value", "message", "",
+        "divide", backend=FAULTY,
+    )  # fmt: skip
+    return write(tmp_path, finding, {}, "")
+
+
+def test_the_table_says_which_backends_have_it(call, folder: Path) -> None:
+    names = ("--backend", "reference", "--backend", "interpreter", "--backend", FAULTY)
+    code, out, _ = call("replay", str(folder), *names)
+    assert code == 1
+    head, titles, *rows = out.splitlines()
+    assert head == f"{folder.name}: divergent (wrong value) on {FAULTY}"
+    assert titles.split() == ["backend", "the", "finding", "versions"]
+    told = {row.split()[0]: row.split()[1] for row in rows}
+    assert told == {"reference": "gone", "interpreter": "gone", FAULTY: "there:"}
+    assert "numpy" in rows[0]
+
+
+def test_without_a_backend_it_is_run_where_it_was_found(call, folder: Path) -> None:
+    code, out, _ = call("replay", str(folder))
+    assert code == 1
+    assert [line.split()[0] for line in out.splitlines()[2:]] == [FAULTY]
+
+
+def test_where_it_is_gone_the_code_is_0(call, folder: Path) -> None:
+    assert call("replay", str(folder), "--backend", "reference")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "code"),
+    [
+        ((Verdict.PASS, Verdict.CRASHED, None), 1),
+        ((Verdict.PASS, None), 3),
+        ((Verdict.UNSUPPORTED, Verdict.UNSUPPORTED), 4),
+        ((Verdict.UNSUPPORTED, Verdict.UNSPECIFIED), 0),
+    ],
+)
+def test_exit_codes(verdicts: tuple[Verdict | None, ...], code: int) -> None:
+    rows = [
+        replay.Row("cpu", outcome=None if verdict is None else Outcome(verdict))
+        for verdict in verdicts
+    ]
+    assert replay.exit_code(rows) == code
+
+
+def test_what_ends_the_process_is_there_too(call, tmp_path: Path) -> None:
+    program, many = one("abs", [typed(201)], typed(201)), (array([-1.0] * 201),)
+    finding = Finding(
+        program, emit(program), many, (array([1.0] * 201),), (), Verdict.CRASHED, "abort", "", "",
+        "", backend="reference:abort_on_large",
+    )  # fmt: skip
+    code, out, _ = call("replay", str(write(tmp_path, finding, {}, "")))
+    assert (code, "there: crashed (abort)" in out) == (1, True)
+
+
+def test_what_is_no_finding_is_a_line(call, tmp_path: Path, folder: Path) -> None:
+    code, _, error = call("replay", str(tmp_path))
+    assert (code, error.count("\n")) == (2, 1)
+    assert "no program.mlir" in error
+    (folder / "finding.json").write_text("{")
+    with pytest.raises(UsageError, match="cannot be read"):
+        replay.read(folder)
+    (folder / "finding.json").unlink()
+    with pytest.raises(UsageError, match="give --backend"):
+        replay.replay(replay.read(folder), ())

@@ -1,0 +1,78 @@
+"""Steering: with equal budgets more is met than without, in the same way every time."""
+
+from __future__ import annotations
+
+from conformance.fuzzing.steering.meetings import Meetings
+from conformance.fuzzing.steering.steering import LAG, Steering
+from conformance.fuzzing.trial import Trial, Tried
+from generators.chains.guide import Guide, draw_weighted
+from generators.chains.strategy import program_at
+from reference.interpreter.verify import check
+from reference.ir.program import Program
+
+PROGRAMS, PER_TRIAL = 640, 16
+
+
+def tried(met: Meetings) -> Tried:
+    return Tried({}, (), met, 0, 0.0)
+
+
+def campaign(*, guided: bool) -> tuple[Meetings, list[Program]]:
+    """What so many programs meet, tried one after the other, and the programs."""
+    steering, total, programs = Steering(Meetings(), 1, PER_TRIAL), Meetings(), list[Program]()
+    for start in range(0, PROGRAMS, PER_TRIAL):
+        trial, met = Trial("reference", 5, start, start + PER_TRIAL), Meetings()
+        told = steering.steered(trial).met if guided else None
+        for number in range(start, start + PER_TRIAL):
+            guide = Guide(told)
+            programs.append(program_at(5, number, guide=guide).program)
+            met.note(programs[-1], guide)
+        steering.add(start, tried(met), {})
+        total.add(met)
+    return total, programs
+
+
+def taken(met: Meetings) -> int:
+    return sum(count > 0 for count in met.choices.values())
+
+
+def test_more_is_met_with_as_many_programs_all_of_them_valid() -> None:
+    (blind, _), (guided, programs) = campaign(guided=False), campaign(guided=True)
+    assert len(guided.pairs) > 1.1 * len(blind.pairs)
+    assert len(guided.steps) > 1.1 * len(blind.steps)
+    assert taken(guided) > 1.05 * taken(blind)
+    assert [one for one in programs if check(one)] == []
+
+
+def test_it_goes_by_the_numbers_of_trials_and_not_by_when_they_end() -> None:
+    ended: list[Tried] = []
+    for number in range(2 * LAG):
+        met = Meetings()
+        met.pairs["add", ("abs", "negate")[number % 2]] += 1
+        met.steps["add", "f32"] += 1
+        ended.append(tried(met))
+    orders = range(2 * LAG), (*range(1, 2 * LAG), 0)
+    told = []
+    for order in orders:
+        steering = Steering(Meetings(), 1, PER_TRIAL)
+        for number in order:
+            steering.add(PER_TRIAL * number, ended[number], {})
+        told.append(steering.steered(Trial("", 0, PER_TRIAL * (LAG + 2), 0)).met)
+    assert told[0] is not None
+    assert told[0] == told[1]
+    assert max(told[0].pairs["add"]) == 2  # of trials 0 to 2
+
+
+def test_what_sittings_before_have_met_counts() -> None:
+    met = Meetings()
+    met.choices["pad", "interior", "2"] += 0
+    met.choices["pad", "interior", "0"] += 9
+    met.pairs["add", "abs"] += 300
+    told = Steering(met, 1, PER_TRIAL).steered(Trial("", 0, 0, 0)).met
+    assert told is not None
+    assert told.wanted == {"pad": (("interior", "2"),)}
+    assert max(told.pairs["add"]) == 255
+
+
+def test_weights_are_those_of_the_draw() -> None:
+    assert [draw_weighted(lambda _, at=at: at, (1, 3, 1)) for at in range(5)] == [0, 1, 1, 1, 2]

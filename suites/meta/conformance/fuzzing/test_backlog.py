@@ -1,0 +1,73 @@
+"""Work on hits: bounded, the places that nothing is known of first, nothing forgotten."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+from conformance.fuzzing import hits
+from conformance.fuzzing.backlog import Backlog, Unexplained, Waiting
+from conformance.fuzzing.command import Options, fuzz
+from conformance.fuzzing.finding import Finding
+from conformance.fuzzing.keeping.journal import Journal
+from conformance.fuzzing.places import Places
+
+
+def order(backlog: Backlog, places: Places) -> list[int]:
+    """Return the numbers of what waits in the order in which it is done; causes are negative."""
+    found = []
+    while (one := backlog.next()) is not None:
+        if isinstance(one, Waiting):
+            places.begin(one.place, one.culprit)
+        found.append(one.number)
+    return found
+
+
+def test_places_of_which_nothing_was_begun_come_first_then_classes_met_seldom() -> None:
+    backlog = Backlog(places := Places())
+    for number, (place, group) in enumerate(
+        [("a", "flushed"), ("a", "flushed"), ("b", "flushed"), ("c", "divergent")]
+    ):
+        backlog.add(Waiting(number, place, group))
+    assert backlog.pressing == 3
+    assert order(backlog, places) == [0, 3, 2, 1]
+    assert len(backlog) == 0
+
+
+def test_what_weighs_more_gives_way_until_as_many_others_were_begun() -> None:
+    backlog = Backlog(places := Places())
+    for number in range(4):
+        backlog.add(Waiting(number, f"a{number}", "flushed", weight=2))
+        backlog.add(Waiting(10 + number, f"b{number}", "divergent"))
+    assert order(backlog, places) == [0, 10, 11, 1, 12, 13, 2, 3]
+
+
+def test_causes_come_before_further_hits_of_a_place_and_new_culprits_before_others() -> None:
+    backlog = Backlog(places := Places())
+    for number, culprit in enumerate(["abs f32", "abs f32", "abs bf16"]):
+        backlog.add(Waiting(number, "abs", "divergent", culprit=culprit))
+    backlog.explain(Unexplained(-1, cast("Finding", None)))
+    assert order(backlog, places) == [0, -1, 2, 1]
+
+
+def campaign(out: Path, **more) -> int:
+    return fuzz(Options(out, "reference:floor_division", "60s", jobs=1, ops=("divide",), **more))
+
+
+def test_what_had_no_turn_waits_in_the_journal_and_is_told(
+    tmp_path: Path, monkeypatch, capsys
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(hits, "SHARE", -1.0)  # nothing while programs are tried
+        patch.setattr(hits.Hits, "_is_over", True)  # and nothing after
+        assert campaign(tmp_path, programs=48) == 0
+        assert "programs that fail were not looked into" in capsys.readouterr().err
+    with Journal(tmp_path) as journal:
+        waiting = journal.open_count()
+        assert waiting
+        assert journal.findings() == []
+    assert campaign(tmp_path, programs=48) == 1
+    with Journal(tmp_path) as journal:
+        assert journal.open_count() == 0
+        assert sum(one.count for one in journal.findings()) == waiting
+        assert all(one.told["attribution"]["ways"] for one in journal.findings())

@@ -1,0 +1,168 @@
+"""Time that runs out is a backend's fault only where the backend was at work, and again so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from conformance.backends.base import Failed, failure_of
+from conformance.backends.registry import parse
+from conformance.executors.backend_workers import executor_of
+from conformance.executors.local import Call, Died, TimedOut
+from conformance.fuzzing.calls import readable
+from conformance.fuzzing.crashes import TRIES, Losses, Shrinking, is_ours
+from conformance.fuzzing.grouping import place_of
+from conformance.fuzzing.singles import PER_TRIAL
+from conformance.fuzzing.trial import Hit, Trial
+from conformance.phases import Phase
+from conformance.pipeline.outcome import Outcome
+from conformance.triage.minimise.minimise import minimise
+from conformance.verdict import Verdict
+from generators.cells.plan import coverage
+from generators.chains.strategy import program_at
+from generators.values.contents import materialise
+from reference.ir.program import Program
+from reference.ops.xla.lowering import lower_program
+from suites.meta.support.small_programs import array, one, typed
+
+
+@pytest.mark.parametrize(
+    ("names", "ours"),
+    [
+        ((), True),
+        (("execution",), False),
+        (("locating", "compilation"), False),
+        (("locating",), True),
+        (("evaluation",), True),
+    ],
+)
+def test_whose_time_it_was_is_told_by_what_was_going_on(names: tuple[str, ...], ours: bool) -> None:
+    before = Phase("execution", 0, 0, 0.1, 0.2)
+    phases = tuple(Phase(name, 0, 0, 1.0) for name in names)
+    assert is_ours(TimedOut(5.0, (before, *phases))) is ours
+    assert is_ours(TimedOut(1.5, (before, *phases)))
+    assert not is_ours(Died("SIGSEGV"))
+
+
+def hit(verdict: Verdict, kind: str) -> Hit:
+    program = one("abs", [typed(2)], typed(2))
+    return Hit(0, program, (array([-1.0, 2.0]),), Outcome(verdict, kind))
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ("INTERNAL: no layout", "internal error"),
+        ("RESOURCE_EXHAUSTED: 12 bytes", "out of memory"),
+        ("Out of memory", "out of memory"),
+    ],
+)
+def test_what_a_backend_answers_has_lost_no_worker(words: str, kind: str) -> None:
+    assert failure_of(Failed(words)) == (Verdict.CRASHED, kind)
+    with executor_of(parse("reference"), jobs=1) as executor:
+        losses = Losses(executor, 10.0)
+        assert not losses.is_loss(hit(Verdict.CRASHED, kind))
+        assert losses.is_varied(hit(Verdict.CRASHED, kind))
+        assert losses.is_loss(hit(Verdict.CRASHED, "abort"))
+        assert not losses.is_varied(hit(Verdict.CRASHED, "abort"))
+
+
+def test_what_was_slow_once_is_no_finding_but_what_died_once_is() -> None:
+    with executor_of(parse("reference"), jobs=1) as executor:
+        losses, trial = Losses(executor, 10.0), Trial("reference", 0, 0, 1)
+        slow, dead = hit(Verdict.TIMED_OUT, "no answer"), hit(Verdict.CRASHED, "abort")
+        assert losses.reduced(trial, slow, "reference") is None
+        found = losses.reduced(trial, dead, "reference")
+    assert found is not None
+    assert found.verdict is Verdict.CRASHED
+
+
+def test_a_campaign_keeps_no_plan_of_what_lost_a_worker() -> None:
+    with executor_of(parse("reference"), jobs=1) as executor:
+        trial = Trial("reference", 0, PER_TRIAL, PER_TRIAL + 1)
+        found = [
+            Losses(executor, 10.0).tried(trial, Verdict.CRASHED, "abort", "") for _ in range(2)
+        ]
+    assert found[0].hits[0].program == found[1].hits[0].program
+    assert coverage.cache_info().currsize == 0
+
+
+def test_a_backend_that_hangs_every_time_is_found() -> None:
+    with executor_of(parse("reference:hang"), jobs=1) as executor:
+        slow = hit(Verdict.TIMED_OUT, "no answer")
+        executor.one(Call("", readable, (slow.program,), 60.0))  # to start and load costs time, too
+        losses, trial = Losses(executor, 6.0), Trial("reference:hang", 0, 0, 1)
+        found = losses.reduced(trial, slow, "reference:hang", seconds=2.0)
+    assert found is not None
+    assert found.verdict is Verdict.TIMED_OUT
+
+
+def test_what_is_said_of_a_program_without_results_says_what_is_likely_the_same() -> None:
+    def place(message: str, verdict: Verdict = Verdict.REJECTED) -> str:
+        told = hit(verdict, "abort" if verdict is Verdict.CRASHED else "refused as invalid")
+        return place_of(replace(told, outcome=replace(told.outcome, message=message)))
+
+    assert place("line 3, column 5: padding is -2") == place("line 10, column 5: padding is -1")
+    assert place("line 3, column 5: padding") != place("line 3, column 5: dilation")
+    ended = "the process ended with SIGABRT: hlo.cc:{}] Check failed: {}"
+    first, other, last = (
+        place(ended.format(*one), Verdict.CRASHED) for one in ((1, "a"), (2, "a"), (2, "b"))
+    )
+    assert first == other != last
+    assert place("the process ended with SIGSEGV", Verdict.CRASHED).endswith("abs")
+
+
+OP = "multiply"
+
+
+def hits() -> list[Hit]:
+    """Programs of several operations, one of which is to blame."""
+    found = []
+    for number in range(80):
+        case = program_at(11, number)
+        program = lower_program(case.program)
+        names = [one.name for one in program.walk()]
+        if OP in names and len(names) > 8:
+            inputs = materialise(program, case.inputs[0])
+            outcome = Outcome(Verdict.CRASHED, "abort", "the process ended with SIGABRT")
+            found.append(Hit(number, program, inputs, outcome))
+    return found[:4]
+
+
+def fails(program: Program) -> bool:
+    return any(one.name == OP for one in program.walk())
+
+
+@pytest.mark.parametrize("hit", hits(), ids=lambda hit: str(hit.number))
+def test_answers_one_by_one_lead_to_the_same_program_as_all_at_once(hit: Hit) -> None:
+    small, count = Shrinking(hit), 0
+    while (tried := small.next()) is not None:
+        small.answer(fails(tried[0]), 0.01)
+        count += 1
+    assert small.fails_again
+    at_once = minimise(lambda p, _: fails(p), hit.program, hit.inputs, 60.0, TRIES)
+    assert small.program == at_once.program
+    assert 1 < count <= TRIES + 1
+    assert len(list(small.program.walk())) < len(list(hit.program.walk()))
+
+
+def test_what_does_not_fail_again_is_not_made_smaller() -> None:
+    small = Shrinking(hits()[0])
+    assert small.next() == (small.hit.program, small.hit.inputs)
+    small.answer(fails=False, seconds=0.1)
+    assert small.next() is None
+    assert not small.fails_again
+
+
+def test_time_that_is_over_leaves_the_smallest_so_far() -> None:
+    small = Shrinking(hits()[0], 10.0)
+    small.answer(fails=True, seconds=1.0)
+    tried = None
+    while tried is None or not fails(tried[0]):
+        tried = small.next()
+        assert tried is not None
+        small.answer(fails(tried[0]), 0.0)
+    small.answer(fails=False, seconds=9.0)
+    assert small.next() is None
+    assert small.fails_again

@@ -1,0 +1,401 @@
+"""Findings are grouped by cause: what the key ignores, and what keeps two causes apart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conformance.fuzzing import hits
+from conformance.fuzzing.attribution.cause import NO_ANSWER, RIGHT, WRONG, Cause
+from conformance.fuzzing.command import Options, fuzz
+from conformance.fuzzing.finding import Finding
+from conformance.fuzzing.grouping import (
+    agree,
+    element_type_in,
+    element_types,
+    group_of,
+    key_of,
+    may_be_one,
+    operations,
+    place_of,
+)
+from conformance.fuzzing.keeping.journal import Journal
+from conformance.fuzzing.keeping.keeping import kept
+from conformance.fuzzing.trial import Hit
+from conformance.gate.classes import CLASSES, EVERYWHERE, OF_ONE_OPERATION, UNEXPLAINED
+from conformance.gate.expectations import Expectation
+from conformance.gate.reading import load
+from conformance.pipeline.outcome import Outcome
+from conformance.results.versions import versions
+from conformance.stablehlo.parse import parse_module
+from conformance.verdict import Verdict
+from reference.ir.program import Program
+from suites.meta.support.small_programs import array, one, typed
+
+TINY = 1e-40
+
+
+def finding(op: str, of: str, verdict: Verdict, kind: str, message: str = "", **more) -> Finding:
+    """Return a finding about one operation of 0 and 1."""
+    program = one(op, [typed(2, of=of)], typed(2, of=of))
+    return Finding(
+        program, "", (array([0, 1], of),), (array([0, 1], of),), (), verdict, kind, message, "",
+        f"{op} {of}", **more,
+    )  # fmt: skip
+
+
+def chain(ops: Sequence[str]) -> Program:
+    """Return a program of these operations, each of the one before."""
+    names = ["%a", *(f"%v{number}" for number in range(len(ops)))]
+    lines = [
+        f"{made} = stablehlo.{op} {taken} : tensor<2xf32>"
+        for op, taken, made in zip(ops, names, names[1:], strict=False)
+    ]
+    end = f"return {names[-1]} : tensor<2xf32>"
+    head = "func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {"
+    return parse_module("\n".join((head, *lines, end, "}")))
+
+
+def test_the_key_ignores_element_types_and_keeps_operation_verdict_and_class() -> None:
+    first = key_of(finding("abs", "f32", Verdict.DIVERGENT, "NaN"))
+    assert first == key_of(finding("abs", "bf16", Verdict.DIVERGENT, "NaN"))
+    others = {
+        key_of(finding("sine", "f32", Verdict.DIVERGENT, "NaN")),
+        key_of(finding("abs", "f32", Verdict.DIVERGENT, "sign")),
+        key_of(finding("abs", "f32", Verdict.INACCURATE, "NaN")),
+    }
+    assert len({first, *others}) == 4
+
+
+def test_what_goes_wrong_by_itself_counts_and_not_what_became_of_it() -> None:
+    itself = key_of(finding("abs", "f32", Verdict.DIVERGENT, "sign"))
+    later = finding("abs", "f32", Verdict.INACCURATE, "accuracy")
+    assert key_of(replace(later, fault=(Verdict.DIVERGENT, "sign"))) == itself
+    assert key_of(later) != itself
+
+
+TOGETHER = ("compare + xor + compare + convert + atan2 f32", "compare + convert + atan2 f16")
+
+
+def test_operations_that_go_wrong_only_together_are_one_cause_where_one_set_has_the_other() -> None:
+    one, other = TOGETHER
+    found = replace(finding("abs", "f32", Verdict.DIVERGENT, "NaN"), culprit=one)
+    key = key_of(found)
+    assert key == key_of(replace(found, culprit=other, kind="wrong value"))
+    assert key != key_of(replace(found, culprit="compare + convert f32"))
+    assert may_be_one(key, found, kept(replace(found, culprit=other), {}))
+    assert may_be_one(key, replace(found, culprit=other), kept(found, {}))
+    else_ = replace(found, culprit="compare + sine + atan2 f32")
+    assert not may_be_one(key, found, kept(else_, {}))
+    single = finding("abs", "f32", Verdict.DIVERGENT, "NaN")
+    assert may_be_one(key_of(single), single, kept(single, {}))
+
+
+def test_places_of_operations_that_go_wrong_only_together_are_groups_by_themselves() -> None:
+    place = "divergent | NaN | compare + convert + atan2"
+    assert group_of(place) == place
+
+
+def test_messages_are_compared_without_what_is_particular_to_a_program() -> None:
+    def key(message: str, op: str = "abs", kind: str = "refused as invalid") -> str:
+        return key_of(finding(op, "f32", Verdict.REJECTED, kind, message))
+
+    said = "Expected element type in shape to be floating for cbrt operation; got {}."
+    assert key(said.format("C128")) == key(said.format("c64"))
+    said = "input shape={} is not {} for bitcast-convert from {} to {}"
+    assert key(said.format(16, 2, "pred[1,16]", "BF16")) == key(said.format(8, 4, "s8[8]", "U4"))
+    assert key(said.format(16, 2, "s8[16]", "BF16")) != key("no floating type")
+    assert key("no", "abs") == key("no", "sine")
+    said = "operand {} in %reduce.{} = f64[{}] reduce(%x.{}, %c), dimensions={{{}}}, to_apply=%r.{}"
+    assert key(said.format(0, 3, "2", 1, 0, 9)) == key(said.format(1, 12, "2,2", 4, "0,1", 2))
+
+
+SIZES = "[hlo verifier]: custom element sizes on non-sub-byte types: "
+MISMATCH = "[hlo verifier]: Shape mismatch between parameter and operand 0 in "
+SHAPES = "Expected shape equal to {}, actual shape is {}:"
+INSTRUCTIONS = [
+    (
+        SIZES + "%dot.1.clone = bf16[1]{0:E(4)} dot(%m.2, %m.3), lhs_batch_dims={0}, operan",
+        SIZES + "%convert = s32[5,4]{1,0:E(2)} convert(%Arg_1.1)",
+    ),
+    (
+        SIZES + "%c = s8[1]{0:E(4)} convolution(%a, %b), window={size=1x1 stride=7}, "
+        "dim_labels=0fb12_12oi0->2fb01, operand_precision={hi; breaks C27 of convolution: types",
+        SIZES + "%iota = s32[1]{0:E(4)} iota(), iota_dimension=2",
+    ),
+    (
+        MISMATCH + "%reduce.1 = f64[] reduce(%Arg_0.3, %Arg_2.1), dimensions={1,2}, "
+        'to_apply=%region_0.1, metadata={source_file="-" source_line=4 source_end_',
+        MISMATCH + "%rw.1 = f4e2m1fn[4,2]{1,0} reduce-window(%a.3, %b), window={size=4x7}",
+    ),
+    (SHAPES.format("(u16[2], s32[2])", "(u16[], s32[])"), SHAPES.format("s4[2,2]", "s4[]")),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), INSTRUCTIONS)
+def test_instructions_of_a_message_are_left_out_however_they_are_cut(one: str, other: str) -> None:
+    first, second = (
+        key_of(finding(op, "f32", Verdict.REJECTED, "refused as invalid", message))
+        for op, message in (("abs", one), ("sine", other))
+    )
+    assert first == second
+    assert "%Arg" not in first
+
+
+def test_flushed_subnormals_have_one_key_for_all_operations() -> None:
+    def key(op: str, number: float, kind: str = "subnormal result") -> str:
+        flushed = finding(op, "f32", Verdict.FLUSHED, kind)
+        return key_of(replace(flushed, inputs=(array([0, number], "f32"),)))
+
+    assert key("abs", TINY) == key("sine", TINY) == key("sine", TINY, "subnormal input")
+    assert key("abs", 1.0) != key("sine", 1.0)  # numbers of another format than their own
+
+
+def test_values_that_are_taken_for_others_everywhere_have_one_key() -> None:
+    def key(op: str, verdict: Verdict, kind: str) -> str:
+        return key_of(finding(op, "f8E8M0FNU", verdict, kind))
+
+    first = key("sqrt", Verdict.DIVERGENT, "flushed in f32")
+    assert first == key("cbrt", Verdict.INACCURATE, "flushed in f32")
+    assert first != key("sqrt", Verdict.DIVERGENT, "kept in eight bits")
+    assert key("sqrt", Verdict.DIVERGENT, "NaN") != key("cbrt", Verdict.DIVERGENT, "NaN")
+    assert group_of("divergent | flushed in f32 | sqrt") == group_of(
+        "divergent | flushed in f32 | cbrt"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "ops", "others"),
+    [
+        ("operands rounded to the result's type", ("dot_general", "convolution"), ()),
+        ("digits cancelled", ("tanh", "power"), ()),
+        ("zero left out", ("add", "subtract", "optimization_barrier"), ()),
+        ("wrong element type", ("reduce", "select_and_scatter"), ("scatter",)),
+        ("reciprocal", ("batch_norm_grad", "batch_norm_training"), ("divide", "cholesky")),
+        ("unsigned index taken for signed", ("dynamic_slice",), ("gather", "real_dynamic_slice")),
+        ("of a subnormal operand", ("atan2",), ("cbrt", "power")),
+        ("double rounding", ("sqrt",), ("convert",)),
+    ],
+)
+def test_what_was_computed_instead_is_one_cause_in_all_operations_that_have_it_for_one_reason(
+    kind: str, ops: tuple[str, ...], others: tuple[str, ...]
+) -> None:
+    verdicts = (Verdict.DIVERGENT, Verdict.INACCURATE)
+
+    def keys(names: tuple[str, ...]) -> set[str]:
+        return {key_of(called(name, verdict, kind)) for name in names for verdict in verdicts}
+
+    def called(name: str, verdict: Verdict, kind: str) -> Finding:
+        return replace(finding("abs", "f32", verdict, kind), culprit=f"{name} f32")
+
+    assert len(keys(ops)) == 1
+    assert len(keys(ops[:1] + others)) == 1 + len(others)
+    places = {f"{verdict} | {kind} | {name}" for name in ops for verdict in verdicts}
+    assert {group_of(place) for place in places} == keys(ops)
+
+
+def test_operations_that_go_wrong_together_are_the_family_of_the_last() -> None:
+    kind = "product of exponentials as one"
+    product = finding("abs", "f32", Verdict.DIVERGENT, kind)
+    keys = {
+        key_of(replace(product, culprit=culprit))
+        for culprit in ("exponential + multiply f32", "exponential + negate + divide f32")
+    }
+    assert keys == {"product of exponentials as one | elementwise"}
+
+
+def test_classes_of_several_causes_are_no_part_of_what_is_one_cause_everywhere() -> None:
+    assert not {*EVERYWHERE} & {*UNEXPLAINED, *OF_ONE_OPERATION}
+    assert {*EVERYWHERE, *UNEXPLAINED, *OF_ONE_OPERATION} <= {*CLASSES}
+
+
+def test_entries_do_not_tell_operations_apart_where_a_class_is_one_cause_everywhere() -> None:
+    entries = load("cpu", ("cpu",), versions())
+    for kind in EVERYWHERE:
+        known = [one for one in entries if kind in one.kinds and not _is_collective(one)]
+        assert len({one.op for one in known}) < 2, (kind, [one.id for one in known])
+
+
+def _is_collective(entry: Expectation) -> bool:
+    """Return whether an entry is about operations that no program of a campaign has."""
+    return all(op.startswith(("all_", "reduce_scatter", "async_")) for op in entry.op)
+
+
+def test_memory_faults_are_one_class_however_the_process_ends() -> None:
+    def key(op: str, kind: str, words: str = "") -> str:
+        message = f"the process ended with SIGABRT{words and ': '}{words}"
+        return key_of(finding(op, "ui2", Verdict.CRASHED, kind, message))
+
+    first = key("abs", "segmentation fault")
+    assert first == key("sine", "segmentation fault")
+    assert first == key("abs", "bus error")
+    for words in ("corrupted double-linked list", "free(): invalid next size (fast)"):
+        assert first == key("abs", "abort", words)
+    assert first != key("abs", "abort", "array.h:3] Check failed: free() == 1")
+
+
+def test_programs_that_end_without_a_word_are_one_cause_if_one_has_the_last_of_the_other() -> None:
+    def silent(*ops: str) -> Finding:
+        ended = finding("abs", "f32", Verdict.CRASHED, "segmentation fault")
+        return replace(ended, program=chain(ops))
+
+    def is_one(one: Finding, other: Finding) -> bool:
+        assert key_of(one) == key_of(other)
+        return may_be_one(key_of(one), one, kept(other, {}))
+
+    behind, before = silent("sine", "abs"), silent("negate", "sine")
+    assert is_one(behind, before)
+    assert is_one(before, behind)
+    assert is_one(silent("sine"), behind)
+    assert not is_one(silent("abs"), silent("sine"))
+    assert not is_one(silent("negate", "abs"), silent("negate", "sine"))
+
+
+def test_a_division_by_zero_is_one_cause_in_all_operations() -> None:
+    def key(op: str) -> str:
+        return key_of(finding(op, "si4", Verdict.CRASHED, "arithmetic exception"))
+
+    assert key("abs") == key("sine")
+
+
+def test_messages_are_compared_without_the_lengths_of_their_lists() -> None:
+    said = "limit (-1) below start (0) in slice; starts: {{{}}}; limits: {{{}}}"
+    one, other = (
+        key_of(finding("abs", "f32", Verdict.CRASHED, "internal error", said.format(*lists)))
+        for lists in (("0", "-1"), ("0, 4", "-1, 2"))
+    )
+    assert one == other
+
+
+def test_places_of_flushed_subnormals_keep_operations_and_are_one_group() -> None:
+    def place(op: str, verdict: Verdict) -> str:
+        hit = finding(op, "f32", verdict, "wrong value")
+        outcome = Outcome(verdict, hit.kind, culprit=hit.culprit)
+        return place_of(Hit(0, hit.program, hit.inputs, outcome))
+
+    one, other = place("abs", Verdict.FLUSHED), place("sine", Verdict.FLUSHED)
+    assert one != other
+    assert group_of(one) == group_of(other)
+    wrong = place("abs", Verdict.DIVERGENT)
+    assert group_of(wrong) == wrong
+
+
+FOLDING = Cause({"with constants as parameters": RIGHT, "without pass algsimp": WRONG})
+ALGSIMP = Cause({"with constants as parameters": WRONG, "without pass algsimp": RIGHT})
+NEVER = Cause({"with constants as parameters": WRONG, "without pass algsimp": WRONG})
+
+
+def test_attributions_agree_where_the_same_change_makes_a_divergence_vanish() -> None:
+    several = Cause({"without passes algsimp, fusion": RIGHT})
+    fusion = Cause({"with constants as parameters": RIGHT, "without pass fusion": RIGHT})
+    pairs = ((ALGSIMP, several), (several, fusion), (FOLDING, FOLDING), (NEVER, NEVER))
+    assert all(agree(one, other) and agree(other, one) for one, other in pairs)
+    apart = ((ALGSIMP, fusion), (FOLDING, ALGSIMP), (FOLDING, NEVER), (ALGSIMP, NEVER))
+    assert not any(agree(one, other) or agree(other, one) for one, other in apart)
+
+
+def test_what_was_not_asked_contradicts_nothing() -> None:
+    assert agree(Cause(), ALGSIMP)
+    some = Cause({"with constants as parameters": WRONG}, is_partial=True)
+    assert agree(some, ALGSIMP)
+    assert agree(ALGSIMP, some)
+    assert not agree(some, FOLDING)
+    assert agree(Cause({"without pass algsimp": NO_ANSWER}), NEVER)
+
+
+def test_element_types_are_told_from_operations() -> None:
+    assert element_type_in("multiply + reduce f32") == "f32"
+    assert element_type_in("convert + multiply") == ""
+    culprits = ["floor f32", "floor bf16", "rng_bit_generator ui64", "after_all"]
+    assert element_types(culprits) == ["bf16", "f32", "ui64"]
+    assert operations(culprits) == ["floor", "rng_bit_generator", "after_all"]
+
+
+# --- Campaigns -----------------------------------------------------------------------------------
+
+
+def campaign(out: Path, backend: str, programs: int, op: str = "divide") -> list[dict]:
+    fuzz(Options(out, backend, budget="90s", programs=programs, jobs=1, ops=(op,)))
+    return json.loads((out / "campaign.json").read_text())["findings"]
+
+
+def told(out: Path, finding: dict) -> dict:
+    return json.loads((out / "findings" / finding["name"] / "finding.json").read_text())
+
+
+def test_a_fault_of_all_types_is_one_finding_that_lists_them(tmp_path: Path) -> None:
+    found = campaign(tmp_path, "reference:wrong_constant_folding@divide", 64)
+    (wrong,) = (one for one in found if one["cause"] == "divergent | wrong value | divide")
+    types = told(tmp_path, wrong)["element types"]
+    assert len(types) > 4
+    assert sum(told(tmp_path, wrong)["culprits"].values()) == wrong["count"]
+    issue = (tmp_path / "findings" / wrong["name"] / "issue.md").read_text()
+    assert f"Element types: {', '.join(types)}." in issue
+    assert f"{wrong['count']} programs of the campaign" in issue
+
+
+def test_faults_of_one_op_and_class_with_other_attributions_are_two_findings(
+    tmp_path: Path,
+) -> None:
+    faults = "floor_division@divide+wrong_constant_folding@divide"
+    found = campaign(tmp_path, f"reference:{faults}", 128)
+    same = [one for one in found if one["cause"] == "divergent | wrong value | divide"]
+    ways = [told(tmp_path, one)["attribution"]["vanishes"] for one in same]
+    assert sorted(ways) == [[], ["with constants as parameters"]]
+    assert len({one["name"] for one in same}) == 2
+
+
+def test_faults_of_one_op_with_other_classes_are_two_findings(tmp_path: Path) -> None:
+    found = campaign(tmp_path, "reference:sign_lost@add+nan_dropped@add", 64, "add")
+    causes = [one["cause"] for one in found]
+    assert {"divergent | sign | add", "divergent | NaN | add"} <= set(causes)
+    assert len(causes) == len(set(causes))
+
+
+def test_a_class_that_was_found_often_enough_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conformance.fuzzing.places.ENOUGH", 3)
+    found = campaign(tmp_path, "reference:flush_to_zero", 96, "*")
+    flushed = [one for one in found if one["verdict"] == "flushed"]
+    assert len(flushed) < 5
+    assert len({told(tmp_path, one)["cause"] for one in flushed}) == len(flushed)
+    minimised = sum(sum(one["signatures"].values()) for one in flushed)
+    assert minimised < sum(one["count"] for one in flushed)
+    assert max(len(operations(one["culprits"])) for one in flushed) > 1
+
+
+def test_no_attribution_tells_flushed_subnormals_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hits, "agree", lambda *_: False)
+    found = campaign(tmp_path, "reference:flush_to_zero", 96, "*")
+    flushed = [one["cause"] for one in found if one["cause"].endswith("any operation")]
+    assert flushed
+    assert len(flushed) == len(set(flushed))
+
+
+def test_a_campaign_that_ended_before_causes_were_known_looks_for_them_when_it_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = "reference:wrong_constant_folding@divide"
+    with monkeypatch.context() as patch:
+        patch.setattr(hits.Hits, "_explain", _ends)
+        with pytest.raises(KeyboardInterrupt):
+            campaign(tmp_path, backend, 64)
+    with Journal(tmp_path) as journal:
+        assert journal.unexplained()
+        assert not any(one.told["attribution"]["ways"] for one in journal.findings())
+    found = campaign(tmp_path, backend, 64)
+    assert all(told(tmp_path, one)["attribution"]["ways"] for one in found)
+    with Journal(tmp_path) as journal:
+        assert not journal.unexplained()
+        assert journal.open_count() == 0
+
+
+def _ends(*_: object) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,51 @@
+"""Hits made into findings: what is told of one is of its own program, though it fails by chance."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from conformance.fuzzing import minimisation
+from conformance.fuzzing.trial import Hit, Trial
+from conformance.pipeline.outcome import Outcome
+from conformance.verdict import Element, Verdict
+from reference.ir.program import Program
+from suites.meta.support.small_programs import array, one, typed
+
+LARGE = one("add", [typed(5), typed(5)], typed(5))
+SMALL = one("negate", [typed(2)], typed(2))
+FAILED = Outcome(
+    Verdict.DIVERGENT, "wrong value", elements=(Element(0, (4,), "1", "", "3", ""),), culprit="add"
+)
+
+
+def finding(failing: Program, times: int, monkeypatch: pytest.MonkeyPatch) -> minimisation.Finding:
+    """What a hit comes to that is minimised to SMALL, where `failing` fails the n-th time only."""
+    left = [times]
+
+    def judged(_: Trial, __: object, program: Program, ___: object) -> Outcome:
+        left[0] -= program == failing
+        fails = program == failing and not left[0]
+        return replace(FAILED, elements=()) if fails else Outcome(Verdict.PASS)
+
+    monkeypatch.setattr(minimisation, "judged_alone", judged)
+    small = SimpleNamespace(program=SMALL, inputs=(array([0, 0], "f32"),))
+    monkeypatch.setattr(minimisation, "minimise", lambda *_: small)
+    numbers = array([0, 0, 0, 0, 0], "f32")
+    hit = Hit(0, LARGE, (numbers, numbers), FAILED)
+    return minimisation.reduced(Trial("reference", 0, 0, 1), hit, 1.0)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_what_fails_once_in_a_while_is_minimal(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = finding(SMALL, times, monkeypatch)
+    assert (found.program, found.elements) == (SMALL, ())
+
+
+def test_a_program_that_never_fails_again_is_not_told_of_with_what_another_came_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = finding(SMALL, 100, monkeypatch)
+    assert (found.program, found.elements) == (LARGE, FAILED.elements)

@@ -1,0 +1,63 @@
+"""Places: a few hits of each are minimised, more where these have several causes."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.fuzzing import places
+from conformance.fuzzing.places import PER_CAUSE, Places
+
+ABS, SINE = "divergent | NaN | abs", "divergent | NaN | sine"
+FLUSHED = ("flushed | subnormal input | abs", "flushed | subnormal input | sine")
+
+
+def minimised(some: Places, place: str, culprit: str, finding: str) -> None:
+    """Note a hit that was minimised."""
+    some.begin(place, culprit)
+    some.add(place, culprit, finding)
+
+
+def test_each_cause_of_a_place_lets_more_hits_be_minimised() -> None:
+    some = Places()
+    for _ in range(PER_CAUSE):
+        assert not some.is_settled(ABS, "abs f32")
+        minimised(some, ABS, "abs f32", "one")
+    assert some.is_settled(ABS, "abs f32")
+    assert not some.is_settled(ABS, "abs bf16")  # another culprit
+    assert not some.is_settled(SINE, "sine f32")
+    minimised(some, ABS, "abs bf16", "two")
+    assert not some.is_settled(ABS, "abs f32")
+
+
+def test_hits_are_counted_for_the_finding_of_their_culprit_then_of_their_place() -> None:
+    some = Places()
+    assert some.finding_of(ABS, "abs f32") == ""
+    for culprit, finding in (("abs f32", "one"), ("abs f64", "one"), ("abs bf16", "two")):
+        minimised(some, ABS, culprit, finding)
+    assert some.finding_of(ABS, "abs bf16") == "two"
+    assert some.finding_of(ABS, "abs f16") == "one"
+    assert some.finding_of(SINE, "sine f16") == ""
+    minimised(some, FLUSHED[0], "abs f32", "three")
+    assert some.finding_of(FLUSHED[1], "sine f32") == "three"
+
+
+@pytest.mark.parametrize("pair", [FLUSHED, (ABS, ABS)])
+def test_a_class_that_was_found_often_enough_is_counted(
+    pair: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "ENOUGH", 5)
+    some = Places()
+    for _ in range(5):
+        some.meet(pair[0])
+    assert not some.is_settled(pair[1], "new f32")  # there is no finding to count it for
+    minimised(some, pair[0], "old f32", "one")
+    assert some.is_settled(pair[1], "new f32")
+    assert not some.is_settled(SINE, "sine f32")
+
+
+def test_what_was_minimised_before_counts_when_a_campaign_goes_on() -> None:
+    before = [(ABS, "abs f32", "one")] * PER_CAUSE
+    some = Places({ABS: PER_CAUSE}, before)
+    assert some.is_settled(ABS, "abs f32")
+    assert not some.is_new(ABS)
+    assert some.is_new(SINE)

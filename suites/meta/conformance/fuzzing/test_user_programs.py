@@ -1,0 +1,28 @@
+"""Programs of the user's own are tried as they stand in their files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from conformance.fuzzing.trial import Trial
+from conformance.fuzzing.user_programs import came_to, failing, given
+from conformance.verdict import Verdict
+
+CALLING = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = call @twice(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func private @twice(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.add %x, %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}"""
+
+
+def test_functions_that_are_called_stay(tmp_path: Path) -> None:
+    """Compilers may go wrong where a call hands something on, and not once it is written out."""
+    file, trial = tmp_path / "program.mlir", Trial("reference", 0, 0, 1)
+    file.write_text(CALLING)
+    assert {len(hit.program.functions) for hit in given(trial, file, None)} == {2}
+    assert came_to(trial, file, None).verdict is Verdict.PASS
+    assert failing(trial, file, None) is None

@@ -1,0 +1,403 @@
+"""Entries written from what is new in a run: they make it green, and nothing else is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from conformance.campaign.planning import Options
+from conformance.campaign.runner import run
+from conformance.check.counterexample import replay
+from conformance.cli import app, guarded
+from conformance.executors.lost import BROKEN_HEAP
+from conformance.gate.expectations import Counterexample, Expectation, matching_entry
+from conformance.gate.reading import ExpectationError, read
+from conformance.gate.unpredictable import UNPREDICTABLE
+from conformance.results.store import FILE_NAME, Store
+from conformance.updating import command
+from conformance.updating.groups import entry_of, general, grouped
+from conformance.updating.smallest import written_as_it_is
+from conformance.verdict import Detail, Failing, Record, Verdict
+
+HAND_WRITTEN = """# ours, by hand
+
+[[known]]   # since spring
+id = "subtract-operands-swapped"
+op = "abs"
+reason = "unlike what is new"  # so said
+"""
+
+
+REFUSED = """func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = "stablehlo.add"(%a) : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}"""
+
+
+def options(out: Path, fault: str, **given) -> Options:
+    chosen = Options(out, (f"reference:{fault}",), ("subtract",), ("f32",), "smoke", jobs=1)
+    return replace(chosen, **given)
+
+
+def called(capfd: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    given = ["expectations", *map(str, arguments)]
+    code = guarded(lambda: app(given, standalone_mode=False))
+    return code, *capfd.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("fault", "of", "verdict", "kind", "words", "where"),
+    [
+        ("transposed_operands", "f32", "divergent", "operands swapped", (), ()),
+        ("reject", "f32", "rejected", "refused as invalid", ("refused",), ()),
+        ("internal_error", "f32", "crashed", "internal error", ("INTERNAL: broken",), ()),
+        ("abort", "si32", "crashed", "abort", (), ('"stablehlo.subtract"',)),
+        ("wrong_shape", "f32", "divergent", "wrong shape", (), ()),
+    ],
+)
+def test_a_written_entry_makes_the_run_green_and_is_shown_by_its_counterexample(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str],
+    fault: str, of: str, verdict: str, kind: str, words: tuple[str, ...], where: tuple[str, ...],
+) -> None:  # fmt: skip
+    given = options(tmp_path / "run", fault, element_types=(of,))
+    assert run(given).exit_code == 1
+    file = tmp_path / "mine.toml"
+    code, out, _ = called(capfd, "update", given.out, "--out", file, "--seconds", "5")
+    assert code == 0, out
+    assert f"{file}: with --expectations {file} nothing of the run is new" in out
+    (entry,) = read(file)
+    assert (entry.verdicts, entry.kinds) == ((verdict,), (kind,))
+    assert (entry.words, entry.where) == (words, where)
+    assert (entry.op, entry.element_types) == (("subtract",), (of,))
+    assert entry.backends == given.backends
+    shown = entry.counterexample
+    assert shown is not None
+    assert shown.program.count("stablehlo.") == 1
+    assert all(text in ("[]", "") or text.count(",") < 2 for text in shown.inputs)  # minimised
+    again = run(replace(given, expectations=str(file)))
+    assert (again.exit_code, again.stale) == (0, ())
+    code, out, _ = called(capfd, "check", "--expectations", file, "--backend", given.backends[0])
+    assert (code, f"{entry.id}: reproduces" in out) == (0, True)
+    with pytest.raises(ExpectationError, match="is still TODO"):
+        run(replace(given, expectations=str(file), strict=True))
+    code, out, _ = called(capfd, "fmt", file, "--check")
+    assert (code, out) == (0, "")  # written as `fmt` would write it
+
+
+def test_entries_are_added_to_what_was_written_by_hand(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    given = options(tmp_path / "run", "transposed_operands", element_types=("f32", "si32"))
+    run(given)
+    file = tmp_path / "mine.toml"
+    file.write_text(HAND_WRITTEN)
+    assert called(capfd, "update", given.out, "--out", file)[0] == 0
+    text = file.read_text()
+    assert text.startswith(HAND_WRITTEN)
+    _, entry = read(file)
+    assert entry.id == "subtract-operands-swapped-2"
+    assert set(entry.element_types) == {"f32", "si32"}
+    code, out, _ = called(capfd, "update", given.out, "--out", file)
+    assert (code, file.read_text()) == (0, text)
+    assert out == f"nothing is new in {given.out}: {file} is left as it is\n"
+
+
+def test_a_new_file_includes_the_files_of_the_run(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "files").mkdir()
+    beside = tmp_path / "files" / "beside.toml"
+    beside.write_text(
+        '[[known]]\nid = "s"\nop = "subtract"\nelement_types = ["si32"]\nreason = "r"\n'
+    )
+    types = ("f32", "si32")
+    given = options(tmp_path / "run", "transposed_operands", element_types=types)
+    run(replace(given, expectations=("interpreter", str(beside))))
+    file = tmp_path / "mine.toml"
+    assert called(capfd, "update", given.out, "--out", file)[0] == 0
+    assert file.read_text().startswith('include = ["interpreter", "files/beside.toml"]\n')
+    assert run(replace(given, expectations=str(file))).exit_code == 0
+    (entry,) = read(file)
+    assert entry.element_types == ("f32",)
+    other = tmp_path / "other.toml"
+    other.write_text(HAND_WRITTEN)
+    code, _, err = called(capfd, "update", given.out, "--out", other)
+    assert code == 2  # the run is stored with mine.toml, which has an entry of that id
+    assert "the id 'subtract-operands-swapped' is in" in err
+    run(replace(given, expectations=str(beside)))
+    code, out, _ = called(capfd, "update", given.out, "--out", other)
+    assert f"with --expectations {beside} --expectations {other} nothing" in out
+
+
+def test_a_crash_of_overwritten_memory_that_no_program_shows_is_flaky(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether it shows depends on what memory holds; `--strict` then asks for no counterexample."""
+    given = options(tmp_path / "run", "abort")
+    run(given)
+    with Store(given.out / FILE_NAME) as store:
+        store.settle([
+            replace(one, message=f"{one.message}: free(): invalid pointer")
+            for one in store.records()
+        ])  # fmt: skip
+    monkeypatch.setattr(command, "counterexample", lambda *_: None)
+    code, out, _ = called(capfd, "update", given.out, "--out", tmp_path / "mine.toml")
+    (entry,) = read(tmp_path / "mine.toml")
+    assert (code, entry.flaky, entry.rare) == (0, True, False)
+    assert entry.words == BROKEN_HEAP
+    assert "no counterexample, such as" not in out
+    given = options(tmp_path / "other", "internal_error")
+    run(given)
+    code, out, _ = called(capfd, "update", given.out, "--out", tmp_path / "other.toml")
+    assert "1 entry has no counterexample, such as subtract-crashed-internal-error" in out
+
+
+def test_batches_that_fail_as_a_whole_are_known_by_flaky_entries(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    given = options(tmp_path / "run", "error_together", ops=("abs", "subtract"))
+    assert run(given).exit_code == 1
+    file = tmp_path / "mine.toml"
+    code, out, _ = called(capfd, "update", given.out, "--out", file)
+    assert code == 0, out
+    assert "lost-batch-crashed-internal-error: from " in out
+    (entry,) = read(file)
+    assert entry.flaky
+    assert entry.words == ("INTERNAL: too many functions",)
+    assert run(replace(given, expectations=str(file))).exit_code == 0
+    code, out, _ = called(capfd, "update", given.out, "--out", file)
+    assert out == f"nothing is new in {given.out}: {file} is left as it is\n"
+
+
+def test_what_was_written_stays_when_the_command_is_stopped(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that the same command goes on where it was stopped."""
+    given = options(tmp_path / "run", "internal_error", ops=("subtract", "add"))
+    run(given)
+    file, search = tmp_path / "mine.toml", command.counterexample
+
+    def stopped(*asked):
+        if file.exists():
+            raise KeyboardInterrupt
+        return search(*asked)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(command, "counterexample", stopped)
+        assert called(capfd, "update", given.out, "--out", file)[0] == 130
+    assert len(read(file)) == 1
+    code, out, _ = called(capfd, "update", given.out, "--out", file)
+    assert (code, len(read(file))) == (0, 2)
+    assert out.startswith("1/1 ")
+
+
+def test_an_entry_that_cannot_be_read_is_left_out_and_said(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = options(tmp_path / "run", "internal_error", ops=("subtract", "add"))
+    run(given)
+    file, made = tmp_path / "mine.toml", command.entry_of
+
+    def wrong(group, *rest):
+        entry = made(group, *rest)
+        return structs.replace(entry, kinds=("no class",)) if group.op == "add" else entry
+
+    monkeypatch.setattr(command, "entry_of", wrong)
+    code, out, _ = called(capfd, "update", given.out, "--out", file)
+    assert code == 1
+    assert "left out, as it could not be read again: entry 'add-crashed-internal-error'" in out
+    assert "1 of 2 groups of failures are still new" in out
+    assert [entry.op for entry in read(file)] == [("subtract",)]
+
+
+def test_what_cannot_be_done_is_a_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    given = options(tmp_path / "run", "transposed_operands")
+    run(given)
+    broken = tmp_path / "broken.toml"
+    broken.write_text("[[known]]\n")
+    for arguments, said in (
+        ((tmp_path / "none", "--out", tmp_path / "a.toml"), "there is no"),
+        ((given.out, "--out", tmp_path), "is a folder: name a file in it"),
+        ((given.out, "--out", broken), "broken.toml: entry 1: 'id' is missing"),
+        ((given.out, "--out", given.out / "results.sqlite" / "a.toml"), "cannot write"),
+        ((given.out, "--out", tmp_path / "a.toml", "--backend", "cpu"), "unknown backend 'cpu'"),
+    ):
+        code, _, err = called(capfd, "update", *arguments)
+        assert code == 2, said
+        assert said in err
+        assert err.count("\n") == 1
+    assert broken.read_text() == "[[known]]\n"
+
+
+# --- Groups --------------------------------------------------------------------------------------
+
+
+def a_record(
+    index: int, of: str, verdict: Verdict, kind: str, message: str = "", ulp: float | None = None
+) -> Record:
+    detail = Detail('"stablehlo.sort"(%0) : (tensor<3xf32>) -> tensor<3xf32>', b"", 1, 1)
+    return Record(
+        "sort", of, "plugin:mine", index, "", verdict, kind, message, worst_ulp=ulp, detail=detail
+    )
+
+
+def test_failures_are_grouped_by_verdict_class_and_the_backends_words() -> None:
+    ended = "the process ended with SIGABRT: "
+    crashed, divergent = Verdict.CRASHED, Verdict.DIVERGENT
+    records = [
+        a_record(0, "f32", crashed, "abort", f"{ended}a.cc:12] Check failed: size > 0 (3 vs. 0)"),
+        a_record(1, "bf16", crashed, "abort", f"{ended}a.cc:19] Check failed: size > 0 (7 vs. 0)"),
+        a_record(2, "f32", crashed, "abort", f"{ended}b.cc:1] Check failed: rank"),
+        a_record(3, "f32", divergent, "NaN"),
+        a_record(4, "f32", Verdict.PASS, ""),
+    ]
+    groups = grouped(records)
+    assert [one.element_types for one in groups] == [("f32", "bf16"), ("f32",), ("f32",)]
+    entries: list[Expectation] = []
+    for one in groups:
+        entries.append(entry_of(one, records, {entry.id for entry in entries}))
+    assert entries[0].words == ("a.cc:*] Check failed: size > * (* vs. *)",)
+    assert [one.id for one in entries] == [
+        "sort-crashed-abort", "sort-crashed-abort-2", "sort-nan"
+    ]  # fmt: skip
+    assert [matching_entry(entries, one) for one in records] == [
+        "sort-crashed-abort", "sort-crashed-abort", "sort-crashed-abort-2", "sort-nan", ""
+    ]  # fmt: skip
+    assert [one.rare for one in entries] == [True, True, False]  # of five cases
+    assert not entry_of(groups[0], records[:3], ()).rare
+
+
+def test_a_program_that_overwrites_memory_is_known_however_it_ends() -> None:
+    """An overwritten heap ends a process with one of many messages of the allocator, or none."""
+    aborted, ended = "the process ended with SIGABRT", "the process ended with SIGSEGV"
+    ends = [
+        ("abort", f"{aborted}: free(): invalid next size (fast)"),
+        ("abort", f"{aborted}: Fatal glibc error: malloc assertion failure in sysmalloc"),
+        ("abort", aborted),
+        ("segmentation fault", ended),
+    ]
+    records = [a_record(n, "si2", Verdict.CRASHED, *end) for n, end in enumerate(ends)]
+    words = a_record(9, "si2", Verdict.CRASHED, "abort", f"{aborted}: a.cc:1] Check failed: rank")
+    heap, other = grouped([*records, words])
+    entry = entry_of(heap, records, ())
+    assert entry.id == "sort-crashed-overwritten-memory"
+    assert entry.where == ('"stablehlo.sort"',)
+    for first in records:  # whichever was met when the entry was written
+        (group,) = grouped([records[0], first])
+        assert all(map(entry_of(group, [], ()).matches, records))
+    assert not entry.matches(words)
+    assert other.cases == [words.id]
+    (silent,) = grouped([records[3]])
+    assert entry_of(silent, [], ()).kinds == ("segmentation fault",)
+    assert [one for one in records if entry_of(silent, [], ()).matches(one)] == [records[3]]
+
+
+def test_only_what_no_entry_knows_of_a_record_is_new() -> None:
+    failing = (
+        Failing(Verdict.DIVERGENT, "NaN", "", 3, known="x"),
+        Failing(Verdict.INACCURATE, "accuracy", "", 2, worst_ulp=12.3),
+    )
+    record = replace(a_record(0, "f32", Verdict.INACCURATE, "accuracy"), failing=failing)
+    (group,) = grouped([record])
+    assert (group.verdict, group.kind) == (Verdict.INACCURATE, "accuracy")
+    entry = entry_of(group, [record], ())
+    assert entry.max_ulp == 13
+    assert not entry.matches(replace(record, worst_ulp=64.0))
+    assert not entry.unpredictable
+
+
+def test_an_op_of_xlabuilder_is_known_by_an_entry_of_the_op_that_it_is_brought_into() -> None:
+    known = a_record(0, "f32", Verdict.DIVERGENT, "NaN")
+    records = [known, replace(known, op="Sort"), replace(known, op="ScaledDot")]
+    assert [one.op for one in grouped(records)] == ["sort", "ScaledDot"]
+    entry = entry_of(grouped(records)[0], records, ())
+    assert [entry.matches(one) for one in records] == [True, True, False]
+    accepted = replace(known, op="Sort", verdict=Verdict.ACCEPTED, kind="P1")
+    assert [one.op for one in grouped([accepted])] == ["Sort"]
+
+
+def test_a_class_that_predicts_values_is_one_entry_however_far_these_are() -> None:
+    near, far = Verdict.INACCURATE, Verdict.DIVERGENT
+    records = [
+        a_record(0, "f32", near, "double rounding", ulp=2.0),
+        a_record(1, "f16", far, "double rounding"),
+        a_record(2, "f32", near, "accuracy", ulp=2.0),
+        a_record(3, "f32", far, "wrong value"),
+    ]
+    groups = grouped(records)
+    assert [one.verdicts for one in groups] == [
+        ("inaccurate", "divergent"), ("inaccurate",), ("divergent",)
+    ]  # fmt: skip
+    first = entry_of(groups[0], records, ())
+    assert first.verdicts == ("inaccurate", "divergent")
+    assert (first.max_ulp, entry_of(groups[1], records, ()).max_ulp) == (float("inf"), 2)
+
+
+def test_a_class_that_nothing_predicts_is_said_to_be_unpredictable() -> None:
+    for kind in UNPREDICTABLE:
+        (group,) = grouped([a_record(0, "f32", Verdict.DIVERGENT, kind)])
+        entry = entry_of(group, [], ())
+        is_flaky = kind == "not deterministic"  # it fails now and then, whatever its values
+        assert (entry.flaky, entry.unpredictable) == (is_flaky, not is_flaky)
+
+
+def test_a_program_that_the_verifier_refuses_is_its_own_counterexample() -> None:
+    text = REFUSED
+    assert written_as_it_is(text, b"") == Counterexample(text)
+    entry = Expectation(
+        "x", ("add",), "r", verdicts=("rejected",), words=("line *",),
+        counterexample=Counterexample(text),
+    )  # fmt: skip
+    assert replay(entry, "reference").reproduces
+
+
+def test_an_extension_that_a_backend_takes_is_accepted_where_an_entry_says_so() -> None:
+    """A user's program that breaks C13 so is no mistake; the near miss of a run is one."""
+    given = Counterexample(
+        "func.func @main(%x: tensor<2xf32>, %y: tensor<2xf64>) -> tensor<f32> {\n"
+        "  %0 = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : "
+        "(tensor<2xf32>, tensor<2xf64>) -> tensor<f32>\n  return %0 : tensor<f32>\n}",
+        ("1.0", "1.0"),
+    )
+    entry = Expectation(
+        "x", ("dot_general",), "r", ("invalid",), ("accepted",), ("C13",), counterexample=given
+    )
+    seen = replay(entry, "reference:accepts_invalid")
+    assert (seen.reproduces, seen.verdict, seen.kind) == (True, Verdict.ACCEPTED, "C13")
+    other = replay(structs.replace(entry, kinds=("C14",)), "reference:accepts_invalid")
+    assert not other.reproduces
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("", ""),
+        ("INTERNAL: no tensor<3x4xcomplex<f32>> at 0x7ffc12", "INTERNAL: no * at *"),
+        ("no (f32[2,3]{1,0}, pred[]) of s4[]", "no (*, *) of *"),
+        ("\n  12\n second  line 3\n", "second  line *"),
+        ("a " * 100, ("a " * 80).strip()),
+    ],
+)
+def test_words_are_those_of_all_programs_that_fail_alike(said: str, words: str) -> None:
+    assert general(said) == words
+
+
+@pytest.mark.x86
+def test_what_fails_beside_something_else_has_a_counterexample_of_its_own(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """XLA's atan2 of complex numbers fails in several ways, in the same programs."""
+    given = Options(
+        tmp_path / "run", ("cpu:AVX2",), ("atan2",), ("complex<f32>",), "smoke", jobs=1,
+        expectations="none",
+    )  # fmt: skip
+    run(given)
+    file = tmp_path / "mine.toml"
+    assert called(capfd, "update", given.out, "--out", file, "--seconds", "5")[0] == 0
+    entries = read(file)
+    assert len(entries) > 1
+    assert all(entry.counterexample for entry in entries)
+    assert run(replace(given, expectations=str(file))).exit_code == 0
