@@ -34,7 +34,7 @@ from msgspec import structs
 
 from conformance.errors import unknown
 from conformance.gate.expectations import WITH_RESULTS, Expectation
-from conformance.known.computed import instantiated, label, ulps
+from conformance.known.entry_prediction import instantiate, label, ulps
 from conformance.known.template import TemplateError, check_names
 from conformance.verdict import Verdict
 from generators.case.quantized_types import QuantizedColumn
@@ -166,7 +166,7 @@ def _problem(found: Expectation, name: str, of: ElementType | QuantizedColumn) -
     first: str | None = None
     for operation in _samples(name, of):
         try:
-            program = instantiated(found.computes, operation)
+            program = instantiate(found.computes, operation)
         except TemplateError as error:
             first = first or str(error)
         else:

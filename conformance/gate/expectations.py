@@ -17,7 +17,7 @@ from conformance.backends.base import ANSWERED
 from conformance.backends.registry import names_of
 from conformance.executors.lost import own_words
 from conformance.gate.classes import NOT_DETERMINISTIC
-from conformance.known.computed import Computed, ulps
+from conformance.known.entry_prediction import EntryPrediction, ulps
 from conformance.known.rewritings.stated import Stated, StatedRewriting
 from conformance.results.store import CellKey
 from conformance.stablehlo.emit import operations_in, spell_operation
@@ -116,7 +116,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.instead_of:
             patterns = self.instead_of, self.computes
             return StatedRewriting(self.id, self.element_types, *patterns, within, self.flushes)
-        return Computed(
+        return EntryPrediction(
             self.id,
             self.op,
             self.element_types,

@@ -26,8 +26,8 @@ from conformance.known.rewritings.evaluation import BUILT
 from conformance.known.rewritings.terms import (
     Node,
     Term,
+    has_more_than_operands,
     parsed,
-    states_more,
     terms_in,
     variables_in,
 )
@@ -159,7 +159,7 @@ def _check_attributes(pattern: Term, replacement: Node) -> None:
     there = {one.op for one in terms_in(pattern)}
     for one in terms_in(replacement):
         record = OPS.get(one.mnemonic)
-        if record is not None and states_more(record) and one.op not in there:
+        if record is not None and has_more_than_operands(record) and one.op not in there:
             raise ValueError(
                 f"'computes': {one.op} takes its {_stated(record)} from an operation of that name "
                 "in 'instead_of', and there is none"

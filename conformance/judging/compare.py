@@ -23,10 +23,10 @@ from conformance.judging.joint_results import JointResults, Operands, operand_tr
 from conformance.judging.messages import elements_message
 from conformance.judging.processes import process_results
 from conformance.judging.questions import Finding, Findings
-from conformance.known.any_op import of_any_op
+from conformance.known.any_op import hypotheses_of_any_op
+from conformance.known.candidates import Candidate, rewritten_by
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.in_force import hypotheses_of, in_force
-from conformance.known.instead import Candidate, rewritten_by
 from conformance.known.programs import explaining
 from conformance.known.table import known_of
 from conformance.known.xla import other_types
@@ -330,7 +330,7 @@ def _is_propagated(program: Program, operation: Operation) -> bool:
 def _hypotheses(program: Program, operation: Operation, platform: str) -> tuple[Hypothesis, ...]:
     """Return the hypotheses about the operation that defines a result."""
     if _is_propagated(program, operation):
-        return of_any_op(_constants(program, operation))
+        return hypotheses_of_any_op(_constants(program, operation))
     return hypotheses_of(program.subject, platform, _constants(program, program.subject))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from conformance.judging.joint_results import RuleAnswers
 from conformance.judging.questions import Predicted
-from conformance.known.elementwise import met
+from conformance.known.broadcasting import broadcast_operands
 from conformance.known.hypothesis import NEAR, Hypothesis
 from conformance.known.xla.subnormals import subnormal_order
 from conformance.tolerance.rule import Measure, Rule
@@ -113,7 +113,7 @@ class Differing:
         whole = len(actual) == len(self.operation.results)
         if not whole or not all(isinstance(operand, np.ndarray) for operand in self.operands):
             return np.zeros(len(self.where), np.bool_)
-        masks = subnormal_order.explained(self.operation, self.operands, actual, self.rule)
+        masks = subnormal_order.explained_elements(self.operation, self.operands, actual, self.rule)
         return masks[self.number].reshape(-1)[self.where]
 
     def is_explained_by(self, hypothesis: Hypothesis) -> Array:
@@ -161,7 +161,7 @@ class Differing:
 
         None where shapes do not determine them, and for ops that are not elementwise.
         """
-        found = met(self.operation, self.operands, self.expected.shape)
+        found = broadcast_operands(self.operation, self.operands, self.expected.shape)
         return found and tuple(one.reshape(-1)[self.where] for one in found)
 
     def evaluate_operation(self, operands: Iterable[Array]) -> Array:

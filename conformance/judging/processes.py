@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.xla.extrema import acting
+from conformance.known.xla.extrema import body_monoid
 from conformance.transforms.collective import collectives_of
 from conformance.transforms.replacing import with_operation
 from generators.regions.bodies import identity_of, number_of
@@ -182,7 +182,7 @@ def _extremum_monoid(stacked: Array, computation: Region) -> Monoid | None:
     Its identity must change no value that is there.
     """
     element = element_type_of(stacked)
-    monoid = acting(computation) if element.is_float else None
+    monoid = body_monoid(computation) if element.is_float else None
     if monoid is None or monoid is ADD or not can_fold(monoid, element):
         return None
     identity = np.full(stacked.size, number_of(identity_of(monoid.name, element), element))

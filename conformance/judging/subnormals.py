@@ -226,7 +226,7 @@ def find_flushed_in_f32(d: Differing) -> Answer:
         operation, operands = reshape_operation(d.operation, d.where.shape), d.operand_elements
         place, where = 0, np.arange(len(d.where))
     try:
-        for results in in_f32.flushed(operation, operands):
+        for results in in_f32.flushed_results(operation, operands):
             other = results[place].reshape(-1)[where]
             explained = d.is_near(other) | (d.bound_errors(other) <= 1)
             yield Verdict.DIVERGENT, in_f32.LABEL, explained, d.prediction(other)

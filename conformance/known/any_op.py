@@ -8,15 +8,15 @@ from functools import cache
 import ml_dtypes
 import numpy as np
 
-from conformance.known.elementwise import met
+from conformance.known.broadcasting import broadcast_operands
 from conformance.known.hypothesis import (
     NEAR,
     Hypothesis,
     Operands,
     Results,
-    known_values,
-    nothing,
-    told,
+    predict_nothing,
+    predict_where,
+    value_hypothesis,
 )
 from conformance.known.iota import IOTA, as_iotas, is_iota
 from conformance.tolerance.ulp import ulp_distances, ulps_from_prediction
@@ -32,17 +32,17 @@ _DETOURS = (np.float32, np.float16, ml_dtypes.bfloat16)
 """The types that backends compute narrower ones in, to round a second time afterwards."""
 
 
-def of_any_op(folded: Sequence[bool] | None) -> tuple[Hypothesis, ...]:
+def hypotheses_of_any_op(folded: Sequence[bool] | None) -> tuple[Hypothesis, ...]:
     """Return the hypotheses about whatever operation, asked after those of its op.
 
     `folded` says which of its operands are constants to a compiler; None where nobody knows.
     """
-    of_constants = () if folded is None else (_of_iotas(tuple(folded)),)
+    of_constants = () if folded is None else (_iota_hypothesis(tuple(folded)),)
     return (*of_constants, _RECIPROCAL, _TIES, _ROUNDED_TWICE)
 
 
 @cache
-def _of_iotas(folded: tuple[bool, ...]) -> Hypothesis:
+def _iota_hypothesis(folded: tuple[bool, ...]) -> Hypothesis:
     """Return the class of constants -0, 1, 2, ... taken for an iota, which begins with +0.
 
     They are the result, where it is made of constants alone, or operands.
@@ -51,10 +51,10 @@ def _of_iotas(folded: tuple[bool, ...]) -> Hypothesis:
     def errors(
         operation: Operation, operands: Operands, expected: Results, actual: Results
     ) -> Results:
-        found = nothing(expected)
+        found = predict_nothing(expected)
         if all(folded):
             firsts = (_is_first(want) & is_iota(want) for want in expected)
-            found = told(*(a & (b == 0) for a, b in zip(firsts, actual, strict=True)))
+            found = predict_where(*(a & (b == 0) for a, b in zip(firsts, actual, strict=True)))
         others = as_iotas(operands, folded)
         if len(expected) > 1 or others is None:
             return found
@@ -75,7 +75,7 @@ def _is_first(array: Array) -> Array:
 
 def _exact(operation: Operation, operands: Operands, result: Array) -> Array | None:
     """Return the exact real results as float64 (long double for integers), where it holds them."""
-    record, given = OPS.get(operation.name), met(operation, operands, result.shape)
+    record, given = OPS.get(operation.name), broadcast_operands(operation, operands, result.shape)
     if record is None or given is None or not element_type_of(result).is_float:
         return None
     if record.unrounded is None or record.is_sign_only:
@@ -103,24 +103,24 @@ def _ties(operation: Operation, operands: Operands, expected: Results, actual: R
     """Return 0 where a tie is broken the wrong way, else infinity."""
     exact = _exact(operation, operands, expected[0])
     if exact is None:
-        return nothing(expected)
+        return predict_nothing(expected)
     want, got = to_float64(expected[0]), to_float64(actual[0])
     tie = (want - exact == exact - got) & (want != got) & np.isfinite(exact)
     is_close = _is_whole(operation) | _are_neighbours(expected[0], actual[0])
-    return told(tie & is_close)
+    return predict_where(tie & is_close)
 
 
 def _twice(operation: Operation, operands: Operands, expected: Results, actual: Results) -> Results:
     """Return 0 where the exact result was rounded to a wider type first, else infinity."""
     exact = _exact(operation, operands, expected[0])
     if exact is None:
-        return nothing(expected)
+        return predict_nothing(expected)
     of, found = element_type_of(expected[0]), np.zeros(expected[0].shape, np.bool_)
     for detour in _DETOURS:
         if np.dtype(detour).itemsize * 8 > of.bits:
             twice = round_to(exact.astype(detour).astype(np.float64), of)
             found |= equal_elements(twice, actual[0])
-    return told(found & _are_neighbours(expected[0], actual[0]))
+    return predict_where(found & _are_neighbours(expected[0], actual[0]))
 
 
 def _by_reciprocal(
@@ -132,16 +132,16 @@ def _by_reciprocal(
     """
     record = OPS.get(operation.name)
     if record is None or record.unrounded is not np.divide:
-        return nothing(expected)
+        return predict_nothing(expected)
     if not element_type_of(expected[0]).is_float:
-        return nothing(expected)
+        return predict_nothing(expected)
     lhs, rhs = operands
     multiply = OPS["multiply"].evaluate
     reciprocal = record.evaluate(np.ones(rhs.shape, rhs.dtype), rhs)
     products = (multiply(lhs, one) for one in (reciprocal, flush_subnormals(reciprocal)))
-    return told(np.logical_or.reduce([equal_elements(one, actual[0]) for one in products]))
+    return predict_where(np.logical_or.reduce([equal_elements(one, actual[0]) for one in products]))
 
 
-_RECIPROCAL = known_values("reciprocal", _by_reciprocal)
-_TIES = known_values("tie rounding", _ties)
-_ROUNDED_TWICE = known_values("double rounding", _twice)
+_RECIPROCAL = value_hypothesis("reciprocal", _by_reciprocal)
+_TIES = value_hypothesis("tie rounding", _ties)
+_ROUNDED_TWICE = value_hypothesis("double rounding", _twice)

@@ -4,7 +4,7 @@ A hypothesis permits nothing. An element that a rule does not permit, and that a
 predicts, is of its class; expectation files say on which backends a class is known.
 
 One about an operation has `errors`. One about a program has `rewrite`, which makes the programs
-that are computed instead (`conformance/known/instead.py` evaluates them), or an `arithmetic`, by
+that are computed instead (`conformance/known/candidates.py` evaluates them), or an `arithmetic`, by
 which the judge of programs evaluates it.
 """
 
@@ -99,23 +99,23 @@ class Hypothesis:
     platform: str = ""
 
 
-def known_values(label: str, errors: Measure, *, flushes: bool = False) -> Hypothesis:
+def value_hypothesis(label: str, errors: Measure, *, flushes: bool = False) -> Hypothesis:
     """Return the class of elements whose `errors` are 0 if they are just what is computed instead,
     zeros' signs included, and infinite if not."""
     return Hypothesis(label, errors, flushes, signs=True, ulps=errors)
 
 
-def nothing(results: Results) -> Results:
+def predict_nothing(results: Results) -> Results:
     """Return the errors of results of which no element is predicted."""
     return tuple(np.full(result.shape, np.inf) for result in results)
 
 
-def told(*masks: Array) -> Results:
+def predict_where(*masks: Array) -> Results:
     """Return the errors of results of which just these elements are predicted."""
     return tuple(np.where(mask, 0.0, np.inf) for mask in masks)
 
 
-def exactly(label: str, otherwise: Otherwise, *, flushes: bool = False) -> Hypothesis:
+def exact_hypothesis(label: str, otherwise: Otherwise, *, flushes: bool = False) -> Hypothesis:
     """Return the class of elements that are just what is computed in place of what is asked."""
 
     def errors(
@@ -125,12 +125,16 @@ def exactly(label: str, otherwise: Otherwise, *, flushes: bool = False) -> Hypot
             others = otherwise(operation, operands, expected)
         except EvaluationError:  # of an operation in a region that uses values around it
             others = None
-        return nothing(expected) if others is None else told(*map(equal_elements, others, actual))
+        return (
+            predict_nothing(expected)
+            if others is None
+            else predict_where(*map(equal_elements, others, actual))
+        )
 
-    return replace(known_values(label, errors, flushes=flushes), otherwise=otherwise)
+    return replace(value_hypothesis(label, errors, flushes=flushes), otherwise=otherwise)
 
 
-def in_regions(label: str, known: Mapping[str, tuple[Hypothesis, ...]]) -> Hypothesis:
+def hypothesis_in_regions(label: str, known: Mapping[str, tuple[Hypothesis, ...]]) -> Hypothesis:
     """Return the class of elements of an op with regions, operations in which are computed by a
     hypothesis of that class, of those that are `known` by op."""
     by_op = {
@@ -150,10 +154,10 @@ def in_regions(label: str, known: Mapping[str, tuple[Hypothesis, ...]]) -> Hypot
             return None
         return apply(operation, operands, otherwise=instead)
 
-    return exactly(label, whole)
+    return exact_hypothesis(label, whole)
 
 
-def by_rewriting(label: str, rewrite: Rewrite, bound: Bound) -> Hypothesis:
+def rewriting_hypothesis(label: str, rewrite: Rewrite, bound: Bound) -> Hypothesis:
     """Return the class of elements that are right for another operation, within its `bound`."""
 
     def errors(
@@ -161,7 +165,7 @@ def by_rewriting(label: str, rewrite: Rewrite, bound: Bound) -> Hypothesis:
     ) -> Results:
         other = rewrite(operation, operands, expected)
         if other is None:
-            return nothing(expected)
+            return predict_nothing(expected)
         results = apply(*other)
         limits = bound(*other, results)
         return tuple(map(bound_units_from_prediction, results, actual, limits))
@@ -169,16 +173,16 @@ def by_rewriting(label: str, rewrite: Rewrite, bound: Bound) -> Hypothesis:
     return Hypothesis(label, errors)
 
 
-def as_one_of(label: str, others: Others) -> Hypothesis:
+def any_outcome_hypothesis(label: str, others: Others) -> Hypothesis:
     """Return the class of results that are, all elements of them, one of those computed instead."""
 
     def errors(
         operation: Operation, operands: Operands, expected: Results, actual: Results
     ) -> Results:
         found = any(all(map(_same, one, actual)) for one in others(operation, operands))
-        return told(*(np.full(result.shape, found) for result in expected))
+        return predict_where(*(np.full(result.shape, found) for result in expected))
 
-    return known_values(label, errors)
+    return value_hypothesis(label, errors)
 
 
 def _same(other: Array, got: Array) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from conformance.known.any_op import of_any_op
+from conformance.known.any_op import hypotheses_of_any_op
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.rewritings.stated import Stated, StatedRewriting
 from conformance.known.table import known_of
@@ -37,7 +37,7 @@ def hypotheses_of(
 
     `folded` says which of its operands are constants to a compiler; None where nobody knows.
     """
-    return (*models_of(operation, platform, folded), *of_any_op(folded))
+    return (*models_of(operation, platform, folded), *hypotheses_of_any_op(folded))
 
 
 def models_of(

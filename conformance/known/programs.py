@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from conformance.known.candidates import Candidate, candidates
 from conformance.known.hypothesis import Arithmetic, Hypothesis
-from conformance.known.instead import Candidate, candidates
 from conformance.known.interpreter import indices
 from conformance.known.rewritings.identities import LEFT_OUT
 from conformance.known.xla import folded_bitcasts, trip_counts
@@ -42,11 +42,11 @@ PROGRAMS = (
     ),
     Hypothesis(
         folded_bitcasts.BY_BYTES, unsteady=True,
-        rewrite=folded_bitcasts.by_bytes, concerns=folded_bitcasts.concerns,
+        rewrite=folded_bitcasts.read_elements_as_bytes, concerns=folded_bitcasts.concerns,
     ),
     Hypothesis(
         folded_bitcasts.SIGN_ABOVE,
-        rewrite=folded_bitcasts.sign_above, concerns=folded_bitcasts.concerns,
+        rewrite=folded_bitcasts.extend_sign, concerns=folded_bitcasts.concerns,
     ),
     Hypothesis(
         indices.LABEL, rewrite=indices.rewrite, concerns=indices.concerns,

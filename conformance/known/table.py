@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from conformance.catalog import rule_of_numbers
-from conformance.known import nan_of_powers
+from conformance.known import e8m0_nans
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.interpreter.indices import SOME_UNSIGNED
 from conformance.known.interpreter.orders import COMPARED
@@ -16,26 +16,26 @@ from conformance.known.interpreter.table import INTERPRETER
 from conformance.known.xla import (
     extrema,
     float_pairs,
-    linear_algebra,
-    misread_orders,
     orders,
     partial_transform,
     simplified,
     small_loops,
 )
 from conformance.known.xla.complex_numbers.table import COMPLEX
+from conformance.known.xla.decompositions import linear_algebra
 from conformance.known.xla.indexing import narrow_bounds, out_of_bounds, treatments, truncated
 from conformance.known.xla.indexing.shared_buffers import SHARED
 from conformance.known.xla.indexing.unsigned_bounds import SIGNED_LIMITS
-from conformance.known.xla.nan_in_sorts import NAN_LARGEST
-from conformance.known.xla.normalization import of_normalization
-from conformance.known.xla.products import of_contraction, of_convolution
+from conformance.known.xla.normalization import normalization_hypotheses
 from conformance.known.xla.quantized import of_quantized
 from conformance.known.xla.remainders import REMAINDERS
-from conformance.known.xla.scaled import SCALED
-from conformance.known.xla.sorts import UNSORTED
+from conformance.known.xla.sorting import misread_orders
+from conformance.known.xla.sorting.nan_in_sorts import NAN_LARGEST
+from conformance.known.xla.sorting.sorts import UNSORTED
 from conformance.known.xla.subnormals import subnormal_operands
 from conformance.known.xla.subnormals.flushed_sums import flushing
+from conformance.known.xla.sums_of_products.products import of_contraction, of_convolution
+from conformance.known.xla.sums_of_products.scaled import SCALED
 from conformance.known.xla.two_bits import OF_TWO_BITS, SORTED
 from conformance.known.xla.windows.undilated import UNDILATED
 from conformance.tolerance.bounds import reduction, scatter
@@ -44,7 +44,7 @@ from reference.interpreter.quantized import is_quantized_operation
 from reference.ir.program import Operation, TensorType
 from reference.ops.table import OPS
 
-_CONSTANT_NAN = (nan_of_powers.OF_FUNCTIONS,)
+_CONSTANT_NAN = (e8m0_nans.OF_FUNCTIONS,)
 """Functions whose constant operands LLVM converts from narrow types."""
 
 _FLUSHED = flushing(reduction.REDUCED)
@@ -59,7 +59,7 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
     "cholesky": linear_algebra.FACTORED,
     "clamp": (OF_TWO_BITS["clamp"],),
     "compare": (COMPARED, OF_TWO_BITS["compare"]),
-    "convert": (nan_of_powers.CONVERTED,),
+    "convert": (e8m0_nans.CONVERTED,),
     **dict.fromkeys(
         (
             "cosine", "exponential", "exponential_minus_one", "log_plus_one", "logistic", "rsqrt",
@@ -106,7 +106,7 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
 
 XLA_ON: dict[str, Callable[[str], tuple[Hypothesis, ...]]] = {
     **dict.fromkeys(
-        ("batch_norm_grad", "batch_norm_inference", "batch_norm_training"), of_normalization
+        ("batch_norm_grad", "batch_norm_inference", "batch_norm_training"), normalization_hypotheses
     ),
     **dict.fromkeys(
         ("chlo.ragged_dot", "dot", "dot_general", "einsum", "unary_einsum"), of_contraction
@@ -128,12 +128,12 @@ def known_of(operation: Operation, platform: str) -> tuple[Hypothesis, ...]:
         of_codes = () if rule is None else of_quantized(rule)
         if platform != Hardware.INTERPRETER:
             return of_codes
-    of_numbers = of_op(operation.name, platform, is_complex=_takes_complex(operation))
+    of_numbers = hypotheses_of_op(operation.name, platform, is_complex=_takes_complex(operation))
     of_words = OF_TPUS if platform == Hardware.TPU else ()
     return (*of_numbers, *of_codes, *of_words)
 
 
-def of_op(op: str, platform: str, *, is_complex: bool) -> tuple[Hypothesis, ...]:
+def hypotheses_of_op(op: str, platform: str, *, is_complex: bool) -> tuple[Hypothesis, ...]:
     """Return the hypotheses about an op's results on a `Hardware`, of real or complex operands.
 
     Those that refute results are of any hardware, but for what only XLA does: what the

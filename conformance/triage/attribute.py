@@ -21,7 +21,7 @@ from conformance.judging.perturbation.judge import find_candidate, judge_program
 from conformance.judging.perturbation.overrides import Override
 from conformance.known.programs import OF_PROGRAMS, concerned
 from conformance.known.rewritings.table import is_rewriting
-from conformance.known.rewritings.values import Shown
+from conformance.known.rewritings.values import ObservedProgram
 from conformance.transforms.extract import alone, hands_on_constants, part
 from conformance.transforms.substitute import with_constant
 from conformance.transforms.values import makers_of, used_by
@@ -282,7 +282,7 @@ class Explainer:
         None if it is right so, or gives other results than in the program.
         """
         taken, rule = alone(program, operation, values), rule_of(operation)
-        shown = Shown(program, values)
+        shown = ObservedProgram(program, values)
         folded = {one.name for one in used_by(operation) if shown.is_folded(one)}
         if taken is None or rule is None:
             return None

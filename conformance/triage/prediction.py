@@ -10,7 +10,7 @@ from conformance.catalog import rule_of
 from conformance.judging.compare import Judgement
 from conformance.judging.perturbation.error_model import tolerances
 from conformance.judging.perturbation.hull import is_within
-from conformance.known.computed import distances
+from conformance.known.entry_prediction import prediction_distances
 from conformance.known.in_force import models_of
 from conformance.known.rewritings.values import Predicted, given_to
 from conformance.verdict import Verdict
@@ -32,7 +32,7 @@ def _is_predicted(
 ) -> Array:
     other, of = predicted.result, element_type_of(got)
     if predicted.ulps is not None:
-        return distances(other, got) <= predicted.ulps
+        return prediction_distances(other, got) <= predicted.ulps
     if not (of.is_float or of.is_complex):
         return equal_elements(other, got)
     error = _own_tolerance(operation, values, other) if predicted.error is None else predicted.error

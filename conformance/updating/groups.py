@@ -12,7 +12,7 @@ from conformance.gate.classes import CLASSES, NOT_DETERMINISTIC, UNEXPLAINED
 from conformance.gate.expectations import Expectation, classes_of, contains
 from conformance.gate.strict import TODO
 from conformance.gate.unpredictable import UNPREDICTABLE
-from conformance.known.computed import label
+from conformance.known.entry_prediction import label
 from conformance.stablehlo.emit import operations_in
 from conformance.text import one_line
 from conformance.verdict import Detail, Failing, LostBatch, Record, Verdict

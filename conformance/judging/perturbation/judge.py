@@ -32,8 +32,8 @@ from conformance.judging.perturbation.evaluations import SAMPLES, PermittedResul
 from conformance.judging.perturbation.hook import Values
 from conformance.judging.perturbation.hull import failure_answers, is_near, is_within
 from conformance.judging.questions import Answer, Finding, Question, ask
+from conformance.known.candidates import Candidate
 from conformance.known.hypothesis import Hypothesis
-from conformance.known.instead import Candidate
 from conformance.known.programs import OF_ARITHMETIC, explaining
 from conformance.tolerance.ulp import ulp_distances
 from conformance.verdict import Element, Errors, Failing, Verdict, gravity

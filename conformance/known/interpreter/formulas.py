@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing
+from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_nothing
 from reference.ir.program import Operation
 from reference.ir.types import Array, ElementType, element_type_of
 from reference.numerics.rounding import ulp_size
@@ -39,7 +39,7 @@ def _by(formula: Formula, period: float = 0.0) -> Hypothesis:
         del operation
         of, got = element_type_of(expected[0]), actual[0]
         if not of.is_complex:
-            return nothing(expected)
+            return predict_nothing(expected)
         with np.errstate(all="ignore"):
             value, bound = formula(of, *(operand.astype(np.complex128) for operand in operands))
             values = {shift: value + shift for shift in (0.0, period, -period)}.values()

@@ -9,38 +9,40 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import combinations
 
-from conformance.known.hypothesis import Results, as_one_of, exactly
+from conformance.known.hypothesis import Results, any_outcome_hypothesis, exact_hypothesis
 from conformance.transforms.replacing import with_operations
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, Program, TensorType, Value
 from reference.ir.types import Array, ElementType, element_type, element_type_of, from_bits, to_bits
 
 
-def signed(indices: Array) -> Array:
+def reinterpret_as_signed(indices: Array) -> Array:
     """Unsigned integers as the signed ones of the same bits; others as they are."""
     of = element_type_of(indices)
     return from_bits(to_bits(indices), element_type(f"si{of.bits}")) if of.is_unsigned else indices
 
 
-def is_changed(index: Array) -> bool:
+def has_negative_pattern(index: Array) -> bool:
     """Whether an index is another one when it is sign-extended."""
-    return element_type_of(index).is_unsigned and bool((signed(index) < 0).any())
+    return element_type_of(index).is_unsigned and bool((reinterpret_as_signed(index) < 0).any())
 
 
 def _of_slices(operation: Operation, operands: tuple[Array, ...]) -> Iterator[Results]:
     """A slice, or its update, with all of its indices sign-extended, where that changes one."""
     arrays, indices = _parts(operands)
-    if any(map(is_changed, indices)):
-        yield apply(operation, (*arrays, *map(signed, indices)))
+    if any(map(has_negative_pattern, indices)):
+        yield apply(operation, (*arrays, *map(reinterpret_as_signed, indices)))
 
 
 def _of_some(operation: Operation, operands: tuple[Array, ...]) -> Iterator[Results]:
     """A slice, or its update, with any of its indices sign-extended."""
     arrays, indices = _parts(operands)
-    taken = [n for n, index in enumerate(indices) if is_changed(index)]
+    taken = [n for n, index in enumerate(indices) if has_negative_pattern(index)]
     for count in range(1, len(taken) + 1):
         for numbers in combinations(taken, count):
-            others = (signed(x) if n in numbers else x for n, x in enumerate(indices))
+            others = (
+                reinterpret_as_signed(x) if n in numbers else x for n, x in enumerate(indices)
+            )
             yield apply(operation, (*arrays, *others))
 
 
@@ -52,14 +54,14 @@ def _parts(operands: tuple[Array, ...]) -> tuple[tuple[Array, ...], tuple[Array,
 
 def _of_gather(operation: Operation, operands: tuple[Array, ...], expected: Results) -> Results:
     del expected
-    return apply(operation, (operands[0], signed(operands[1]), *operands[2:]))
+    return apply(operation, (operands[0], reinterpret_as_signed(operands[1]), *operands[2:]))
 
 
 LABEL = "unsigned index taken for signed"
 
-UNSIGNED_START = exactly(LABEL, _of_gather)
-UNSIGNED = as_one_of(LABEL, _of_slices)
-SOME_UNSIGNED = as_one_of(LABEL, _of_some)
+UNSIGNED_START = exact_hypothesis(LABEL, _of_gather)
+UNSIGNED = any_outcome_hypothesis(LABEL, _of_slices)
+SOME_UNSIGNED = any_outcome_hypothesis(LABEL, _of_some)
 """What a compiler makes of constants, beside indices that it takes for what they are."""
 
 _INDICES: dict[str, Callable[[int], range]] = {

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from conformance.known.hypothesis import Operands, Results, exactly
+from conformance.known.hypothesis import Operands, Results, exact_hypothesis
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics.arithmetic import quiet
@@ -36,4 +36,4 @@ def _by_library(operation: Operation, operands: Operands, expected: Results) -> 
     return (round_to(np.asarray(function(to_float64(operand))).astype(np.float64), of),)
 
 
-BY_LIBRARY = exactly("function of the C library", _by_library)
+BY_LIBRARY = exact_hypothesis("function of the C library", _by_library)

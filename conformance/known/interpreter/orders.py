@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis, Results, exactly
+from conformance.known.hypothesis import Hypothesis, Results, exact_hypothesis
 from conformance.tolerance.bounds.sorting import are_permutations, are_sorted, move_axis_last
 from reference.interpreter.evaluate import EvaluationError, apply, body_of
 from reference.ir.program import Operation, Region
@@ -70,5 +70,5 @@ def _with_nan(rows: tuple[Array, ...]) -> Array:
     return found
 
 
-COMPARED = exactly(LABEL, _compared)
+COMPARED = exact_hypothesis(LABEL, _compared)
 SORTED = Hypothesis(LABEL, _sorted, signs=True)

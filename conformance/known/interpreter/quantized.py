@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.known.hypothesis import Results, exactly
+from conformance.known.hypothesis import Results, exact_hypothesis
 from reference.ir.program import Operation, QuantizedType, TensorType
 from reference.ir.types import Array, element_type
 from reference.ops.quantization import dequantize
@@ -28,4 +28,4 @@ def _dequantized(
     return (dequantize(wrapped, whole),)
 
 
-WRAPPED = exactly("zero point subtracted in 32 bits", _dequantized)
+WRAPPED = exact_hypothesis("zero point subtracted in 32 bits", _dequantized)

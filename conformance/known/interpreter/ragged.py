@@ -11,7 +11,7 @@ from functools import reduce
 
 import numpy as np
 
-from conformance.known.hypothesis import Results, exactly
+from conformance.known.hypothesis import Results, exact_hypothesis
 from conformance.known.interpreter.sums import in_steps
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
@@ -61,4 +61,4 @@ def _product(lhs: Array, rhs: Array, dimensions: Dimensions, to: ElementType) ->
     return in_steps(a, b, to, np.arange(a.shape[-1])).reshape(shape)
 
 
-MISPLACED = exactly("group sizes of the first dimensions", _misplaced)
+MISPLACED = exact_hypothesis("group sizes of the first dimensions", _misplaced)

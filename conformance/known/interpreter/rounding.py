@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from conformance.known.hypothesis import Results, exactly
+from conformance.known.hypothesis import Results, exact_hypothesis
 from reference.ir.program import Operation
 from reference.ir.types import (
     Array,
@@ -44,7 +44,7 @@ def _of_sum(number: Array, form: FloatFormat) -> Array:
     return np.full(number.shape, np.nan) if form.has_infinity else np.copysign(0.0, number)
 
 
-TO_WHOLE = exactly("constant over the largest number", _to_whole)
+TO_WHOLE = exact_hypothesis("constant over the largest number", _to_whole)
 
 # --- To fewer bits -------------------------------------------------------------------------------
 
@@ -89,7 +89,7 @@ def _in_range(bits: Array, of: ElementType, exponent: int, own: int) -> Array:
     return np.where(field <= np.uint64((middle - reach) << mantissa), sign, bits)
 
 
-TO_FEWER_BITS = exactly("bits of another format", _to_fewer_bits)
+TO_FEWER_BITS = exact_hypothesis("bits of another format", _to_fewer_bits)
 
 # --- After each step ------------------------------------------------------------------------------
 
@@ -112,4 +112,4 @@ def _logistic(
         return (round_to(1 / rounded(1 + grown), of),)
 
 
-LOGISTIC = exactly("textbook formula", _logistic)
+LOGISTIC = exact_hypothesis("textbook formula", _logistic)

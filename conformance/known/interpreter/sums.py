@@ -7,8 +7,8 @@ from math import prod
 
 import numpy as np
 
-from conformance.known.hypothesis import Results, exactly
-from conformance.known.xla.products import NOT_KEPT
+from conformance.known.hypothesis import Results, exact_hypothesis
+from conformance.known.xla.sums_of_products.products import NOT_KEPT
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation
 from reference.ir.types import Array, ElementType, element_type_of
@@ -123,7 +123,7 @@ def _as_bf16(operand: Array) -> Array:
     return to_float64(round_to(numbers, BF16))
 
 
-ALGORITHM_IGNORED = exactly(NOT_KEPT, _without_algorithm)
-STEP_BY_STEP = exactly("products added one by one", _contracted)
-WINDOWS_STEP_BY_STEP = exactly("products added one by one", _convolved)
-SCALED_STEP_BY_STEP = exactly("products added one by one", _scaled)
+ALGORITHM_IGNORED = exact_hypothesis(NOT_KEPT, _without_algorithm)
+STEP_BY_STEP = exact_hypothesis("products added one by one", _contracted)
+WINDOWS_STEP_BY_STEP = exact_hypothesis("products added one by one", _convolved)
+SCALED_STEP_BY_STEP = exact_hypothesis("products added one by one", _scaled)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from conformance.known import nan_of_powers
-from conformance.known.hypothesis import Hypothesis, in_regions
+from conformance.known import e8m0_nans
+from conformance.known.hypothesis import Hypothesis, hypothesis_in_regions
 from conformance.known.interpreter import (
     formulas,
     indices,
@@ -17,7 +17,7 @@ from conformance.known.interpreter import (
 )
 from reference.ops.table import OPS
 
-_IN_F64 = (nan_of_powers.OF_FUNCTIONS,)
+_IN_F64 = (e8m0_nans.OF_FUNCTIONS,)
 """Of functions that are evaluated in f64."""
 
 _ALONE: dict[str, tuple[Hypothesis, ...]] = {
@@ -25,7 +25,7 @@ _ALONE: dict[str, tuple[Hypothesis, ...]] = {
     "cbrt": (*_IN_F64, libm.BY_LIBRARY, formulas.CBRT),
     "ceil": (rounding.TO_WHOLE,),
     "chlo.ragged_dot": (sums.STEP_BY_STEP, ragged.MISPLACED),
-    "convert": (nan_of_powers.CONVERTED,),
+    "convert": (e8m0_nans.CONVERTED,),
     "convolution": (sums.WINDOWS_STEP_BY_STEP,),
     "compare": (orders.COMPARED,),
     "cosine": _IN_F64,
@@ -59,7 +59,7 @@ _ALONE: dict[str, tuple[Hypothesis, ...]] = {
     "uniform_dequantize": (quantized.WRAPPED,),
 }
 
-_IN_REGIONS = in_regions(nan_of_powers.LABEL, _ALONE)
+_IN_REGIONS = hypothesis_in_regions(e8m0_nans.LABEL, _ALONE)
 
 INTERPRETER = _ALONE | {
     op: (*_ALONE.get(op, ()), _IN_REGIONS) for op, record in OPS.items() if record.regions

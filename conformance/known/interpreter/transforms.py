@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis, Operands, Results, told
+from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_where
 from reference.ir.program import Operation
 
 _ANGLE = 20 * 2.0**-53
@@ -29,7 +29,7 @@ def _measure(
         total = total / prod(lengths)
     with np.errstate(all="ignore"):
         near = np.abs(actual[0] - expected[0]) <= _ANGLE * sum(lengths) * total
-        return told(near)
+        return predict_where(near)
 
 
 DIRECT_SUM = Hypothesis("direct sum of a transform", _measure, signs=True)

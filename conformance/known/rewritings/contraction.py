@@ -28,7 +28,7 @@ from math import prod
 import numpy as np
 
 from conformance.known.rewritings.signs import is_not_negative
-from conformance.known.rewritings.values import Predicted, Shown, flushed, given_to
+from conformance.known.rewritings.values import ObservedProgram, Predicted, flushed, given_to
 from conformance.tolerance.bounds.underflow import has_flushing_modes
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.monoid import ADD
@@ -58,7 +58,7 @@ _INDEX = ELEMENT_TYPES["si64"]
 
 
 @dataclass(frozen=True)
-class _Wide:
+class _Unrounded:
     """An unrounded value; of a quotient it is another one than the exact quotient."""
 
     value: UnroundedNumbers
@@ -66,7 +66,7 @@ class _Wide:
 
 
 @dataclass(frozen=True)
-class _Model(Shown):
+class _Model(ObservedProgram):
     """The values of a program, some of them unrounded; flushed or not."""
 
     flushes: bool
@@ -78,7 +78,7 @@ class _Model(Shown):
             return None
         return flush_subnormals(array) if self.flushes else array
 
-    def unrounded(self, value: Value) -> Iterator[_Wide]:
+    def unrounded(self, value: Value) -> Iterator[_Unrounded]:
         """What a value may be where the operation that makes it is not rounded."""
         maker = self.maker(value)
         if maker is None or len(maker.results) != 1:
@@ -91,7 +91,7 @@ class _Model(Shown):
             for wide in self.unrounded(maker.operands[0]):
                 yield replace(wide, value=wide.value.take(places))
 
-    def taken(self, value: Value, quotients: bool) -> Iterator[_Wide]:
+    def taken(self, value: Value, quotients: bool) -> Iterator[_Unrounded]:
         """The same; quotients, and what is made of them, where they are asked for too."""
         return (wide for wide in self.unrounded(value) if quotients or not wide.is_quotient)
 
@@ -123,22 +123,22 @@ class _Model(Shown):
         return flushed(found) if self.flushes else found
 
 
-def _product(model: _Model, x: Value, y: Value) -> Iterator[_Wide]:
+def _product(model: _Model, x: Value, y: Value) -> Iterator[_Unrounded]:
     for one, other in ((x, y), (y, x)):
         if model.is_all(other, 1):
             yield from model.unrounded(one)
     factors = model.given(x), model.given(y)
     if factors[0] is not None and factors[1] is not None:
-        yield _Wide(unrounded_product(factors[0], factors[1]))
+        yield _Unrounded(unrounded_product(factors[0], factors[1]))
 
 
-def _square(model: _Model, x: Value, y: Value) -> Iterator[_Wide]:
+def _square(model: _Model, x: Value, y: Value) -> Iterator[_Unrounded]:
     """x^2, which is computed as a product."""
     if model.is_all(y, 2):
         yield from _product(model, x, x)
 
 
-def _quotient(model: _Model, x: Value, y: Value) -> Iterator[_Wide]:
+def _quotient(model: _Model, x: Value, y: Value) -> Iterator[_Unrounded]:
     if model.is_all(y, 1):
         yield from model.unrounded(x)
     dividend, divisor = model.given(x), model.given(y)
@@ -148,11 +148,11 @@ def _quotient(model: _Model, x: Value, y: Value) -> Iterator[_Wide]:
     if model.is_folded(y) or (maker is not None and _is_repeated(maker)):
         for reciprocal in _reciprocals(divisor):
             kept = flush_subnormals(reciprocal) if model.flushes else reciprocal
-            yield _Wide(unrounded_product(dividend, kept), is_quotient=True)
+            yield _Unrounded(unrounded_product(dividend, kept), is_quotient=True)
     if maker is not None and OPS[maker.name] is OPS["divide"]:
         one, other = map(model.given, maker.operands)
         if one is not None and other is not None and bool((to_float64(one) == 1).all()):
-            yield _Wide(unrounded_product(dividend, other), is_quotient=True)
+            yield _Unrounded(unrounded_product(dividend, other), is_quotient=True)
 
 
 def _widens(maker: Operation) -> bool:
@@ -180,18 +180,18 @@ def _is_repeated(maker: Operation) -> bool:
     )
 
 
-def _negated(model: _Model, x: Value) -> Iterator[_Wide]:
+def _negated(model: _Model, x: Value) -> Iterator[_Unrounded]:
     for wide in model.unrounded(x):
         yield replace(wide, value=-wide.value)
 
 
-def _magnitude(model: _Model, x: Value) -> Iterator[_Wide]:
+def _magnitude(model: _Model, x: Value) -> Iterator[_Unrounded]:
     """The magnitude of what is taken for not negative, which is left out."""
     if is_not_negative(model, x):
         yield from model.unrounded(x)
 
 
-_UNROUNDED: dict[str, Callable[..., Iterator[_Wide]]] = {
+_UNROUNDED: dict[str, Callable[..., Iterator[_Unrounded]]] = {
     "multiply": _product,
     "power": _square,
     "divide": _quotient,
@@ -233,7 +233,7 @@ def _places(operation: Operation) -> Array | None:
     return found
 
 
-def of_sum(
+def contracted_sums(
     program: Program, operation: Operation, values: Mapping[str, Array], *, quotients: bool = False
 ) -> Iterator[Predicted]:
     """Sums of two numbers, one of them an unrounded product; or quotient, where these are asked
@@ -241,7 +241,7 @@ def of_sum(
     yield from _of_two(program, operation, values, quotients, lambda rhs: rhs)
 
 
-def of_difference(
+def contracted_differences(
     program: Program, operation: Operation, values: Mapping[str, Array], *, quotients: bool = False
 ) -> Iterator[Predicted]:
     """The same of differences."""
@@ -286,7 +286,7 @@ def of_many(
                 yield _in_any_order(parts, parts.inits[0], (wide.value,))
 
 
-def of_many_taken_apart(
+def decomposed_sums(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
     """Sums of many elements that are sums of two products, all of which are added up."""

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from conformance.catalog import rule_of
-from conformance.known.rewritings.terms import PAIR, Node, Term, as_term, states_more
-from conformance.known.rewritings.values import Shown
+from conformance.known.rewritings.terms import PAIR, Node, Term, as_term, has_more_than_operands
+from conformance.known.rewritings.values import ObservedProgram
 from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.interpreter.verify import violations
@@ -33,7 +33,7 @@ Evaluated = tuple[Array, Array]
 class Evaluator:
     """A program's values, and what is made of them."""
 
-    shown: Shown
+    shown: ObservedProgram
 
     def made(self, value: Value) -> Term | None:
         """Return the operation that makes a value, as a term; None of a parameter."""
@@ -116,14 +116,14 @@ class Evaluator:
             return result, error
         if node.op in BUILT:
             return BUILT[node.op](*arrays), np.zeros(arrays[0].shape)
-        if states_more(OPS.get(node.op)):
+        if has_more_than_operands(OPS.get(node.op)):
             result = _applied(node, arrays, self.shown)
             return result, np.zeros(result.shape)
         result = _evaluated(node, arrays)
         return result, _error(node, result, arrays, errors)
 
 
-def _applied(node: Term, arrays: Sequence[Array], shown: Shown) -> Array:
+def _applied(node: Term, arrays: Sequence[Array], shown: ObservedProgram) -> Array:
     """Return what an operation of the program makes of other operands, of whatever types."""
     if node.maker is None:
         raise LookupError(node.op)

@@ -9,7 +9,7 @@ import numpy as np
 from conformance.known.rewritings.evaluation import retyped
 from conformance.known.rewritings.identities import FORMS
 from conformance.known.rewritings.patterns import Matcher
-from conformance.known.rewritings.values import Predicted, Shown, given_to
+from conformance.known.rewritings.values import ObservedProgram, Predicted, given_to
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, Program, Value
 from reference.ir.types import BOOLEAN, ELEMENT_TYPES, Array, element_type_of
@@ -32,7 +32,7 @@ def of_constant_nan(
 
     exp(x)^y is the exponential of a product with y. Source: jax#29537.
     """
-    shown = Shown(program, values)
+    shown = ObservedProgram(program, values)
     is_nan = _constant_nans(shown, operation.operands[-1])
     if operation.name == "power":
         seen = Matcher(shown, FORMS).seen(operation.operands[0], "exponential")
@@ -44,7 +44,7 @@ def of_constant_nan(
     yield Predicted(OPS[operation.name].evaluate(*operands), undefined=is_nan)
 
 
-def _constant_nans(shown: Shown, value: Value) -> Array | None:
+def _constant_nans(shown: ObservedProgram, value: Value) -> Array | None:
     """The elements of a value that are NaN because an operand of its arithmetic is a constant NaN;
     None where nothing is known of it."""
     constant = shown.constant(value)
@@ -69,7 +69,9 @@ def _constant_nans(shown: Shown, value: Value) -> Array | None:
     return np.logical_or.reduce(masks) if masks else None
 
 
-def _selected_nans(shown: Shown, pred: Value, on_true: Value, on_false: Value) -> Array | None:
+def _selected_nans(
+    shown: ObservedProgram, pred: Value, on_true: Value, on_false: Value
+) -> Array | None:
     is_true = shown.known(pred)
     sides = [_constant_nans(shown, side) for side in (on_true, on_false)]
     if is_true is None or all(one is None for one in sides):
@@ -85,7 +87,7 @@ def of_sum(
     program: Program, operation: Operation, values: Mapping[str, Array], *, sign: int = 1
 ) -> Iterator[Predicted]:
     """exp(x) + y, or with the sign exp(x) - y and y - exp(x), the exponential unrounded."""
-    shown = Shown(program, values)
+    shown = ObservedProgram(program, values)
     lhs, rhs = operation.operands
     for taken, other, signs in ((lhs, rhs, (1, sign)), (rhs, lhs, (sign, 1))):
         maker, y = shown.maker(taken), values.get(other.name)

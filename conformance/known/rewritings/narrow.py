@@ -17,7 +17,7 @@ from itertools import product
 
 import numpy as np
 
-from conformance.known.rewritings.values import Predicted, Shown
+from conformance.known.rewritings.values import ObservedProgram, Predicted
 from conformance.transforms.retype import retyped
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.monoid import MAXIMUM, MINIMUM
@@ -48,12 +48,12 @@ def in_eight_bits(
     if operation.name == "popcnt" and model.maker(operation.operands[0]) is not None:
         all_bits = model.evaluated(operation, [False])  # of a number whose sign is extended
         if all_bits is not None:
-            yield Predicted(_cut(all_bits, result))
+            yield Predicted(_truncate(all_bits, result))
     ways = [[True, False] if model.differs(one) else [False] for one in operation.operands]
     for way in product(*ways):
         is_other = any(way) or _is_map(operation)  # what is computed in a region is not cut, either
         if is_other and (found := model.evaluated(operation, way)) is not None:
-            yield Predicted(_cut(found, result))
+            yield Predicted(_truncate(found, result))
 
 
 def _element(value: Value) -> ElementType | None:
@@ -128,14 +128,14 @@ def _compared(model: _Model, operation: Operation) -> Iterator[Array]:
     wide = other.evaluated(operation, [False] * len(operation.operands))
     (result,) = operation.results
     if wide is not None:
-        yield _cut(wide, result)
+        yield _truncate(wide, result)
         if operation.attribute("comparison_direction") == "GT":
             yield np.ones_like(wide)
         elif OPS[operation.name].monoid is MAXIMUM and wide.ndim:
-            yield _cut(np.zeros_like(wide), result)
+            yield _truncate(np.zeros_like(wide), result)
 
 
-def _extended(shown: Shown, value: Value) -> Array:
+def _extended(shown: ObservedProgram, value: Value) -> Array:
     constant = shown.constant(value)
     assert constant is not None
     return constant.astype(np.int8) & _LOW
@@ -167,7 +167,7 @@ def _is_of_two_bits(value: Value) -> bool:
     return of is not None and of.is_integer and of.is_signed and of.bits == 2
 
 
-def _meets_negative(shown: Shown, operation: Operation) -> bool:
+def _meets_negative(shown: ObservedProgram, operation: Operation) -> bool:
     """Whether an operation compares integers of two bits with a negative constant."""
     regions = operation.regions
     monoid = monoid_of(regions[0]) if len(regions) == 1 else OPS[operation.name].monoid
@@ -175,17 +175,17 @@ def _meets_negative(shown: Shown, operation: Operation) -> bool:
     return compares and _has_negative(shown, operation)
 
 
-def _has_negative(shown: Shown, operation: Operation) -> bool:
+def _has_negative(shown: ObservedProgram, operation: Operation) -> bool:
     """Whether an operand is a constant of two bits with negative numbers."""
     return any(_is_negative(shown, one) for one in operation.operands)
 
 
-def _is_negative(shown: Shown, value: Value) -> bool:
+def _is_negative(shown: ObservedProgram, value: Value) -> bool:
     constant = shown.constant(value) if _is_of_two_bits(value) else None
     return constant is not None and bool((constant.astype(np.int8) < 0).any())
 
 
-class _Model(Shown):
+class _Model(ObservedProgram):
     """The values of a program, narrow integers among them in eight bits."""
 
     def evaluated(self, operation: Operation, wide: Sequence[bool]) -> Array | None:
@@ -201,7 +201,7 @@ class _Model(Shown):
         except EvaluationError:
             return None
 
-    def differs(self, value: Value) -> bool:
+    def has_excess_bits(self, value: Value) -> bool:
         """Whether a value is another one in eight bits than as it is shown."""
         wide, shown = (self._wide(value), self._shown(value)) if is_narrow(value) else (None, None)
         return wide is not None and shown is not None and not np.array_equal(wide, shown)
@@ -222,7 +222,7 @@ class _Model(Shown):
         return self._shown(value) if found is None else found
 
 
-def _cut(array: Array, value: Value) -> Array:
+def _truncate(array: Array, value: Value) -> Array:
     """A result in its own type: its low bits."""
     of = _element(value)
     if of is None or not is_narrow(value):

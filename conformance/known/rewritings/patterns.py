@@ -21,11 +21,11 @@ from conformance.known.rewritings.terms import (
     Variable,
     as_term,
     binding_key,
-    orders,
+    operand_orders,
     parsed,
-    substituted,
+    substitute,
 )
-from conformance.known.rewritings.values import Predicted, Shown, flushed
+from conformance.known.rewritings.values import ObservedProgram, Predicted, flushed
 from reference.ir.program import Operation, TensorType, Value
 from reference.ir.types import Array, Kind, element_type_of
 from reference.numerics.alike import equal_elements
@@ -77,7 +77,7 @@ class Rewriting:
 class Matcher:
     """A program's values, and the rewritings by which they are seen in other forms."""
 
-    shown: Shown
+    shown: ObservedProgram
     forms: tuple[Rewriting, ...]
     evaluator: Evaluator = field(init=False)
 
@@ -90,7 +90,7 @@ class Matcher:
         term = as_term(operation)
         if not self._meets(pattern.condition, operation.results[0]):
             return
-        for operands in orders(term, pattern):
+        for operands in operand_orders(term, pattern):
             yield from self._all_bound(pattern, operands, _with_term({}, term), DEPTH)
 
     def _bound(self, pattern: Node, node: Node, bound: Bindings, depth: int) -> Iterator[Bindings]:
@@ -103,7 +103,7 @@ class Matcher:
                 yield {pattern.name: node, **bound}
         elif isinstance(pattern, Term) and self._meets(pattern.condition, node):
             for term in self.seen(node, pattern.op, depth):
-                for operands in orders(term, pattern):
+                for operands in operand_orders(term, pattern):
                     yield from self._all_bound(pattern, operands, _with_term(bound, term), depth)
 
     def _may_be(self, pattern: Variable, node: Node, bound: Bindings) -> bool:
@@ -153,7 +153,7 @@ class Matcher:
             replacement = form.replacement
             if isinstance(replacement, Term) and replacement.op == op:
                 for bindings in self._bound(form.pattern, node, {}, depth - 1):
-                    built = substituted(replacement, bindings)
+                    built = substitute(replacement, bindings)
                     assert isinstance(built, Term)
                     yield built
 
@@ -164,7 +164,7 @@ def _with_term(bound: Bindings, term: Term) -> Bindings:
 
 
 def predictions(
-    shown: Shown, rewriting: Rewriting, forms: tuple[Rewriting, ...], operation: Operation
+    shown: ObservedProgram, rewriting: Rewriting, forms: tuple[Rewriting, ...], operation: Operation
 ) -> Iterator[Predicted]:
     """Yield what a rewriting makes of an operation, subnormal numbers kept and flushed."""
     of = element_of(operation.operands[0])
@@ -172,7 +172,7 @@ def predictions(
         return
     matcher = Matcher(shown, forms)
     for bindings in matcher.matches(rewriting.pattern, operation):
-        node = substituted(rewriting.replacement, bindings)
+        node = substitute(rewriting.replacement, bindings)
         yield from _predicted(matcher.evaluator, rewriting, node, operation)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.rewritings.values import Predicted, Shown
+from conformance.known.rewritings.values import ObservedProgram, Predicted
 from conformance.tolerance.bounds.reduction import reduction_bound
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, Program, attributes
@@ -24,11 +24,11 @@ from reference.unspecified.table import unspecified_mask
 MADE_ONE = "reductions made one"
 
 
-def of_reduction(
+def merged_reductions(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
     """reduce(reduce(x)) by one op as one reduction of x; any number where its order decides."""
-    shown = Shown(program, values)
+    shown = ObservedProgram(program, values)
     inner = shown.maker(operation.operands[0])
     if inner is None or not _are_alike(operation, inner):
         return

@@ -9,13 +9,13 @@ square of 12 in eight bits, the magnitude of the smallest integer and an iota be
 from __future__ import annotations
 
 from conformance.known.rewritings.narrow import is_narrow
-from conformance.known.rewritings.values import Shown
+from conformance.known.rewritings.values import ObservedProgram
 from reference.ir.program import Value
 from reference.numerics.rounding import to_float64
 from reference.ops.table import OPS
 
 
-def is_not_negative(shown: Shown, value: Value) -> bool:
+def is_not_negative(shown: ObservedProgram, value: Value) -> bool:
     """Whether a value is taken for not negative, by what makes it."""
     maker = shown.maker(value)
     if maker is None:
@@ -32,10 +32,10 @@ def is_not_negative(shown: Shown, value: Value) -> bool:
     match maker.name:
         case "maximum":
             return any(found)
-        case "multiply" | "power" if squared(shown, value) is not None:
+        case "multiply" | "power" if square_root_of(shown, value) is not None:
             return True
         case "sqrt":  # which becomes a magnitude
-            return squared(shown, operands[0]) is not None
+            return square_root_of(shown, operands[0]) is not None
         case "minimum" | "multiply" | "select":
             return all(found)
         case name:
@@ -43,7 +43,7 @@ def is_not_negative(shown: Shown, value: Value) -> bool:
             return (rearranges or name == "convert") and all(found)
 
 
-def squared(shown: Shown, value: Value) -> Value | None:
+def square_root_of(shown: ObservedProgram, value: Value) -> Value | None:
     """What a value is the square of: of x, as a product x x and as a power x^2."""
     maker = shown.maker(value)
     if maker is None or maker.name not in ("multiply", "power"):

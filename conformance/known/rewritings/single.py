@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.computed import distances
-from conformance.known.hypothesis import Hypothesis, Results, nothing
+from conformance.known.entry_prediction import prediction_distances
+from conformance.known.hypothesis import Hypothesis, Results, predict_nothing
 from conformance.known.rewritings.patterns import Rewriting, predictions
-from conformance.known.rewritings.values import Shown
+from conformance.known.rewritings.values import ObservedProgram
 from reference.ir.program import Dense, Function, Operation, Program, Region, TensorType, Value
 
 
-def of_patterns(
+def pattern_hypothesis(
     rewritings: Sequence[Rewriting], folded: Sequence[bool] = (), *, stated: bool = False
 ) -> Hypothesis:
     """Return the class of results that one of some rewritings of an operation predicts.
@@ -48,25 +48,25 @@ def _distances(
     within: float,
 ) -> Results:
     """Return how many ulp a result is off the prediction by which most of it is explained."""
-    program = _by_itself(operation, operands, folded)
+    program = _extract_program(operation, operands, folded)
     if program is None or len(actual) != 1:
-        return nothing(expected)
-    shown = Shown(
+        return predict_nothing(expected)
+    shown = ObservedProgram(
         program, dict(zip((one.name for one in operation.operands), operands, strict=True))
     )
     found = [
-        distances(one.result, actual[0])
+        prediction_distances(one.result, actual[0])
         for rewriting in rewritings
         if rewriting.acts_on(operation)
         for one in predictions(shown, rewriting, (), operation)
         if one.result.dtype == actual[0].dtype
     ]
     if not found:
-        return nothing(expected)
+        return predict_nothing(expected)
     return (max(found, key=lambda one: np.count_nonzero(one <= within)),)
 
 
-def _by_itself(
+def _extract_program(
     operation: Operation, operands: Sequence[Any], folded: Sequence[bool]
 ) -> Program | None:
     """Return a program of one operation, constants among its operands; None where these are not

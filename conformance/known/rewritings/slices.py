@@ -11,20 +11,20 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.known.rewritings.values import Predicted, Shown
+from conformance.known.rewritings.values import ObservedProgram, Predicted
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, Program, TensorType
 from reference.ir.types import Array
 from reference.ops.table import OPS
 
-ADDED_UP = "starts added up"
+ADDED_STARTS = "starts added up"
 
 
-def of_slice(
+def merged_slices(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
     """dynamic_slice(dynamic_slice(x, i), j) as dynamic_slice(x, i + j), of an i that is moved."""
-    shown = Shown(program, values)
+    shown = ObservedProgram(program, values)
     inner = shown.maker(operation.operands[0])
     if inner is None or inner.name != operation.name:
         return

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from conformance.catalog import column
-from conformance.known.computed import Computed, label
+from conformance.known.entry_prediction import EntryPrediction, label
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.rewritings.patterns import Rewriting, predictions
-from conformance.known.rewritings.single import of_patterns
+from conformance.known.rewritings.single import pattern_hypothesis
 from conformance.known.rewritings.terms import Term
-from conformance.known.rewritings.values import Predicted, Shown
+from conformance.known.rewritings.values import ObservedProgram, Predicted
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array, Kind
 
@@ -64,7 +64,7 @@ class StatedRewriting:
         self, program: Program, operation: Operation, values: Mapping[str, Array]
     ) -> Iterator[Predicted]:
         """Yield what may stand in place of an operation's result, by the values of its program."""
-        return predictions(Shown(program, values), self._rewriting, (), operation)
+        return predictions(ObservedProgram(program, values), self._rewriting, (), operation)
 
     def hypothesis(self, folded: Sequence[bool] | None = None) -> Hypothesis:
         """Return the class of the results of one operation that it predicts.
@@ -72,8 +72,8 @@ class StatedRewriting:
         `folded` says which operands are constants to a compiler; None where nobody knows.
         """
 
-        return of_patterns((self._rewriting,), folded or (), stated=True)
+        return pattern_hypothesis((self._rewriting,), folded or (), stated=True)
 
 
-Stated = Computed | StatedRewriting
+Stated = EntryPrediction | StatedRewriting
 """What an entry says that a backend computes in place of an op, or of several operations."""

@@ -19,11 +19,11 @@ from conformance.known.rewritings.exponentials import OF_NAN, UNROUNDED
 from conformance.known.rewritings.identities import FORMS, IDENTITIES
 from conformance.known.rewritings.narrow import KEPT, NEGATIVE, beside_negatives, in_eight_bits
 from conformance.known.rewritings.patterns import predictions
-from conformance.known.rewritings.reductions import MADE_ONE, of_reduction
-from conformance.known.rewritings.slices import ADDED_UP, of_slice
-from conformance.known.rewritings.updates import IN_PLACE, of_update
-from conformance.known.rewritings.values import Predicted, Shown
-from conformance.known.rewritings.windows import RETURNED, of_cut_operand
+from conformance.known.rewritings.reductions import MADE_ONE, merged_reductions
+from conformance.known.rewritings.slices import ADDED_STARTS, merged_slices
+from conformance.known.rewritings.updates import IN_PLACE, overlapping_updates
+from conformance.known.rewritings.values import ObservedProgram, Predicted
+from conformance.known.rewritings.windows import CUT_ELEMENTS_RETURNED, merged_paddings
 from conformance.transforms.extract import alone
 from conformance.transforms.values import used_by
 from reference.interpreter.evaluate import EvaluationError, apply, evaluate
@@ -44,7 +44,7 @@ def _of_iota(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
     """An operation on constants -0, 1, 2, ... as one on an iota, which begins with +0."""
-    shown, given = Shown(program, values), alone(program, operation, values)
+    shown, given = ObservedProgram(program, values), alone(program, operation, values)
     if given is None:
         return
     whole, inputs = given
@@ -64,7 +64,7 @@ def of_squares(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
     """The sums of the squares of a matrix product's columns, later ones those of columns before."""
-    shown = Shown(program, values)
+    shown = ObservedProgram(program, values)
     squares = shown.maker(operation.operands[0])
     given = [shown.known(value) for value in operation.operands]
     operands = [one for one in given if one is not None]
@@ -87,21 +87,21 @@ def _contracted(model: Callable[..., Iterator[Predicted]]) -> tuple[tuple[str, R
 
 _OF_SUMS: tuple[tuple[str, Rewriting], ...] = (
     *_contracted(contraction.of_many),
-    (TAKEN_APART, contraction.of_many_taken_apart),
+    (TAKEN_APART, contraction.decomposed_sums),
 )
 
 MODELS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
     **dict.fromkeys(("exponential", "power"), ((OF_NAN, exponentials.of_constant_nan),)),
-    "dynamic_slice": ((ADDED_UP, of_slice),),
-    **dict.fromkeys(("dynamic_update_slice", "reshape"), ((IN_PLACE, of_update),)),
-    "add": (*_contracted(contraction.of_sum), (UNROUNDED, exponentials.of_sum)),
+    "dynamic_slice": ((ADDED_STARTS, merged_slices),),
+    **dict.fromkeys(("dynamic_update_slice", "reshape"), ((IN_PLACE, overlapping_updates),)),
+    "add": (*_contracted(contraction.contracted_sums), (UNROUNDED, exponentials.of_sum)),
     "subtract": (
-        *_contracted(contraction.of_difference),
+        *_contracted(contraction.contracted_differences),
         (UNROUNDED, partial(exponentials.of_sum, sign=-1)),
     ),
-    "convolution": ((RETURNED, of_cut_operand),),
-    "reduce": (*_OF_SUMS, (MADE_ONE, of_reduction), (COLUMNS, of_squares)),
-    "reduce_window": (*_OF_SUMS, (RETURNED, of_cut_operand)),
+    "convolution": ((CUT_ELEMENTS_RETURNED, merged_paddings),),
+    "reduce": (*_OF_SUMS, (MADE_ONE, merged_reductions), (COLUMNS, of_squares)),
+    "reduce_window": (*_OF_SUMS, (CUT_ELEMENTS_RETURNED, merged_paddings)),
 }
 """Rewritings that are no patterns, by the operation that goes wrong."""
 
@@ -137,7 +137,7 @@ def _identified(
     program: Program, operation: Operation, values: Mapping[str, Array], *, label: str
 ) -> Iterator[Predicted]:
     """Yield what the identities of a class make of an operation."""
-    shown = Shown(program, values)
+    shown = ObservedProgram(program, values)
     for one in IDENTITIES:
         if one.label == label and one.acts_on(operation):
             yield from predictions(shown, one, FORMS, operation)

@@ -146,18 +146,18 @@ def binding_key(op: str) -> str:
     return _MADE_BY + op
 
 
-def substituted(node: Node, bindings: Bindings) -> Node:
+def substitute(node: Node, bindings: Bindings) -> Node:
     """Return a replacement with what its names stand for, and attributes as in the pattern."""
     if isinstance(node, Variable):
         return bindings[node.name]
     if not isinstance(node, Term):
         return node
-    operands = tuple(substituted(one, bindings) for one in node.operands)
-    like = bindings.get(binding_key(node.op)) if states_more(OPS.get(node.op)) else None
+    operands = tuple(substitute(one, bindings) for one in node.operands)
+    like = bindings.get(binding_key(node.op)) if has_more_than_operands(OPS.get(node.op)) else None
     return replace(node, operands=operands, maker=like.maker if isinstance(like, Term) else None)
 
 
-def states_more(record: Op | None) -> bool:
+def has_more_than_operands(record: Op | None) -> bool:
     """Tell whether an operation has attributes, regions or a result type beside its operands; but
     for comparisons, whose direction is a part of their name here."""
     if record is None or record.name == "compare":
@@ -172,7 +172,7 @@ def as_term(operation: Operation) -> Term:
     return Term(name, operation.operands, operation)
 
 
-def orders(term: Term, pattern: Term) -> Iterator[tuple[Node, ...]]:
+def operand_orders(term: Term, pattern: Term) -> Iterator[tuple[Node, ...]]:
     """Yield the operands of a term; those of a commutative operation in both orders, unless the
     pattern is ordered."""
     yield term.operands

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.interpreter.indices import signed
-from conformance.known.rewritings.values import Predicted, Shown
+from conformance.known.interpreter.indices import reinterpret_as_signed
+from conformance.known.rewritings.values import ObservedProgram, Predicted
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation, Program, TensorType, Value
 from reference.ir.types import Array
@@ -26,11 +26,11 @@ _AT_ONCE = (1, 4, 8, 16, 32, 64)
 """Elements that a kernel may read before it writes them."""
 
 
-def of_update(
+def overlapping_updates(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
     """What becomes of such an update, or of its elements in another shape."""
-    shown = Shown(program, values)
+    shown = ObservedProgram(program, values)
     update = operation
     if operation.name == "reshape":
         maker = shown.maker(operation.operands[0])
@@ -57,7 +57,7 @@ def _copied(array: Array, read: Array, written: Array, at_once: int) -> Array:
     return result
 
 
-def _read(shown: Shown, base: Value, new: Value) -> Iterator[Array]:
+def _read(shown: ObservedProgram, base: Value, new: Value) -> Iterator[Array]:
     """Which elements of the base the update is, by their places in memory; none if it is not.
 
     Unsigned start indices may be taken for signed ones, too.
@@ -71,7 +71,10 @@ def _read(shown: Shown, base: Value, new: Value) -> Iterator[Array]:
         yield _sliced(np.arange(array.size).reshape(array.shape), given)
     elif maker.name == "dynamic_slice":
         starts = [shown.known(one) for one in maker.operands[1:]]
-        for taken in (starts, [one if one is None else signed(one) for one in starts]):
+        for taken in (
+            starts,
+            [one if one is None else reinterpret_as_signed(one) for one in starts],
+        ):
             window = _window(array.shape, given["slice_sizes"], taken)
             if window is not None:
                 yield window

@@ -21,7 +21,7 @@ def given_to(operation: Operation, values: Mapping[str, Array]) -> tuple[Array, 
 
 
 @dataclass(frozen=True)
-class Shown:
+class ObservedProgram:
     """A program of one function, and the values of it that a backend has, by name."""
 
     program: Program

@@ -11,20 +11,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from conformance.known.rewritings.values import Predicted, Shown
+from conformance.known.rewritings.values import ObservedProgram, Predicted
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.constants import matrix
 from reference.ir.program import Dense, Operation, Program, TensorType, attributes
 from reference.ir.types import Array
 
-RETURNED = "what a pad cut off under windows"
+CUT_ELEMENTS_RETURNED = "what a pad cut off under windows"
 
 
-def of_cut_operand(
+def merged_paddings(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
     """reduce_window(pad(x)) and convolution(pad(x)) as those of x with the sum of the paddings."""
-    shown = Shown(program, values)
+    shown = ObservedProgram(program, values)
     pad = shown.maker(operation.operands[0])
     if pad is None:
         return

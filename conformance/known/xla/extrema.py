@@ -12,7 +12,13 @@ from itertools import product
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing, told
+from conformance.known.hypothesis import (
+    Hypothesis,
+    Operands,
+    Results,
+    predict_nothing,
+    predict_where,
+)
 from conformance.tolerance.rule import Measure
 from conformance.transforms.values import free_values
 from reference.interpreter.evaluate import EvaluationError, apply, evaluate
@@ -80,31 +86,31 @@ def _replaced(operand: Array, mask: Array, init: Array) -> Array:
     return np.where(mask, init, operand).astype(operand.dtype)
 
 
-def _measure(otherwise: Otherwise, concerned: Callable[[Array, Array], Array]) -> Measure:
+def _make_measure(otherwise: Otherwise, concerned: Callable[[Array, Array], Array]) -> Measure:
     """0 for elements that are concerned, and are just what the compiler is thought to make."""
 
     def measure(
         operation: Operation, operands: Operands, expected: Results, actual: Results
     ) -> Results:
         if len(operands) != _PAIR or not element_type_of(expected[0]).is_float:
-            return nothing(expected)
+            return predict_nothing(expected)
         region = operation.regions[0]
-        monoid = monoid_of(region) or acting(region)
+        monoid = monoid_of(region) or body_monoid(region)
         if monoid is None:
-            return nothing(expected)
+            return predict_nothing(expected)
         if operation.operands[0] == operation.operands[1]:
-            return nothing(expected)  # nothing is reduced
+            return predict_nothing(expected)  # nothing is reduced
         changed = otherwise(monoid, *operands)
         if changed is None:
-            return nothing(expected)
+            return predict_nothing(expected)
         try:
             results = apply(operation, changed)
         except EvaluationError:
-            return nothing(expected)
+            return predict_nothing(expected)
         alike = to_bits(results[0]) == to_bits(actual[0])
         alike |= _is_flushed(results[0], actual[0])
         alike &= concerned(to_float64(expected[0]), to_float64(actual[0]))
-        return told(alike)
+        return predict_where(alike)
 
     return measure
 
@@ -112,7 +118,7 @@ def _measure(otherwise: Otherwise, concerned: Callable[[Array, Array], Array]) -
 _SIGNED = (-1.0, -0.0, 0.0, 1.0)
 
 
-def acting(region: Region) -> Monoid | None:
+def body_monoid(region: Region) -> Monoid | None:
     """The monoid that a body amounts to, written with other operations around: what it gives of
     zeros of both signs and of ones tells; None where it is none of those that models know."""
     first, second = (value.type for value in region.arguments)
@@ -155,11 +161,11 @@ def _complex_from_zero(
     """Return 0 for complex sums that are just those from +0, with a part that is zero."""
     is_sum = len(operands) == _PAIR and monoid_of(operation.regions[0]) is ADD
     if not is_sum or not element_type_of(expected[0]).is_complex:
-        return nothing(expected)
+        return predict_nothing(expected)
     (other,) = apply(operation, (operands[0], np.zeros_like(operands[1])))
     alike = (to_bits(other) == to_bits(actual[0])).all(axis=-1)
     zeros = [_zeros(part(expected[0]), part(actual[0])) for part in (np.real, np.imag)]
-    return told(alike & (zeros[0] | zeros[1]))
+    return predict_where(alike & (zeros[0] | zeros[1]))
 
 
 _LANES = (4, 8, 16, 32, 64)
@@ -170,14 +176,16 @@ def _hypothesis(label: str, measure: Measure, *, signs: bool = False) -> Hypothe
 
 
 OF_REDUCTIONS = (
-    _hypothesis("NaN left out", _measure(_without_nan, _lost)),
+    _hypothesis("NaN left out", _make_measure(_without_nan, _lost)),
     *(
-        _hypothesis("NaN left out", _measure(partial(_since_the_last_nan, lanes), _lost))
+        _hypothesis("NaN left out", _make_measure(partial(_since_the_last_nan, lanes), _lost))
         for lanes in _LANES
     ),
-    _hypothesis("NaN left out", _measure(_without_nan_nor_zero, _lost)),
-    _hypothesis("zeros taken for equal", _measure(_without_the_greater_zero, _zeros), signs=True),
-    _hypothesis("summed from +0", _measure(_from_zero, _zeros), signs=True),
+    _hypothesis("NaN left out", _make_measure(_without_nan_nor_zero, _lost)),
+    _hypothesis(
+        "zeros taken for equal", _make_measure(_without_the_greater_zero, _zeros), signs=True
+    ),
+    _hypothesis("summed from +0", _make_measure(_from_zero, _zeros), signs=True),
     _hypothesis("summed from +0", _complex_from_zero, signs=True),
 )
 """An extremum of the numbers alone, of all or of those that no NaN follows; one that is the zero

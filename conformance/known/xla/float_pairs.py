@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from conformance.catalog import rule_of
-from conformance.known.elementwise import met
-from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing
+from conformance.known.broadcasting import broadcast_operands
+from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_nothing
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.program import Operation
 from reference.ir.types import Array
@@ -46,13 +46,13 @@ _SIGNS = ((1.0, 1.0), (-1.0, 1.0), (1.0, -1.0))
 """Directions in which operands of even and of odd number are changed."""
 
 
-def rounded_to_pairs(array: Array) -> Array:
+def round_to_pairs(array: Array) -> Array:
     """Return numbers of f64, or complex ones, as the sums of pairs that stand for them.
 
     Arrays of other types are returned as they are.
     """
     if array.dtype == np.complex128:
-        return _complex(rounded_to_pairs(np.real(array)), rounded_to_pairs(np.imag(array)))
+        return _complex(round_to_pairs(np.real(array)), round_to_pairs(np.imag(array)))
     if array.dtype != np.float64:
         return array
     with np.errstate(all="ignore"):
@@ -74,8 +74,8 @@ def _is_wide(value: object) -> bool:
 
 def _on_pairs(operation: Operation, operands: Sequence[Any]) -> Results:
     """Return the results on operands that are rounded to pairs, rounded to pairs."""
-    given = [rounded_to_pairs(one) if _is_wide(one) else one for one in operands]
-    return tuple(map(rounded_to_pairs, apply(operation, given)))
+    given = [round_to_pairs(one) if _is_wide(one) else one for one in operands]
+    return tuple(map(round_to_pairs, apply(operation, given)))
 
 
 def _nudged(operand: Any, sign: float) -> Any:
@@ -106,14 +106,14 @@ def _errors(
 ) -> Results:
     """Return the distances from the predicted results in units of the errors of pairs."""
     if not any(map(_is_wide, (*operands, *expected))):
-        return nothing(expected)
+        return predict_nothing(expected)
     try:
         predicted = _on_pairs(operation, operands)
         if not any(map(_is_wide, predicted)):
             return tuple(map(_told_apart, predicted, actual))
         limits = _limits(operation, operands, predicted)
     except EvaluationError:
-        return nothing(expected)
+        return predict_nothing(expected)
     overflowing = [_overflows(operation, operands, one) for one in predicted]
     return tuple(map(_distances, predicted, actual, limits, overflowing))
 
@@ -121,7 +121,7 @@ def _errors(
 def _overflows(operation: Operation, operands: Operands, predicted: Array) -> Array:
     """Return which elements of a result are made of pairs that may overflow, or are such pairs."""
     mask = _is_large(predicted)
-    for one in met(operation, operands, predicted.shape) or ():
+    for one in broadcast_operands(operation, operands, predicted.shape) or ():
         mask = mask | _is_large(one)
     return mask
 

@@ -36,7 +36,7 @@ def concerns(operation: Operation) -> bool:
     return operation.name == "bitcast_convert"
 
 
-def by_bytes(program: Program) -> Iterator[tuple[Program, ...]]:
+def read_elements_as_bytes(program: Program) -> Iterator[tuple[Program, ...]]:
     """Yield a program, one bitcast of a constant, with what stands in bytes of an element each.
 
     Beyond the constant's own bytes that may be anything.
@@ -53,12 +53,12 @@ def by_bytes(program: Program) -> Iterator[tuple[Program, ...]]:
     size = math.prod(parts) * bits_dtype(to).itemsize
     memories = (np.append(own, np.full(size, byte, np.uint8))[:size] & low for byte in _BEHIND)
     yield tuple(
-        _giving(program, from_bits(memory.view(bits_dtype(to)).reshape(parts), to))
+        _returning_array(program, from_bits(memory.view(bits_dtype(to)).reshape(parts), to))
         for memory in memories
     )
 
 
-def sign_above(program: Program) -> Iterator[tuple[Program]]:
+def extend_sign(program: Program) -> Iterator[tuple[Program]]:
     """Yield a program, one bitcast of a constant of one negative element, with that element's sign
     extended."""
     folded = _folded(program)
@@ -69,7 +69,7 @@ def sign_above(program: Program) -> Iterator[tuple[Program]]:
     if is_one and int(first) < 0 and not to.element.is_complex:
         word = int(first) & ((1 << to.element.bits) - 1)
         bits = np.full(to.static_shape, word, bits_dtype(to.element))
-        yield (_giving(program, from_bits(bits, to.element)),)
+        yield (_returning_array(program, from_bits(bits, to.element)),)
 
 
 def _folded(program: Program) -> Array | None:
@@ -92,7 +92,7 @@ def _result(program: Program) -> TensorType:
     return of
 
 
-def _giving(program: Program, array: Array) -> Program:
+def _returning_array(program: Program, array: Array) -> Program:
     """Return the program with an array as its result, in place of what its last operation makes."""
     (result,) = program.subject.results
     value = replace(result, type=TensorType(array.shape, element_type_of(array)))

@@ -32,7 +32,7 @@ CONTENTS: tuple[Content, ...] = (_zeros, _ones, _largest)
 """Results that are alike with each of them depend on no such memory."""
 
 
-def held(value: Value, content: Content) -> Operation:
+def memory_value(value: Value, content: Content) -> Operation:
     """Return the operation that makes a value of what lies in its memory."""
     assert isinstance(value.type, TensorType)
     return constant(value, content(value.type))

@@ -13,7 +13,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing
+from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_nothing
 from conformance.tolerance.bounds.intervals import (
     Arithmetic,
     Interval,
@@ -61,7 +61,7 @@ def one_pass(step: IntervalOperation) -> tuple[Interval, ...]:
     return normalize_by(step, _by_reciprocal, _one_pass_moments)
 
 
-def folded(step: IntervalOperation) -> tuple[Interval, ...]:
+def folded_output(step: IntervalOperation) -> tuple[Interval, ...]:
     """The output as x * s + (offset - mean * s), with s = scale / sqrt(variance + epsilon)."""
     return normalize_by(step, _folded_output, ops.moments)
 
@@ -175,7 +175,7 @@ OTHERS: tuple[tuple[str, Formula, tuple[str, ...]], ...] = (
     ("reciprocal", reciprocal_root, ALL),
     ("order of the factors", other_orders, (GRAD,)),
     ("contracted product", contraction, (GRAD,)),
-    ("folded normalization", folded, (INFERENCE, TRAINING)),
+    ("folded normalization", folded_output, (INFERENCE, TRAINING)),
     ("one-pass variance", one_pass, (TRAINING,)),
     ("one-pass variance", one_pass_and_folded, (TRAINING,)),
     ("one-pass variance", one_pass_of_sums, (TRAINING,)),
@@ -184,14 +184,14 @@ OTHERS: tuple[tuple[str, Formula, tuple[str, ...]], ...] = (
 """Formulas that compilers are known to evaluate: their class, and the ops that they are of."""
 
 
-def _loose(element_type: ElementType) -> Arithmetic:
+def _loose_arithmetic(element_type: ElementType) -> Arithmetic:
     """Quotients as products with reciprocals, and roots off by what makes 2 ulp of 1 / sqrt(x)."""
     return Arithmetic(
         element_type, quotient=3.0, root=4.0, flushes=has_flushing_modes(element_type)
     )
 
 
-def _in_wider(arithmetic: ArithmeticChoice) -> Iterator[ArithmeticChoice]:
+def _wider_arithmetics(arithmetic: ArithmeticChoice) -> Iterator[ArithmeticChoice]:
     """An arithmetic of narrow types in wider ones: constants rounded or not, subnormal numbers (an
     epsilon for one) flushed or not."""
     for wider, whole, flushes in itertools.product((_F32, _F16), (True, False), (False, True)):
@@ -210,7 +210,7 @@ def _as_in(
 
 
 @cache
-def of_normalization(platform: str) -> tuple[Hypothesis, ...]:
+def normalization_hypotheses(platform: str) -> tuple[Hypothesis, ...]:
     """Return the classes of what batch normalization gives on a `Hardware`.
 
     The specification's formula with subnormal numbers lost, and the other formulas, in the
@@ -224,11 +224,11 @@ def of_normalization(platform: str) -> tuple[Hypothesis, ...]:
 
 
 def _otherwise() -> Iterator[Hypothesis]:
-    for chosen in _in_wider(round_each_operation):
+    for chosen in _wider_arithmetics(round_each_operation):
         yield Hypothesis(
             "wider arithmetic", measure_by(specification_formula, chosen, as_explanation=True)
         )
-    for chosen in (_loose, *_in_wider(_loose)):
+    for chosen in (_loose_arithmetic, *_wider_arithmetics(_loose_arithmetic)):
         for label, formula, names in OTHERS:
             yield Hypothesis(label, _only(names, measure_by(formula, chosen, as_explanation=True)))
 
@@ -241,7 +241,7 @@ def _only(names: tuple[str, ...], measure: Measure) -> Measure:
     ) -> Results:
         if operation.name in names:
             return measure(operation, operands, expected, actual)
-        return nothing(expected)
+        return predict_nothing(expected)
 
     return chosen
 

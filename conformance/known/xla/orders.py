@@ -15,10 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing, told
+from conformance.known.hypothesis import (
+    Hypothesis,
+    Operands,
+    Results,
+    predict_nothing,
+    predict_where,
+)
 from conformance.known.xla.subnormals import subnormal_order
 from conformance.known.xla.windows import no_source
-from conformance.known.xla.windows.tiles import by_tiles
+from conformance.known.xla.windows.tiles import tiled_results
 from conformance.tolerance.bounds.reduction import reduction_bound
 from conformance.tolerance.ulp import bound_distances
 from reference.interpreter.evaluate import EvaluationError
@@ -59,12 +65,12 @@ def _of_order(label: str, outcomes: Outcomes) -> Hypothesis:
     ) -> Results:
         selects = operation.name == "select_and_scatter"
         if selects and not operands[1].size:
-            return nothing(expected)
+            return predict_nothing(expected)
         try:
             parts = decompose_reduction(operation, operands)
             numbers = range(len(expected))
             if not selects and all(parts.monoid(number) is not None for number in numbers):
-                return nothing(expected)  # the usual case, before anything is bounded
+                return predict_nothing(expected)  # the usual case, before anything is bounded
             bounds = reduction_bound(operation, operands, expected)
             wrong = [
                 _wrong(operation, operands, number, expected[number], actual[number], bound)
@@ -73,10 +79,10 @@ def _of_order(label: str, outcomes: Outcomes) -> Hypothesis:
                 for number, bound in enumerate(bounds)
             ]
             if not any(mask.any() for mask in wrong):
-                return nothing(expected)
-            return told(*_explained(wrong, outcomes(operation, operands), actual, bounds))
+                return predict_nothing(expected)
+            return predict_where(*_explained(wrong, outcomes(operation, operands), actual, bounds))
         except EvaluationError:
-            return nothing(expected)
+            return predict_nothing(expected)
 
     return Hypothesis(label, errors, signs=True, refutes=True)
 
@@ -91,7 +97,7 @@ def _explained(
     found = [np.zeros_like(mask) for mask in wrong]
     for results in outcomes:
         for number, (mine, got) in enumerate(zip(results, actual, strict=True)):
-            found[number] |= ~_apart(mine, got, bounds[number])
+            found[number] |= ~_differs(mine, got, bounds[number])
     yield from (mask & one for mask, one in zip(wrong, found, strict=True))
 
 
@@ -104,7 +110,7 @@ def _in_any_order(operation: Operation, operands: Operands) -> Iterator[Results]
 
 
 def _in_tiles(operation: Operation, operands: Operands) -> Iterator[Results]:
-    yield from by_tiles(decompose_reduction(operation, operands))
+    yield from tiled_results(decompose_reduction(operation, operands))
 
 
 def _without_padding(
@@ -120,16 +126,16 @@ def _without_padding(
     found: list[Array] = []
     for number, (want, got, bound) in enumerate(zip(expected, actual, bounds, strict=True)):
         monoid, explained = parts.monoid(number), np.zeros(want.shape, np.bool_)
-        if monoid is not None and _apart(want, got, bound).any():
+        if monoid is not None and _differs(want, got, bound).any():
             values, init = parts.values[number], parts.inits[number]
             for inits in (0, 1):
                 other = monoids.fold(monoid, values, init, parts.leaves, inits, padded=False)
-                explained |= ~_apart(other, got, bound)
-            for results in by_tiles(parts):
-                explained |= ~_apart(results[number], got, bound)
+                explained |= ~_differs(other, got, bound)
+            for results in tiled_results(parts):
+                explained |= ~_differs(results[number], got, bound)
             explained &= _wrong(operation, operands, number, want, got, bound)
         found.append(explained)
-    return told(*found)
+    return predict_where(*found)
 
 
 _OF_ANY_FOLD = (_of_order(LABEL, _in_any_order), _of_order(TILES, _in_tiles))
@@ -147,13 +153,13 @@ def _wrong(
     bound: Array | None,
 ) -> Array:
     """The elements of result `number` that no reading permits."""
-    found = _apart(want, got, bound)
+    found = _differs(want, got, bound)
     if found.any():
         found &= ~unspecified_mask(operation, operands, want, number)
     return found
 
 
-def _apart(want: Array, got: Array, bound: Array | None) -> Array:
+def _differs(want: Array, got: Array, bound: Array | None) -> Array:
     """Where two results differ by more than is permitted."""
     found = differing_elements(want, got)
     if bound is not None and found.any():
@@ -235,10 +241,10 @@ def _rearranged(
         return
     at = np.broadcast_to(order[:, None], (len(order), int(np.prod(parts.leaves.shape))))
     for schedule in (folding.init_then_tree, sequential_fold):
-        yield _by_places(parts, at, schedule)
+        yield _permute_leaves(parts, at, schedule)
 
 
-def _by_places(parts: Reduction, at: Array, schedule: Schedule) -> tuple[Array, ...]:
+def _permute_leaves(parts: Reduction, at: Array, schedule: Schedule) -> tuple[Array, ...]:
     """The results when leaf n of each is what was leaf `at[n]`."""
 
     def moved(lanes: Lanes, rows: Rows, inits: Rows) -> Rows:

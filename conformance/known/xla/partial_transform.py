@@ -14,7 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing, told
+from conformance.known.hypothesis import (
+    Hypothesis,
+    Operands,
+    Results,
+    predict_nothing,
+    predict_where,
+)
 from conformance.tolerance.bounds.fft import fft_errors
 from conformance.tolerance.ulp import ulps_from_prediction
 from reference.interpreter.evaluate import apply, reshape_operation
@@ -35,18 +41,18 @@ def _of_a_part(
     (operand,), (got,) = operands, actual
     part = _part(operation, operand)
     if part is None:
-        return nothing(expected)
+        return predict_nothing(expected)
     other, results, begun = _transformed(operation, part, got)
     (distances,) = fft_errors(other, (part,), results, (begun,), flushes=True)
     right = (distances <= 1) | equal_elements(flush_subnormals(results[0]), begun)
     right |= unspecified_mask(other, (part,), results[0])
     # what stands behind tells nothing where what stands before it is something else
-    return told(np.full(got.shape, right.all()))
+    return predict_where(np.full(got.shape, right.all()))
 
 
 def _ulps(operation: Operation, operands: Operands, expected: Results, actual: Results) -> Results:
     """Return how many ulp results are off the transform; infinite for what stands behind it."""
-    (found,), part = nothing(expected), _part(operation, operands[0])
+    (found,), part = predict_nothing(expected), _part(operation, operands[0])
     if part is not None:
         _, results, begun = _transformed(operation, part, actual[0])
         found.reshape(-1)[: part.size] = ulps_from_prediction(results[0], begun).reshape(-1)

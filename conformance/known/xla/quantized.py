@@ -6,7 +6,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing
+from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_nothing
 from conformance.tolerance.bounds.quantization import permitted_results
 from conformance.tolerance.rule import Rule
 from reference.interpreter import quantized
@@ -26,7 +26,7 @@ def _by_merged_scales(
     """Return 0 for codes within reach of a product with the reciprocal of the scale, or with the
     quotient of two scales, which rounds once more than the specification's quotient; else inf."""
     if not quantized.computes_on_numbers(operation) or rule.is_backward:
-        return nothing(expected)
+        return predict_nothing(expected)
     found: list[Array] = []
     reaches = permitted_results(rule, operation, operands, expected, roundings=3)
     for want, got, reach in zip(expected, actual, reaches, strict=True):

@@ -10,7 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing, told
+from conformance.known.hypothesis import (
+    Hypothesis,
+    Operands,
+    Results,
+    predict_nothing,
+    predict_where,
+)
 from conformance.tolerance.bounds.random import is_refuted
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
@@ -23,15 +29,15 @@ def _remainders(
     """Return 0 for all numbers if they are distributed as remainders, and not as asked."""
     of, uniform = element_type_of(expected[0]), operation.attribute("rng_distribution") == "UNIFORM"
     if not of.is_integer or not uniform or is_undefined(operation, operands):
-        return nothing(expected)
+        return predict_nothing(expected)
     low, high = (int(one) for one in operands[:2])
     above = np.sort(actual[0].reshape(-1)).astype(object) - low
     if not above.size or above[0] < 0 or above[-1] >= high - low:
-        return nothing(expected)
+        return predict_nothing(expected)
     as_asked, as_remainders = (
         _fits(above, high - low, total) for total in (high - low, 1 << of.bits)
     )
-    return told(np.full(expected[0].shape, as_remainders and not as_asked))
+    return predict_where(np.full(expected[0].shape, as_remainders and not as_asked))
 
 
 def _fits(above: Array, width: int, total: int) -> bool:

@@ -10,11 +10,11 @@ from conformance.known.hypothesis import (
     Hypothesis,
     Operands,
     Results,
-    as_one_of,
-    nothing,
+    any_outcome_hypothesis,
+    predict_nothing,
 )
 from conformance.known.rewritings.patterns import Rewriting
-from conformance.known.rewritings.single import of_patterns
+from conformance.known.rewritings.single import pattern_hypothesis
 from conformance.known.xla.two_bits import negative, packed
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation
@@ -35,7 +35,7 @@ def _rounded_product(
     """
     element_type = element_type_of(expected[0])
     if element_type.is_complex or not element_type.is_float:
-        return nothing(expected)
+        return predict_nothing(expected)
     base, exponent, right, result = (
         one.astype(np.float64) for one in (*operands, expected[0], actual[0])
     )
@@ -47,7 +47,7 @@ def _rounded_product(
 
 
 _ZERO = "zero left out"
-ZERO_LEFT_OUT = of_patterns(
+ZERO_LEFT_OUT = pattern_hypothesis(
     tuple(
         Rewriting(_ZERO, text, _NUMBERS, flushes=False)
         for text in (
@@ -64,7 +64,7 @@ ROUNDED_PRODUCT = Hypothesis("rounded product", _rounded_product)
 
 
 _CUT = "exponent cut to six bits"
-LOW_BITS = of_patterns(
+LOW_BITS = pattern_hypothesis(
     (Rewriting(_CUT, "(power x y) -> (power x (and y 63))", _INTEGERS, flushes=False),)
 )
 """Powers of integers by squaring, as often as an exponent of six bits asks for.
@@ -84,6 +84,6 @@ def _base_itself(operation: Operation, operands: Results) -> Iterator[Results]:
     yield (np.where(exponent >= 0, base, power).astype(base.dtype),)
 
 
-BASE_ITSELF = as_one_of("base for the power", _base_itself)
+BASE_ITSELF = any_outcome_hypothesis("base for the power", _base_itself)
 """The base in place of a power of it, in integers of two bits. jaxlib 0.10 does not cut a constant
 base to two bits when it packs four to a byte, so that signs overwrite the elements after it."""

@@ -19,8 +19,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from conformance.known.hypothesis import Operands, Results, exactly
-from conformance.known.xla.misread_orders import rounded_up
+from conformance.known.hypothesis import Operands, Results, exact_hypothesis
+from conformance.known.xla.sorting.misread_orders import rounded_up
 from conformance.transforms.retype import element_of, retyped
 from conformance.transforms.values import nested
 from reference.interpreter.evaluate import apply
@@ -101,5 +101,5 @@ def _moved(arrays: Operands, values: Sequence[Value], parts: Sequence[Value]) ->
     )
 
 
-IN_LOOPS = exactly(LABEL, _in_loops)
+IN_LOOPS = exact_hypothesis(LABEL, _in_loops)
 """The class of what loops give, and branches with loops."""

@@ -23,9 +23,9 @@ from conformance.known.hypothesis import (
     Operands,
     Others,
     Results,
-    as_one_of,
-    nothing,
-    told,
+    any_outcome_hypothesis,
+    predict_nothing,
+    predict_where,
 )
 from conformance.tolerance.bounds.sorting import move_axis_last
 from reference.interpreter.evaluate import apply, body_of
@@ -132,14 +132,14 @@ def _sorted_bytes(
     dimension = dict[str, Any](operation.attributes).get("dimension", -1)
     shape, size = operands[0].shape, operands[0].size
     if shape[dimension] < 2 or any(element_type_of(one).bits != 2 for one in operands):
-        return nothing(expected)
+        return predict_nothing(expected)
     read = [np.resize(one.reshape(-1)[::_IN_A_BYTE], shape) for one in actual]
     is_read = (np.arange(size) < -(-size // _IN_A_BYTE)).reshape(shape)
     *rows, seen = move_axis_last((*read, is_read), dimension)
     sides = (side for row in rows for side in (row[..., 1:], row[..., :-1]))
     (wrong,) = body_of(operation.regions[0]).lanes(*map(np.ascontiguousarray, sides))
     in_order = not (wrong & seen[..., 1:]).any()
-    return told(*(np.full(one.shape, in_order) for one in expected))
+    return predict_where(*(np.full(one.shape, in_order) for one in expected))
 
 
 SORTED = Hypothesis(BYTES, _sorted_bytes, signs=True, unsteady=True, refutes=True)
@@ -155,5 +155,5 @@ _MODELS: tuple[tuple[str, str, Others], ...] = (
     ("clamp", COMPARED, _clamp),
 )
 
-OF_TWO_BITS = {op: as_one_of(label, model) for op, label, model in _MODELS}
+OF_TWO_BITS = {op: any_outcome_hypothesis(label, model) for op, label, model in _MODELS}
 """The hypotheses about integers of two bits, by op."""

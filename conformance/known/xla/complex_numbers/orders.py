@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.hypothesis import Operands, Results, known_values, told
+from conformance.known.hypothesis import Operands, Results, predict_where, value_hypothesis
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import equal_elements, flush_subnormals
@@ -33,7 +33,7 @@ def _measure(
     if element_type_of(operands[-1]).is_complex:
         for other in _others(operation, operands):
             found |= _is_same(other, actual[0])
-    return told(found)
+    return predict_where(found)
 
 
 def _is_same(other: Array, got: Array) -> Array:
@@ -76,4 +76,4 @@ def _real(operand: Array, *, flushes: bool) -> Array:
     return flush_subnormals(real) if flushes else real
 
 
-BY_REAL_PART = known_values(LABEL, _measure)
+BY_REAL_PART = value_hypothesis(LABEL, _measure)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from conformance.known.xla.memory import CONTENTS, Content, constant, held
+from conformance.known.xla.memory import CONTENTS, Content, constant, memory_value
 from conformance.transforms.extract import with_body
 from reference.ir.program import Operation, Program, TensorType, Value, attributes
 
@@ -93,7 +93,7 @@ def _late(
     bound, room = of.bounds[free] or 0, _room(operand, free, makers)
     full = tuple(bound if size is None else size for size in of.shape)
     padding = Value(f"{prefix}padding", TensorType(full, of.element_type))
-    yield held(padding, content)
+    yield memory_value(padding, content)
     twice = tuple(2 * bound if number == free else None for number in range(len(full)))
     joined = Value(f"{prefix}joined", TensorType(of.shape, of.element_type, twice))
     yield Operation("concatenate", (operand, padding), (joined,), attributes(dimension=free))

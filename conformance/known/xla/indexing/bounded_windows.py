@@ -15,7 +15,7 @@ from itertools import combinations, product
 from math import prod
 from typing import Any
 
-from conformance.known.xla.memory import CONTENTS, Content, held
+from conformance.known.xla.memory import CONTENTS, Content, memory_value
 from conformance.transforms.extract import with_body
 from reference.ir.program import Operation, Program, TensorType, Value, attributes
 from reference.ops.folds.windows import pairs_of
@@ -99,7 +99,7 @@ def _packed(
     given = attributes(start_indices=(0,) * len(kept), limit_indices=kept, strides=(1,) * len(kept))
     yield Operation("slice", (whole,), (rows,), given)
     yield Operation("reshape", (rows,), (flat,))
-    yield held(memory, content)
+    yield memory_value(memory, content)
     yield Operation("concatenate", (flat, memory), (joined,), attributes(dimension=0))
     yield Operation("reshape", (joined,), (result,))
 

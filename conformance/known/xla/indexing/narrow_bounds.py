@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from conformance.known.hypothesis import Results, exactly
+from conformance.known.hypothesis import Results, exact_hypothesis
 from conformance.known.xla.indexing.out_of_bounds import BOUND
 from reference.ir.program import Operation
 from reference.ir.types import Array
@@ -40,4 +40,4 @@ def _updated(_: Operation, operands: tuple[Array, ...], expected: Results) -> Re
     return (result.reshape(operand.shape),)
 
 
-CUT = exactly(BOUND, _updated)
+CUT = exact_hypothesis(BOUND, _updated)

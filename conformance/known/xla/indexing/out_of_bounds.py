@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.hypothesis import exactly
+from conformance.known.hypothesis import exact_hypothesis
 from conformance.known.interpreter.indices import LABEL as SIGNED
-from conformance.known.interpreter.indices import is_changed, signed
+from conformance.known.interpreter.indices import has_negative_pattern, reinterpret_as_signed
 from generators.values.shaped_values import cast
 from reference.ir.program import Operation
 from reference.ir.types import Array, ElementType, element_type, element_type_of
@@ -69,9 +69,9 @@ def _bounds_cut(operation: Operation, operands: Sequence[Array]) -> Iterator[Arr
 
 def _indices_read_as_signed(operation: Operation, operands: Sequence[Array]) -> Iterator[Array]:
     count = len(operands) // 2
-    if not is_changed(operands[count]):
+    if not has_negative_pattern(operands[count]):
         return
-    moved = (*operands[:count], signed(operands[count]), *operands[count + 1 :])
+    moved = (*operands[:count], reinterpret_as_signed(operands[count]), *operands[count + 1 :])
     by_sign = _places(operation, moved)
     if (by_sign != _places(operation, operands)).any():
         yield by_sign
@@ -145,8 +145,8 @@ def other_starts(operation: Operation, operands: Sequence[Array]) -> Iterator[tu
     numbers of as many bits."""
     indices, of = operands[1], element_type_of(operands[1])
     if of.is_unsigned:
-        if (signed(indices) < 0).any():
-            yield SIGNED, signed(indices)
+        if (reinterpret_as_signed(indices) < 0).any():
+            yield SIGNED, reinterpret_as_signed(indices)
         return
     given: dict[str, Any] = dict(operation.attributes)
     sizes = given["slice_sizes"] if "slice_sizes" in given else operands[2].tolist()
@@ -176,7 +176,7 @@ def _put_back_elsewhere(
         return None
     written, read = (
         update_positions(operation, inputs[0], _clamped(operation, operands, index), updates)
-        for index in (indices, signed(indices))
+        for index in (indices, reinterpret_as_signed(indices))
     )
     results = [array.reshape(-1).copy() for array in inputs]
     for result, array in zip(results, inputs, strict=True):
@@ -205,4 +205,4 @@ def _window(given: dict[str, Any], operand: Array, updates: Array) -> dict[int, 
     return dict(zip(kept, (updates.shape[d] for d in window_dims), strict=True))
 
 
-READ_ELSEWHERE = exactly(ELSEWHERE, _put_back_elsewhere)
+READ_ELSEWHERE = exact_hypothesis(ELSEWHERE, _put_back_elsewhere)

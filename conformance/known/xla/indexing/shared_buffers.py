@@ -15,7 +15,13 @@ from itertools import combinations
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing, told
+from conformance.known.hypothesis import (
+    Hypothesis,
+    Operands,
+    Results,
+    predict_nothing,
+    predict_where,
+)
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation
 from reference.numerics.alike import equal_elements
@@ -29,17 +35,17 @@ def _shared(
     """Return 0 for all elements if results that share a buffer are the same, and should not be."""
     del operation
     if not any(True for _ in _sharing(operands, expected, actual)):
-        return nothing(expected)
-    return told(*(np.ones(result.shape, np.bool_) for result in expected))
+        return predict_nothing(expected)
+    return predict_where(*(np.ones(result.shape, np.bool_) for result in expected))
 
 
 def _ulps(operation: Operation, operands: Operands, expected: Results, actual: Results) -> Results:
     """Return 0 for elements that are as computed with one buffer, and no damage."""
     for one, other in _sharing(operands, expected, actual):
-        return told(
+        return predict_where(
             *map(equal_elements, apply(_with_one_buffer(operation, one, other), operands), actual)
         )
-    return nothing(expected)
+    return predict_nothing(expected)
 
 
 def _sharing(operands: Operands, expected: Results, actual: Results) -> Iterator[tuple[int, int]]:

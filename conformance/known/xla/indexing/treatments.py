@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis, Operands, Results, told
-from conformance.known.interpreter.indices import signed
+from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_where
+from conformance.known.interpreter.indices import reinterpret_as_signed
 from conformance.known.xla.indexing.out_of_bounds import (
     BOUND,
     NO_INDICES,
@@ -38,7 +38,7 @@ def _refuting(label: str, explained: Explained) -> Hypothesis:
         operation: Operation, operands: Operands, expected: Results, actual: Results
     ) -> Results:
         mask = explained(operation, operands, expected, actual)
-        return told(*(mask for _ in expected))
+        return predict_where(*(mask for _ in expected))
 
     return Hypothesis(label, errors, signs=True, refutes=True)
 
@@ -91,7 +91,7 @@ def _overflown(operation: Operation, operands: Operands, result: Array, got: Arr
     count, of = len(operands) // 2, element_type_of(result)
     if not (of.is_float or of.is_complex):
         return np.zeros(result.size, np.bool_)
-    moved = (*operands[:count], signed(operands[count]), *operands[count + 1 :])
+    moved = (*operands[:count], reinterpret_as_signed(operands[count]), *operands[count + 1 :])
     infinite = ~np.isfinite(got) if of.is_complex else ~np.isfinite(to_float64(got))
     return unspecified_mask(operation, moved, result).reshape(-1) & infinite.reshape(-1)
 

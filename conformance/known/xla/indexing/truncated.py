@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from conformance.known.hypothesis import Operands, Results, exactly
+from conformance.known.hypothesis import Operands, Results, exact_hypothesis
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
@@ -46,5 +46,5 @@ def _by_low_words(operation: Operation, operands: Operands, expected: Results) -
     return apply(operation, others)
 
 
-TRUNCATED = exactly(LABEL, _by_low_words)
+TRUNCATED = exact_hypothesis(LABEL, _by_low_words)
 """The class of results by the low words of indices."""

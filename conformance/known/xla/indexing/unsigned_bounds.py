@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from conformance.known.hypothesis import Results, exactly
+from conformance.known.hypothesis import Results, exact_hypothesis
 from conformance.known.interpreter import indices
 from reference.ir.program import Operation
 from reference.ir.types import Array
@@ -19,7 +19,9 @@ from reference.ir.types import Array
 def _sliced(_: Operation, operands: tuple[Array, ...], expected: Results) -> Results | None:
     """Return the slice with signed limits; None where they are the same, or a start is negative."""
     operand, *bounds = operands
-    starts, limits, strides = (indices.signed(bound).astype(np.int64) for bound in bounds)
+    starts, limits, strides = (
+        indices.reinterpret_as_signed(bound).astype(np.int64) for bound in bounds
+    )
     if (limits == bounds[1].astype(object)).all() or (starts < 0).any() or (strides <= 0).any():
         return None
     ends = np.maximum(limits, starts + 1)
@@ -29,4 +31,4 @@ def _sliced(_: Operation, operands: tuple[Array, ...], expected: Results) -> Res
     return (np.resize(found, expected[0].shape),) if found.size else None
 
 
-SIGNED_LIMITS = exactly(indices.LABEL, _sliced)
+SIGNED_LIMITS = exact_hypothesis(indices.LABEL, _sliced)

@@ -52,7 +52,7 @@ def may_flush(operands: Sequence[Any], results: Sequence[Any]) -> bool:
     return any(_is_tiny(one).any() for one in (*operands, *results) if _is_taken(one))
 
 
-def flushed(operation: Operation, operands: Sequence[Array]) -> Iterator[Results]:
+def flushed_results(operation: Operation, operands: Sequence[Array]) -> Iterator[Results]:
     """Yield the results that f32 and flushing may give in place of the right ones.
 
     A body may keep f32 from its first step to its last, or round each step to the narrow type.
@@ -60,12 +60,12 @@ def flushed(operation: Operation, operands: Sequence[Array]) -> Iterator[Results
     Raises:
         EvaluationError: if the operation cannot be evaluated so.
     """
-    wide = [flush_subnormals(widened(one)) if _is_taken(one) else one for one in operands]
+    wide = [flush_subnormals(widen(one)) if _is_taken(one) else one for one in operands]
     types = [value.type for value in operation.results]
-    yield _all_narrow(apply(_Writer().written(operation), wide), types)
+    yield _all_narrow(apply(_WideningWriter().written(operation), wide), types)
     if not operation.regions:
         return
-    rounded = _Writer(rounds=True).written(operation)
+    rounded = _WideningWriter(rounds=True).written(operation)
     yield _all_narrow(apply(rounded, wide), types)
     if operation.name in FOLDS:
         parts = decompose_reduction(rounded, wide)
@@ -76,7 +76,7 @@ def flushed(operation: Operation, operands: Sequence[Array]) -> Iterator[Results
 
 def _all_narrow(results: Results, types: Sequence[ValueType]) -> Results:
     return tuple(
-        narrowed(result, of) if (of := _taken_element(to)) is not None else result
+        narrow(result, of) if (of := _taken_element(to)) is not None else result
         for result, to in zip(results, types, strict=True)
     )
 
@@ -85,18 +85,18 @@ def _is_taken(value: object) -> bool:
     return isinstance(value, np.ndarray) and is_narrow(element_type_of(value))
 
 
-def widened(array: Array) -> Array:
+def widen(array: Array) -> Array:
     """Return numbers of such a type as those of f32 that they are."""
     return to_float64(array).astype(np.float32)  # exact
 
 
-def narrowed(array: Array, of: ElementType) -> Array:
+def narrow(array: Array, of: ElementType) -> Array:
     """Return results in f32, subnormal ones flushed, as numbers of such a type."""
     return round_to(to_float64(flush_subnormals(array)), of)
 
 
 def _is_tiny(array: Array) -> Array:
-    return is_subnormal(widened(array))
+    return is_subnormal(widen(array))
 
 
 def _taken_element(of: object) -> ElementType | None:
@@ -106,7 +106,7 @@ def _taken_element(of: object) -> ElementType | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Writer:
+class _WideningWriter:
     """Writes operations on f32 in place of narrow types, in regions too.
 
     If it `rounds`, what is computed in a region is flushed and rounded to the narrow type.
@@ -120,7 +120,7 @@ class _Writer:
         constant = operation.attribute("value")
         given = operation.attributes
         if isinstance(constant, Dense) and _taken_element(constant.type) is not None:
-            there = flush_subnormals(widened(constant.array))
+            there = flush_subnormals(widen(constant.array))
             made = Dense.of(there, replace(constant.type, element_type=_F32))
             given = tuple((name, made if name == "value" else one) for name, one in given)
         return replace(

@@ -36,7 +36,7 @@ Operands = tuple[Array, ...]
 Results = tuple[Array, ...]
 
 
-def explained(
+def explained_elements(
     operation: Operation, operands: Operands, actual: Results, rule: Rule
 ) -> tuple[Array, ...]:
     """Which elements of the actual results come of comparisons that take subnormals for zeros, all
@@ -45,9 +45,9 @@ def explained(
     try:
         for region in _regions(operation, operands):
             *_, last, _ = region.operations
-            chosen = _chosen(operation, last, operands, actual)
+            chosen = _selectable_elements(operation, last, operands, actual)
             for results in _outcomes(region, operation, operands):
-                right = _right(last, operands, results, actual, rule)
+                right = _right_elements(last, operands, results, actual, rule)
                 for number, want in enumerate(results):
                     found[number] |= right[number] | (chosen[number] & _is_tiny(want))
     except EvaluationError:  # a region names values around it, which are not known here
@@ -100,7 +100,7 @@ def _folded(operation: Operation, operands: Operands) -> Iterator[Results]:
             return
 
 
-def _right(
+def _right_elements(
     coarse: Operation, operands: Operands, results: Results, actual: Results, rule: Rule
 ) -> tuple[Array, ...]:
     """Which elements are right for an operation that gives `results`."""
@@ -121,7 +121,7 @@ def _right(
     return tuple(found)
 
 
-def _chosen(
+def _selectable_elements(
     operation: Operation, coarse: Operation, operands: Operands, actual: Results
 ) -> tuple[Array, ...]:
     """Which elements of the actual results may be chosen where all are found equal.

@@ -11,7 +11,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing, told
+from conformance.known.hypothesis import (
+    Hypothesis,
+    Operands,
+    Results,
+    predict_nothing,
+    predict_where,
+)
 from conformance.tolerance.bounds.convolution import geometry_of
 from reference.ir.program import Operation
 from reference.ir.types import Array, ElementType, element_type_of
@@ -26,24 +32,24 @@ EXACT = 2.0**53
 _BYTE = 8
 
 
-def _added_up(
+def _measure_float_sum(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
     """Return 0 for what such a sum is, else infinity."""
     to = element_type_of(expected[0])
     if not to.is_integer:
-        return nothing(expected)
-    least, most = between(operands, geometry_of(operation, operands), to)
+        return predict_nothing(expected)
+    least, most = sum_range(operands, geometry_of(operation, operands), to)
     got = actual[0].astype(object)
     is_of_float64 = actual[0].astype(np.float64).astype(object) == got
     is_of_float64 |= (actual[0] == to.min_integer) | (actual[0] == to.max_integer)
-    return told(is_of_float64.astype(np.bool_) & (least <= got) & (got <= most))
+    return predict_where(is_of_float64.astype(np.bool_) & (least <= got) & (got <= most))
 
 
-ADDED_UP = Hypothesis(LABEL, _added_up)
+ADDED_UP = Hypothesis(LABEL, _measure_float_sum)
 
 
-def between(operands: tuple[Array, ...], of: Geometry, to: ElementType) -> tuple[Array, Array]:
+def sum_range(operands: tuple[Array, ...], of: Geometry, to: ElementType) -> tuple[Array, Array]:
     """The smallest and the largest integer that such a sum may be (arrays of Python's integers):
     the same one where all partial sums are exact."""
     lhs, rhs = (one.astype(np.float64) for one in operands[:2])
@@ -51,7 +57,7 @@ def between(operands: tuple[Array, ...], of: Geometry, to: ElementType) -> tuple
     total = convolve(lhs, rhs, of, np.matmul)
     sizes = convolve(lhs, rhs, of, magnitudes)
     slack = np.where(sizes < EXACT, 0, sizes * max(rhs.size, 1) / EXACT)
-    return _cut(total - slack, by, to), _cut(total + slack, by, to)
+    return _clamp_and_wrap(total - slack, by, to), _clamp_and_wrap(total + slack, by, to)
 
 
 def _wider(operand: ElementType, to: ElementType) -> ElementType:
@@ -59,7 +65,7 @@ def _wider(operand: ElementType, to: ElementType) -> ElementType:
     return operand if operand.bits > max(to.bits, _BYTE) else to
 
 
-def _cut(numbers: Array, by: ElementType, to: ElementType) -> Array:
+def _clamp_and_wrap(numbers: Array, by: ElementType, to: ElementType) -> Array:
     """Return numbers cut to one type, and wrapped in another."""
     bits = max(by.bits, _BYTE)
     low, high = (

@@ -16,7 +16,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing, told
+from conformance.known.hypothesis import (
+    Hypothesis,
+    Operands,
+    Results,
+    predict_nothing,
+    predict_where,
+)
 from conformance.tolerance.bounds.convolution import geometry_of
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
@@ -41,9 +47,9 @@ def _overrun(
     to = element_type_of(expected[0])
     images = len(behind) <= _MOST_DIMENSIONS and operands[0].size > 0
     if not any(behind) or not images or not to.is_float:
-        return nothing(expected)
+        return predict_nothing(expected)
     rest = [(low, high - more) for (low, high), more in zip(of.padding, behind, strict=True)]
-    longer, read, unknown = _longer(operands[0], of, behind)
+    longer, read, unknown = _extend_image(operands[0], of, behind)
     memory, kernel = (wide(one).astype(np.float64) for one in (longer, operands[1]))
     of = replace(of, padding=tuple(rest))
     most, least = (
@@ -57,7 +63,7 @@ def _overrun(
     open_ = ~np.isfinite(most - least) | lost
     infinite = np.isinf(got) & _by_padding(memory, kernel, read, of)
     left_out = np.isnan(right) & ~np.isnan(got) & ~infinite
-    return told((between | open_) & ~left_out)
+    return predict_where((between | open_) & ~left_out)
 
 
 IMAGE_OVERRUN = Hypothesis(LABEL, _overrun, unsteady=True)
@@ -85,7 +91,7 @@ def _sums(image: Array, kernel: Array, of: Geometry) -> Array:
     return convolve(image, kernel, of, np.matmul)
 
 
-def _longer(lhs: Array, of: Geometry, behind: Sequence[int]) -> tuple[Array, Array, Array]:
+def _extend_image(lhs: Array, of: Geometry, behind: Sequence[int]) -> tuple[Array, Array, Array]:
     """The image with what lies behind it in memory; which places do, and which nobody knows."""
     stored = np.transpose(lhs, of.input_dimensions)
     batch, *spatial, features = stored.shape

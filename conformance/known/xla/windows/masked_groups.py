@@ -17,7 +17,7 @@ from functools import partial
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing
+from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_nothing
 from conformance.tolerance.bounds.convolution import convolution_sums, depth_of, geometry_of
 from conformance.tolerance.bounds.products import DefaultPrecision, make_measure
 from conformance.tolerance.ulp import ulps_from_prediction
@@ -93,7 +93,7 @@ def products_with_zero(default: DefaultPrecision) -> tuple[Hypothesis, ...]:
         label: str,
         in_ulps: bool,
     ) -> Results:
-        (found,), of = nothing(expected), geometry_of(operation, operands)
+        (found,), of = predict_nothing(expected), geometry_of(operation, operands)
         if _are_finite(operands[:2]) or not _concerns(label, of, operands):
             return (found,)
         depth = depth_of(operation, operands)

@@ -18,7 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing, told
+from conformance.known.hypothesis import (
+    Hypothesis,
+    Operands,
+    Results,
+    predict_nothing,
+    predict_where,
+)
 from reference.interpreter.evaluate import body_of
 from reference.ir.program import Operation
 from reference.ir.types import Array
@@ -36,16 +42,18 @@ def _read_behind(
     operand, source, _ = operands
     given: dict[str, Any] = dict(operation.attributes)
     if source.size:
-        return nothing(expected)
+        return predict_nothing(expected)
     windows = leaves_of_windows(operand.shape, **given)
     select = body_of(operation.regions[0])
-    chosen = selected_index(operand, select, _with_first(windows), _one_by_one)
+    chosen = selected_index(operand, select, _with_first_window(windows), _one_by_one)
     scattered = np.zeros(operand.size, np.bool_)
     scattered[chosen[chosen >= 0]] = True
-    return told(differing_elements(expected[0], actual[0]) & scattered.reshape(operand.shape))
+    return predict_where(
+        differing_elements(expected[0], actual[0]) & scattered.reshape(operand.shape)
+    )
 
 
-def _with_first(windows: Windows) -> Windows:
+def _with_first_window(windows: Windows) -> Windows:
     """Return the windows with one along each dimension that has none."""
     covered = zip(
         windows.given, windows.window_dimensions, windows.padding, windows.shape, strict=True

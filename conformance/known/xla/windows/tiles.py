@@ -35,7 +35,7 @@ class _Fold:
     inits: Rows
     backwards: bool
 
-    def plain(self, rows: Rows) -> Rows:
+    def fold_rows(self, rows: Rows) -> Rows:
         """Each window by itself, from the init values, in the order of the elements."""
         size, sizes = rows[0].shape[-1], rows[0].shape[:-1]
         results = tuple(np.empty_like(array) for array in rows)
@@ -47,7 +47,7 @@ class _Fold:
                 result[..., place] = value
         return results
 
-    def tiled(self, rows: Rows, tile: int) -> Rows:
+    def fold_tiles(self, rows: Rows, tile: int) -> Rows:
         """By tiles, and what these come to by tiles where they are many."""
         size, sizes = rows[0].shape[-1], rows[0].shape[:-1]
         if size <= tile:
@@ -66,17 +66,17 @@ class _Fold:
         results = self.lanes(*inner, *before)
         return tuple(array.reshape(*sizes, -1)[..., :size] for array in results)
 
-    def _shifted(self, folded: Array, init: Array) -> Array:
+    def _exclusive_prefixes(self, folded: Array, init: Array) -> Array:
         """What comes before each tile, of what it comes to with each."""
         first = np.full((*folded.shape[:-1], 1), init)
         rows = (folded[..., 1:], first) if self.backwards else (first, folded[..., :-1])
         return np.concatenate(rows, axis=-1)
 
 
-def by_tiles(parts: Reduction) -> Iterator[Rows]:
+def tiled_results(parts: Reduction) -> Iterator[Rows]:
     """The results of a running fold for tiles of each size; none where windows are no such fold."""
     leaves = parts.leaves
-    if not isinstance(leaves, Windows) or (axis := _running(leaves)) is None:
+    if not isinstance(leaves, Windows) or (axis := _running_axis(leaves)) is None:
         return
     inits = tuple(init.reshape(()) for init in parts.inits)
     fold = _Fold(parts.body.lanes, inits, backwards=leaves.padding[axis][0] == 0)
@@ -85,7 +85,7 @@ def by_tiles(parts: Reduction) -> Iterator[Rows]:
         yield tuple(np.moveaxis(array, -1, axis) for array in fold.tiled(rows, tile))
 
 
-def _running(leaves: Windows) -> int | None:
+def _running_axis(leaves: Windows) -> int | None:
     """The axis along which windows have all elements up to each one, or from each one on."""
     along = [axis for axis, size in enumerate(leaves.window_dimensions) if size > 1]
     if len(along) != 1 or leaves.given != leaves.shape:
@@ -94,5 +94,5 @@ def _running(leaves: Windows) -> int | None:
     size, padding = leaves.given[axis], leaves.padding[axis]
     others = (pair for d, pair in enumerate(leaves.padding) if d != axis)
     covers = leaves.window_dimensions[axis] == size and sorted(padding) == [0, size - 1]
-    plain = leaves.base_dilations[axis] == leaves.window_dilations[axis] == 1
-    return axis if covers and plain and not any(map(any, others)) else None
+    fold_rows = leaves.base_dilations[axis] == leaves.window_dilations[axis] == 1
+    return axis if covers and fold_rows and not any(map(any, others)) else None

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing
+from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_nothing
 from conformance.tolerance.bounds.reduction import reduction_bound
 from conformance.tolerance.ulp import bound_units_from_prediction
 from reference.interpreter.evaluate import apply, reshape_operation
@@ -28,9 +28,9 @@ LABEL = "dilation left out"
 def _undilated(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
-    other = _without(operation, operands[0].shape)
+    other = _remove_dilation(operation, operands[0].shape)
     if other is None:
-        return nothing(expected)
+        return predict_nothing(expected)
     results = apply(other, operands)
     limits = reduction_bound(other, operands, results)
     return tuple(map(_error, results, limits, actual))
@@ -39,7 +39,7 @@ def _undilated(
 UNDILATED = Hypothesis(LABEL, _undilated, unsteady=True)
 
 
-def _without(operation: Operation, sizes: tuple[int, ...]) -> Operation | None:
+def _remove_dilation(operation: Operation, sizes: tuple[int, ...]) -> Operation | None:
     """The operation without the dilation that is forgotten; None where there is none."""
     given: dict[str, Any] = dict(operation.attributes)
     dilations, ones = given.get("base_dilations"), (1,) * len(sizes)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from conformance.known.hypothesis import Hypothesis, Operands, Results, by_rewriting
+from conformance.known.hypothesis import Hypothesis, Operands, Results, rewriting_hypothesis
 from conformance.tolerance.bounds.convolution import geometry_of
 from conformance.tolerance.rule import Bound
 from reference.ir.program import Operation, attributes
@@ -20,9 +20,9 @@ from reference.ops.convolution import Geometry
 LABEL = "reversal left out"
 
 
-def unreversed(bound: Bound) -> Hypothesis:
+def unreversed_hypothesis(bound: Bound) -> Hypothesis:
     """Return the hypothesis, where `bound` gives the largest permitted errors of a convolution."""
-    return by_rewriting(LABEL, _unreversed, bound)
+    return rewriting_hypothesis(LABEL, _unreversed, bound)
 
 
 def _unreversed(

@@ -25,7 +25,7 @@ from conformance.catalog import Cell
 from conformance.errors import UsageError
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.reading import ExpectationError
-from conformance.known.xla.sorts import LABEL as NEGATIVE
+from conformance.known.xla.sorting.sorts import LABEL as NEGATIVE
 from conformance.limits import Limits
 from conformance.pipeline.batch import Bench, bench_of
 from conformance.pipeline.confirmation import conclude

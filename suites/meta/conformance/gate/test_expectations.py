@@ -21,13 +21,13 @@ from conformance.gate.expectations import (
 )
 from conformance.gate.reading import ExpectationError, load, read
 from conformance.judging.messages import additional_failure_line
-from conformance.known.any_op import of_any_op
+from conformance.known.any_op import hypotheses_of_any_op
 from conformance.known.programs import OF_ARITHMETIC, PROGRAMS
 from conformance.known.rewritings.table import LABELS
 from conformance.known.table import EVERY
 from conformance.known.xla.indexing.out_of_bounds import BOUND, WINDOW
 from conformance.known.xla.orders import LABEL, TILES, UNPADDED
-from conformance.known.xla.sorts import LABEL as NEGATIVE
+from conformance.known.xla.sorting.sorts import LABEL as NEGATIVE
 from conformance.known.xla.windows.no_source import LABEL as NO_SOURCE
 from conformance.triage.audit import NO_SOLUTION
 from conformance.verdict import Detail, Element, Failing, Record, Verdict
@@ -234,7 +234,7 @@ def test_every_class_that_the_code_gives_can_be_named_in_a_file() -> None:
     given = set[str]().union(*map(_classes_in, sources))
     given |= {*LABELS, NEGATIVE, WINDOW, BOUND, LABEL, TILES, NO_SOURCE, UNPADDED, NO_SOLUTION}
     of_programs = (*PROGRAMS, *OF_ARITHMETIC)
-    given |= {one.label for one in (*EVERY, *of_programs, *of_any_op((True,)))}
+    given |= {one.label for one in (*EVERY, *of_programs, *hypotheses_of_any_op((True,)))}
     assert len(given) > 40
     assert given - {*CLASSES} == set()
     assert len({*CLASSES}) == len(CLASSES)

@@ -12,7 +12,7 @@ from conformance.gate.expectations import Expectation
 from conformance.gate.files import SHIPPED
 from conformance.gate.reading import ExpectationError, read
 from conformance.gate.unpredictable import UNPREDICTABLE, check, without_prediction
-from conformance.known.computed import Computed
+from conformance.known.entry_prediction import EntryPrediction
 from reference.ir.types import Array
 from suites.meta.support.small_programs import array, one, typed
 
@@ -86,7 +86,7 @@ def test_masked_elements_may_be_anything_where_all_others_are_as_computed(
     unpredictable: bool, got: Array, expected: list[float]
 ) -> None:
     program, inputs = one("sqrt", [typed(3)], typed(3)), (array([4, -1, 64]),)
-    rooted = Computed("mine", ("sqrt",), ("*",), ROOT, unpredictable=unpredictable)
+    rooted = EntryPrediction("mine", ("sqrt",), ("*",), ROOT, unpredictable=unpredictable)
     right = (array([2, np.nan, 8]),)
     (errors,) = rooted.hypothesis().errors(program.subject, inputs, right, (got,))
     assert errors.tolist() == expected

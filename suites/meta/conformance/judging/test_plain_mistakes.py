@@ -16,9 +16,9 @@ from conformance.catalog import CATALOG, Cell
 from conformance.judging import compare
 from conformance.judging.differences import Differing
 from conformance.judging.questions import Findings
-from conformance.known.any_op import of_any_op
+from conformance.known.any_op import hypotheses_of_any_op
 from conformance.known.programs import OF_PROGRAMS
-from conformance.known.table import of_op
+from conformance.known.table import hypotheses_of_op
 from conformance.tolerance.hardware import Hardware
 from generators.cells.plan import cases, valid_columns
 from generators.values.contents import materialise
@@ -33,7 +33,7 @@ TYPES = ("f32", "f64", "complex<f32>", "si32")
 
 CASES = 2
 
-OF_ANY_OP = {one.label for one in of_any_op((True,))}
+OF_ANY_OP = {one.label for one in hypotheses_of_any_op((True,))}
 """Classes of whatever op, such as of ties that are broken the other way."""
 ROUNDED = {"zero", "one", "neighbouring element", "neighbouring number"}
 """Mistakes whose numbers may be next to the right ones: what a second rounding gives."""
@@ -67,7 +67,7 @@ ZEROS_ALONE = frozenset(one for one, reason in PREDICTED.items() if reason is _Z
 
 
 def _modelled(op: str) -> bool:
-    return any(of_op(op, hardware, is_complex=True) for hardware in Hardware)
+    return any(hypotheses_of_op(op, hardware, is_complex=True) for hardware in Hardware)
 
 
 ASKED = [op for op in CATALOG if OPS[op].lower is None and op not in SLOW and _modelled(op)]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import combine, judge_operation
-from conformance.known.computed import Computed
+from conformance.known.entry_prediction import EntryPrediction
 from conformance.known.in_force import in_force
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Failing
@@ -64,7 +64,7 @@ def test_a_part_of_a_complex_number_may_be_flushed_beside_one_that_is_near() -> 
 @pytest.mark.parametrize(("off", "predicted"), [(0, 2), (1, 2), (2, 2), (3, 1), (4, 1)])
 def test_entries_may_permit_more_than_counts_as_predicted(off: int, predicted: int) -> None:
     text = "%0 = $op(%operand)\n%1 = stablehlo.add %0, %0 : $T"
-    entry = Computed("mine", ("tanh",), ("f32",), text, within=4.0)
+    entry = EntryPrediction("mine", ("tanh",), ("f32",), text, within=4.0)
     x = array([0.5, 0.25])
     program = one("tanh", [typed(2)], typed(2))
     (right,) = evaluate(program, [x])

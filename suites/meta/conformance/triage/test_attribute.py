@@ -13,7 +13,7 @@ from conformance.gate.expectations import Expectation
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
 from conformance.known.rewritings.contraction import CONTRACTED
-from conformance.known.rewritings.values import Shown
+from conformance.known.rewritings.values import ObservedProgram
 from conformance.stablehlo.parse import parse_module
 from conformance.triage.attribute import Explainer
 from conformance.triage.audit import Run, audit
@@ -131,7 +131,7 @@ func.func @main(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
 def test_what_is_folded_is_looked_at_as_a_constant(steady: bool) -> None:
     def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
         """Folded, cosine has the other sign; or, where negate is in the program, something else."""
-        shown = Shown(program, {})
+        shown = ObservedProgram(program, {})
         names = [one.name for one in program.main.body.operations]
 
         def wrong(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -242,7 +242,7 @@ def loops(got: float, *, folds: bool) -> Run:
     has loops give something."""
 
     def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
-        shown = Shown(program, {})
+        shown = ObservedProgram(program, {})
         main = program.main.body.operations
 
         def wrong(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import Judgement, judge
-from conformance.known.xla.products import IN_BF16, NOT_KEPT
+from conformance.known.xla.sums_of_products.products import IN_BF16, NOT_KEPT
 from conformance.tolerance.bounds.contraction import CONTRACTED
 from conformance.verdict import Verdict
 from generators.cells import plan

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge
-from conformance.known.xla.normalization import of_normalization
+from conformance.known.xla.normalization import normalization_hypotheses
 from conformance.tolerance.hardware import Hardware
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
@@ -12,7 +12,7 @@ from reference.ir.types import ELEMENT_TYPES
 from reference.numerics.rounding import to_float64
 from suites.meta.support.ops.normalization import NORMALIZED, OPS_HERE, operands_of, program
 
-CLASSES = {one.label for one in of_normalization(Hardware.CPU)}
+CLASSES = {one.label for one in normalization_hypotheses(Hardware.CPU)}
 
 
 def literally(op, operands, epsilon, index, *, folded=False):

@@ -11,11 +11,11 @@ from conformance.backends.interpreter.backend import InterpreterBackend
 from conformance.backends.session import Session
 from conformance.catalog import rule_of
 from conformance.judging.compare import Judgement, judge
-from conformance.known import nan_of_powers
+from conformance.known import e8m0_nans
 from conformance.known.interpreter import indices, libm, orders
 from conformance.known.interpreter.table import INTERPRETER
-from conformance.known.table import of_op
-from conformance.known.xla.products import NOT_KEPT
+from conformance.known.table import hypotheses_of_op
+from conformance.known.xla.sums_of_products.products import NOT_KEPT
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
 from conformance.verdict import Verdict
@@ -318,10 +318,12 @@ def test_functions_of_the_library_are_predicted_to_the_last_bit(session: Session
 
 
 def test_models_are_of_the_interpreter_alone() -> None:
-    shared = {nan_of_powers.LABEL, indices.LABEL, NOT_KEPT, orders.LABEL}  # XLA does so, too
+    shared = {e8m0_nans.LABEL, indices.LABEL, NOT_KEPT, orders.LABEL}  # XLA does so, too
     for op, models in INTERPRETER.items():
         labels = {one.label for one in models} - shared
-        assert not labels & {one.label for one in of_op(op, Hardware.CPU, is_complex=True)}
+        assert not labels & {
+            one.label for one in hypotheses_of_op(op, Hardware.CPU, is_complex=True)
+        }
 
 
 def test_nan_of_powers_of_two_in_regions() -> None:
@@ -340,7 +342,7 @@ def test_nan_of_powers_of_two_in_regions() -> None:
         (right,) = evaluate(program, inputs)
         rule = rule_of(program.subject)
         assert rule is not None
-        for wrong, kind in ((number, nan_of_powers.LABEL), (3.0, "NaN")):
+        for wrong, kind in ((number, e8m0_nans.LABEL), (3.0, "NaN")):
             actual = np.where(np.isnan(right), np.float32(wrong), right)
             found = judge(program, inputs, [right], [actual], rule, platform=Hardware.INTERPRETER)
             assert found.kind == kind, called

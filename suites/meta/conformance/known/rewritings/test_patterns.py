@@ -8,7 +8,7 @@ import pytest
 from conformance.known.rewritings.identities import IDENTITIES
 from conformance.known.rewritings.patterns import Rewriting, predictions
 from conformance.known.rewritings.terms import Term, Variable, parsed
-from conformance.known.rewritings.values import Shown
+from conformance.known.rewritings.values import ObservedProgram
 from conformance.stablehlo.parse import parse_module
 from reference.ir.types import Array
 from suites.meta.support.checking import values_of
@@ -56,7 +56,7 @@ def predicted(rule: str, inner: str, outer: str) -> list[Array]:
     """Return what a rewriting makes of the last operation of a program."""
     program = parse_module(PROGRAM.format(inner=inner, outer=outer))
     last = program.main.body.operations[-2]
-    shown = Shown(program, values_of(program, (X, Y)))
+    shown = ObservedProgram(program, values_of(program, (X, Y)))
     return [one.result for one in predictions(shown, Rewriting("", rule), (), last)]
 
 

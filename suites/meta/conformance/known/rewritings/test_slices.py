@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.known.rewritings.slices import ADDED_UP
+from conformance.known.rewritings.slices import ADDED_STARTS
 from suites.meta.support.rewriting import kind_of
 
 PROGRAM = """
@@ -30,11 +30,11 @@ func.func @main(%x: tensor<6xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<1
 def test_starts_are_added_up(starts: tuple[int, int], got: int, is_explained: bool) -> None:
     given = [np.arange(6, dtype=np.float32), *np.array(starts, np.int32)]
     found = kind_of(PROGRAM, [np.asarray(one) for one in given], np.array([got], np.float32))
-    assert (found == ADDED_UP) == is_explained
+    assert (found == ADDED_STARTS) == is_explained
 
 
 def test_starts_of_two_types_are_not_added_up() -> None:
     text = PROGRAM.replace("%j: tensor<i32>", "%j: tensor<i64>")
     text = text.replace("(tensor<3xf32>, tensor<i32>)", "(tensor<3xf32>, tensor<i64>)")
     given = [np.arange(6, dtype=np.float32), np.array(4, np.int32), np.array(1, np.int64)]
-    assert kind_of(text, given, np.array([5], np.float32)) != ADDED_UP
+    assert kind_of(text, given, np.array([5], np.float32)) != ADDED_STARTS

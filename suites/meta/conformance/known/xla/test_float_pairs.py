@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import Judgement, judge_operation
-from conformance.known.xla.float_pairs import LABEL, rounded_to_pairs
+from conformance.known.xla.float_pairs import LABEL, round_to_pairs
 from conformance.tolerance.hardware import Hardware
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
@@ -39,11 +39,11 @@ def judged(op: str, operands: list[float], actual: float, platform: str) -> Judg
     ],
 )
 def test_pairs_have_two_significands_of_f32_and_its_range(number: float, pair: float) -> None:
-    assert rounded_to_pairs(np.array([number])) == [pair]
+    assert round_to_pairs(np.array([number])) == [pair]
 
 
 def test_parts_of_complex_numbers_are_pairs_and_zeros_keep_their_signs() -> None:
-    pairs: Array = rounded_to_pairs(np.array([complex(-0.0, HUGE)]))
+    pairs: Array = round_to_pairs(np.array([complex(-0.0, HUGE)]))
     assert np.isinf(np.imag(pairs))
     assert np.signbit(np.real(pairs))
 

@@ -8,7 +8,7 @@ import pytest
 from conformance.catalog import rule_of
 from conformance.judging.compare import judge
 from conformance.known.xla.orders import LABEL, TILES, UNPADDED
-from conformance.known.xla.windows.tiles import by_tiles
+from conformance.known.xla.windows.tiles import tiled_results
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.table import RULES
 from conformance.verdict import Verdict
@@ -103,7 +103,7 @@ def test_tiles_of_tiles_are_in_that_order_too() -> None:
     random = np.random.default_rng(300)
     inputs = tuple(x.astype(np.uint8) for x in random.integers(0, 128, (2, 300)) * 2 + 1)
     units = np.array(1, np.uint8), np.array(0, np.uint8)
-    results = next(by_tiles(decompose_reduction(running(300).subject, (*inputs, *units))))
+    results = next(tiled_results(decompose_reduction(running(300).subject, (*inputs, *units))))
     for last, order in (
         (5, [0, 1, 2, 3, 4, 5]),
         (17, [16, 17, *range(16)]),
@@ -122,7 +122,7 @@ def ones_met(size: int, *, backwards: bool) -> list[int]:
     values = (Value("x", types), Value("init", tensor(UI32)))
     made = single_op("reduce_window", values, (types,), given, (fold_of("add", UI32).region,))
     operands = (np.zeros(size, np.uint32), np.array(1, np.uint32))
-    ((result,), *_) = by_tiles(decompose_reduction(made.subject, operands))
+    ((result,), *_) = tiled_results(decompose_reduction(made.subject, operands))
     return result[:: -1 if backwards else 1].tolist()
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge
-from conformance.known.xla.sorts import LABEL as NEGATIVE
+from conformance.known.xla.sorting.sorts import LABEL as NEGATIVE
 from conformance.tolerance.bounds.sorting import SORTED, are_permutations, are_sorted
 from conformance.verdict import Verdict
 from generators.invalid.misses import tensor

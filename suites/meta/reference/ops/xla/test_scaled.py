@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge
-from conformance.known.xla.products import IN_BF16
+from conformance.known.xla.sums_of_products.products import IN_BF16
 from conformance.tolerance.bounds.scaled import SCALED
 from conformance.verdict import Verdict
 from generators.case.case import Case

@@ -10,7 +10,7 @@ import pytest
 
 from conformance.catalog import CATALOG, rule_of
 from conformance.judging.compare import Judgement, judge
-from conformance.known.table import of_op
+from conformance.known.table import hypotheses_of_op
 from conformance.known.xla.complex_numbers import functions, orders
 from conformance.known.xla.complex_numbers.steps import Machine, exactly
 from conformance.known.xla.complex_numbers.table import COMPLEX
@@ -127,9 +127,11 @@ def test_what_is_lost_is_measured_against_the_terms() -> None:
 
 def test_compiled_formulas_explain_nothing_on_the_interpreter() -> None:
     for op, hypotheses in COMPLEX.items():
-        assert {*hypotheses} <= {*of_op(op, Hardware.CPU, is_complex=True)}
-        assert not {*hypotheses} & {*of_op(op, Hardware.CPU, is_complex=False)}
-        assert not {*hypotheses} & {*of_op(op, Hardware.INTERPRETER, is_complex=True)}, op
+        assert {*hypotheses} <= {*hypotheses_of_op(op, Hardware.CPU, is_complex=True)}
+        assert not {*hypotheses} & {*hypotheses_of_op(op, Hardware.CPU, is_complex=False)}
+        assert not {*hypotheses} & {*hypotheses_of_op(op, Hardware.INTERPRETER, is_complex=True)}, (
+            op
+        )
 
 
 def test_steps_know_what_they_may_lose() -> None:

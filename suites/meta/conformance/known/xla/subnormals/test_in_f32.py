@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import Judgement, judge_operation
-from conformance.known.nan_of_powers import LABEL as TO_INFINITY
+from conformance.known.e8m0_nans import LABEL as TO_INFINITY
 from conformance.known.table import known_of
 from conformance.known.xla.subnormals.in_f32 import LABEL, is_narrow
 from conformance.stablehlo.parse import parse_module

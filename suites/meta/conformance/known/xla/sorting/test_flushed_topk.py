@@ -8,7 +8,7 @@ import pytest
 
 from conformance.catalog import rule_of
 from conformance.judging.compare import Judgement, judge
-from conformance.known.xla.misread_orders import FLUSHED as LABEL
+from conformance.known.xla.sorting.misread_orders import FLUSHED as LABEL
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate

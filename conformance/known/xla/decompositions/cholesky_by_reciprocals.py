@@ -5,7 +5,7 @@ with its adjoint, times the reciprocal of the pivot's rounded root, the pivot it
 bf16 the reciprocal is kept in f32; in f16 it is rounded, unless the processor has no f16. A pivot
 that has no root makes NaN of the whole matrix. Larger matrices are cut into blocks of 128.
 
-Each step is taken as in `solved_by_inverses`. What is as near as these steps may be off must solve
+Each step is taken as in solve_by_inverses.py. What is as near as these steps may be off must solve
 the equation as well as they do, too: so an ill-conditioned matrix hides no wrong digit.
 
 Source: xla/hlo/transforms/expanders/cholesky_expander.cc; jaxlib 0.10.2 and 0.12, measured.
@@ -21,7 +21,7 @@ from itertools import product
 import numpy as np
 
 from conformance.known.hypothesis import Hypothesis, Operands, Results
-from conformance.known.xla.solved_by_inverses import (
+from conformance.known.xla.decompositions.solve_by_inverses import (
     BLOCK,
     Off,
     Steps,

@@ -7,7 +7,7 @@ import pytest
 
 from conformance.catalog import rule_of
 from conformance.judging.compare import judge
-from conformance.known.xla.product_types import OPERANDS, RESULT
+from conformance.known.xla.sums_of_products.product_types import OPERANDS, RESULT
 from conformance.verdict import Verdict
 from generators.invalid.misses import program, tensor
 from reference.interpreter.evaluate import evaluate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.known.xla.factored_by_reciprocals import BY_RECIPROCALS
+from conformance.known.xla.decompositions.cholesky_by_reciprocals import BY_RECIPROCALS
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program
 from reference.ir.types import Array

@@ -8,12 +8,15 @@ from functools import cache
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing
-from conformance.known.xla.product_types import in_operand_type, in_result_type
+from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_nothing
+from conformance.known.xla.sums_of_products.product_types import (
+    in_operand_type,
+    result_type_hypothesis,
+)
 from conformance.known.xla.windows.float_sums import ADDED_UP
 from conformance.known.xla.windows.image_overrun import IMAGE_OVERRUN
 from conformance.known.xla.windows.masked_groups import products_with_zero
-from conformance.known.xla.windows.unreversed import unreversed
+from conformance.known.xla.windows.unreversed import unreversed_hypothesis
 from conformance.tolerance.bounds import contraction, convolution
 from conformance.tolerance.bounds.products import (
     DefaultPrecision,
@@ -63,7 +66,7 @@ def _of_bf16(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
     if element_type_of(operands[0]) is not _BF16:
-        return nothing(expected)
+        return predict_nothing(expected)
     of = contraction.contraction_sums, contraction.depth_of, DefaultPrecision()
     return kept_in_bf16(*of)(operation, operands, expected, actual)
 
@@ -80,7 +83,7 @@ def _without_algorithm(default: DefaultPrecision) -> Hypothesis:
         operation: Operation, operands: Operands, expected: Results, actual: Results
     ) -> Results:
         if operation.attribute("accumulation_type") is None:
-            return nothing(expected)
+            return predict_nothing(expected)
         found = (
             plainly(other, operands, apply(other, operands), actual)[0]
             for other in _ignoring(operation)
@@ -119,7 +122,7 @@ def of_contraction(platform: str) -> tuple[Hypothesis, ...]:
     return (
         flushing(*of),
         _without_algorithm(default),
-        in_result_type(make_bound(*of)),
+        result_type_hypothesis(make_bound(*of)),
         in_operand_type(make_bound(*of)),
         *kept,
     )
@@ -143,11 +146,11 @@ def of_convolution(platform: str) -> tuple[Hypothesis, ...]:
     inexact = convolution.convolution_sums, convolution.depth_of, replace(default, exact=False)
     return (
         flushing(*of),
-        in_result_type(make_bound(*of)),
+        result_type_hypothesis(make_bound(*of)),
         in_operand_type(make_bound(*of)),
         Hypothesis(TRANSFORMED, make_measure(*inexact)),
         IMAGE_OVERRUN,
         *products_with_zero(default),
         ADDED_UP,
-        unreversed(make_bound(*of)),
+        unreversed_hypothesis(make_bound(*of)),
     )

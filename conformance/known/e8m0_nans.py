@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from conformance.known.hypothesis import Results, exactly
+from conformance.known.hypothesis import Results, exact_hypothesis
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
@@ -50,5 +50,5 @@ def _converted(
     return apply(operation, (np.where(np.isnan(number), np.inf, number),))
 
 
-CONVERTED = exactly(LABEL, _converted)
-OF_FUNCTIONS = exactly(LABEL, _of_powers)
+CONVERTED = exact_hypothesis(LABEL, _converted)
+OF_FUNCTIONS = exact_hypothesis(LABEL, _of_powers)

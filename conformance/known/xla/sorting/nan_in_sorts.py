@@ -14,7 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.hypothesis import Operands, Results, known_values, nothing, told
+from conformance.known.hypothesis import (
+    Operands,
+    Results,
+    predict_nothing,
+    predict_where,
+    value_hypothesis,
+)
 from conformance.tolerance.bounds.sorting import move_axis_last
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
@@ -32,7 +38,7 @@ def _errors(
     """Return 0 for slices that have NaN and are sorted so in all results, inf for others."""
     key = _key(operation)
     if key is None or not element_type_of(operands[key[0]]).is_float:
-        return nothing(expected)
+        return predict_nothing(expected)
     dimension = dict[str, Any](operation.attributes).get("dimension", -1)
     given, got = (move_axis_last(arrays, dimension) for arrays in (operands, actual))
     concerned = np.isnan(to_float64(given[key[0]])).any(axis=-1, keepdims=True)
@@ -41,7 +47,7 @@ def _errors(
         moved = np.ascontiguousarray(np.take_along_axis(one, order, axis=-1))
         concerned &= equal_elements(moved, np.ascontiguousarray(other)).all(axis=-1, keepdims=True)
     mask = np.moveaxis(np.broadcast_to(concerned, given[0].shape), -1, dimension)
-    return told(*(mask for _ in expected))
+    return predict_where(*(mask for _ in expected))
 
 
 def _order(keys: Array, *, is_ascending: bool) -> Array:
@@ -69,4 +75,4 @@ def _key(operation: Operation) -> tuple[int, bool] | None:
     return first // 2, ascending == (places[0] == first)
 
 
-NAN_LARGEST = known_values(LABEL, _errors)
+NAN_LARGEST = value_hypothesis(LABEL, _errors)

@@ -15,7 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.hypothesis import Operands, Results, known_values, nothing, told
+from conformance.known.hypothesis import (
+    Operands,
+    Results,
+    predict_nothing,
+    predict_where,
+    value_hypothesis,
+)
 from conformance.tolerance.bounds.sorting import are_permutations, are_sorted, move_axis_last
 from conformance.tolerance.rule import Measure
 from conformance.transforms.values import nested
@@ -37,7 +43,7 @@ _LEAST = 2.0**-14
 """The smallest normal number of f16."""
 
 
-def ranked_by_code(array: Array) -> Array | None:
+def rank_by_code(array: Array) -> Array | None:
     """Return numbers of 6 bits that come in the order in which the codes of these come."""
     of = element_type_of(array)
     if not of.is_float or of.bits != 6:
@@ -57,7 +63,7 @@ def rounded_up(array: Array) -> Array | None:
     return np.where(is_lost, np.copysign(_LEAST, number), number).astype(array.dtype)
 
 
-def flushed(array: Array) -> Array | None:
+def flush_in_order(array: Array) -> Array | None:
     """Return numbers with zeros of their sign for subnormal ones: -0 comes before +0."""
     of = element_type_of(array)
     if not of.is_float or not has_subnormals(array):
@@ -77,7 +83,7 @@ def _sorts(seen: Seen) -> Measure:
     ) -> Results:
         compares = (one.attribute("compare_type") == "TOTALORDER" for one in nested(operation))
         if not any(compares) or not any(seen(one) is not None for one in operands):
-            return nothing(expected)
+            return predict_nothing(expected)
         given: dict[str, Any] = dict(operation.attributes)
         dimension, comparator = given["dimension"], body_of(operation.regions[0])
         before, after = move_axis_last(operands, dimension), move_axis_last(actual, dimension)
@@ -90,7 +96,7 @@ def _sorts(seen: Seen) -> Measure:
             compared = tuple(_seen(one, seen) for one in after)
             found = are_permutations(before, after) & are_sorted(compared, comparator)
         found = np.expand_dims(found, dimension)
-        return told(*(np.broadcast_to(found, one.shape) for one in expected))
+        return predict_where(*(np.broadcast_to(found, one.shape) for one in expected))
 
     return measure
 
@@ -103,12 +109,14 @@ def _selects(seen: Seen) -> Measure:
     ) -> Results:
         compared = None if operation.attribute("largest") is None else seen(operands[0])
         if compared is None:
-            return nothing(expected)
+            return predict_nothing(expected)
         indices = apply(operation, (compared,))[1]
         values = np.take_along_axis(operands[0], np.asarray(indices, np.int64), axis=-1)
         pairs = zip((values, indices), actual, strict=True)
         found = np.logical_and.reduce([equal_elements(one, got).all(axis=-1) for one, got in pairs])
-        return told(*(np.broadcast_to(found[..., np.newaxis], one.shape) for one in expected))
+        return predict_where(
+            *(np.broadcast_to(found[..., np.newaxis], one.shape) for one in expected)
+        )
 
     return measure
 
@@ -119,12 +127,15 @@ def _seen(array: Array, seen: Seen) -> Array:
     return array if other is None else other
 
 
-SORTS = (known_values(CODES, _sorts(ranked_by_code)), known_values(ROUNDED, _sorts(rounded_up)))
+SORTS = (
+    value_hypothesis(CODES, _sorts(rank_by_code)),
+    value_hypothesis(ROUNDED, _sorts(rounded_up)),
+)
 """The classes of sorts."""
 
 SELECTIONS = (
-    known_values(CODES, _selects(ranked_by_code)),
-    known_values(ROUNDED, _selects(rounded_up)),
-    known_values(FLUSHED, _selects(flushed)),
+    value_hypothesis(CODES, _selects(rank_by_code)),
+    value_hypothesis(ROUNDED, _selects(rounded_up)),
+    value_hypothesis(FLUSHED, _selects(flush_in_order)),
 )
 """The classes of TopK."""

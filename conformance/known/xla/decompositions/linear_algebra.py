@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import partial
 
 from conformance.known.hypothesis import Hypothesis, Results
-from conformance.known.xla.factored_by_reciprocals import BY_RECIPROCALS
-from conformance.known.xla.solved_by_inverses import BY_INVERSES
+from conformance.known.xla.decompositions.cholesky_by_reciprocals import BY_RECIPROCALS
+from conformance.known.xla.decompositions.solve_by_inverses import BY_INVERSES
 from conformance.tolerance.bounds.linear_algebra import cholesky_errors, triangular_solve_errors
 
 

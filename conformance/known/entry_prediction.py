@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from conformance.catalog import column
-from conformance.known.hypothesis import Hypothesis, nothing
+from conformance.known.hypothesis import Hypothesis, predict_nothing
 from conformance.known.template import TemplateError, module_text, operand_names
 from conformance.stablehlo.emit import EmitError
 from conformance.tolerance.ulp import ulps_from_prediction
@@ -47,7 +47,7 @@ def ulps(within: str) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Computed:
+class EntryPrediction:
     """What a backend computes in place of an op, by an entry of an expectation file.
 
     `text` is what template.py describes. Results may be `within` so many ulp of its values, bit for
@@ -155,8 +155,8 @@ class Computed:
         found = self.predicted(operation, operands)
         others, mask = _without_mask(found or (), len(actual))
         if list(map(_form, others)) != list(map(_form, actual)):
-            return nothing(expected)
-        off = (distances(other, got) for other, got in zip(others, actual, strict=True))
+            return predict_nothing(expected)
+        off = (prediction_distances(other, got) for other, got in zip(others, actual, strict=True))
         return tuple(np.where(mask, one, np.inf) for one in off)
 
 
@@ -175,7 +175,7 @@ def _form(array: Array) -> tuple[Any, ...]:
     return array.dtype, array.shape
 
 
-def distances(other: Array, got: Array) -> Array:
+def prediction_distances(other: Array, got: Array) -> Array:
     """Return how many ulp elements are off predicted ones; infinite for a zero of another sign."""
     of, off = element_type_of(got), ulps_from_prediction(other, got)
     if not (of.is_float or of.is_complex):
@@ -185,7 +185,7 @@ def distances(other: Array, got: Array) -> Array:
     return np.where(equal_elements(other, got), 0.0, np.where(wrong, np.inf, off))
 
 
-def instantiated(text: str, operation: Operation) -> Program:
+def instantiate(text: str, operation: Operation) -> Program:
     """Return the program that computes what a text says in place of an operation.
 
     Raises:
@@ -212,7 +212,7 @@ def _of_body(reason: str) -> str:
 @lru_cache(_KEPT)
 def _program(text: str, operation: Operation) -> Program | None:
     try:
-        return instantiated(text, operation)
+        return instantiate(text, operation)
     except TemplateError:
         return None
 

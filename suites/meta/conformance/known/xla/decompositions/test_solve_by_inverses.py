@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge
-from conformance.known.xla.solved_by_inverses import LABEL
+from conformance.known.xla.decompositions.solve_by_inverses import LABEL
 from conformance.tolerance.table import RULES
 from conformance.verdict import Verdict
 from generators.invalid.misses import tensor

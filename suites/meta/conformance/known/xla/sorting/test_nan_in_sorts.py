@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge_operation
-from conformance.known.xla.nan_in_sorts import LABEL
+from conformance.known.xla.sorting.nan_in_sorts import LABEL
 from conformance.stablehlo.parse import parse_module
 from suites.meta.support.small_programs import array
 

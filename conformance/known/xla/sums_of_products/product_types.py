@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing
+from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_nothing
 from conformance.tolerance.rule import Bound, Measure
 from conformance.tolerance.ulp import bound_units_from_prediction, ulps_from_prediction
 from reference.interpreter.evaluate import apply
@@ -29,7 +29,7 @@ Other = Callable[[Operation, tuple[Array, ...], ElementType, ElementType], tuple
 far from them others may be."""
 
 
-def in_result_type(bound: Bound) -> Hypothesis:
+def result_type_hypothesis(bound: Bound) -> Hypothesis:
     """Return the hypothesis of products whose operands are rounded to a result of less precision.
 
     `bound` gives the largest permitted errors of a product.
@@ -95,7 +95,7 @@ def _measure(other: Other, distances: Distances, *, narrows: bool) -> Measure:
         (right,), (got,) = expected, actual
         to, of = element_type_of(right), element_type_of(operands[0])
         if not (to.is_float and of.is_float) or _less(to, of) != narrows or _same(to, of):
-            return nothing(expected)
+            return predict_nothing(expected)
         want, limit = other(operation, operands, of, to)
         return (distances(want, limit, got),)
 

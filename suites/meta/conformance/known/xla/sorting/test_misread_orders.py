@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge_operation
-from conformance.known.xla.misread_orders import CODES, ROUNDED, ranked_by_code, rounded_up
+from conformance.known.xla.sorting.misread_orders import CODES, ROUNDED, rank_by_code, rounded_up
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
@@ -52,7 +52,7 @@ def _kind(program: Program, operand: Array, *actual: Array) -> str:
 @pytest.mark.parametrize("name", ["f6E2M3FN", "f6E3M2FN"])
 def test_total_order_of_what_is_ranked_is_that_of_the_codes(name: str) -> None:
     every = from_bits(np.arange(64, dtype=np.uint8), ELEMENT_TYPES[name])
-    ranks = ranked_by_code(every)
+    ranks = rank_by_code(every)
     assert ranks is not None
     assert len(set(to_bits(ranks).tolist())) == 64
     numbers = to_float64(ranks)
@@ -119,7 +119,7 @@ func.func @main(%n: tensor<6xf32>, %x: tensor<6xf6E2M3FN>)
   return %0#0, %0#1 : tensor<6xf32>, tensor<6xf6E2M3FN>
 }""")
     keys = _array("f6E2M3FN", 2.5, 3.75, 7.5, 0.375, 0.5, -1.0)
-    ranks = ranked_by_code(keys)
+    ranks = rank_by_code(keys)
     assert ranks is not None
     order = np.argsort(-to_float64(ranks), kind="stable")
     inputs = (np.arange(6, dtype=np.float32), keys)

@@ -13,7 +13,7 @@ from reference.ir.types import Array
 from reference.ops.table import OPS
 
 
-def met(
+def broadcast_operands(
     operation: Operation, operands: Sequence[Any], shape: tuple[int, ...]
 ) -> tuple[Array, ...] | None:
     """Return the operands in a result's shape.

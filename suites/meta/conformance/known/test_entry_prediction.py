@@ -7,7 +7,7 @@ import pytest
 
 from conformance.catalog import CATALOG
 from conformance.judging.compare import Judgement, judge
-from conformance.known.computed import Computed, instantiated, ulps
+from conformance.known.entry_prediction import EntryPrediction, instantiate, ulps
 from conformance.known.in_force import in_force
 from conformance.known.template import TemplateError, check_names, module_text
 from conformance.verdict import Verdict
@@ -31,7 +31,7 @@ def a_gather() -> Program:
 
 
 def computed(program: Program, text: str, *inputs: Array) -> Array:
-    return evaluate(instantiated(text, program.subject), inputs)[0]
+    return evaluate(instantiate(text, program.subject), inputs)[0]
 
 
 @pytest.mark.parametrize("shape", [(), (2,), (2, 0, 3)])
@@ -83,7 +83,7 @@ def test_the_op_itself_takes_other_operands_and_keeps_its_attributes() -> None:
 )
 def test_what_has_no_meaning_is_an_error_of_one_line(text: str, reason: str) -> None:
     with pytest.raises(TemplateError) as caught:
-        instantiated(text, a_tanh(2).subject)
+        instantiate(text, a_tanh(2).subject)
     assert reason in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -111,14 +111,16 @@ def test_each_of_several_operands_has_a_type_of_its_own() -> None:
         check_names("%0 = stablehlo.abs %operand : $operand.0", OPS["tanh"])
 
 
-def judged(program: Program, inputs: list[Array], actual: Array, *known: Computed) -> Judgement:
+def judged(
+    program: Program, inputs: list[Array], actual: Array, *known: EntryPrediction
+) -> Judgement:
     rule = CATALOG[program.subject.name].tolerance
     with in_force(known):
         return judge(program, inputs, evaluate(program, inputs), [actual], rule)
 
 
-def entry(text: str = SQUARE, **given) -> Computed:
-    return Computed("mine", ("tanh", "add"), given.pop("of", ("f*",)), text, **given)
+def entry(text: str = SQUARE, **given) -> EntryPrediction:
+    return EntryPrediction("mine", ("tanh", "add"), given.pop("of", ("f*",)), text, **given)
 
 
 X = array([0.5, 1.5, 3.0])
@@ -164,9 +166,13 @@ def test_a_mask_says_which_elements_are_predicted() -> None:
 
 @pytest.mark.parametrize(
     "known",
-    [entry(of=("f64",)), Computed("mine", ("sine",), ("f32",), SQUARE), entry(constants=("*",))],
+    [
+        entry(of=("f64",)),
+        EntryPrediction("mine", ("sine",), ("f32",), SQUARE),
+        entry(constants=("*",)),
+    ],
 )
-def test_an_entry_says_nothing_outside_of_its_scope(known: Computed) -> None:
+def test_an_entry_says_nothing_outside_of_its_scope(known: EntryPrediction) -> None:
     assert judged(a_tanh(3), [X], X * X, known).kind == "wrong value"
 
 

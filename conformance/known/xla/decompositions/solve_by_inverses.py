@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis, Operands, Results, nothing
+from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_nothing
 from conformance.tolerance.bounds.underflow import underflow
 from conformance.tolerance.ulp import bound_units_from_prediction, ulps_from_prediction
 from reference.ir.program import Operation
@@ -154,7 +154,7 @@ def nearest(
     apart: Callable[[Off, Array], Array],
 ) -> Results:
     """Return how far results are off the prediction that is nearest."""
-    (found,) = nothing(expected)
+    (found,) = predict_nothing(expected)
     for predicted in predictions(operation, operands):
         found = np.minimum(found, apart(predicted, actual[0]))
     return (found,)

@@ -8,7 +8,7 @@ import operator
 import numpy as np
 
 from conformance.known.hypothesis import Hypothesis, Operands, Results
-from conformance.known.xla.products import FLUSHED, IN_BF16, kept_in_bf16
+from conformance.known.xla.sums_of_products.products import FLUSHED, IN_BF16, kept_in_bf16
 from conformance.tolerance.bounds.contraction import contraction_sums, depth_of
 from conformance.tolerance.bounds.products import make_measure, quantum_of
 from conformance.tolerance.bounds.scaled import as_dot_general, factors_of, on_scaled_operands

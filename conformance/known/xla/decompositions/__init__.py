@@ -1,0 +1,1 @@
+"""Decompositions and triangular systems as compilers compute them."""

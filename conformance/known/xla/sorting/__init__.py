@@ -1,0 +1,1 @@
+"""Sorts and TopK as XLA computes them."""
