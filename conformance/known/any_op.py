@@ -1,4 +1,4 @@
-"""What backends are supposed to compute in place of whatever operation."""
+"""Hypotheses about any operation."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _DETOURS = (np.float32, np.float16, ml_dtypes.bfloat16)
 
 
 def hypotheses_of_any_op(folded: Sequence[bool] | None) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses about whatever operation, asked after those of its op.
+    """Return the hypotheses about any operation; those about its op are tried first.
 
-    `folded` says which of its operands are constants to a compiler; None where nobody knows.
+    `folded` tells which operands are constants to a compiler; None if unknown.
     """
     of_constants = () if folded is None else (_iota_hypothesis(tuple(folded)),)
     return (*of_constants, _RECIPROCAL, _TIES, _ROUNDED_TWICE)
@@ -43,9 +43,9 @@ def hypotheses_of_any_op(folded: Sequence[bool] | None) -> tuple[Hypothesis, ...
 
 @cache
 def _iota_hypothesis(folded: tuple[bool, ...]) -> Hypothesis:
-    """Return the class of constants -0, 1, 2, ... taken for an iota, which begins with +0.
+    """Return the class of constants -0, 1, 2, ... that are misread as an iota from +0.
 
-    They are the result, where it is made of constants alone, or operands.
+    They are the result, if its operands are constants only, or operands.
     """
 
     def errors(

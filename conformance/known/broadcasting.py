@@ -1,4 +1,4 @@
-"""The operands' elements that met at each element of a result."""
+"""Operands of elementwise operations, broadcast to the shape of the result."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def broadcast_operands(
 ) -> tuple[Array, ...] | None:
     """Return the operands in a result's shape.
 
-    None where shapes do not tell which elements met, and of ops that do not act element by element.
+    None for ops that are not elementwise, and for shapes that do not determine the operands of each
+    element.
     """
     record = OPS.get(operation.name)
     if record is None or not record.elementwise or quantized.has_per_axis_values(operation):

@@ -1,4 +1,4 @@
-"""Programs that may be computed in place of a program, on its inputs: what hypotheses predict.
+"""Programs that may be computed instead of a program, on its inputs, by hypotheses.
 
 Whoever judges results judges these candidates as any other program.
 """
@@ -21,7 +21,7 @@ from reference.numerics.alike import equal_elements
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A program that may be computed instead, and what it predicts of some results.
+    """Program that may be computed instead, and its prediction of some results.
 
     `actual` are these results in its own shapes. Where they are made of memory that is not the
     program's they are as `expected`: anything may be there. `predicted` are the other elements.
@@ -42,9 +42,9 @@ class Candidate:
         )
 
     def near(self, beside: Sequence[Array] | None = None) -> int:
-        """Return how many elements are within `NEAR` ulp of what is predicted.
+        """Count the elements within `NEAR` ulp of the prediction.
 
-        Those that are as `beside` has them too are left out.
+        Elements that `beside` predicts too are not counted.
         """
         given = zip(self.predicted, self.expected, self.actual, strict=True)
         found = [mask & (ulps_from_prediction(one, got) <= NEAR) for mask, one, got in given]
@@ -64,8 +64,10 @@ def candidates(
     actual: Sequence[Array],
     platform: str,
 ) -> Iterator[Candidate]:
-    """Yield the programs that hypotheses put in a program's place, whose results have the number,
-    the element types and the sizes of the actual ones."""
+    """Yield the programs that hypotheses predict instead of a program.
+
+    Their results have the number, the element types and the sizes of the actual results.
+    """
     several = program.process_count > 1
     for one in hypotheses:
         if one.rewrite is None or one.several is not several or one.platform not in ("", platform):

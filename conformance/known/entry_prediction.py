@@ -1,4 +1,4 @@
-"""What an entry says that a backend computes in place of an op: parsed, evaluated, compared."""
+"""Prediction of an expectation entry with `computes`: parsed, evaluated and compared."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from reference.ops.table import OPS
 
 _ULPS = re.compile(r"\s*(\d+(?:\.\d+)?)\s*ulps?\s*")
 _KEPT = 256
-"""How many operations stay instantiated, the ones used last."""
+"""Maximum number of cached instantiations, the most recently used."""
 
 
 def label(entry: str) -> str:
@@ -48,13 +48,13 @@ def ulps(within: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class EntryPrediction:
-    """What a backend computes in place of an op, by an entry of an expectation file.
+    """Results that a backend computes for an op, as an expectation entry states.
 
-    `text` is what template.py describes. Results may be `within` so many ulp of its values, bit for
-    bit where that is 0. Where it `flushes`, operands and results of its arithmetic that are
-    subnormal are zeros. `constants` are the operands that must be constants to a compiler, by
-    name or glob. Where it is `unpredictable`, elements that the text's mask leaves out may have any
-    value, if all others are as predicted.
+    `text` is in the language of template.py. Results may be `within` so many ulp of its values, or
+    bit for bit if that is 0. If `flushes`, subnormal operands and results of its arithmetic are
+    zeros. `constants` are the operands that must be constants to a compiler, by name or glob. If
+    `unpredictable`, elements that the text's mask omits may have any value, if all others are as
+    predicted.
     """
 
     entry: str
@@ -94,7 +94,7 @@ class EntryPrediction:
         return bool(asked) and all(asked)
 
     def hypothesis(self, folded: Sequence[bool] | None = None) -> Hypothesis:
-        """Return the class of what it predicts, with what measures how near a result is to that."""
+        """Return the class of predicted results, with the distance from the prediction."""
         del folded
         return Hypothesis(
             self.label,
@@ -106,7 +106,7 @@ class EntryPrediction:
         )
 
     def predicted(self, operation: Operation, operands: Sequence[Any]) -> tuple[Array, ...] | None:
-        """Return the predicted results; None where the text says nothing for this operation."""
+        """Return the predicted results; None if the text does not apply to this operation."""
         program = _program(self.text, operation)
         if program is None or not all(isinstance(one, np.ndarray) for one in operands):
             return None

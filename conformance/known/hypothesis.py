@@ -1,11 +1,10 @@
-"""What a backend is supposed to compute in place of what is asked: a class, and what it predicts.
+"""Hypotheses: a class of elements, and the results that a backend may compute instead.
 
 A hypothesis permits nothing. An element that a rule does not permit, and that a hypothesis
-predicts, is of its class; expectation files say on which backends a class is known.
-
-One about an operation has `errors`. One about a program has `rewrite`, which makes the programs
-that are computed instead (`conformance/known/candidates.py` evaluates them), or an `arithmetic`, by
-which the judge of programs evaluates it.
+predicts, is of its class. Expectation files state on which backends a class is a known divergence.
+A hypothesis about an operation has `errors`. A hypothesis about a program has `rewrite`, which
+yields the programs that may be computed instead (`conformance/known/candidates.py` evaluates them),
+or an `arithmetic`, by which the judge of programs evaluates it.
 """
 
 from __future__ import annotations
@@ -40,19 +39,19 @@ differ in what lies in memory that is not the program's own: what they agree on 
 
 
 class Arithmetic(Enum):
-    """How the operations of a program may be computed otherwise, some of them or all."""
+    """Arithmetic of some or all operations of a program."""
 
     FLUSHED = auto()
-    """With subnormal numbers taken for zeros."""
+    """Subnormal numbers are flushed to zero."""
     UNROUNDED = auto()
-    """Without what is only rounded."""
+    """Roundings are omitted."""
 
 
 Concerns = Callable[[Operation], bool]
 """concerns(operation): whether a hypothesis is about the operation, or about one in it."""
 
 NEAR = 2.0
-"""How many ulp an element may be off a prediction to count as predicted."""
+"""Largest distance, in ulp, of an element that counts as predicted."""
 
 
 def is_any(operation: Operation) -> bool:
@@ -63,23 +62,24 @@ def is_any(operation: Operation) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """A class of elements, and what tells that a result's elements are of it.
+    """Class of elements, and the test that an element belongs to it.
 
-    An element is, if its error by `errors` is at most 1: it is as good as rounded arithmetic makes
-    what is computed instead. With `signs` that has signs of zeros of its own, which `errors` looks
-    at; without, an element has a sign of zero that the rule permits. Where it `flushes`, what is
-    computed is what is asked, with subnormal numbers taken for zeros. Where it is `unsteady` the
-    elements may be others every time, as they are made of memory that is not the program's. Where
-    it `refutes`, its elements are wrong however much the specification leaves open. Where it is
-    `stated`, an expectation in force says so, and it is asked before all others. One `of_constants`
-    is about operations whose operands are all constants to a compiler.
+    An element belongs to the class if its error by `errors` is at most 1: it is within rounding
+    errors of the value computed instead. With `signs`, `errors` checks signs of zeros; without, an
+    element must have a sign of zero that the rule permits. If `flushes`, the class is the specified
+    computation with subnormal numbers flushed. If `unsteady`, the elements may differ in every
+    execution, as they depend on memory outside of the program. If `refutes`, its elements are wrong
+    even where the specification leaves the result unspecified. If `stated`, an expectation in force
+    states it, and it is tried before all others. If `of_constants`, it applies to operations whose
+    operands are all constants to a compiler.
 
-    `ulps` gives the errors in ulp of the values that are computed instead, infinite where there are
-    none; None where `errors` says no more than how far results may be off. `otherwise` is what is
-    computed instead, where elements are just that.
+    `ulps` returns the errors in ulp of the values computed instead, infinite where there are none;
+    None if `errors` only bounds the distance. `otherwise` returns the results computed instead, if
+    elements equal these exactly.
 
-    One with `rewrite` or `arithmetic` is about programs, of one process or of `several`, on any
-    `Hardware` or on `platform`; `concerns` tells operations of main that are computed otherwise.
+    A hypothesis with `rewrite` or `arithmetic` is about programs, of a single process or of
+    `several`, on any `Hardware` or on `platform`. `concerns` selects the operations of main that
+    are computed otherwise.
     """
 
     label: str
@@ -100,23 +100,25 @@ class Hypothesis:
 
 
 def value_hypothesis(label: str, errors: Measure, *, flushes: bool = False) -> Hypothesis:
-    """Return the class of elements whose `errors` are 0 if they are just what is computed instead,
-    zeros' signs included, and infinite if not."""
+    """Return the class of elements whose `errors` are 0, signs of zeros included.
+
+    Errors of other elements are infinite.
+    """
     return Hypothesis(label, errors, flushes, signs=True, ulps=errors)
 
 
 def predict_nothing(results: Results) -> Results:
-    """Return the errors of results of which no element is predicted."""
+    """Return infinite errors: no element is predicted."""
     return tuple(np.full(result.shape, np.inf) for result in results)
 
 
 def predict_where(*masks: Array) -> Results:
-    """Return the errors of results of which just these elements are predicted."""
+    """Return errors that are 0 where masks are true and infinite elsewhere."""
     return tuple(np.where(mask, 0.0, np.inf) for mask in masks)
 
 
 def exact_hypothesis(label: str, otherwise: Otherwise, *, flushes: bool = False) -> Hypothesis:
-    """Return the class of elements that are just what is computed in place of what is asked."""
+    """Return the class of elements equal to the results of `otherwise`."""
 
     def errors(
         operation: Operation, operands: Operands, expected: Results, actual: Results
@@ -135,8 +137,10 @@ def exact_hypothesis(label: str, otherwise: Otherwise, *, flushes: bool = False)
 
 
 def hypothesis_in_regions(label: str, known: Mapping[str, tuple[Hypothesis, ...]]) -> Hypothesis:
-    """Return the class of elements of an op with regions, operations in which are computed by a
-    hypothesis of that class, of those that are `known` by op."""
+    """Return the class of an op with regions that contain operations of that class.
+
+    `known` has the hypotheses by op.
+    """
     by_op = {
         op: one.otherwise
         for op, hypotheses in known.items()
@@ -174,7 +178,7 @@ def rewriting_hypothesis(label: str, rewrite: Rewrite, bound: Bound) -> Hypothes
 
 
 def any_outcome_hypothesis(label: str, others: Others) -> Hypothesis:
-    """Return the class of results that are, all elements of them, one of those computed instead."""
+    """Return the class of results that equal one of `others` in all elements."""
 
     def errors(
         operation: Operation, operands: Operands, expected: Results, actual: Results

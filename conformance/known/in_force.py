@@ -1,4 +1,4 @@
-"""The hypotheses in force: those of the expectations by which results are being judged.
+"""Hypotheses in force: those of the expectations that results are judged with.
 
 Whoever judges a backend's results by expectations says so with `in_force`, around all of the
 judging: a batch of a run, a program of a user, a trial of a campaign. The judge asks for those that
@@ -33,9 +33,9 @@ def in_force(hypotheses: Sequence[Stated]) -> Generator[None]:
 def hypotheses_of(
     operation: Operation, platform: str, folded: Sequence[bool] | None = None
 ) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses about an operation's results: the models of its op, then those of any.
+    """Return the hypotheses about an operation's results: its op's models, then any op's.
 
-    `folded` says which of its operands are constants to a compiler; None where nobody knows.
+    `folded` tells which operands are constants to a compiler; None if unknown.
     """
     return (*models_of(operation, platform, folded), *hypotheses_of_any_op(folded))
 
@@ -43,7 +43,7 @@ def hypotheses_of(
 def models_of(
     operation: Operation, platform: str, folded: Sequence[bool] | None = None
 ) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses about an operation's op: those in force, then all that are known."""
+    """Return the hypotheses about an operation's op: those in force, then the table's."""
     stated = (one.hypothesis(folded) for one in _IN_FORCE.get() if one.applies(operation, folded))
     known = known_of(operation, platform)
     if folded is not None and not all(folded):

@@ -1,4 +1,4 @@
-"""Constants -0, 1, 2, ... that are taken for an iota, which begins with +0."""
+"""Constants -0, 1, 2, ... that are misread as an iota, which begins with +0."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from reference.ir.types import Array, element_type_of
 IOTA = "taken for iota"
 
 LEAST = 2
-"""Elements that an iota has at least."""
+"""Minimum number of elements of an iota."""
 
 
 def as_iotas(arrays: Sequence[Any], folded: Sequence[bool]) -> tuple[Any, ...] | None:
-    """Return arrays, those that are taken for an iota with +0 for all zeros; None if none is.
+    """Return arrays with +0 for all zeros of those misread as an iota; None if none is.
 
-    `folded` says which are constants to a compiler.
+    `folded` tells which arrays are constants to a compiler.
     """
     taken = [
         is_constant and isinstance(array, np.ndarray) and is_iota(array)
@@ -33,7 +33,7 @@ def as_iotas(arrays: Sequence[Any], folded: Sequence[bool]) -> tuple[Any, ...] |
 
 
 def is_iota(array: Array) -> bool:
-    """Whether an array has the numbers 0, 1, 2, ... in one dimension, two or more of them."""
+    """Return whether an array has the numbers 0, 1, 2, ... along a dimension, at least two."""
     if array.ndim != 1 or array.size < LEAST:
         return False
     of = element_type_of(array)

@@ -1,4 +1,4 @@
-"""What compilers are known to compute in place of a whole program: hypotheses by `rewrite`."""
+"""Table of the hypotheses about whole programs, by `rewrite` or `arithmetic`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ PROGRAMS = (
 """In the order in which they are asked: the first that explains all results gives the class."""
 
 SUBNORMAL = "subnormal intermediate"
-"""The class of results of programs that are explained by numbers taken for zero on the way."""
+"""Class of programs whose results are explained by flushed intermediate numbers."""
 
 OF_ARITHMETIC = (
     Hypothesis(SUBNORMAL, flushes=True, arithmetic=Arithmetic.FLUSHED),
@@ -71,7 +71,7 @@ OF_PROGRAMS = frozenset(one.label for one in PROGRAMS)
 def explaining(
     program: Program, inputs: Sequence[Array], actual: Sequence[Array], platform: str
 ) -> Iterator[Candidate]:
-    """Yield the programs that may be computed in place of a program; `platform` computes."""
+    """Yield the programs that may be computed instead of a program on `platform`."""
     return candidates(PROGRAMS, program, inputs, actual, platform)
 
 

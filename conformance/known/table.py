@@ -1,6 +1,6 @@
-"""What each op's results are known to be in place of what is asked, by what computes them.
+"""Table of the hypotheses about results of each op, for XLA and the interpreter.
 
-The hypotheses about programs are in programs.py, rewritings of several operations in rewritings/.
+programs.py has the hypotheses about programs, rewritings/ those about several operations.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
     "sort": (SORTED, NAN_LARGEST, UNSORTED, *misread_orders.SORTS),
     "triangular_solve": linear_algebra.SOLVED,
 }  # fmt: skip
-"""What XLA's compilers compute, and whoever does as they do."""
+"""Divergences of XLA's compilers, and of backends built on them."""
 
 XLA_ON: dict[str, Callable[[str], tuple[Hypothesis, ...]]] = {
     **dict.fromkeys(
@@ -134,10 +134,10 @@ def known_of(operation: Operation, platform: str) -> tuple[Hypothesis, ...]:
 
 
 def hypotheses_of_op(op: str, platform: str, *, is_complex: bool) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses about an op's results on a `Hardware`, of real or complex operands.
+    """Return the hypotheses about an op's results, real or complex, on a `Hardware`.
 
-    Those that refute results are of any hardware, but for what only XLA does: what the
-    specification leaves open depends on them.
+    Hypotheses that refute results apply to any hardware, except those specific to XLA: unspecified
+    results depend on them.
     """
     record = OPS.get(op)
     name = op if record is None else record.twin or op

@@ -45,7 +45,7 @@ _COMMENT = re.compile(r"//.*")
 
 
 class TemplateError(ValueError):
-    """A text of `computes` has no meaning for an op; the message says why, in one line."""
+    """A text of `computes` has no meaning for an op; the message is a line with the reason."""
 
 
 def operand_names(operation: Operation) -> tuple[str, ...]:
@@ -111,7 +111,7 @@ def module_text(text: str, operation: Operation) -> str:
 
 
 def _count(returned: str) -> int:
-    """Return how many values a `return` gives."""
+    """Return the number of values of a `return`."""
     return len(returned.partition(":")[0].split(","))
 
 
@@ -128,7 +128,7 @@ def _outermost(body: str) -> list[str]:
 
 
 def _last(body: str) -> str:
-    """Return the name of the value that the last operation of the body gives."""
+    """Return the name of the result of the body's last operation."""
     names = [found[1] for line in _outermost(body) if (found := _ASSIGNED.match(line))]
     if not names:
         raise TemplateError(

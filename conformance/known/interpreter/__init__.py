@@ -1,1 +1,1 @@
-"""What StableHLO's interpreter computes in place of what is asked, found from its source."""
+"""Divergences of StableHLO's interpreter, modelled after its source."""

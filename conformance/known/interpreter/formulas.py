@@ -24,14 +24,14 @@ _LABEL = "textbook formula"
 _UNIT = 2.0**-53
 _LEAST = 2.0**-1074
 _SLACK = 8 * _UNIT
-"""What a function of libm, or a few steps, may be off."""
+"""Error of a function of libm, or of a few steps."""
 
 Formula = Callable[..., tuple[Array, Array]]
 """formula(*operands as complex128): the result, and how far others of its kind may be from it."""
 
 
 def _by(formula: Formula, period: float = 0.0) -> Hypothesis:
-    """The class of what a formula gives; next to a branch cut that may be a period apart."""
+    """Return the class of a formula's results; next to a branch cut they may be a period apart."""
 
     def measure(
         operation: Operation, operands: Operands, expected: Results, actual: Results
@@ -50,7 +50,7 @@ def _by(formula: Formula, period: float = 0.0) -> Hypothesis:
 
 
 def _errors(value: Array, bound: Array, got: Array, of: ElementType) -> Array:
-    """How far `got` is from `value`, in units of the bound and an ulp of the larger part."""
+    """Return the distance from `value`, in units of the bound and an ulp of the larger part."""
     finite = np.isfinite(value) & np.isfinite(got)
     larger = np.maximum(np.abs(np.real(value)), np.abs(np.imag(value)))
     ulp = ulp_size(np.where(finite, larger, 1.0), of.part).astype(np.float64)
@@ -72,7 +72,7 @@ def _log_plus_one(of: ElementType, z: Array) -> tuple[Array, Array]:
 
 
 def _cbrt(of: ElementType, z: Array) -> tuple[Array, Array]:
-    """The modulus by the sixth root of the sum of squares, which may overflow."""
+    """Return the modulus by the sixth root of the sum of squares, which may overflow."""
     del of
     angle = np.arctan2(np.imag(z), np.real(z)) / 3
     modulus = np.power(np.real(z) ** 2 + np.imag(z) ** 2, 1 / 6)
@@ -89,7 +89,7 @@ def _power(of: ElementType, base: Array, exponent: Array) -> tuple[Array, Array]
 
 
 def _multiply(of: ElementType, lhs: Array, rhs: Array) -> tuple[Array, Array]:
-    """Four products, of which one may overflow where their sum does not."""
+    """Return the product by four products, which may overflow where their sum does not."""
     del of
     a, b, c, d = np.real(lhs), np.imag(lhs), np.real(rhs), np.imag(rhs)
     return _complex(a * c - b * d, a * d + b * c), np.zeros(lhs.shape)

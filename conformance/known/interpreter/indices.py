@@ -1,4 +1,4 @@
-"""Indices: those of unsigned types, which the interpreter sign-extends.
+"""Indices of unsigned types, which the interpreter sign-extends.
 
 XLA takes those of slices so, too, where they are constants.
 """
@@ -17,25 +17,25 @@ from reference.ir.types import Array, ElementType, element_type, element_type_of
 
 
 def reinterpret_as_signed(indices: Array) -> Array:
-    """Unsigned integers as the signed ones of the same bits; others as they are."""
+    """Return unsigned integers as signed integers of the same bits; others unchanged."""
     of = element_type_of(indices)
     return from_bits(to_bits(indices), element_type(f"si{of.bits}")) if of.is_unsigned else indices
 
 
 def has_negative_pattern(index: Array) -> bool:
-    """Whether an index is another one when it is sign-extended."""
+    """Return whether sign extension changes an index."""
     return element_type_of(index).is_unsigned and bool((reinterpret_as_signed(index) < 0).any())
 
 
 def _of_slices(operation: Operation, operands: tuple[Array, ...]) -> Iterator[Results]:
-    """A slice, or its update, with all of its indices sign-extended, where that changes one."""
+    """Yield a slice, or its update, with all indices sign-extended, if that changes any."""
     arrays, indices = _parts(operands)
     if any(map(has_negative_pattern, indices)):
         yield apply(operation, (*arrays, *map(reinterpret_as_signed, indices)))
 
 
 def _of_some(operation: Operation, operands: tuple[Array, ...]) -> Iterator[Results]:
-    """A slice, or its update, with any of its indices sign-extended."""
+    """Yield a slice, or its update, with some of its indices sign-extended."""
     arrays, indices = _parts(operands)
     taken = [n for n, index in enumerate(indices) if has_negative_pattern(index)]
     for count in range(1, len(taken) + 1):
@@ -47,7 +47,7 @@ def _of_some(operation: Operation, operands: tuple[Array, ...]) -> Iterator[Resu
 
 
 def _parts(operands: tuple[Array, ...]) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-    """The arrays of a slice, or of its update, and the indices, which are all that follow."""
+    """Return the arrays of a slice, or of its update, and the indices that follow them."""
     count = 1 if len(operands) - operands[0].ndim == 1 else 2
     return operands[:count], operands[count:]
 
@@ -62,7 +62,7 @@ LABEL = "unsigned index taken for signed"
 UNSIGNED_START = exact_hypothesis(LABEL, _of_gather)
 UNSIGNED = any_outcome_hypothesis(LABEL, _of_slices)
 SOME_UNSIGNED = any_outcome_hypothesis(LABEL, _of_some)
-"""What a compiler makes of constants, beside indices that it takes for what they are."""
+"""Sources of constant results, beside misread indices."""
 
 _INDICES: dict[str, Callable[[int], range]] = {
     "dynamic_gather": lambda _: range(1, 2),
@@ -71,18 +71,18 @@ _INDICES: dict[str, Callable[[int], range]] = {
     "gather": lambda _: range(1, 2),
     "scatter": lambda count: range(count // 2, count // 2 + 1),
 }
-"""Which of so many operands hold indices."""
+"""Positions of the index operands, given the number of operands."""
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
-    """Yield the program with all unsigned indices taken for signed ones, where it has any."""
+    """Yield the program with all unsigned indices read as signed, if it has any."""
     changed = with_operations(program, dict.fromkeys(_INDICES, _sign_extended))
     if changed != program:
         yield (changed,)
 
 
 def concerns(operation: Operation) -> bool:
-    """Whether an operation takes unsigned indices, or has one in it that does."""
+    """Return whether an operation has unsigned indices, or contains such an operation."""
     numbers = _INDICES.get(operation.name, lambda _: range(0))(len(operation.operands))
     inside = (one for region in operation.regions for one in region.operations)
     return any(_signed_type(operation.operands[number]) for number in numbers) or any(
@@ -102,7 +102,7 @@ def _sign_extended(operation: Operation) -> Iterator[Operation]:
 
 
 def _signed_type(value: Value) -> TensorType | None:
-    """The type of an unsigned index taken for a signed one."""
+    """Return the signed type that an unsigned index is read as."""
     of = value.type
     if not isinstance(of, TensorType) or not isinstance(of.element_type, ElementType):
         return None

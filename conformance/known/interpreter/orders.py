@@ -1,4 +1,4 @@
-"""Comparisons in total order, which the interpreter makes as IEEE 754's `compareQuiet` does.
+"""Comparisons in total order, which the interpreter computes as IEEE 754's `compareQuiet`.
 
 Of a sort this leaves open where NaNs come, as nothing is less than they are; all else must still be
 in order, and be the elements that were there.
@@ -21,7 +21,7 @@ LABEL = "total order not kept"
 
 
 def _without(operation: Operation) -> Operation:
-    """The operation with ordinary comparisons in the place of those in total order."""
+    """Return the operation with ordinary comparisons instead of those in total order."""
     pairs = tuple(
         (name, "FLOAT" if value == "TOTALORDER" else value) for name, value in operation.attributes
     )
@@ -53,7 +53,7 @@ def _sorted(
         placed, after = (move_axis_last(arrays, dimension) for arrays in (expected, actual))
         try:
             right = are_sorted(after, body_of(other.regions[0])) | _with_nan(after)
-        except EvaluationError:  # the comparator names values around it, which are not known here
+        except EvaluationError:  # the comparator uses outer values, which are not available
             right = np.zeros(after[0].shape[:-1], np.bool_)
         right = np.expand_dims(right & are_permutations(placed, after), dimension)
         errors = np.where(np.broadcast_to(right, errors.shape), 0.0, np.inf)
@@ -61,7 +61,7 @@ def _sorted(
 
 
 def _with_nan(rows: tuple[Array, ...]) -> Array:
-    """Which slices have a NaN in some array."""
+    """Return the slices with a NaN in some array."""
     found = np.zeros(rows[0].shape[:-1], np.bool_)
     for array in rows:
         of = element_type_of(array)

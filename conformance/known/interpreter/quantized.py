@@ -15,7 +15,7 @@ from reference.ops.quantization import dequantize
 def _dequantized(
     operation: Operation, operands: tuple[Array, ...], expected: Results
 ) -> Results | None:
-    """The difference wraps around."""
+    """Return results whose difference wraps around."""
     del expected
     (codes,), of = operands, operation.operands[0].type
     kind = of.element_type if isinstance(of, TensorType) else None

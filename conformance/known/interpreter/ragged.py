@@ -1,4 +1,4 @@
-"""Group sizes of a ragged dot that are taken to belong to the first dimensions of lhs.
+"""Group sizes of a ragged dot that are misread as belonging to the first dimensions of lhs.
 
 They have the sizes of its batching dimensions, and of those of the ragged dimension's kind that
 come before that. StableHLO's pass sets what is in no group of its own to zero, and repeats the
@@ -24,7 +24,7 @@ from reference.ops.ragged import Mode, Ragged, group_members, ragged_numbers
 def _misplaced(
     operation: Operation, operands: tuple[Array, ...], expected: Results
 ) -> Results | None:
-    """What is computed so; None where the sizes belong to the first dimensions, or fit none."""
+    """Return the results; None if the sizes belong to the first dimensions, or fit none."""
     lhs, rhs, group_sizes = operands
     numbers, to = ragged_numbers(**given_attributes(operation)), element_type_of(expected[0])
     count = group_sizes.ndim - 1
@@ -48,7 +48,7 @@ def _misplaced(
 
 
 def _masked(lhs: Array, group_sizes: Array, numbers: Ragged) -> list[Array]:
-    """lhs for each group, with zeros in the place of what is taken not to belong to it."""
+    """Return lhs for each group, with zeros for the rows misread as outside of it."""
     first = lhs.shape[: group_sizes.ndim - 1]
     held = group_members(group_sizes, lhs.shape[numbers.ragged], first)
     places = np.indices(lhs.shape, sparse=True)

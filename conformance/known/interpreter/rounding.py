@@ -52,8 +52,10 @@ TO_WHOLE = exact_hypothesis("constant over the largest number", _to_whole)
 def _to_fewer_bits(
     operation: Operation, operands: tuple[Array, ...], expected: Results
 ) -> Results | None:
-    """The bits are taken for those of an IEEE format of the same widths: with its bias, its
-    infinities, and a sign."""
+    """Return results whose bits are read in an IEEE format of the same widths.
+
+    It has the IEEE bias, infinities and a sign.
+    """
     del expected
     (operand,) = operands
     of = element_type_of(operand)
@@ -72,7 +74,7 @@ def _to_fewer_bits(
 
 
 def _rounded(bits: Array, dropped: int) -> Array:
-    """Bits without the last ones, to nearest, ties to even."""
+    """Return bits without the lowest bits, rounded to nearest, ties to even."""
     last = (bits >> np.uint64(dropped)) & np.uint64(1)
     bits = bits + last + np.uint64((1 << (dropped - 1)) - 1)
     return bits >> np.uint64(dropped) << np.uint64(dropped)

@@ -37,7 +37,7 @@ def in_steps(lhs: Array, rhs: Array, to: ElementType, order: Array) -> Array:
 
 
 def _product(lhs: Array, rhs: Array) -> Array:
-    """The product as schools teach it for complex numbers: four products, and two sums."""
+    """Return the textbook product of complex numbers: four products and two sums."""
     if not element_type_of(lhs).is_complex:
         return arithmetic.multiply(lhs, rhs)
     a, b, c, d = (
@@ -70,7 +70,7 @@ def _contracted(
 def _without_algorithm(
     operation: Operation, operands: tuple[Array, ...], expected: Results
 ) -> Results | None:
-    """What comes of operands that a stated algorithm rounds, where they are not rounded."""
+    """Return results without the rounding of operands that an algorithm states."""
     if not rounds_operands(given_attributes(operation)):
         return None
     return _contracted(operation, operands, expected)
@@ -104,7 +104,7 @@ def _convolved(
 
 
 def _scaled(operation: Operation, operands: tuple[Array, ...], expected: Results) -> Results:
-    """The decomposition of a product of scaled operands, whose steps are rounded to bf16 first."""
+    """Return the decomposition of a product of scaled operands, its steps rounded to bf16."""
     lhs, lhs_scale, rhs, rhs_scale = operands
     sides = [
         round_to(_as_bf16(one) * _as_bf16(spread(scale, one.shape)), BF16)
@@ -116,7 +116,7 @@ def _scaled(operation: Operation, operands: tuple[Array, ...], expected: Results
 
 
 def _as_bf16(operand: Array) -> Array:
-    """Numbers of an operand as bf16: infinities in the place of NaNs of f8E8M0FNU."""
+    """Return an operand as bf16, with infinities for NaNs of f8E8M0FNU."""
     numbers = to_float64(operand)
     if not element_type_of(operand).float_format.has_zero:
         numbers = np.where(np.isnan(numbers), np.inf, numbers)

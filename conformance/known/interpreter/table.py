@@ -1,4 +1,4 @@
-"""Which ops the interpreter computes otherwise, and how."""
+"""Table of the ops that the interpreter computes otherwise, with their hypotheses."""
 
 from __future__ import annotations
 

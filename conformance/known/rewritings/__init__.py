@@ -1,1 +1,1 @@
-"""What compilers make of operations among others of their program."""
+"""Rewritings of several operations of a program by compilers."""

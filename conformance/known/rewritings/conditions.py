@@ -1,4 +1,4 @@
-"""The conditions that names of a pattern may have, by what they are called there."""
+"""Conditions on the names of a pattern, by their name."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _power_of_two(evaluator: Evaluator, node: Node) -> bool:
 
 
 def _not_negative(evaluator: Evaluator, node: Node) -> bool:
-    """Tell whether compilers take a value for not negative."""
+    """Return whether compilers assume a value to be nonnegative."""
     return isinstance(node, Value) and is_not_negative(evaluator.shown, node)
 
 

@@ -1,4 +1,4 @@
-"""Products and quotients that compilers take into a sum without rounding them.
+"""Contraction: products and quotients that compilers add without rounding them.
 
 A product and the sum that takes it become one operation with one rounding (contraction). The
 specification rounds the product; where that is exact, or overflows, the result is another one, and
@@ -52,14 +52,14 @@ QUOTIENT = "quotient taken into a sum unrounded"
 TAKEN_APART = "sum of products taken apart"
 
 FEW = 64
-"""Elements of a sum that are added up one after the other; of more the order is another."""
+"""Largest number of elements that are summed sequentially; longer sums have another order."""
 
 _INDEX = ELEMENT_TYPES["si64"]
 
 
 @dataclass(frozen=True)
 class _Unrounded:
-    """An unrounded value; of a quotient it is another one than the exact quotient."""
+    """Unrounded value; that of a quotient differs from the exact quotient."""
 
     value: UnroundedNumbers
     is_quotient: bool = False
@@ -67,19 +67,19 @@ class _Unrounded:
 
 @dataclass(frozen=True)
 class _Model(ObservedProgram):
-    """The values of a program, some of them unrounded; flushed or not."""
+    """Values of a program, some of them unrounded; flushed or not."""
 
     flushes: bool
 
     def given(self, value: Value) -> Array | None:
-        """A value of floating-point numbers as the backend has it; None where it is not known."""
+        """Return the backend's value of floating-point numbers; None if not available."""
         array = self.values.get(value.name)
         if array is None or not element_type_of(array).is_float:
             return None
         return flush_subnormals(array) if self.flushes else array
 
     def unrounded(self, value: Value) -> Iterator[_Unrounded]:
-        """What a value may be where the operation that makes it is not rounded."""
+        """Yield the values of an operation whose result is not rounded."""
         maker = self.maker(value)
         if maker is None or len(maker.results) != 1:
             return
@@ -92,11 +92,11 @@ class _Model(ObservedProgram):
                 yield replace(wide, value=wide.value.take(places))
 
     def taken(self, value: Value, quotients: bool) -> Iterator[_Unrounded]:
-        """The same; quotients, and what is made of them, where they are asked for too."""
+        """Yield unrounded values; with `quotients`, also those of quotients."""
         return (wide for wide in self.unrounded(value) if quotients or not wide.is_quotient)
 
     def products(self, value: Value) -> Iterator[tuple[UnroundedNumbers, UnroundedNumbers]]:
-        """The two products that a value is the sum of, as often as it can be seen as one."""
+        """Yield the pairs of products whose sum is a value."""
         maker = self.maker(value)
         if maker is None:
             return
@@ -108,7 +108,7 @@ class _Model(ObservedProgram):
                 yield one.take(places), other.take(places)
 
     def complex_factors(self, value: Value) -> tuple[Array, Array] | None:
-        """The two numbers that a complex one is the product of."""
+        """Return the two factors of a complex product."""
         maker = self.maker(value)
         if maker is None or OPS[maker.name] is not OPS["multiply"]:
             return None
@@ -118,7 +118,7 @@ class _Model(ObservedProgram):
         return found[0], found[1]
 
     def ended(self, result: Array) -> Predicted:
-        """A result that is met as it is."""
+        """Return a prediction that the result must equal."""
         found = Predicted(result, np.zeros(result.shape))
         return flushed(found) if self.flushes else found
 
@@ -156,7 +156,7 @@ def _quotient(model: _Model, x: Value, y: Value) -> Iterator[_Unrounded]:
 
 
 def _widens(maker: Operation) -> bool:
-    """Whether a conversion is one of floating-point numbers to a type that has them all."""
+    """Return whether an operation converts floating-point numbers to a wider type."""
     of, to = maker.operands[0].type, maker.results[0].type
     if not (isinstance(of, TensorType) and isinstance(to, TensorType)):
         return False
@@ -167,7 +167,7 @@ def _widens(maker: Operation) -> bool:
 
 
 def _is_repeated(maker: Operation) -> bool:
-    """Whether an operation broadcasts fewer elements, whose reciprocals are taken before it."""
+    """Return whether a broadcast repeats elements: reciprocals are computed before it."""
     if OPS[maker.name] is not OPS["broadcast_in_dim"]:
         return False
     before, after = maker.operands[0].type, maker.results[0].type
@@ -186,7 +186,7 @@ def _negated(model: _Model, x: Value) -> Iterator[_Unrounded]:
 
 
 def _magnitude(model: _Model, x: Value) -> Iterator[_Unrounded]:
-    """The magnitude of what is taken for not negative, which is left out."""
+    """Yield the operand of a magnitude that is omitted, as it is assumed nonnegative."""
     if is_not_negative(model, x):
         yield from model.unrounded(x)
 
@@ -199,7 +199,7 @@ _UNROUNDED: dict[str, Callable[..., Iterator[_Unrounded]]] = {
     "abs": _magnitude,
     "real": _Model.unrounded,  # of real numbers: others are given as no array
 }
-"""What makes a value that may go on unrounded, by the operation."""
+"""Functions that yield the unrounded values of an operation, by its name."""
 
 
 def _reciprocals(divisor: Array) -> Iterator[Array]:
@@ -213,7 +213,7 @@ def _reciprocals(divisor: Array) -> Iterator[Array]:
 
 
 def _places(operation: Operation) -> Array | None:
-    """The flat place in its operand that each element of a rearranging operation comes from."""
+    """Return the flat source position of each element of a rearranging operation."""
     (operand,), (result,) = operation.operands, operation.results
     of, to = operand.type, result.type
     if not (isinstance(of, TensorType) and isinstance(to, TensorType)):
@@ -236,15 +236,14 @@ def _places(operation: Operation) -> Array | None:
 def contracted_sums(
     program: Program, operation: Operation, values: Mapping[str, Array], *, quotients: bool = False
 ) -> Iterator[Predicted]:
-    """Sums of two numbers, one of them an unrounded product; or quotient, where these are asked
-    for too."""
+    """Yield sums of two numbers, one of them an unrounded product (or quotient)."""
     yield from _of_two(program, operation, values, quotients, lambda rhs: rhs)
 
 
 def contracted_differences(
     program: Program, operation: Operation, values: Mapping[str, Array], *, quotients: bool = False
 ) -> Iterator[Predicted]:
-    """The same of differences."""
+    """Yield differences of two numbers, one of them an unrounded product."""
     yield from _of_two(program, operation, values, quotients, lambda rhs: -rhs)
 
 
@@ -272,8 +271,7 @@ def _of_two(
 def of_many(
     program: Program, operation: Operation, values: Mapping[str, Array], *, quotients: bool = False
 ) -> Iterator[Predicted]:
-    """Sums of many elements that are unrounded products; or quotients, where these are asked for
-    too."""
+    """Yield sums of many elements that are unrounded products (or quotients)."""
     parts = _sums(operation, values)
     if parts is None or not element_type_of(parts.values[0]).is_float:
         return
@@ -289,7 +287,7 @@ def of_many(
 def decomposed_sums(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
-    """Sums of many elements that are sums of two products, all of which are added up."""
+    """Yield sums of many elements that are sums of two products, all added separately."""
     parts = _sums(operation, values)
     if parts is None:
         return
@@ -303,7 +301,7 @@ def decomposed_sums(
 
 
 def _sums(operation: Operation, values: Mapping[str, Array]) -> Reduction | None:
-    """A sum of many taken apart; None where it is no sum, or one in another type."""
+    """Return a decomposed sum; None if it is no sum, or a sum in another type."""
     given = given_to(operation, values)
     if given is None or len(given) != 2:
         return None
@@ -313,7 +311,7 @@ def _sums(operation: Operation, values: Mapping[str, Array]) -> Reduction | None
 
 
 def _one_by_one(model: _Model, parts: Reduction, wide: UnroundedNumbers) -> Iterator[Predicted]:
-    """The sums in the order of the elements, each taken in with one rounding."""
+    """Yield the sequential sums, with a rounding for each element."""
     of, (init,) = element_type_of(parts.values[0]), parts.inits
     padding = unrounded_number(init)
     groups = parts.leaves.groups((wide.high, wide.low), (padding.high, padding.low))
@@ -332,7 +330,7 @@ def _one_by_one(model: _Model, parts: Reduction, wide: UnroundedNumbers) -> Iter
 
 @quiet
 def _in_any_order(parts: Reduction, init: Array, terms: Sequence[UnroundedNumbers]) -> Predicted:
-    """The sums of all terms of all elements, and what rounding them in some order may come to."""
+    """Return the sums of all terms of all elements, with their rounding error in any order."""
     of, leaves = element_type_of(init), parts.leaves
     start = to_float64(init).astype(np.longdouble)
     total, size = start, np.abs(start)
@@ -351,7 +349,7 @@ def _in_any_order(parts: Reduction, init: Array, terms: Sequence[UnroundedNumber
 
 
 def _in_any_order_complex(parts: Reduction, init: Array, x: Array, y: Array) -> Predicted:
-    """The same of products of complex numbers: each part is the sum of two products."""
+    """Return the sums of complex products: each part is the sum of two products."""
     a, b, c, d = (part(one) for one in (x, y) for part in (np.real, np.imag))
     real = _in_any_order(parts, np.real(init), (unrounded_product(a, c), -unrounded_product(b, d)))
     imag = _in_any_order(parts, np.imag(init), (unrounded_product(a, d), unrounded_product(b, c)))

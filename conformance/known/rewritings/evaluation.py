@@ -1,4 +1,4 @@
-"""The values of terms: of what a program computes, and of what is computed in its place."""
+"""Evaluation of terms: values of a program, and of the program computed instead."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from reference.ops.table import OPS
 from reference.unspecified.reduction import decompose_reduction
 
 Evaluated = tuple[Array, Array]
-"""A value, and by how much functions and roundings in it may be off."""
+"""Value, and its possible error from functions and roundings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluator:
-    """A program's values, and what is made of them."""
+    """Values of a program, and of terms made of them."""
 
     shown: ObservedProgram
 
@@ -43,7 +43,7 @@ class Evaluator:
         return as_term(self._without_sum(maker))
 
     def _without_sum(self, maker: Operation) -> Operation:
-        """Return a sum of one element each, and of zero, as a reshape; others as they are."""
+        """Return a sum of single elements and of zero as a reshape; others unchanged."""
         if maker.name != "reduce" or len(maker.operands) != PAIR:
             return maker
         given = [self.shown.known(value) for value in maker.operands]
@@ -61,19 +61,20 @@ class Evaluator:
         return not isinstance(node, Term) or all(map(self.is_constant, node.operands))
 
     def value(self, node: Node) -> Array | None:
-        """Return what a node is; None of what is not known."""
+        """Return the value of a node; None if not available."""
         try:
             return self.evaluated(node, flushes=False)[0]
         except LookupError:
             return None
 
     def evaluated(self, node: Node, *, flushes: bool) -> Evaluated:
-        """Return what a node is, and by how much it may be off.
+        """Return the value of a node, and its possible error.
 
-        What is made of constants is folded, and not flushed before it is used.
+        Constants are folded, and not flushed before they are used.
 
         Raises:
-            LookupError: a value is not known, or an operation cannot be evaluated on its operands.
+
+        LookupError: a value is not available, or an operation cannot be evaluated on its operands.
         """
         keeps = flush_subnormals if flushes else np.asarray
         if isinstance(node, Value):
@@ -106,7 +107,7 @@ class Evaluator:
 
     @quiet
     def _computed(self, node: Term, pairs: list[Evaluated]) -> Evaluated:
-        """Return what an operation makes of operands that are off by so much, and what that is."""
+        """Return the result of an operation on operands with errors, and its error."""
         arrays, errors = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         if node.moves and node.maker is not None:
             result, error = (
@@ -124,7 +125,7 @@ class Evaluator:
 
 
 def _applied(node: Term, arrays: Sequence[Array], shown: ObservedProgram) -> Array:
-    """Return what an operation of the program makes of other operands, of whatever types."""
+    """Return the result of the program's operation on other operands, of any types."""
     if node.maker is None:
         raise LookupError(node.op)
     types = [TensorType(one.shape, element_type_of(one)) for one in arrays]
@@ -139,7 +140,7 @@ def _applied(node: Term, arrays: Sequence[Array], shown: ObservedProgram) -> Arr
 
 
 def _evaluated(node: Term, arrays: Sequence[Array]) -> Array:
-    """Return what an operation without attributes makes of operands, or a comparison."""
+    """Return the result of an operation without attributes, or of a comparison."""
     record, direction = OPS[node.mnemonic], node.op.partition(".")[2]
     given: dict[str, Any] = {"comparison_direction": direction} if direction else {}
     try:
@@ -206,7 +207,7 @@ BUILT: dict[str, Callable[..., Array]] = {
     "unsigned_remainder": _low_bits,
     "other_zeros": _other_zeros,
 }
-"""What stands in replacements beside operations."""
+"""Functions of replacements that are no operations."""
 
 
 def retyped(maker: Operation, of: ElementType) -> Operation:

@@ -1,4 +1,4 @@
-"""Exponentials whose results are no identity's: kept unrounded in a sum, or of no defined value."""
+"""Exponentials that no identity describes: kept unrounded in a sum, or undefined."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ UNROUNDED = "exponential taken into a sum unrounded"
 OF_NAN = "exponential of a constant NaN"
 
 LARGEST_ARGUMENT = float(np.float32(88.8))
-"""What larger arguments are cut to before the exponential of f32 is computed (jaxlib 0.10.2, 0.12,
-measured): its exponential is over the largest number, and infinite only when it is rounded."""
+"""Largest argument of the exponential of f32; larger arguments are clamped to it (jaxlib 0.10.2 and
+0.12, measured). Its exponential exceeds the largest number and is infinite only when it is
+rounded."""
 
 
 def of_constant_nan(
@@ -45,8 +46,7 @@ def of_constant_nan(
 
 
 def _constant_nans(shown: ObservedProgram, value: Value) -> Array | None:
-    """The elements of a value that are NaN because an operand of its arithmetic is a constant NaN;
-    None where nothing is known of it."""
+    """Return the elements of a value that are NaN by a constant NaN operand; None if unknown."""
     constant = shown.constant(value)
     if constant is not None:
         of = element_type_of(constant)

@@ -1,4 +1,4 @@
-"""Identities of real numbers that compilers take for identities of rounded ones, as data.
+"""Identities of real numbers that compilers apply to rounded numbers, as data.
 
 To add one: a line here, with a class of its own, and an entry in conformance/gate/known/ that names
 the class and has a counterexample.

@@ -40,7 +40,7 @@ _WIDER = {
 def in_eight_bits(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
-    """The result of an operation on narrow integers, some operands not cut to their width."""
+    """Yield results of an operation on narrow integers with some operands not truncated."""
     (result,) = operation.results
     if not any(is_narrow(one) for one in operation.operands) or not _acts_on_each(operation):
         return
@@ -70,15 +70,14 @@ def is_narrow(value: Value) -> bool:
 
 
 def _acts_on_each(operation: Operation) -> bool:
-    """Tell whether each element of the result is made of elements of the operands alone."""
+    """Return whether each element of the result depends on elements of the operands only."""
     record = OPS[operation.name]
     is_plain = record.lifts or record.rearranges or not operation.operands
     return is_plain or _is_map(operation)
 
 
 def _is_map(operation: Operation) -> bool:
-    """Tell whether an operation applies its region to what stands at one position of all operands,
-    which have the result's shape."""
+    """Return whether an operation applies its region elementwise to operands of equal shape."""
     shapes = {
         one.type.shape
         for one in (*operation.operands, *operation.results)
@@ -91,8 +90,10 @@ def _is_map(operation: Operation) -> bool:
 def beside_negatives(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
-    """What LLVM makes of integers of two bits that are compared with a negative constant, and what
-    an operation makes of such a result that it takes."""
+    """Yield results of two-bit integers that are compared with a negative constant.
+
+    Yield also the results of an operation on such a result.
+    """
     model = _Model(program, values)
     yield from (Predicted(one) for one in _compared(model, operation))
     for number, operand in enumerate(operation.operands):
@@ -115,7 +116,7 @@ def beside_negatives(
 
 
 def _compared(model: _Model, operation: Operation) -> Iterator[Array]:
-    """Yield what comes of a comparison, or of an extremum, with negative constants of two bits.
+    """Yield the results of a comparison, or an extremum, with negative two-bit constants.
 
     Each is extended with zeros, as -2 is to 2. x > -2 becomes x != -2 before that. Source: jaxlib
     0.10.2 and 0.12, measured; zeros for the maximum of vectors with -1 are of 0.10.2 alone.
@@ -142,7 +143,7 @@ def _extended(shown: ObservedProgram, value: Value) -> Array:
 
 
 def _of_one_bit(model: _Model, operation: Operation) -> Iterator[Array]:
-    """Yield a quotient by -2 with its 1, which it is of -2 alone, extended from one bit to -1."""
+    """Yield a quotient by -2: its 1, for -2, is extended from a single bit to -1."""
     if OPS[operation.name] is OPS["divide"] and _has_negative(model, operation):
         quotient = model.known(operation.results[0])
         if quotient is not None:
@@ -168,7 +169,7 @@ def _is_of_two_bits(value: Value) -> bool:
 
 
 def _meets_negative(shown: ObservedProgram, operation: Operation) -> bool:
-    """Whether an operation compares integers of two bits with a negative constant."""
+    """Return whether an operation compares two-bit integers with a negative constant."""
     regions = operation.regions
     monoid = monoid_of(regions[0]) if len(regions) == 1 else OPS[operation.name].monoid
     compares = monoid in (MAXIMUM, MINIMUM) or operation.name in _COMPARING
@@ -176,7 +177,7 @@ def _meets_negative(shown: ObservedProgram, operation: Operation) -> bool:
 
 
 def _has_negative(shown: ObservedProgram, operation: Operation) -> bool:
-    """Whether an operand is a constant of two bits with negative numbers."""
+    """Return whether an operand is a two-bit constant with negative numbers."""
     return any(_is_negative(shown, one) for one in operation.operands)
 
 
@@ -189,7 +190,7 @@ class _Model(ObservedProgram):
     """The values of a program, narrow integers among them in eight bits."""
 
     def evaluated(self, operation: Operation, wide: Sequence[bool]) -> Array | None:
-        """The result in eight bits, `wide` saying of which operands their makers are taken so."""
+        """Return the result in eight bits; `wide` selects the operands not truncated."""
         pairs = zip(operation.operands, wide, strict=True)
         operands = [self._wide(one) if way else self._shown(one) for one, way in pairs]
         if any(one is None for one in operands):
@@ -214,7 +215,7 @@ class _Model(ObservedProgram):
         return array.astype(_WIDE[of is not None and of.is_signed].storage)
 
     def _wide(self, value: Value) -> Array | None:
-        """A narrow value as eight bits have it; as it is shown where it is made in another way."""
+        """Return a narrow value as computed in eight bits, or as observed."""
         maker = self.maker(value)
         if maker is None or is_constant(maker) or not _acts_on_each(maker):
             return self._shown(value)
@@ -223,7 +224,7 @@ class _Model(ObservedProgram):
 
 
 def _truncate(array: Array, value: Value) -> Array:
-    """A result in its own type: its low bits."""
+    """Return a result in its own type: the low bits."""
     of = _element(value)
     if of is None or not is_narrow(value):
         return array

@@ -1,4 +1,4 @@
-"""Algebraic rewritings as data: a pattern of operations, and what is computed in its place.
+"""Algebraic rewritings as data: a pattern of operations and its replacement.
 
 `(multiply (multiply x C) D) -> (multiply x (multiply C D))`, in the language of terms.py. A value
 may be seen in another form, too: forms are rewritings that compilers do before others, such as a
@@ -32,20 +32,20 @@ from reference.numerics.alike import equal_elements
 from reference.numerics.rounding import to_float64, ulp_size
 
 FUNCTIONS = frozenset({"convert", "exponential", "logistic", "negate", "power", "sqrt"})
-"""What is seen through operations that move its elements."""
+"""Forms that are visible through operations that move elements."""
 
 DEPTH = 2
-"""How many forms are looked for of what is a form itself."""
+"""Maximum depth of forms within forms."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """A class of results, the pattern that an operation must match, and what is computed instead.
+    """Class of results, a pattern of operations, and the replacement that is computed.
 
-    `kinds` are of element types. A result is as near its prediction as the operation's own
-    tolerance says, or, with `is_exact`, the same; or, with `has_budget`, as near as the budgets of
-    the functions in the replacement come to; or within so many `ulps`. Subnormal numbers are
-    flushed on the way where it `flushes`, or kept; None for both.
+    `kinds` are of element types. A result must be as near its prediction as the operation's
+    tolerance; with `is_exact`, equal; with `has_budget`, within the budgets of the functions in the
+    replacement; or within `ulps`. Subnormal numbers are flushed if `flushes`, kept if not, either
+    if None.
     """
 
     label: str
@@ -58,7 +58,7 @@ class Rewriting:
 
     @property
     def pattern(self) -> Term:
-        """What an operation must match."""
+        """Pattern that an operation must match."""
         pattern = parsed(self.text.partition("->")[0])
         assert isinstance(pattern, Term)
         return pattern
@@ -69,7 +69,7 @@ class Rewriting:
 
     @property
     def replacement(self) -> Node:
-        """What is computed in its place."""
+        """Term that is computed instead."""
         return parsed(self.text.partition("->")[2])
 
 

@@ -57,7 +57,7 @@ def _are_alike(outer: Operation, inner: Operation) -> bool:
 
 
 def _dimensions(rank: int, inner: Operation, outer: Operation) -> tuple[int, ...]:
-    """The dimensions that both reduce, of the operand of the inner one."""
+    """Return the dimensions that both reduce, of the inner reduction's operand."""
     first, second = (dict[str, Any](one.attributes)["dimensions"] for one in (inner, outer))
     kept = [d for d in range(rank) if d not in first]
     return tuple(sorted((*first, *(kept[d] for d in second))))

@@ -1,5 +1,4 @@
-"""What compilers take for not negative, for which they leave comparisons with zero out, and make
-shifts of quotients.
+"""Values that compilers assume to be nonnegative.
 
 A magnitude, a square, an exponential and what is chosen among such numbers are not negative: of
 them x >= 0 is taken to hold. It does not hold of NaN, nor of integers that wrap around, as the
@@ -16,7 +15,7 @@ from reference.ops.table import OPS
 
 
 def is_not_negative(shown: ObservedProgram, value: Value) -> bool:
-    """Whether a value is taken for not negative, by what makes it."""
+    """Return whether a value is assumed nonnegative, by its defining operation."""
     maker = shown.maker(value)
     if maker is None:
         return False
@@ -44,7 +43,7 @@ def is_not_negative(shown: ObservedProgram, value: Value) -> bool:
 
 
 def square_root_of(shown: ObservedProgram, value: Value) -> Value | None:
-    """What a value is the square of: of x, as a product x x and as a power x^2."""
+    """Return x for a value that is x x or x^2."""
     maker = shown.maker(value)
     if maker is None or maker.name not in ("multiply", "power"):
         return None

@@ -23,10 +23,10 @@ from reference.ir.types import Array, Kind
 
 @dataclass(frozen=True, slots=True)
 class StatedRewriting:
-    """What a backend computes in place of operations, by an entry of an expectation file.
+    """Results computed for several operations, as an expectation entry states.
 
-    Results may be `within` so many ulp of its values, bit for bit where that is 0. Where it
-    `flushes`, subnormal numbers are zeros on the way.
+    Results may be `within` so many ulp of its values, or bit for bit if that is 0. If `flushes`,
+    intermediate subnormal numbers are zeros.
     """
 
     entry: str
@@ -76,4 +76,4 @@ class StatedRewriting:
 
 
 Stated = EntryPrediction | StatedRewriting
-"""What an entry says that a backend computes in place of an op, or of several operations."""
+"""Prediction of an entry: for an op, or for several operations."""

@@ -1,7 +1,7 @@
-"""What compilers are known to rewrite operations into that is not the same: classes with a name.
+"""Table of the rewritings by compilers that change results, each a class.
 
-Each predicts, from the values that a backend has, what the rewriting makes of them. Identities are
-patterns (identities.py); here are those that are none, and all by the operation that goes wrong.
+Each predicts results from the backend's own values. Identities are patterns (identities.py). This
+table adds other rewritings and lists all of them by the operation that goes wrong.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ pattern is met; `values` are those that the backend has, by name."""
 def _of_iota(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
-    """An operation on constants -0, 1, 2, ... as one on an iota, which begins with +0."""
+    """Yield an operation on constants -0, 1, 2, ... as an operation on an iota from +0."""
     shown, given = ObservedProgram(program, values), alone(program, operation, values)
     if given is None:
         return
@@ -63,7 +63,7 @@ def _of_iota(
 def of_squares(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
-    """The sums of the squares of a matrix product's columns, later ones those of columns before."""
+    """Yield sums of squares of a matrix product's columns, later columns replaced by earlier."""
     shown = ObservedProgram(program, values)
     squares = shown.maker(operation.operands[0])
     given = [shown.known(value) for value in operation.operands]

@@ -1,4 +1,4 @@
-"""The language of rewritings: a pattern of operations, and what is computed in its place.
+"""Language of rewritings: a pattern of operations, and its replacement.
 
 `(multiply (multiply x C) D)` is a pattern, `(multiply x (multiply C D))` a replacement. Both are an
 operation's mnemonic and its operands, in parentheses:
@@ -67,10 +67,10 @@ class Term:
 
 
 Node = Term | Variable | Value | float
-"""What stands in a pattern, in a replacement, and in what is matched."""
+"""Node of a pattern, of a replacement, or of a matched program."""
 
 Bindings = Mapping[str, Node]
-"""What the names of a pattern stand for; and by `(op` the first operation of each mnemonic."""
+"""Values of a pattern's names, and by `(op` the first operation of each mnemonic."""
 
 
 @cache

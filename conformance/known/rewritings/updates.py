@@ -29,7 +29,7 @@ _AT_ONCE = (1, 4, 8, 16, 32, 64)
 def overlapping_updates(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
-    """What becomes of such an update, or of its elements in another shape."""
+    """Yield results of such an update, or of its elements in another shape."""
     shown = ObservedProgram(program, values)
     update = operation
     if operation.name == "reshape":
@@ -49,7 +49,7 @@ def overlapping_updates(
 
 
 def _copied(array: Array, read: Array, written: Array, at_once: int) -> Array:
-    """The array with elements copied within it in order, so many at once, by their places."""
+    """Return the array with elements copied within it in order, `at_once` at a time."""
     result, source, target = array.reshape(-1).copy(), read.reshape(-1), written.reshape(-1)
     for place in range(0, read.size, at_once):
         part = slice(place, place + at_once)
@@ -58,9 +58,9 @@ def _copied(array: Array, read: Array, written: Array, at_once: int) -> Array:
 
 
 def _read(shown: ObservedProgram, base: Value, new: Value) -> Iterator[Array]:
-    """Which elements of the base the update is, by their places in memory; none if it is not.
+    """Yield the positions in memory of the base's elements that the update reads.
 
-    Unsigned start indices may be taken for signed ones, too.
+    Unsigned start indices may be misread as signed.
     """
     maker = shown.maker(new)
     array = shown.known(base)
@@ -89,7 +89,7 @@ def _sliced(places: Array, given: Mapping[str, Any]) -> Array:
 def _window(
     shape: tuple[int, ...], sizes: tuple[int, ...], starts: list[Array | None]
 ) -> Array | None:
-    """The places of a window that begins at these indices, moved to where it fits."""
+    """Return the positions of a window with these start indices, clamped to fit."""
     places, along = np.arange(prod(shape)).reshape(shape), list[slice]()
     for size, taken, start in zip(shape, sizes, starts, strict=True):
         if start is None:

@@ -1,4 +1,4 @@
-"""The values that a backend has in a program, and what a result may be that is made of them."""
+"""Values that a backend has in a program, and predictions of results from them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def given_to(operation: Operation, values: Mapping[str, Array]) -> tuple[Array, 
 
 @dataclass(frozen=True)
 class ObservedProgram:
-    """A program of one function, and the values of it that a backend has, by name."""
+    """Program of a function, and the backend's values in it, by name."""
 
     program: Program
     values: Mapping[str, Array]
@@ -32,21 +32,20 @@ class ObservedProgram:
         return makers_of(self.program)
 
     def maker(self, value: Value) -> Operation | None:
-        """The operation of main that makes a value."""
+        """Return the operation of main that defines a value."""
         place = self._makers.get(value.name)
         return None if place is None else self.program.main.body.operations[place]
 
     def is_folded(self, value: Value) -> bool:
-        """Whether a value is a constant to a compiler."""
+        """Return whether a value is a constant to a compiler."""
         return value.name in self._folded
 
     def constant(self, value: Value) -> Array | None:
-        """What a value is that is a constant to a compiler; None of any other."""
+        """Return the value of a constant to a compiler; None for other values."""
         return self.known(value) if self.is_folded(value) else None
 
     def known(self, value: Value) -> Array | None:
-        """What a value is: as the backend has it, or as the constant that it is; None if neither
-        is known."""
+        """Return a value as the backend has it, or of a constant; None if not available."""
         array, maker = self.values.get(value.name), self.maker(value)
         if array is None and maker is not None and is_constant(maker):
             (array,) = apply(maker, ())
@@ -64,9 +63,7 @@ class ObservedProgram:
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """What the result of an operation may be, and by how much it may be off: by `error`, an
-    absolute one (of both parts of complex numbers), or within the operation's own tolerance; or,
-    where `ulps` are given, by so many, signs of zeros being as predicted.
+    """Prediction of an operation's result, with its possible error.
 
     `undefined` are the elements for which generated code reads no defined value: any may stand
     there, and another when the program is executed again.
@@ -79,5 +76,5 @@ class Predicted:
 
 
 def flushed(predicted: Predicted) -> Predicted:
-    """The same, subnormal results taken for zeros."""
+    """Return the prediction with subnormal results flushed to zero."""
     return Predicted(flush_subnormals(predicted.result), predicted.error)
