@@ -49,7 +49,7 @@ def in_eight_bits(
         all_bits = model.evaluated(operation, [False])  # of a number whose sign is extended
         if all_bits is not None:
             yield Predicted(_truncate(all_bits, result))
-    ways = [[True, False] if model.differs(one) else [False] for one in operation.operands]
+    ways = [[True, False] if model.has_excess_bits(one) else [False] for one in operation.operands]
     for way in product(*ways):
         is_other = any(way) or _is_map(operation)  # what is computed in a region is not cut, either
         if is_other and (found := model.evaluated(operation, way)) is not None:

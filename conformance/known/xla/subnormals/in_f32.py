@@ -60,7 +60,7 @@ def flushed_results(operation: Operation, operands: Sequence[Array]) -> Iterator
     Raises:
         EvaluationError: if the operation cannot be evaluated so.
     """
-    wide = [flush_subnormals(widen(one)) if _is_taken(one) else one for one in operands]
+    wide = [flush_subnormals(to_f32(one)) if _is_taken(one) else one for one in operands]
     types = [value.type for value in operation.results]
     yield _all_narrow(apply(_WideningWriter().written(operation), wide), types)
     if not operation.regions:
@@ -76,7 +76,7 @@ def flushed_results(operation: Operation, operands: Sequence[Array]) -> Iterator
 
 def _all_narrow(results: Results, types: Sequence[ValueType]) -> Results:
     return tuple(
-        narrow(result, of) if (of := _taken_element(to)) is not None else result
+        to_narrow_type(result, of) if (of := _taken_element(to)) is not None else result
         for result, to in zip(results, types, strict=True)
     )
 
@@ -85,18 +85,18 @@ def _is_taken(value: object) -> bool:
     return isinstance(value, np.ndarray) and is_narrow(element_type_of(value))
 
 
-def widen(array: Array) -> Array:
+def to_f32(array: Array) -> Array:
     """Return numbers of such a type as those of f32 that they are."""
     return to_float64(array).astype(np.float32)  # exact
 
 
-def narrow(array: Array, of: ElementType) -> Array:
+def to_narrow_type(array: Array, of: ElementType) -> Array:
     """Return results in f32, subnormal ones flushed, as numbers of such a type."""
     return round_to(to_float64(flush_subnormals(array)), of)
 
 
 def _is_tiny(array: Array) -> Array:
-    return is_subnormal(widen(array))
+    return is_subnormal(to_f32(array))
 
 
 def _taken_element(of: object) -> ElementType | None:
@@ -120,7 +120,7 @@ class _WideningWriter:
         constant = operation.attribute("value")
         given = operation.attributes
         if isinstance(constant, Dense) and _taken_element(constant.type) is not None:
-            there = flush_subnormals(widen(constant.array))
+            there = flush_subnormals(to_f32(constant.array))
             made = Dense.of(there, replace(constant.type, element_type=_F32))
             given = tuple((name, made if name == "value" else one) for name, one in given)
         return replace(

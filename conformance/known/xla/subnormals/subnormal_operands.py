@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from conformance.known.hypothesis import Hypothesis, Operands, Results, exact_hypothesis
-from conformance.known.xla.subnormals.in_f32 import is_narrow, widen
+from conformance.known.xla.subnormals.in_f32 import is_narrow, to_f32, to_narrow_type
 from conformance.tolerance.ulp import ulp_distances
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
@@ -77,13 +77,13 @@ def _of_subnormals(predict: Predict, ulps: float, *, narrow: bool = False) -> Hy
         of, errors = element_type_of(expected[0]), np.full(expected[0].shape, np.inf)
         if of.name not in _HALF or (of.name == _NARROW and not narrow):
             return (errors,)
-        computed = tuple(map(widen, operands)) if is_narrow(of) else operands
+        computed = tuple(map(to_f32, operands)) if is_narrow(of) else operands
         tiny = tuple(map(is_subnormal, computed))
         with np.errstate(all="ignore"):
             found, where = predict(of.name, tiny, *(x.astype(np.longdouble) for x in computed))
             predicted = round_to(found[where], element_type_of(computed[0]))
         if is_narrow(of):
-            predicted = narrow(predicted, of)
+            predicted = to_narrow_type(predicted, of)
         errors[where] = ulp_distances(predicted, actual[0][where])
         return (errors,)
 

@@ -51,17 +51,17 @@ class _Fold:
         """By tiles, and what these come to by tiles where they are many."""
         size, sizes = rows[0].shape[-1], rows[0].shape[:-1]
         if size <= tile:
-            return self.plain(rows)
+            return self.fold_rows(rows)
         lacking, inits = -size % tile, [np.full((), init) for init in self.inits]
         filled = (
             np.concatenate([array, np.full((*sizes, lacking), init)], axis=-1)
             for array, init in zip(rows, inits, strict=True)
         )
-        inner = self.plain(tuple(array.reshape(*sizes, -1, tile) for array in filled))
+        inner = self.fold_rows(tuple(array.reshape(*sizes, -1, tile) for array in filled))
         whole = tuple(array[..., 0 if self.backwards else -1] for array in inner)
         before = tuple(
-            np.broadcast_to(self._shifted(array, init)[..., None], one.shape)
-            for array, init, one in zip(self.tiled(whole, tile), inits, inner, strict=True)
+            np.broadcast_to(self._exclusive_prefixes(array, init)[..., None], one.shape)
+            for array, init, one in zip(self.fold_tiles(whole, tile), inits, inner, strict=True)
         )
         results = self.lanes(*inner, *before)
         return tuple(array.reshape(*sizes, -1)[..., :size] for array in results)
@@ -82,7 +82,7 @@ def tiled_results(parts: Reduction) -> Iterator[Rows]:
     fold = _Fold(parts.body.lanes, inits, backwards=leaves.padding[axis][0] == 0)
     rows = tuple(np.moveaxis(array, axis, -1) for array in parts.values)
     for tile in (tile for tile in SIZES if tile < leaves.given[axis]):
-        yield tuple(np.moveaxis(array, -1, axis) for array in fold.tiled(rows, tile))
+        yield tuple(np.moveaxis(array, -1, axis) for array in fold.fold_tiles(rows, tile))
 
 
 def _running_axis(leaves: Windows) -> int | None:
