@@ -1,1 +1,1 @@
-"""What XLA is known to compute in place of what is asked."""
+"""Divergences of XLA's compilers, as models."""

@@ -1,4 +1,4 @@
-"""What compilers are known to make of extrema and sums: special values treated otherwise.
+"""Extrema and sums by compilers: special values that are treated otherwise.
 
 Each is a model. The reduction is evaluated again on operands that mean what the compiler does, and
 only elements that come out like that, bit for bit, are of the class.
@@ -62,7 +62,7 @@ def _since_the_last_nan(
 def _without_the_greater_zero(
     monoid: Monoid, operand: Array, init: Array
 ) -> tuple[Array, Array] | None:
-    """For a minimum without the smaller one, -0."""
+    """Return both without the smaller zero, -0, for a minimum."""
     if not monoid.extremum:
         return None
     number = to_float64(operand)
@@ -87,7 +87,7 @@ def _replaced(operand: Array, mask: Array, init: Array) -> Array:
 
 
 def _make_measure(otherwise: Otherwise, concerned: Callable[[Array, Array], Array]) -> Measure:
-    """0 for elements that are concerned, and are just what the compiler is thought to make."""
+    """Return a measure: 0 for concerned elements that equal the compiler's results."""
 
     def measure(
         operation: Operation, operands: Operands, expected: Results, actual: Results
@@ -119,8 +119,10 @@ _SIGNED = (-1.0, -0.0, 0.0, 1.0)
 
 
 def body_monoid(region: Region) -> Monoid | None:
-    """The monoid that a body amounts to, written with other operations around: what it gives of
-    zeros of both signs and of ones tells; None where it is none of those that models know."""
+    """Return the monoid that a body computes with other operations, or None.
+
+    Its results on zeros of both signs and on ones determine it.
+    """
     first, second = (value.type for value in region.arguments)
     if free_values(region) or first != second or not isinstance(first, TensorType):
         return None
@@ -142,7 +144,7 @@ def body_monoid(region: Region) -> Monoid | None:
 
 
 def _is_flushed(result: Array, actual: Array) -> Array:
-    """Where subnormal numbers are lost beside that."""
+    """Return where results differ by flushed subnormal numbers only."""
     smallest = element_type_of(result).float_format.smallest_normal
     return (np.abs(to_float64(result)) < smallest) & (to_float64(actual) == 0) & (result != 0)
 

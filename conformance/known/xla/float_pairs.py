@@ -31,7 +31,7 @@ _PRECISION = 2.0**-44
 """Relative error of an operation on pairs, which have 48 bits: some last bits are lost."""
 
 _NUDGE = 2.0**-47
-"""How much operands are changed to see how far errors of pairs are magnified."""
+"""Relative change of operands, to measure the magnification of errors of pairs."""
 
 _SMALLEST = 2.0**-125
 """Absolute error of pairs near the smallest normal number of f32."""

@@ -28,7 +28,7 @@ SIGN_ABOVE = "sign over the elements above"
 
 _BYTE = 8
 _BEHIND = (0, 0x6B)
-"""What bytes behind a constant may be: each of their parts of 4, 2 and 1 low bits differs."""
+"""Candidates for bytes behind a constant: each of their 4, 2 and 1 low bits differs."""
 
 
 def concerns(operation: Operation) -> bool:

@@ -1,4 +1,4 @@
-"""What may lie in memory that is not a program's own, as constants in its place."""
+"""Contents of memory outside of a program, as constants."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ CONTENTS: tuple[Content, ...] = (_zeros, _ones, _largest)
 
 
 def memory_value(value: Value, content: Content) -> Operation:
-    """Return the operation that makes a value of what lies in its memory."""
+    """Return the operation that defines a value by the contents of its memory."""
     assert isinstance(value.type, TensorType)
     return constant(value, content(value.type))
 
 
 def constant(value: Value, array: Array) -> Operation:
-    """Return the operation that makes a value of an array."""
+    """Return the operation that defines a value by an array."""
     assert isinstance(value.type, TensorType)
     return Operation("constant", (), (value,), attributes(value=Dense.of(array, value.type)))

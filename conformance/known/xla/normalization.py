@@ -43,7 +43,7 @@ _F16, _F32 = ELEMENT_TYPES["f16"], ELEMENT_TYPES["f32"]
 
 
 def reciprocal_root(step: IntervalOperation) -> tuple[Interval, ...]:
-    """Products with 1 / sqrt(variance + epsilon) in place of quotients by the root."""
+    """Return products with 1 / sqrt(variance + epsilon) instead of quotients by the root."""
     if step.op != GRAD:
         return normalize_by(step, _by_reciprocal, ops.moments)
     x, scale, mean, variance, grad_output = step.given.values()
@@ -57,12 +57,12 @@ def reciprocal_root(step: IntervalOperation) -> tuple[Interval, ...]:
 
 
 def one_pass(step: IntervalOperation) -> tuple[Interval, ...]:
-    """The variance as E[x^2] - E[x]^2."""
+    """Return results with the variance as E[x^2] - E[x]^2."""
     return normalize_by(step, _by_reciprocal, _one_pass_moments)
 
 
 def folded_output(step: IntervalOperation) -> tuple[Interval, ...]:
-    """The output as x * s + (offset - mean * s), with s = scale / sqrt(variance + epsilon)."""
+    """Return x * s + (offset - mean * s), with s = scale / sqrt(variance + epsilon)."""
     return normalize_by(step, _folded_output, ops.moments)
 
 
@@ -72,7 +72,7 @@ def one_pass_and_folded(step: IntervalOperation) -> tuple[Interval, ...]:
 
 
 def one_pass_of_sums(step: IntervalOperation) -> tuple[Interval, ...]:
-    """The variance as E[x^2] - (sum of x)^2 / n^2, whose square may overflow."""
+    """Return results with the variance as E[x^2] - (sum of x)^2 / n^2, which may overflow."""
     return normalize_by(step, _by_reciprocal, _moments_of_sums)
 
 
@@ -185,15 +185,14 @@ OTHERS: tuple[tuple[str, Formula, tuple[str, ...]], ...] = (
 
 
 def _loose_arithmetic(element_type: ElementType) -> Arithmetic:
-    """Quotients as products with reciprocals, and roots off by what makes 2 ulp of 1 / sqrt(x)."""
+    """Return an arithmetic of products with reciprocals, with 2 ulp for 1 / sqrt(x)."""
     return Arithmetic(
         element_type, quotient=3.0, root=4.0, flushes=has_flushing_modes(element_type)
     )
 
 
 def _wider_arithmetics(arithmetic: ArithmeticChoice) -> Iterator[ArithmeticChoice]:
-    """An arithmetic of narrow types in wider ones: constants rounded or not, subnormal numbers (an
-    epsilon for one) flushed or not."""
+    """Yield wider arithmetics: constants rounded or not, subnormals flushed or not."""
     for wider, whole, flushes in itertools.product((_F32, _F16), (True, False), (False, True)):
         yield partial(_as_in, arithmetic, wider, whole, flushes)
 

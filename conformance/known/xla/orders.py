@@ -1,4 +1,4 @@
-"""Reductions that took their elements in another order than the specification's.
+"""Reductions of their elements in another order than the specification's.
 
 The leaves of a reduction's tree are in the lexicographic order of their indices. A backend that
 goes through the dimensions in another order gives other results where the body is not commutative,
@@ -47,11 +47,11 @@ TILES = "order of the tiles"
 UNPADDED = "padding left out"
 
 _MOST = 4
-"""Dimensions of which all orders are tried: 24 then."""
+"""Largest number of dimensions whose orders are all tried: 24 orders."""
 _PER_DIMENSION = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
 
 Outcomes = Callable[[Operation, Operands], Iterator[Results]]
-"""outcomes(operation, operands): results of one order after the other."""
+"""outcomes(operation, operands): the results of each order."""
 
 
 def _of_order(label: str, outcomes: Outcomes) -> Hypothesis:
@@ -93,7 +93,7 @@ def _explained(
     actual: Results,
     bounds: tuple[Array | None, ...],
 ) -> Iterator[Array]:
-    """Yield for each result the wrong elements that are those of some outcome."""
+    """Yield for each result the wrong elements that an order explains."""
     found = [np.zeros_like(mask) for mask in wrong]
     for results in outcomes:
         for number, (mine, got) in enumerate(zip(results, actual, strict=True)):
@@ -152,7 +152,7 @@ def _wrong(
     got: Array,
     bound: Array | None,
 ) -> Array:
-    """The elements of result `number` that no reading permits."""
+    """Return the elements of result `number` that no order permits."""
     found = _differs(want, got, bound)
     if found.any():
         found &= ~unspecified_mask(operation, operands, want, number)
@@ -160,7 +160,7 @@ def _wrong(
 
 
 def _differs(want: Array, got: Array, bound: Array | None) -> Array:
-    """Where two results differ by more than is permitted."""
+    """Return where two results differ by more than the bound."""
     found = differing_elements(want, got)
     if bound is not None and found.any():
         distances = bound_distances(want.reshape(-1), got.reshape(-1), bound.reshape(-1))
@@ -171,7 +171,7 @@ def _differs(want: Array, got: Array, bound: Array | None) -> Array:
 def _in_other_orders(
     operation: Operation, operands: tuple[Array, ...]
 ) -> Iterator[tuple[Array, ...]]:
-    """The results when the dimensions are gone through in any other order."""
+    """Yield the results of every other order of the dimensions."""
     rank = operands[0].ndim
     given: dict[str, Any] = dict(operation.attributes)
     inside: Sequence[int] = sorted(given.get("dimensions", range(rank)))  # all, of windows
@@ -189,7 +189,7 @@ def _in_other_orders(
 def _permuted(
     operation: Operation, operands: tuple[Array, ...], order: tuple[int, ...]
 ) -> Iterator[tuple[Array, ...]]:
-    """The results when dimension i is what was dimension `order[i]`, put back in place."""
+    """Yield the results if dimension i is `order[i]`, transposed back."""
     given: dict[str, Any] = dict(operation.attributes)
     for name in _PER_DIMENSION:
         if name in given:
@@ -228,7 +228,7 @@ def _in_halves(operation: Operation, operands: tuple[Array, ...]) -> Iterator[tu
 def _rearranged(
     operation: Operation, operands: tuple[Array, ...], order: Array
 ) -> Iterator[tuple[Array, ...]]:
-    """The results when place n of every window is what was place `order[n]`."""
+    """Yield the results if position n of every window is position `order[n]`."""
 
     def selection(lanes: Callable[..., Any], rows: Rows) -> Rows:
         return folding.tree(lanes, tuple(x[order] for x in rows))
@@ -245,7 +245,7 @@ def _rearranged(
 
 
 def _permute_leaves(parts: Reduction, at: Array, schedule: Schedule) -> tuple[Array, ...]:
-    """The results when leaf n of each is what was leaf `at[n]`."""
+    """Return the results if leaf n of each is leaf `at[n]`."""
 
     def moved(lanes: Lanes, rows: Rows, inits: Rows) -> Rows:
         return schedule(lanes, tuple(np.take_along_axis(x, at, axis=0) for x in rows), inits)

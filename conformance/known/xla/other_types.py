@@ -1,4 +1,4 @@
-"""What XLA's CPU computes where it gives results of other types or shapes than are stated.
+"""Results of other types or shapes than stated, as XLA's CPU computes them.
 
 - A body of a wider element type than the operands is not translated: the operation has the body in
   the operands' type, and so are its results.

@@ -69,7 +69,7 @@ OF_A_PART = Hypothesis(LABEL, _of_a_part, signs=True, unsteady=True, ulps=_ulps)
 
 
 def _part(operation: Operation, operand: Array) -> Array | None:
-    """The elements that are transformed; None where they are all, or none are told apart."""
+    """Return the elements that are transformed; None if all are, or if that is ambiguous."""
     given: dict[str, Any] = dict(operation.attributes)
     lengths = tuple(given["fft_length"])
     sizes = operand.shape[operand.ndim - len(lengths) :]

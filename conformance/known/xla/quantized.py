@@ -1,4 +1,4 @@
-"""What compilers make of quantized operations."""
+"""Quantized operations as compilers compute them."""
 
 from __future__ import annotations
 

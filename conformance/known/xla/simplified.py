@@ -1,4 +1,4 @@
-"""What algebraic simplifiers make of an elementwise operation, to name what a backend does."""
+"""Simplifications of an elementwise operation by algebraic simplifiers."""
 
 from __future__ import annotations
 

@@ -35,13 +35,13 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
 
 
 def concerns(operation: Operation) -> bool:
-    """Whether an operation is a loop, or has one in it."""
+    """Return whether an operation is a loop, or contains a loop."""
     inside = (one for region in operation.regions for one in region.operations)
     return structure_of(operation) is Structure.LOOPS or any(map(concerns, inside))
 
 
 def _miscounted(region: Region, around: Numbers) -> Region:
-    """The region with the limits of such loops at their start."""
+    """Return the region with the limits of miscounted loops at their start."""
     known = {**around, **_numbers(region)}
     operations: list[Operation] = []
     for operation in region.operations:
@@ -54,7 +54,7 @@ def _miscounted(region: Region, around: Numbers) -> Region:
 
 
 def _numbers(region: Region) -> Numbers:
-    """The constant scalars of a region itself, integers that they are."""
+    """Return the constant integer scalars of a region itself."""
     found: dict[str, int] = {}
     for operation in region.operations:
         value = operation.attribute("value")
@@ -94,7 +94,7 @@ def _loop(loop: Operation, known: Numbers) -> Operation:
 
 
 def _step(body: Region, place: int, known: Numbers) -> int:
-    """By what constant a turn adds to a counter; 0 where it does something else."""
+    """Return the constant that an iteration adds to a counter; 0 if it does something else."""
     inside = {**known, **_numbers(body)}
     argument, next_ = body.arguments[place], body.operations[-1].operands[place]
     for operation in body.operations:

@@ -1,1 +1,1 @@
-"""What compilers make of functions of complex numbers."""
+"""Functions of complex numbers as compilers compute them."""

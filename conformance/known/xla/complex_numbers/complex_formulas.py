@@ -36,7 +36,7 @@ Formula = Callable[..., Complex]
 
 
 def _modulus(z: Complex) -> Number:
-    """The larger part times the root of 1 + ratio^2."""
+    """Return the larger part times the root of 1 + ratio^2."""
     most, least = _parts_by_size(z)
     ratio = least / most
     value = most * (ratio * ratio + 1.0).root()
@@ -75,7 +75,7 @@ def divide(x: Complex, y: Complex) -> Complex:
 
 
 def _limits(x: Complex, y: Complex) -> Iterator[tuple[Array, Complex]]:
-    """Where a quotient is a limit, and which; what comes later goes before what came."""
+    """Yield masks where a quotient is a limit, and the limit; later masks take precedence."""
     sides_x, sides_y = _ends(x), _ends(y)
     dot, cross = _conjugated(x, sides_y)
     yield _is_finite(x) & _is_infinite(y), Complex(dot * 0.0, cross * 0.0)
@@ -89,7 +89,7 @@ def _limits(x: Complex, y: Complex) -> Iterator[tuple[Array, Complex]]:
 
 
 def _conjugated(x: Complex, y: Complex) -> Complex:
-    """The product of `x` with the conjugate of `y`."""
+    """Return the product of `x` with the conjugate of `y`."""
     return Complex(x.real * y.real + x.imag * y.imag, x.imag * y.real - x.real * y.imag)
 
 
@@ -108,13 +108,13 @@ def _is_infinite(z: Complex) -> Array:
 
 
 def divide_by_reciprocal(x: Complex, y: Complex) -> Complex:
-    """The product with the reciprocal of the divisor, of a constant one."""
+    """Return the product with the reciprocal of a constant divisor."""
     one, zero = _constant(1.0, y.real), _constant(0.0, y.real)
     return multiply(x, divide(Complex(one, zero), y))
 
 
 def exponential(z: Complex) -> Complex:
-    """The exponential of the real part, times cosine and sine of the imaginary."""
+    """Return the exponential of the real part, times cosine and sine of the imaginary."""
     size = z.real.exponential()
     return Complex(size * z.imag.cosine(), size * z.imag.sine())
 
@@ -134,7 +134,7 @@ def exponential_minus_one(z: Complex) -> Complex:
 
 
 def log(z: Complex, side: float = 0) -> Complex:
-    """The logarithm of the modulus, and the angle."""
+    """Return the logarithm of the modulus, and the angle."""
     return Complex(_modulus(z).logarithm(), z.imag.angle(z.real, side))
 
 
@@ -198,7 +198,7 @@ def logistic(z: Complex) -> Complex:
 
 
 def sqrt(z: Complex, side: float = 0) -> Complex:
-    """The root of the modulus, at half the angle; of what is endless, its limit."""
+    """Return the root of the modulus, at half the angle; of infinite operands, the limit."""
     most, least = _parts_by_size(z)
     ratio = least / most
     size = most.root() * (ratio * ratio + 1.0).to_power(_constant(0.25, most))
@@ -215,7 +215,7 @@ def sqrt(z: Complex, side: float = 0) -> Complex:
 
 
 def rsqrt(z: Complex) -> Complex:
-    """The inverse root of the modulus, at minus half the angle."""
+    """Return the inverse root of the modulus, at minus half the angle."""
     most, least = _parts_by_size(z)
     ratio = least / most
     one = _constant(1.0, most)
@@ -225,7 +225,7 @@ def rsqrt(z: Complex) -> Complex:
 
 
 def _turned(size: Number, angle: Number) -> Complex:
-    """The number of a size and an angle, zero where either is."""
+    """Return the number of a size and an angle, zero where either is."""
     nothing = size.value == 0
     cosine_, sine_ = angle.cosine(), angle.sine()
     real = chosen(nothing, 0.0, size * cosine_)

@@ -32,7 +32,7 @@ next to a power of two."""
 
 
 def stepwise(*formulas: Formula) -> tuple[Hypothesis, ...]:
-    """The classes of what formulas give, from what is lost in any case to what must go wrong."""
+    """Return the classes of formulas' results, from cancellation to certain overflow."""
     return (
         of_any_range(*formulas),
         _by(RANGE, formulas, _in_range),
@@ -42,12 +42,12 @@ def stepwise(*formulas: Formula) -> tuple[Hypothesis, ...]:
 
 
 def of_any_range(*formulas: Formula) -> Hypothesis:
-    """The class of what formulas lose in any case, whatever the range of their type."""
+    """Return the class of cancellation in formulas, whatever the range of their type."""
     return _by(CANCELLATION, formulas, lambda of: (Machine(of, ranged=False),))
 
 
 def by_reciprocal(formula: Formula) -> Hypothesis:
-    """The class of products with a rounded, or flushed, reciprocal."""
+    """Return the class of products with a rounded, or flushed, reciprocal."""
     return _by(RECIPROCAL, (formula,), lambda of: (Machine(of, ranged=False), *_in_range(of)))
 
 
@@ -73,7 +73,7 @@ def _with_negative_zeros(of: ElementType) -> tuple[Machine, ...]:
 def _by(
     label: str, formulas: Sequence[Formula], machines: Callable[[ElementType], tuple[Machine, ...]]
 ) -> Hypothesis:
-    """The class of what any of some formulas gives on any of several machines."""
+    """Return the class of the results of any of the formulas on any of the machines."""
 
     def measure(
         operation: Operation, operands: Operands, expected: Results, actual: Results
@@ -107,7 +107,7 @@ def _has_subnormals(numbers: Array, of: ElementType) -> Array:
 
 
 def _errors(number: Number, got: Array) -> Array:
-    """How far what came out is from a number, in units of its error."""
+    """Return the distance of a result from a number, in units of its error."""
     value, error = number.value, number.error
     away = np.abs(got.astype(np.longdouble) - value)
     units = np.where(away == 0, 0.0, away / error)

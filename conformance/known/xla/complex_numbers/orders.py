@@ -37,7 +37,7 @@ def _measure(
 
 
 def _is_same(other: Array, got: Array) -> Array:
-    """Where all parts are the same, but for subnormal ones that are lost on the way."""
+    """Return where all parts are equal, except for flushed subnormal parts."""
     if not element_type_of(got).is_complex:
         return equal_elements(other, got)
     parts = ((np.array(part(side)) for side in (other, got)) for part in (np.real, np.imag))
@@ -48,7 +48,7 @@ def _is_same(other: Array, got: Array) -> Array:
 
 
 def _others(operation: Operation, operands: tuple[Array, ...]) -> Iterator[Array]:
-    """What may come out; of each element one of these."""
+    """Yield possible results; each element is that of any of these."""
     for flushes in (False, True):
         if operation.name == "compare":
             given: dict[str, Any] = dict(operation.attributes)

@@ -36,7 +36,7 @@ _DOUBLE, _LOST = 64, 2.0**-63
 
 
 class Tiny(Enum):
-    """What becomes of subnormal numbers."""
+    """Treatment of subnormal numbers."""
 
     KEPT = auto()
     ZERO = auto()
@@ -77,11 +77,11 @@ class Machine:
         return self.of.float_format.smallest_normal
 
     def has(self, exact: Array) -> Array:
-        """Which results of steps are numbers of the type, as far as can be told."""
+        """Return the results of steps that are representable in the type, if that is decidable."""
         return exact.astype(self.of.storage).astype(np.longdouble) == exact
 
     def kept(self, exact: Array) -> Array:
-        """The result of a step, as the type's numbers have it."""
+        """Return the result of a step, rounded to the type."""
         if not self.ranged:
             return exact
         with np.errstate(all="ignore"):
@@ -107,17 +107,17 @@ class Number:
         self.value, self.error, self.machine = value, error, machine
 
     def __add__(self, other: Number | float) -> Number:
-        """The sum, rounded."""
+        """Return the sum, rounded."""
         y = self._with(other)
         return self._step(self.value + y.value, self.error + y.error)
 
     def __sub__(self, other: Number | float) -> Number:
-        """The difference, rounded."""
+        """Return the difference, rounded."""
         y = self._with(other)
         return self._step(self.value - y.value, self.error + y.error)
 
     def __mul__(self, other: Number | float) -> Number:
-        """The product, rounded unless it is fused into a sum."""
+        """Return the product, rounded unless it is fused into a sum."""
         y = self._with(other)
         error = _times(abs(self.value), y.error) + _times(abs(y.value) + y.error, self.error)
         exact = self.value * y.value
@@ -147,11 +147,11 @@ class Number:
         return self._step(value, np.where(endless, 0, error))  # 0, however inexact the other is
 
     def __neg__(self) -> Number:
-        """The negated number, which is exact."""
+        """Return the negated number, which is exact."""
         return Number(-self.value, self.error, self.machine)
 
     def __abs__(self) -> Number:
-        """The magnitude, which is exact."""
+        """Return the magnitude, which is exact."""
         return Number(np.abs(self.value), self.error, self.machine)
 
     def _with(self, other: Number | float) -> Number:
@@ -180,45 +180,45 @@ class Number:
         return Number(value, total, machine)
 
     def root(self) -> Number:
-        """The square root, rounded."""
+        """Return the square root, rounded."""
         value = np.sqrt(self.value)
         down = value - np.sqrt(np.maximum(self.value - self.error, 0))
         return self._step(value, np.maximum(np.sqrt(self.value + self.error) - value, down))
 
     def exponential(self) -> Number:
-        """The exponential."""
+        """Return the exponential."""
         value = np.exp(self.value)
         return self._step(value, _times(value, np.expm1(self.error)), FUNCTION)
 
     def exponential_minus_one(self) -> Number:
-        """The exponential minus one, as a function of its own."""
+        """Return the exponential minus one, as a function of its own."""
         value = np.expm1(self.value)
         return self._step(value, _times(np.exp(self.value), np.expm1(self.error)), FUNCTION)
 
     def sine(self) -> Number:
-        """The sine, of angles in full."""
+        """Return the sine of an angle in radians."""
         return self._step(np.sin(self.value), self._turned(), FUNCTION)
 
     def cosine(self) -> Number:
-        """The cosine, of angles in full."""
+        """Return the cosine of an angle in radians."""
         return self._step(np.cos(self.value), self._turned(), FUNCTION)
 
     def _turned(self) -> Array:
-        """How far a sine may be off where the angle is."""
+        """Return the error of a sine from the error of its angle."""
         return np.where(np.isfinite(self.value), np.minimum(self.error, 2), self.error)
 
     def cosine_minus_one(self) -> Number:
-        """The cosine minus one by a series, of an angle that is exact."""
+        """Return the cosine minus one by a series, of an angle that is exact."""
         half = np.sin(self.value / 2)
         return self._step(-2 * half * half, self.error, FUNCTION)
 
     def logarithm(self) -> Number:
-        """The natural logarithm."""
+        """Return the natural logarithm."""
         error = np.where(self.error == 0, 0, _of_logarithm(self.error / self.value))
         return self._step(np.log(self.value), error, self.machine.logarithm)
 
     def logarithm_plus_one(self) -> Number:
-        """The logarithm of one more, as a function of its own."""
+        """Return the logarithm of 1 + x, as a function of its own."""
         error = np.where(self.error == 0, 0, _of_logarithm(self.error / (1 + self.value)))
         return self._step(np.log1p(self.value), error, self.machine.logarithm)
 
@@ -266,12 +266,12 @@ def chosen(where: Array, x: Number | float, y: Number | float) -> Number:
 
 
 def larger(x: Number, y: Number) -> Number:
-    """The larger of two numbers, NaN if one is."""
+    """Return the larger of two numbers, NaN if either is."""
     return chosen((x.value >= y.value) | np.isnan(x.value), x, y)
 
 
 def smaller(x: Number, y: Number) -> Number:
-    """The smaller of two numbers, NaN if one is."""
+    """Return the smaller of two numbers, NaN if either is."""
     return chosen((x.value <= y.value) | np.isnan(x.value), x, y)
 
 
@@ -283,10 +283,10 @@ def _times(size: Array, error: Array) -> Array:
 
 
 def _of_logarithm(relative: Array) -> Array:
-    """The error of the logarithm of a number with a relative error; infinite from 1 on."""
+    """Return the error of the logarithm of a number; infinite for relative errors from 1 on."""
     return -np.log1p(-np.minimum(relative, 1))
 
 
 def _is_scale(numbers: Array) -> Array:
-    """Which numbers are zero or powers of two, whose products are exact."""
+    """Return which numbers are zero or powers of two, whose products are exact."""
     return (numbers == 0) | (np.abs(np.frexp(numbers)[0]) == 0.5)

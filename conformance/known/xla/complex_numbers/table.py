@@ -1,4 +1,4 @@
-"""What compilers make of functions of complex numbers, by op."""
+"""Table of the hypotheses about functions of complex numbers, by op."""
 
 from __future__ import annotations
 

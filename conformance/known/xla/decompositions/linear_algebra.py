@@ -1,4 +1,4 @@
-"""What compilers make of decompositions and triangular systems, by what it may err."""
+"""Decompositions and triangular systems by compilers, with backward errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from conformance.tolerance.bounds.linear_algebra import cholesky_errors, triangu
 
 
 def _flushed(errors: Callable[..., Results]) -> Hypothesis:
-    """Return the class of lost subnormal numbers."""
+    """Return the class of flushed subnormal numbers."""
     return Hypothesis("subnormal intermediate", partial(errors, flushes=True), flushes=True)
 
 

@@ -41,7 +41,7 @@ LABEL = "product with an inverse"
 
 BLOCK = 128
 _FEW, _SMALL = 8, 32
-"""More matrices than few that are smaller than that are solved by substitution."""
+"""Size below which many matrices are solved by substitution."""
 
 _WIDE = 32
 """Bits of the types of which no order of sums is exact."""
@@ -54,7 +54,7 @@ _PRODUCT, _QUOTIENT = 2, 5
 
 @dataclass(frozen=True, slots=True)
 class Off:
-    """Numbers, and by how much what is computed may be off these."""
+    """Numbers, and the largest error of the computed numbers."""
 
     value: Array
     error: Array
@@ -213,7 +213,7 @@ def exactness(of: ElementType) -> tuple[bool, ...]:
 
 
 def errors(predicted: Off, got: Array) -> Array:
-    """Return how far a result is off, 1 being what is permitted."""
+    """Return the distance of a result from the prediction; 1 is the largest permitted."""
     of = element_type_of(got)
     want = round_numbers(predicted.value, of)
     error = np.where(np.isnan(predicted.error), np.inf, predicted.error)

@@ -1,1 +1,1 @@
-"""What is read and written in other places: starts, bounds, indices, sizes known up to a bound."""
+"""Misread positions: starts, bounds, indices, and sizes known up to a bound."""

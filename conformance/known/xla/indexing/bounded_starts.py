@@ -72,7 +72,7 @@ def _is_alike(value: Value, of: TensorType) -> bool:
 
 
 def _free(operation: Operation) -> int | None:
-    """The dimension of the operand whose size is known up to a bound, where there is one."""
+    """Return the dimension of the operand whose size is known up to a bound, or None."""
     of = operation.operands[0].type
     if not isinstance(of, TensorType) or not of.bounds:
         return None

@@ -26,7 +26,7 @@ _CUTS, _WINDOWS = "set_dimension_size", "reduce_window"
 
 
 def concerns(operation: Operation) -> bool:
-    """Whether an operation is a reduction of windows that are padded or dilated."""
+    """Return whether an operation is a reduction of windows that are padded or dilated."""
     if operation.name != _WINDOWS:
         return False
     shape = _shape(operation.results[0])
@@ -105,7 +105,7 @@ def _packed(
 
 
 def _counted(window: Operation, *, is_padded: bool) -> tuple[int, ...]:
-    """How many windows there are along each dimension, dilation of the operand left out."""
+    """Return the number of windows along each dimension, ignoring dilation of the operand."""
     given: dict[str, Any] = dict(window.attributes)
     sizes = given["window_dimensions"]
     ones = (1,) * len(sizes)

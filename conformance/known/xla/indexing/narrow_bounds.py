@@ -18,7 +18,7 @@ from reference.ir.types import Array
 
 
 def _updated(_: Operation, operands: tuple[Array, ...], expected: Results) -> Results | None:
-    """What is written so; None where all bounds have room."""
+    """Return the update with truncated bounds; None if the type holds all bounds."""
     del expected
     operand, update, *starts = operands
     if not starts:

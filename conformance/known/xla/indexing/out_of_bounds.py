@@ -36,13 +36,13 @@ dropped), as often as that makes a difference here."""
 
 
 def _places(operation: Operation, operands: Sequence[Array]) -> Array:
-    """Return where each update goes by the specification."""
+    """Return the position of each update by the specification."""
     count = len(operands) // 2
     return update_positions(operation, operands[0], *operands[count : count + 2])
 
 
 def _as_whole(operation: Operation, places: Array) -> Array:
-    """Return the places where windows are dropped whole."""
+    """Return the positions if windows are dropped as a whole."""
     dims = tuple(dict[str, Any](operation.attributes)["update_window_dims"])
     return np.where((places < 0).any(axis=dims, keepdims=True), -1, places)
 
@@ -118,7 +118,7 @@ def _without_indices(
 def _fits(
     given: dict[str, Any], operand: Array, indices: Array, updates: Array, of: ElementType
 ) -> Array:
-    """Where the start indices are not above the bounds, as a type of indices has them."""
+    """Return where the start indices are within the bounds, as the type of the indices has them."""
     window_dims = given["update_window_dims"]
     starts = start_indices_of(
         operand.shape,
@@ -185,7 +185,7 @@ def _put_back_elsewhere(
 
 
 def _clamped(operation: Operation, operands: tuple[Array, ...], index: Array) -> Array:
-    """The single index vector moved to where the window fits, as si64."""
+    """Return the single index vector clamped to where the window fits, as si64."""
     given: dict[str, Any] = dict(operation.attributes)
     shape, updates = operands[0].shape, operands[len(operands) // 2 + 1]
     sizes = _window(given, operands[0], updates)
@@ -198,7 +198,7 @@ def _clamped(operation: Operation, operands: tuple[Array, ...], index: Array) ->
 
 
 def _window(given: dict[str, Any], operand: Array, updates: Array) -> dict[int, int]:
-    """The sizes of the windows, by the dimension of the inputs."""
+    """Return the sizes of the windows, by the dimension of the inputs."""
     dropped = (*given["inserted_window_dims"], *given.get("input_batching_dims", ()))
     kept = [d for d in range(operand.ndim) if d not in dropped]
     window_dims = given["update_window_dims"]

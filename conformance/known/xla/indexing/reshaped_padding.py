@@ -33,7 +33,7 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
 
 
 def concerns(operation: Operation) -> bool:
-    """Whether an operation is such a reshape."""
+    """Return whether an operation is such a reshape."""
     return operation.name == _RESHAPES
 
 
@@ -81,7 +81,7 @@ def _whole(operation: Operation, makers: Mapping[str, Operation]) -> Value | Non
 
 
 def _most(of: TensorType) -> tuple[int, ...] | None:
-    """The sizes that are known, and the bounds of the others; None without those."""
+    """Return the known sizes, and the bounds of the others; None without bounds."""
     pairs = zip(of.shape, of.bounds or of.shape, strict=True)
     sizes = tuple(bound if size is None else size for size, bound in pairs)
     known = tuple(size for size in sizes if size is not None)
@@ -101,7 +101,7 @@ def _cut(of: object, dimension: int) -> TensorType:
 
 
 def _size(reshape: Operation, dimension: int, prefix: str) -> Iterator[Operation]:
-    """Operations of which the last gives the new size of a dimension."""
+    """Yield operations; the last gives the new size of a dimension."""
     sizes = reshape.operands[1]
     assert isinstance(sizes.type, TensorType)
     of = sizes.type.element_type

@@ -25,7 +25,7 @@ _INDICES: dict[str, Callable[[int], range]] = {
     "gather": lambda _: range(1, 2),
     "scatter": lambda count: range(count // 2, count // 2 + 1),
 }
-"""Which of so many operands hold indices, by op."""
+"""Positions of the index operands by op, given the number of operands."""
 
 _WIDTH = 64
 """Bits of the indices that are split."""

@@ -1,1 +1,1 @@
-"""What collectives give where processes, or their operands, are taken in another order."""
+"""Collectives with processes, or their operands, in another order."""

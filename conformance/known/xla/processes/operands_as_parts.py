@@ -1,4 +1,4 @@
-"""Several operands of all_to_all, taken for the parts of one operand that has been split already.
+"""Several operands of all_to_all, misread as the parts of a split operand.
 
 The specification splits every operand. XLA's instruction has two forms, one with a single operand
 that it splits and one with an operand for every process of the group; a translation that writes

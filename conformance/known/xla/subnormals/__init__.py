@@ -1,1 +1,1 @@
-"""What comes of subnormal numbers taken for zero."""
+"""Divergences by subnormal numbers that are flushed to zero."""

@@ -1,4 +1,4 @@
-"""Sums on whose way subnormal numbers are taken for zeros."""
+"""Sums with flushed subnormal intermediate numbers."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def _regions(operation: Operation, operands: Operands) -> tuple[Region, ...]:
 
 
 def _is_tiny(array: Array) -> Array:
-    """Which elements are subnormal or zero."""
+    """Return which elements are subnormal or zero."""
     of = element_type_of(array)
     if not of.is_float:
         return np.zeros(array.shape, np.bool_)
@@ -103,7 +103,7 @@ def _folded(operation: Operation, operands: Operands) -> Iterator[Results]:
 def _right_elements(
     coarse: Operation, operands: Operands, results: Results, actual: Results, rule: Rule
 ) -> tuple[Array, ...]:
-    """Which elements are right for an operation that gives `results`."""
+    """Return which elements are right for an operation that gives `results`."""
     found = [~differing_elements(want, got) for want, got in zip(results, actual, strict=True)]
     if coarse.name == "scatter":  # several updates of an element come in any order
         parts = update_orders.decompose_scatter(coarse, operands, body_of(coarse.regions[0]))
@@ -145,7 +145,7 @@ def _selectable_elements(
 
 
 def _is_leaf(coarse: Operation, operands: Operands, bits: Array, number: int) -> Array:
-    """Where a reduction's result has the bits of one of its elements, or of its init value."""
+    """Return where a reduction's result equals a bit pattern of an element or init value."""
     parts = decompose_reduction(coarse, operands)
     bits = bits.reshape(-1)
     found = bits == to_bits(parts.inits[number])
@@ -155,7 +155,7 @@ def _is_leaf(coarse: Operation, operands: Operands, bits: Array, number: int) ->
 
 
 def _is_update(operation: Operation, operands: Operands, bits: Array, number: int) -> Array:
-    """Where a scatter's result has the bits of the input's element, or of an update of it."""
+    """Return where a scatter's result equals a bit pattern of the input or of an update."""
     parts = update_orders.decompose_scatter(operation, operands, body_of(operation.regions[0]))
     flat = bits.reshape(-1)
     found = flat == to_bits(parts.inputs[number])

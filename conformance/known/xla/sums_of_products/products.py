@@ -1,4 +1,4 @@
-"""What compilers make of sums of products, beside sums in another type (product_types.py)."""
+"""Sums of products by compilers, except in other types (product_types.py)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What compilers make of sums of products whose operands are scaled."""
+"""Sums of products of scaled operands by compilers."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _may_be_flushed(factors: Operands) -> bool:
 
 
 def _other_zeros(expected: Results, actual: Results) -> Array:
-    """Tell where a zero has the other sign."""
+    """Return where a zero has the other sign."""
     want, got = expected[0], actual[0]
     return is_zero(want) & is_zero(got) & (is_negative(want) != is_negative(got))
 

@@ -1,1 +1,1 @@
-"""What is computed in place of convolutions and reductions by windows."""
+"""Convolutions and reductions by windows as compilers compute them."""

@@ -66,7 +66,7 @@ def _wider(operand: ElementType, to: ElementType) -> ElementType:
 
 
 def _clamp_and_wrap(numbers: Array, by: ElementType, to: ElementType) -> Array:
-    """Return numbers cut to one type, and wrapped in another."""
+    """Return numbers clamped to a type, and wrapped in another."""
     bits = max(by.bits, _BYTE)
     low, high = (
         (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if by.is_signed else (0, (1 << bits) - 1)

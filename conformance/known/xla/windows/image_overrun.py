@@ -92,7 +92,7 @@ def _sums(image: Array, kernel: Array, of: Geometry) -> Array:
 
 
 def _extend_image(lhs: Array, of: Geometry, behind: Sequence[int]) -> tuple[Array, Array, Array]:
-    """The image with what lies behind it in memory; which places do, and which nobody knows."""
+    """Return the image with the memory behind it, and masks of that and of unknown elements."""
     stored = np.transpose(lhs, of.input_dimensions)
     batch, *spatial, features = stored.shape
     sizes = (batch, *(size + more for size, more in zip(spatial, behind, strict=True)), features)

@@ -36,7 +36,7 @@ class _Fold:
     backwards: bool
 
     def fold_rows(self, rows: Rows) -> Rows:
-        """Each window by itself, from the init values, in the order of the elements."""
+        """Return the fold of each window on its own, from the init values, in order."""
         size, sizes = rows[0].shape[-1], rows[0].shape[:-1]
         results = tuple(np.empty_like(array) for array in rows)
         for place in range(size):
@@ -48,7 +48,7 @@ class _Fold:
         return results
 
     def fold_tiles(self, rows: Rows, tile: int) -> Rows:
-        """By tiles, and what these come to by tiles where they are many."""
+        """Return the fold by tiles; the results of tiles are folded by tiles in turn."""
         size, sizes = rows[0].shape[-1], rows[0].shape[:-1]
         if size <= tile:
             return self.fold_rows(rows)
@@ -67,14 +67,14 @@ class _Fold:
         return tuple(array.reshape(*sizes, -1)[..., :size] for array in results)
 
     def _exclusive_prefixes(self, folded: Array, init: Array) -> Array:
-        """What comes before each tile, of what it comes to with each."""
+        """Return the exclusive prefix of each tile, given the inclusive prefixes."""
         first = np.full((*folded.shape[:-1], 1), init)
         rows = (folded[..., 1:], first) if self.backwards else (first, folded[..., :-1])
         return np.concatenate(rows, axis=-1)
 
 
 def tiled_results(parts: Reduction) -> Iterator[Rows]:
-    """The results of a running fold for tiles of each size; none where windows are no such fold."""
+    """Yield the results of a running fold for each tile size, if windows are a running fold."""
     leaves = parts.leaves
     if not isinstance(leaves, Windows) or (axis := _running_axis(leaves)) is None:
         return
@@ -86,7 +86,7 @@ def tiled_results(parts: Reduction) -> Iterator[Rows]:
 
 
 def _running_axis(leaves: Windows) -> int | None:
-    """The axis along which windows have all elements up to each one, or from each one on."""
+    """Return the axis along which windows are prefixes or suffixes, or None."""
     along = [axis for axis, size in enumerate(leaves.window_dimensions) if size > 1]
     if len(along) != 1 or leaves.given != leaves.shape:
         return None

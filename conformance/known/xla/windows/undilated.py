@@ -40,7 +40,7 @@ UNDILATED = Hypothesis(LABEL, _undilated, unsteady=True)
 
 
 def _remove_dilation(operation: Operation, sizes: tuple[int, ...]) -> Operation | None:
-    """The operation without the dilation that is forgotten; None where there is none."""
+    """Return the operation without the dilation that is ignored, or None."""
     given: dict[str, Any] = dict(operation.attributes)
     dilations, ones = given.get("base_dilations"), (1,) * len(sizes)
     if operation.name != "reduce_window" or dilations is None:

@@ -21,7 +21,7 @@ LABEL = "reversal left out"
 
 
 def unreversed_hypothesis(bound: Bound) -> Hypothesis:
-    """Return the hypothesis, where `bound` gives the largest permitted errors of a convolution."""
+    """Return the hypothesis, given the largest permitted errors of a convolution."""
     return rewriting_hypothesis(LABEL, _unreversed, bound)
 
 
