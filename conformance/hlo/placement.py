@@ -13,7 +13,7 @@ from itertools import product
 
 import numpy as np
 
-from conformance.hlo.protos import PartitionedModule, Sharding
+from conformance.hlo.protos import AxisRef, Mesh, NamedSharding, PartitionedModule, Sharding
 from conformance.hlo.unreadable import Unreadable
 from conformance.hlo.wire import decode
 from reference.ir.program import Program, TensorType
@@ -115,6 +115,8 @@ def _static(of: object) -> TensorType:
 def _parts(sharding: Sharding, of: TensorType, count: int) -> tuple[Part, ...]:
     """Return the part of an array that each device has; the last parts may reach past its end."""
     sizes = of.static_shape
+    if sharding.named_sharding is not None:
+        return _named_parts(sharding.named_sharding, sizes, count)
     if sharding.kind == _REPLICATED:
         return (tuple(slice(0, size) for size in sizes),) * count
     if sharding.kind != _TILED:
@@ -129,6 +131,36 @@ def _parts(sharding: Sharding, of: TensorType, count: int) -> tuple[Part, ...]:
         part = tuple(slice(n * step, (n + 1) * step) for n, step in zip(index, steps, strict=True))
         parts.update(dict.fromkeys(np.ravel(devices[index]).tolist(), part))
     return tuple(parts[device] for device in range(count))
+
+
+def _named_parts(sharding: NamedSharding, sizes: tuple[int, ...], count: int) -> tuple[Part, ...]:
+    """Return the part of an array that each device of a mesh has."""
+    mesh = sharding.mesh or Mesh()
+    lengths = [axis.size for axis in mesh.axes]
+    if math.prod(lengths) not in (1, count) or sharding.unreduced_axes or sharding.manual_axes:
+        raise Unreadable("sharding", f"over {math.prod(lengths)} devices, or in part manual")
+    axes = [one.axes for one in sharding.dimensions] or [[] for _ in sizes]
+    parts: dict[int, Part] = {}
+    for number, place in enumerate(product(*map(range, lengths))):
+        device = mesh.device_ids[number] if mesh.device_ids else number
+        tiles = [_tile(along, place, lengths) for along in axes]
+        steps = [math.ceil(size / tile[1]) for size, tile in zip(sizes, tiles, strict=True)]
+        parts[device] = tuple(
+            slice(n * step, (n + 1) * step) for (n, _), step in zip(tiles, steps, strict=True)
+        )
+    return tuple(parts[device % len(parts)] for device in range(count))
+
+
+def _tile(axes: Sequence[AxisRef], place: Sequence[int], lengths: Sequence[int]) -> tuple[int, int]:
+    """Return the tile at a place of a mesh, and the number of tiles along these axes."""
+    number, count = 0, 1
+    for one in axes:
+        at, size = place[one.mesh_axis_index], lengths[one.mesh_axis_index]
+        if one.sub_axis_info is not None:
+            inner = size // (one.sub_axis_info.pre_size * one.sub_axis_info.size)
+            at, size = at // inner % one.sub_axis_info.size, one.sub_axis_info.size
+        number, count = number * size + at, count * size
+    return number, count
 
 
 def _devices(sharding: Sharding) -> Array:

@@ -390,6 +390,23 @@ class Module:
 
 
 @dataclass(frozen=True, slots=True)
+class DimensionSharding:
+    """The axes of a mesh along which a dimension is split, major to minor."""
+
+    axes: list[AxisRef] = messages(1, lambda: AxisRef)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedSharding:
+    """How an array lies on a mesh of devices (NamedShardingProto)."""
+
+    mesh: Mesh | None = message(2, lambda: Mesh)
+    dimensions: list[DimensionSharding] = messages(3, lambda: DimensionSharding)
+    unreduced_axes: list[AxisRef] = messages(5, lambda: AxisRef)
+    manual_axes: list[AxisRef] = messages(6, lambda: AxisRef)
+
+
+@dataclass(frozen=True, slots=True)
 class Sharding:
     """How an array, or each part of a tuple, lies on devices (OpSharding)."""
 
@@ -401,6 +418,7 @@ class Sharding:
     last_tile_dims: list[int] = integers(8)
     iota_reshape_dims: list[int] = integers(9)
     iota_transpose_perm: list[int] = integers(10)
+    named_sharding: NamedSharding | None = message(14, lambda: NamedSharding)
 
 
 @dataclass(frozen=True, slots=True)
