@@ -92,6 +92,7 @@ def end_agent() -> None:
     time.sleep(600)
 
 
+@pytest.mark.slow
 def test_a_call_that_agents_are_lost_under_is_not_made_for_ever(
     cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,6 +110,7 @@ def slowly_twice(number: int) -> int:
     return 2 * number
 
 
+@pytest.mark.slow
 def test_a_lost_node_costs_only_what_it_was_doing(cluster: Any) -> None:
     with workers(cluster) as executor:
         values: dict[object, object] = {}
@@ -140,6 +142,7 @@ def test_nodes_with_other_versions_are_left_out_in_one_line(cluster: Any) -> Non
     }
 
 
+@pytest.mark.slow
 def test_records_are_those_of_a_run_on_this_machine(cluster: Any, tmp_path: Path) -> None:
     runs = [
         run(
