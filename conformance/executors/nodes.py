@@ -6,6 +6,7 @@ import importlib
 import os
 import pickle
 import re
+import socket
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -117,6 +118,7 @@ class Nodes:
     def _connect(self, address: str | None) -> None:
         if self._ray.is_initialized():
             return
+        _check_reachable(address or os.environ.get("RAY_ADDRESS", ""))
         for name, value in _OF_RAY.items():
             os.environ.setdefault(name, value)
         try:
@@ -319,6 +321,18 @@ class Nodes:
     def _explanation(self) -> str:
         lines = "; ".join(dict.fromkeys(self._left_out.values()))
         return f"no node of the Ray cluster can work: {lines or 'none has a core (num_cpus)'}"
+
+
+def _check_reachable(address: str) -> None:
+    """Raise NotAvailable if nothing listens at HOST:PORT: Ray itself tries for minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+    except (OSError, OverflowError) as error:
+        words = f"no Ray cluster answers at {address} ({error}): is it started there?"
+        raise NotAvailable(words) from None
 
 
 def _probe() -> Callable[[bytes], object]:

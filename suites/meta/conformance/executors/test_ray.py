@@ -164,6 +164,13 @@ def test_records_are_those_of_a_run_on_this_machine(cluster: Any, tmp_path: Path
     assert {record.verdict for record in here} == {"crashed"}
 
 
+def test_an_address_without_a_cluster_is_refused_in_one_line() -> None:
+    pytest.importorskip("ray", exc_type=ImportError)
+    engine = Engine(EngineName.RAY, "127.0.0.1:1")
+    with pytest.raises(NotAvailable, match=r"no Ray cluster answers at 127.0.0.1:1 \("):
+        on_ray.ray_executor(engine, Opening(None, 0), jobs=1, device="", notice=print)
+
+
 def test_without_ray_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(NotAvailable, match=r"pip install 'hlo-conformance\[ray\]'"):
