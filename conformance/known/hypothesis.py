@@ -113,7 +113,7 @@ def predict_nothing(results: Results) -> Results:
 
 
 def predict_where(*masks: Array) -> Results:
-    """Return errors that are 0 where masks are true and infinite elsewhere."""
+    """Return errors that are 0 where masks are true and infinite at other positions."""
     return tuple(np.where(mask, 0.0, np.inf) for mask in masks)
 
 

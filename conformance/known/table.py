@@ -116,7 +116,7 @@ XLA_ON: dict[str, Callable[[str], tuple[Hypothesis, ...]]] = {
 """The same by the `Hardware`, where results are more or less precise by it."""
 
 OF_TPUS = (truncated.TRUNCATED, float_pairs.PAIRS)
-"""What the TPU's compiler computes where it takes 64 bits apart, in whatever op."""
+"""Divergences of the TPU's compiler, which splits 64-bit types, for any op."""
 
 
 def known_of(operation: Operation, platform: str) -> tuple[Hypothesis, ...]:

@@ -1,7 +1,7 @@
 """Comparisons in total order, which the interpreter computes as IEEE 754's `compareQuiet`.
 
-Of a sort this leaves open where NaNs come, as nothing is less than they are; all else must still be
-in order, and be the elements that were there.
+Then no number is less than NaN or greater, so a sort may put NaNs anywhere. Other elements must
+still be in order, and all elements must be those of the operand.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Constants whose bits are converted from or to a type under a byte, and how folding mistakes them.
 
-- Each element of such a type is taken for a byte: ui8 0xE4 as two ui4 is 4 (of 0xE4) and whatever
+- Each element of such a type is read as a byte: ui8 0xE4 as two ui4 is 4 (of 0xE4) and whatever
   stands in memory behind it; two ui4 as a ui8 are the first of them.
 - A constant that repeats one negative element is packed with that element's sign extended over the
   elements above it: two of -2 in si4 are 0xFE, and should be 0xEE; eight of them 0xFFFFFFFE.

@@ -77,18 +77,18 @@ def one_pass_of_sums(step: IntervalOperation) -> tuple[Interval, ...]:
 
 
 def one_pass_of_sums_and_folded(step: IntervalOperation) -> tuple[Interval, ...]:
-    """That, and the output folded."""
+    """Return `one_pass_of_sums` with the output folded."""
     return normalize_by(step, _folded_output, _moments_of_sums)
 
 
 def other_orders(step: IntervalOperation) -> tuple[Interval, ...]:
-    """Gradients whose factors and divisors come in another order, or are drawn out of a sum."""
+    """Return gradients with factors and divisors in another order, or factored out of a sum."""
     x, _, mean, _, grad_output = step.given.values()
     return _reordered(step, ops.total(grad_output * (x - mean), step.axes))
 
 
 def contraction(step: IntervalOperation) -> tuple[Interval, ...]:
-    """The same, with products that go into a sum without being rounded (or overflowing) first."""
+    """Return the gradients of `other_orders`, with products that are summed unrounded."""
     x, _, mean, _, grad_output = step.given.values()
     return _reordered(step, fused_dot_product(grad_output, x - mean, step.axes), fused=True)
 

@@ -102,8 +102,10 @@ def _explained(
 
 
 def _in_any_order(operation: Operation, operands: Operands) -> Iterator[Results]:
-    """Yield the results in other orders of the elements, which are compared as they are or with
-    subnormal numbers taken for zeros."""
+    """Yield the results in other orders of the elements.
+
+    Comparisons are as specified, or with subnormal numbers flushed.
+    """
     for one in (operation, *subnormal_order.operations(operation, operands)):
         for outcomes in (_in_other_orders, _in_halves):
             yield from outcomes(one, operands)
@@ -215,8 +217,10 @@ def _permuted(
 
 
 def _in_halves(operation: Operation, operands: tuple[Array, ...]) -> Iterator[tuple[Array, ...]]:
-    """The results when all of a window up to some place along one dimension comes before all that
-    is behind that place."""
+    """Yield the results if the end of a window precedes its beginning.
+
+    The window is split at each position of a dimension.
+    """
     window: tuple[int, ...] = dict[str, Any](operation.attributes).get("window_dimensions", ())
     for axis, size in list(enumerate(window))[1:]:  # the first dimension is gone through first
         place = np.indices(window)[axis].reshape(-1)

@@ -27,11 +27,11 @@ _INTEGERS = (Kind.SIGNED, Kind.UNSIGNED)
 def _rounded_product(
     _: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
-    """Errors in units of what the exponential of a product makes of the product's rounding.
+    """Return errors in units of the rounding error of exp(x log(c)).
 
-    exp(x log(c)) with the logarithm and the product rounded to the type: relative errors of
-    2 u |x log(c)|, and u of the result (Higham, Accuracy and Stability, section 1.6). Where these
-    come to the result itself, as in types of few digits, they would explain anything.
+    The logarithm and the product are rounded to the type: relative errors of 2 u |x log(c)|, and u
+    of the result (Higham, Accuracy and Stability, section 1.6). Where these reach the result
+    itself, as in types of few digits, they would explain any result.
     """
     element_type = element_type_of(expected[0])
     if element_type.is_complex or not element_type.is_float:

@@ -66,8 +66,10 @@ def _numbers(region: Region) -> Numbers:
 
 
 def _loop(loop: Operation, known: Numbers) -> Operation:
-    """A loop with its start for its limit, where its turns are miscounted: `<` has none then, and
-    `<=` has one."""
+    """Return a loop with its start as limit, if its trip count is miscounted.
+
+    Then `<` has no iteration and `<=` has one.
+    """
     condition, body = loop.regions
     if len(condition.operations) < 2:
         return loop

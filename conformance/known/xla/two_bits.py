@@ -4,7 +4,7 @@ LLVM does not cut such a constant to its two bits. Stored into a byte, its sign 
 elements after it. Extended with zeros to be compared, it is no number of two bits. What is
 computed from other constants, or of one element, is right.
 
-And sorts of elements of two bits. Each is taken for a byte, so that as many bytes as there are
+And sorts of elements of two bits. Each is read as a byte, so that as many bytes as there are
 elements are sorted, by the lowest element of each. Most of them lie behind the operand.
 
 Source: jaxlib 0.10.2 and 0.12, measured on all numbers of two bits.

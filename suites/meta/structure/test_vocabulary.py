@@ -20,6 +20,7 @@ COVERED = (
     "conformance/backends",
     "conformance/commands",
     "conformance/gate",
+    "conformance/known",
     "conformance/results",
     "conformance/tolerance",
     "docs",

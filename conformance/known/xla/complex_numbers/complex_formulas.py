@@ -139,7 +139,7 @@ def log(z: Complex, side: float = 0) -> Complex:
 
 
 def log_plus_one(z: Complex) -> Complex:
-    """The larger of the parts of z + 1 in logarithms, half that of 1 + ratio^2, and the angle."""
+    """Return log of the larger part of z + 1, plus half of log(1 + ratio^2), and the angle."""
     moved, height = z.real + 1.0, abs(z.imag)
     most, least = larger(abs(moved), height), smaller(abs(moved), height)
     beyond = chosen(moved.value > height.value, z.real, most - 1.0)
@@ -233,7 +233,7 @@ def _turned(size: Number, angle: Number) -> Complex:
 
 
 def power(x: Complex, y: Complex) -> Complex:
-    """A real power of the modulus times an exponential, at an angle that has a logarithm."""
+    """Return a real power of the modulus times an exponential, at an angle with a logarithm."""
     modulus, angle = _modulus(x), x.imag.angle(x.real)
     size = modulus.to_power(y.real) * (-y.imag * angle).exponential()
     turn = y.real * angle + y.imag * modulus.logarithm()
@@ -241,8 +241,10 @@ def power(x: Complex, y: Complex) -> Complex:
 
 
 def power_of_constant(x: Complex, y: Complex) -> Complex:
-    """The same of a base that is a constant: a real power of it is the exponential of a product
-    with its logarithm."""
+    """Return a power of a constant base.
+
+    A real power of it is the exponential of a product with its logarithm.
+    """
     modulus, angle = _modulus(x), x.imag.angle(x.real)
     logarithm = modulus.logarithm()
     size = (y.real * logarithm).exponential() * (-y.imag * angle).exponential()

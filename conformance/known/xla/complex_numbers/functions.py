@@ -1,7 +1,7 @@
-"""Classes of functions of complex numbers that are as good as compilers' formulas let them be.
+"""Classes of functions of complex numbers within the errors of compilers' formulas.
 
-Not more than that: an element is of a class where it lies within what rounding each step may come
-to, given its very operands, and a wrong digit before those stays a wrong value.
+An element is of a class if it lies within the rounding errors of each step on its operands. A wrong
+digit before those stays a wrong value.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ RECIPROCAL = "reciprocal"
 CLASSES = (CANCELLATION, LOGARITHM, RANGE, NEGATIVE, RECIPROCAL)
 
 FEW_DIGITS = 260
-"""What XLA's logarithm of 1 + x of f64 may be off in units of the roundoff, up to jaxlib 0.10: 129
-ulp were measured (the expectation log-plus-one-accuracy has the thread), an ulp being two units
-next to a power of two."""
+"""Error of XLA's logarithm of 1 + x of f64, in units of the roundoff, up to jaxlib 0.10: 129 ulp
+were measured (the expectation log-plus-one-accuracy has the thread), an ulp being two units next to
+a power of two."""
 
 
 def stepwise(*formulas: Formula) -> tuple[Hypothesis, ...]:

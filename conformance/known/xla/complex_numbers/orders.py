@@ -1,9 +1,8 @@
-"""Complex numbers in the order of their real parts alone.
+"""Complex numbers ordered by their real parts only.
 
-XLA compares them so for extrema and comparisons: numbers with equal real parts are equal. Of these
-an extremum is the one or the other, as the compiler has them. A comparison with NaN is false, and
-the second operand then the extremum. Subnormal real parts may be taken for zeros, and subnormal
-parts of the extremum may be lost on the way.
+XLA compares them so for extrema and comparisons: numbers with equal real parts are equal. An
+extremum is then either of them. A comparison with NaN is false, and the extremum is the second
+operand. Subnormal real parts, and subnormal parts of the extremum, may be flushed to zero.
 """
 
 from __future__ import annotations

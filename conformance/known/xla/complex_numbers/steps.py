@@ -27,10 +27,10 @@ _FUNCTIONS = (
     table.ATAN2,
 )  # fmt: skip
 FUNCTION = max(max(rule.ulps.f32, rule.ulps.f64) for rule in _FUNCTIONS if rule.ulps)
-"""What an elementary function may be off, in units of the roundoff: the largest figure that rules
-give for those that formulas are made of, in f32 and f64."""
+"""Error of an elementary function, in units of the roundoff: the largest budget of the functions
+that formulas use, in f32 and f64."""
 POWER = 16
-"""What a real power may be off: OpenCL's figure."""
+"""Error of a real power: OpenCL's figure."""
 _DOUBLE, _LOST = 64, 2.0**-63
 """The bits of the type whose products long doubles do not hold, and what these lack at most."""
 
@@ -45,11 +45,11 @@ class Tiny(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What takes the steps: their type, whether its range limits them, and what it flushes.
+    """Arithmetic of the steps: type, range limits and flushing.
 
-    `logarithm` is what a logarithm may be off, in units of the roundoff. One that is `contracted`
-    takes the first of two products into their sum unrounded, as an instruction does that multiplies
-    and adds. What it flushes is then known, and no error.
+    `logarithm` is the error of a logarithm, in units of the roundoff. A `contracted` machine adds
+    the first of two products unrounded, as a fused multiply-add does. Flushing is then predicted
+    exactly, and is no error.
     """
 
     of: ElementType
@@ -95,9 +95,9 @@ class Machine:
 
 
 class Number:
-    """What a step has given, and the largest distance of what it may have given instead.
+    """Result of a step, and the largest distance of other permitted results.
 
-    An error is infinite where anything may have come out.
+    An error is infinite where any result is possible.
     """
 
     __slots__ = ("error", "machine", "value")
@@ -127,7 +127,7 @@ class Number:
         return self._step(exact, error)
 
     def times_and(self, other: Number, addend: Number) -> Number:
-        """The product and a number more, rounded once where the machine contracts."""
+        """Return the product plus a number, rounded once if the machine contracts."""
         if not self.machine.contracted:
             return self * other + addend
         error = _times(abs(self.value), other.error)
@@ -138,7 +138,7 @@ class Number:
         return self._step(exact + addend.value, error)
 
     def __truediv__(self, other: Number | float) -> Number:
-        """The quotient, rounded; open where the divisor may be zero."""
+        """Return the quotient, rounded; any result if the divisor may be zero."""
         y = self._with(other)
         value, least = self.value / y.value, np.abs(y.value) - y.error
         error = (self.error + _times(np.abs(value), y.error)) / least
@@ -158,9 +158,9 @@ class Number:
         return other if isinstance(other, Number) else exactly(np.asarray(other), self.machine)
 
     def _step(self, exact: Array, error: Array, units: float = 0.0) -> Number:
-        """The number after one more step, whose result would be `exact` on these operands.
+        """Return the number after a step whose result is `exact` on these operands.
 
-        Of a function, which may be off by so many units; else it is correctly rounded.
+        A function may be off by `units`; other steps are correctly rounded.
         """
         machine, size = self.machine, np.abs(exact)
         value, held = machine.kept(exact), machine.has(exact)
@@ -223,7 +223,7 @@ class Number:
         return self._step(np.log1p(self.value), error, self.machine.logarithm)
 
     def angle(self, x: Number, side: float = 0) -> Number:
-        """The arc tangent of this over `x`.
+        """Return the arc tangent of this over `x`.
 
         Next to the negative half axis, where errors leave the sign of this open, it has the sign
         of `side`, unless that is 0.
@@ -237,7 +237,7 @@ class Number:
         return self._step(value, error, FUNCTION)
 
     def to_power(self, exponent: Number) -> Number:
-        """This number, not negative, to a real power."""
+        """Return this nonnegative number to a real power."""
         value = np.power(self.value, exponent.value)
         error = _times(np.abs(exponent.value), _of_logarithm(self.error / self.value))
         error = error + _times(np.abs(np.log(self.value)), exponent.error)
@@ -276,8 +276,10 @@ def smaller(x: Number, y: Number) -> Number:
 
 
 def _times(size: Array, error: Array) -> Array:
-    """The product of a size and an error: nothing where one of both is nothing, and where what is
-    infinite stays so."""
+    """Return the product of a size and an error.
+
+    It is 0 if either is 0, and where an infinite number stays infinite.
+    """
     nothing = (size == 0) | (error == 0) | np.isinf(size) & np.isfinite(error)
     return np.where(nothing, 0, size * error)
 

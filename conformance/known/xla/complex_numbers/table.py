@@ -11,7 +11,7 @@ from conformance.known.xla.complex_numbers.complex_formulas import Formula
 from conformance.known.xla.complex_numbers.functions import by_reciprocal, of_any_range, stepwise
 
 _SIDES = ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0))
-"""Of the cuts of a square root and a logarithm, where rounding leaves open which is taken."""
+"""Sides of the branch cuts of a square root and a logarithm; rounding decides between them."""
 
 _FORMULAS: dict[str, tuple[Formula, ...]] = {
     "atan2": tuple(partial(complex_formulas.atan2, sides=sides) for sides in _SIDES),

@@ -49,7 +49,8 @@ _WIDE = 32
 _SINGLE = ELEMENT_TYPES["f32"].float_format
 
 _PRODUCT, _QUOTIENT = 2, 5
-"""How many u more products and quotients of complex numbers err by (Higham, lemma 3.5)."""
+"""Errors in u of complex products and quotients, beyond those of real numbers (Higham, lemma
+3.5)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ def _free(operation: Operation) -> int | None:
 def _late(
     operation: Operation, content: Content, prefix: str, makers: Mapping[str, Operation]
 ) -> Iterator[Operation]:
-    """The slice of the operand with padding behind it, from a start that fits the bound."""
+    """Yield the slice of the padded operand, from a start that fits the bound."""
     operand, free = operation.operands[0], _free(operation)
     of, sizes = operand.type, operation.attribute("slice_sizes")
     assert isinstance(of, TensorType)

@@ -1,9 +1,7 @@
-"""Updates whose start index is clamped to a bound that the index type has no room for.
+"""Updates whose start index is clamped to a bound that the index type does not hold.
 
-The bound is the size of the operand less that of the update. It is cut to the bits of the index
-type, and may be negative then: the update is written elsewhere in memory, which need not be the
-result's.
-
+The bound is the size of the operand less that of the update. It is truncated to the index type, and
+may be negative then: the update is written at another address, possibly outside of the result.
 Source: jaxlib 0.10.2, measured.
 """
 

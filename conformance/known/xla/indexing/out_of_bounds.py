@@ -99,9 +99,9 @@ TREATMENTS: dict[str, Treatment] = {
 def _without_indices(
     given: dict[str, Any], operand: Array, updates: Array, places: Array
 ) -> Iterator[Array]:
-    """Where updates go, if anywhere, whose index vectors have no components, so one start index.
+    """Yield positions of updates whose index vectors are empty (a single start index).
 
-    They are taken for one window, or the last of them is taken and the others are lost.
+    They are read as a single window, or only the last of them is applied.
     """
     if updates.ndim == operand.ndim and (np.array(updates.shape) <= operand.shape).all():
         all_places = np.arange(operand.size).reshape(operand.shape)
@@ -141,8 +141,10 @@ def _fits(
 
 
 def other_starts(operation: Operation, operands: Sequence[Array]) -> Iterator[tuple[str, Array]]:
-    """What start indices of a gather are taken for: a name, and the indices as signed or unsigned
-    numbers of as many bits."""
+    """Yield misreadings of a gather's start indices.
+
+    Each is a name, and the indices as signed or unsigned numbers of the same width.
+    """
     indices, of = operands[1], element_type_of(operands[1])
     if of.is_unsigned:
         if (reinterpret_as_signed(indices) < 0).any():

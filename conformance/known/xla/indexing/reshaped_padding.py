@@ -40,8 +40,10 @@ def concerns(operation: Operation) -> bool:
 def _reshaped(
     operation: Operation, makers: Mapping[str, Operation], prefix: str
 ) -> Iterator[Operation]:
-    """What is computed in place of an operation: of a reshape of what was cut, that of the whole,
-    cut to the new sizes."""
+    """Yield the operations computed instead of an operation.
+
+    A reshape of a cut value becomes a reshape of the whole, cut to the new sizes.
+    """
     whole = _whole(operation, makers)
     if whole is None:
         yield operation
@@ -65,7 +67,7 @@ def _reshaped(
 
 
 def _whole(operation: Operation, makers: Mapping[str, Operation]) -> Value | None:
-    """What was cut to be the operand, of as many elements as the bounds of the result make."""
+    """Return the value whose cut is the operand, with as many elements as the result's bounds."""
     if not concerns(operation):
         return None
     maker = makers.get(operation.operands[0].name)
@@ -89,7 +91,7 @@ def _most(of: TensorType) -> tuple[int, ...] | None:
 
 
 def _cut(of: object, dimension: int) -> TensorType:
-    """The type with one more dimension of a size that is known up to a bound."""
+    """Return the type with one more dimension of a size that is known up to a bound."""
     assert isinstance(of, TensorType)
     bounds = of.bounds or (None,) * len(of.shape)
     before, after = slice(dimension), slice(dimension + 1, None)

@@ -32,7 +32,7 @@ Explained = Callable[[Operation, Operands, Results, Results], Array]
 
 
 def _refuting(label: str, explained: Explained) -> Hypothesis:
-    """Return the class of elements that show a treatment, whatever is open about the others."""
+    """Return the class of elements that show a treatment, even if others are unspecified."""
 
     def errors(
         operation: Operation, operands: Operands, expected: Results, actual: Results
@@ -86,8 +86,10 @@ def _treated(
 
 
 def _overflown(operation: Operation, operands: Operands, result: Array, got: Array) -> Array:
-    """Tell which elements (flat) are no finite numbers where the order of the updates leaves it
-    open whether they are, the indices taken for signed ones."""
+    """Return the elements (flat) that are infinite or NaN in some order of the updates.
+
+    Indices are read as signed.
+    """
     count, of = len(operands) // 2, element_type_of(result)
     if not (of.is_float or of.is_complex):
         return np.zeros(result.size, np.bool_)
@@ -111,7 +113,7 @@ def _gathered(label: str) -> Hypothesis:
 
 
 OF_XLA = frozenset({WINDOW, BOUND, NO_INDICES})
-"""What the interpreter does as it should: it drops updates out of bounds alone, and has a window
+"""Treatments that the interpreter has right: it drops only updates out of bounds, and has a window
 for each index vector."""
 
 SCATTERED = tuple(map(_scattered, TREATMENTS))

@@ -1,8 +1,8 @@
-"""Results of operations whose comparisons take subnormal numbers for zeros.
+"""Results of operations whose comparisons treat subnormal numbers as zeros.
 
-There may be many: of elements that are found equal any may be chosen, as the order of a reduction
-or of updates is open. Those of extrema are known by their elements, those of other bodies by the
-orders that are tried.
+There may be many: any of several equal elements may be selected, as the order of a reduction or of
+updates is unspecified. Extrema are recognised by their elements, other bodies by the orders that
+are tried.
 """
 
 from __future__ import annotations
@@ -39,8 +39,7 @@ Results = tuple[Array, ...]
 def explained_elements(
     operation: Operation, operands: Operands, actual: Results, rule: Rule
 ) -> tuple[Array, ...]:
-    """Which elements of the actual results come of comparisons that take subnormals for zeros, all
-    else being right: for each result a mask."""
+    """Return masks of the elements explained by comparisons with flushed numbers."""
     found = [np.zeros(array.shape, np.bool_) for array in actual]
     try:
         for region in _regions(operation, operands):
@@ -56,8 +55,10 @@ def explained_elements(
 
 
 def operations(operation: Operation, operands: Operands) -> tuple[Operation, ...]:
-    """An operation with regions, written so that these take subnormals for zeros when they
-    compare: in all ways, none where that makes no difference."""
+    """Return variants of an operation whose regions compare with flushed subnormals.
+
+    Empty if flushing makes no difference.
+    """
     return tuple(region.operations[-2] for region in _regions(operation, operands))
 
 
@@ -80,7 +81,7 @@ def _is_tiny(array: Array) -> Array:
 
 
 def _outcomes(region: Region, operation: Operation, operands: Operands) -> Iterator[Results]:
-    """The results of such a region; of a reduction in several of the orders that may be."""
+    """Yield the results of such a region; of a reduction in several orders."""
     *_, last, _ = region.operations
     if last.name in FOLDS:
         yield from _folded(last, operands)
@@ -124,9 +125,9 @@ def _right_elements(
 def _selectable_elements(
     operation: Operation, coarse: Operation, operands: Operands, actual: Results
 ) -> tuple[Array, ...]:
-    """Which elements of the actual results may be chosen where all are found equal.
+    """Return the elements that may be selected where all are equal.
 
-    An extremum that is subnormal or zero may be any of its elements that is.
+    An extremum that is subnormal or zero may be any of its subnormal or zero elements.
     """
     nothing = tuple(np.zeros(array.shape, np.bool_) for array in actual)
     scatters = operation.name not in FOLDS

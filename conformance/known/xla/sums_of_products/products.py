@@ -39,7 +39,7 @@ TRANSFORMED = "transformed convolution"
 
 _BF16 = ELEMENT_TYPES["bf16"]
 _FEW = 128
-"""So many roundings to bf16 may come to as much as all products together."""
+"""Number of roundings to bf16 whose error may equal the sum of all products."""
 
 
 def flushing(summation: Summation, depth: Depth, default: DefaultPrecision) -> Hypothesis:

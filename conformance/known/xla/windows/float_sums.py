@@ -50,8 +50,10 @@ ADDED_UP = Hypothesis(LABEL, _measure_float_sum)
 
 
 def sum_range(operands: tuple[Array, ...], of: Geometry, to: ElementType) -> tuple[Array, Array]:
-    """The smallest and the largest integer that such a sum may be (arrays of Python's integers):
-    the same one where all partial sums are exact."""
+    """Return the smallest and the largest possible sum, as arrays of Python's integers.
+
+    They are equal if all partial sums are exact.
+    """
     lhs, rhs = (one.astype(np.float64) for one in operands[:2])
     by = _wider(element_type_of(operands[0]), to)
     total = convolve(lhs, rhs, of, np.matmul)

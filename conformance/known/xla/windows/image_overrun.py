@@ -77,9 +77,9 @@ def _pairs(memory: Array, kernel: Array) -> tuple[tuple[tuple[Array, Array], ...
 
 
 def _by_padding(memory: Array, kernel: Array, read: Array, of: Geometry) -> Array:
-    """Which elements may be NaN by the padding alone: 0 times infinity, in the places behind.
+    """Return the elements that may be NaN by the padding only: 0 times infinity.
 
-    Anything else times infinity is an infinity. What else makes NaN stays one, whatever is added.
+    Other numbers times infinity are infinities. A NaN from other elements stays NaN.
     """
     infinite = _sums(read * 1.0, np.isinf(kernel) * 1.0, of) > 0
     of_image = _sums(np.isnan(memory) & ~read, np.ones_like(kernel), of) > 0

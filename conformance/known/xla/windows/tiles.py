@@ -1,10 +1,10 @@
-"""Running folds that are done tile by tile, as XLA's ReduceWindowRewriter does them.
+"""Running folds by tiles, as XLA's ReduceWindowRewriter computes them.
 
-A window that reaches from the first element to each one (or, backwards, from each one to the last)
-makes `reduce_window` a running fold. XLA cuts the elements into tiles, folds each, folds what the
-tiles come to in the same way, and combines the two. Each of these folds begins with the init value,
-padding takes no part, and what comes before a tile is the body's second argument. So results are
-others where the init value is no identity, or the body does not commute.
+Windows that are all prefixes (or suffixes) of the elements make `reduce_window` a running fold. XLA
+cuts the elements into tiles, folds each, folds the results of tiles in the same way, and combines
+the two. Each of these folds begins with the init value, padding takes no part, and the exclusive
+prefix of a tile is the body's second argument. So results differ if the init value is no identity,
+or the body does not commute.
 
 Source: openxla/xla, reduce_window_rewriter.cc; jaxlib 0.10.2 and 0.12.0, measured.
 """
