@@ -118,8 +118,8 @@ def test_a_finding_has_the_dates_on_which_it_was_found(tmp_path: Path) -> None:
     told = {path: json.loads(path.read_text()) for path in corpus.glob("*/finding.json")}
     assert told
     for path, one in told.items():
-        assert "2026" <= one["first found"] <= one["last found"]
-        path.write_text(json.dumps(one | {"first found": "2020-02-20T20:20:20+00:00"}))
+        assert "2026" <= one["first_found"] <= one["last_found"]
+        path.write_text(json.dumps(one | {"first_found": "2020-02-20T20:20:20+00:00"}))
     assert campaign(tmp_path / "2", "reference:floor_division", **given) == 1
     (cause, *_) = load_findings([corpus])
     assert cause.described.first_found == "2020-02-20T20:20:20+00:00"

@@ -330,7 +330,7 @@ def told(out: Path, finding: dict) -> dict:
 def test_a_fault_of_all_types_is_one_finding_that_lists_them(tmp_path: Path) -> None:
     found = campaign(tmp_path, "reference:wrong_constant_folding@divide", 64)
     (wrong,) = (one for one in found if one["cause"] == "divergent | wrong value | divide")
-    types = told(tmp_path, wrong)["element types"]
+    types = told(tmp_path, wrong)["element_types"]
     assert len(types) > 4
     assert sum(told(tmp_path, wrong)["culprits"].values()) == wrong["count"]
     issue = (tmp_path / "findings" / wrong["name"] / "issue.md").read_text()
