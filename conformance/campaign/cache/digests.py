@@ -41,6 +41,7 @@ SOURCES = (
     "conformance/errors.py",
     "conformance/limits.py",
     "conformance/phases.py",
+    "conformance/text.py",
     "conformance/verdict.py",
 )
 """The sources, folders and files, that decide which cases there are and which of them pass: all
