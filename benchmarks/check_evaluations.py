@@ -18,7 +18,7 @@ import numpy as np
 
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.stablehlo.parse import parse_module
-from conformance.transforms.inline import inlined
+from conformance.transforms.inline import inline
 from reference.ir.program import Program
 
 ROUNDS = 5
@@ -42,7 +42,7 @@ def training_step() -> tuple[Program, list[Any]]:
     weights = [drawn.standard_normal((32, 32)).astype(np.float32) * 0.2 for _ in range(2)]
     x, key = drawn.standard_normal((16, 32)).astype(np.float32), np.array([0, 7], np.uint32)
     text = jax.jit(step).lower(weights, x, key).as_text()
-    return inlined(parse_module(text)).program, [*weights, x, key]
+    return inline(parse_module(text)).program, [*weights, x, key]
 
 
 def seconds(evaluate: Callable[[], object]) -> float:

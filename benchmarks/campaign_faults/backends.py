@@ -21,7 +21,7 @@ from benchmarks.mutants.trials import SECONDS
 from benchmarks.mutants.workers import MEMORY
 from conformance.backends.base import Description, Failed
 from conformance.backends.fake.reference import ReferenceBackend
-from conformance.transforms.inline import NotInlined, inlined
+from conformance.transforms.inline import NotInlined, inline
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program
 
@@ -56,7 +56,7 @@ def with_rewriting(rewriting: Rewriting) -> FaultyBackend:
 
     def run(program: Program, inputs: Sequence[Any]) -> list[Any]:
         try:
-            return list(evaluate(rewritten(inlined(program).program, rewriting), inputs))
+            return list(evaluate(rewritten(inline(program).program, rewriting), inputs))
         except (EvaluationError, NotInlined) as error:
             raise Failed(str(error)) from error
 

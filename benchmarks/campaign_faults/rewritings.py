@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from conformance.transforms.extract import with_main
-from conformance.transforms.values import makers_of
+from conformance.transforms.values import definition_index
 from reference.ir.program import Dense, Operation, Program, TensorType, Value
 from reference.ops.structure import is_constant
 
@@ -58,7 +58,7 @@ class Rewriting:
 
 def rewritten(program: Program, rewriting: Rewriting) -> Program:
     """Return the program, of one function, with a rewriting applied throughout main."""
-    seen = Seen(program, makers_of(program))
+    seen = Seen(program, definition_index(program))
     *operations, last = program.main.body.operations
     made: list[Operation] = []
     for one in operations:

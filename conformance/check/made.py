@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.frontends.modules import Unit
 from conformance.stablehlo.emit import emit
-from conformance.transforms.inline import inlined
+from conformance.transforms.inline import inline
 from reference.ir.program import Program
 
 
@@ -16,5 +16,5 @@ def unit_of(program: Program) -> Unit:
         NotInlined: when its calls cannot be written out.
     """
     text = emit(program)
-    flat = inlined(program)
+    flat = inline(program)
     return Unit("main", program, flat, text, text, (), original=text)

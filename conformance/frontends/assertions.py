@@ -18,7 +18,7 @@ import numpy as np
 from conformance.frontends.iree_checks import DENSE, TYPE, VALUE, call, constant
 from conformance.frontends.iree_checks import rewrite as from_iree
 from conformance.transforms.extract import returning, with_main
-from conformance.transforms.values import nested
+from conformance.transforms.values import nested_operations
 from reference.ir.program import Dense, Operation, Program, TensorType, Value
 from reference.ir.types import Array, element_type_of
 from reference.numerics.rounding import ordinal, to_float64
@@ -124,7 +124,7 @@ def take_out(program: Program) -> tuple[Program, tuple[Assertion, ...]]:
     *operations, end = program.main.body.operations
     for operation in operations:
         if not is_assertion(operation):
-            if any(map(is_assertion, nested(operation))):
+            if any(map(is_assertion, nested_operations(operation))):
                 raise ValueError(f"an assertion within the body of {operation.name}")
             kept.append(operation)
             continue

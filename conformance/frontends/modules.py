@@ -19,8 +19,8 @@ from conformance.stablehlo.lexical import blanked, comments, put_back, set_aside
 from conformance.stablehlo.literals import unpacked
 from conformance.stablehlo.parse import ParseError, Unreadable, parse_module
 from conformance.transforms.dead_code import without_unused
-from conformance.transforms.extract import returning, starting_with
-from conformance.transforms.inline import Inlined, NotInlined, inlined
+from conformance.transforms.extract import returning, with_entry
+from conformance.transforms.inline import Inlined, NotInlined, inline
 from conformance.transforms.tuples import without_tuples
 from reference.interpreter.calls import RUN_PARALLEL
 from reference.interpreter.evaluate import evaluate
@@ -227,9 +227,9 @@ def _unit(
     program: Program, entry: Function, source: str, queues: tuple[str, ...]
 ) -> Unit | NotChecked:
     named_main = entry.name == "main"
-    whole = program if named_main else starting_with(program, entry.name)
+    whole = program if named_main else with_entry(program, entry.name)
     try:
-        flat = without_tuples(inlined(whole))
+        flat = without_tuples(inline(whole))
         bare, assertions = take_out(flat.program)
         infeeds = tuple(_values(program, name) for name in queues)
     except (NotInlined, ValueError, KeyError) as error:
@@ -251,4 +251,4 @@ def _unit(
 
 def _values(program: Program, name: str) -> tuple[Array, ...]:
     """What a function that takes nothing returns."""
-    return evaluate(starting_with(program, name), ())
+    return evaluate(with_entry(program, name), ())

@@ -47,7 +47,7 @@ from conformance.pipeline.batch import Batcher, run_all
 from conformance.pipeline.items import Answer, Item
 from conformance.pipeline.outcome import NotJudged, Outcome, known_loss
 from conformance.stablehlo.emit import EmitError, spell_operation
-from conformance.transforms.inline import inlined
+from conformance.transforms.inline import inline
 from conformance.verdict import Verdict
 from generators.chains.seeds.fragment import Fragment
 from generators.values.contents import materialise
@@ -182,7 +182,7 @@ def _at_once(
         known = _known_to_flush(trial.expectations, session.name, operations, kind)
         return Outcome(Verdict.FLUSHED, kind, known=known) if known else None
     try:
-        permitted = PermittedResults(inlined(one.program).program, inputs, session.hardware)
+        permitted = PermittedResults(inline(one.program).program, inputs, session.hardware)
         doubtful = unreached_results(permitted, actual)
         if not doubtful:
             return Outcome(Verdict.PASS)

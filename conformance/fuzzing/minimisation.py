@@ -21,7 +21,7 @@ from conformance.pipeline.batch import REPEATS
 from conformance.pipeline.outcome import Outcome
 from conformance.stablehlo.emit import EmitError, emit
 from conformance.stablehlo.pretty import pretty
-from conformance.transforms.inline import NotInlined, inlined
+from conformance.transforms.inline import NotInlined, inline
 from conformance.transforms.parameters import with_named_parameters
 from conformance.triage.minimise.attempts import Inputs
 from conformance.triage.minimise.minimise import TRIES, minimise
@@ -97,7 +97,7 @@ def alike(wanted: Outcome, outcome: Outcome, program: Program) -> bool:
 def flat(program: Program) -> Program:
     """The program with its calls written out, where that can be done."""
     try:
-        return inlined(program).program
+        return inline(program).program
     except NotInlined:
         return program
 

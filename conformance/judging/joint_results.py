@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from conformance.tolerance.rule import Measure, Rule
-from conformance.transforms.substitute import self_contained
-from conformance.transforms.values import evaluated
+from conformance.transforms.substitute import embed_free_values
+from conformance.transforms.values import evaluate_values
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 from reference.ops.structure import is_constant
@@ -95,9 +95,9 @@ def operand_tracer(program: Program, inputs: Sequence[Array]) -> Operands:
                 value = operation.attribute("value")
                 known |= {of.name: getattr(value, "array", None) for of in operation.results}
             if not all(map(is_constant, main.body.operations[:-2])):
-                known |= evaluated(program, inputs)
+                known |= evaluate_values(program, inputs)
             taken = tuple(known[operand.name] for operand in last.operands)
-            kept.append((self_contained(last, known), taken))
+            kept.append((embed_free_values(last, known), taken))
         return kept[0]
 
     return operands

@@ -17,7 +17,7 @@ import numpy as np
 
 from conformance.tolerance.rule import Bound, Measure
 from conformance.tolerance.ulp import bound_units_from_prediction
-from conformance.transforms.values import nested
+from conformance.transforms.values import nested_operations
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
@@ -154,7 +154,7 @@ def hypothesis_in_regions(label: str, known: Mapping[str, tuple[Hypothesis, ...]
 
     def whole(operation: Operation, operands: Operands, expected: Results) -> Results | None:
         del expected
-        if not any(one.name in by_op for one in nested(operation)):
+        if not any(one.name in by_op for one in nested_operations(operation)):
             return None
         return apply(operation, operands, otherwise=instead)
 

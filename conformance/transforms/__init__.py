@@ -1,5 +1,5 @@
-"""Programs made from programs: pure functions on the program structure, of no backend's or rule's.
+"""Transformations of programs: pure functions, independent of backends and rules.
 
-Most of them work on main. Values are named by the name they have there, which no two of a function
-may share.
+Most of them transform main. Values are identified by their names in main, which are unique within a
+function.
 """

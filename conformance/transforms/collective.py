@@ -1,26 +1,25 @@
-"""The collectives that a program of one operation is about, wherever they stand."""
+"""Collective operations of single-operation programs, at any nesting depth."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.transforms.values import nested
+from conformance.transforms.values import nested_operations
 from reference.ir.program import Operation, Program, Region
 from reference.ops.structure import COMMUNICATION
 
 
 def collective_of(program: Program) -> Operation | None:
-    """The last operation of main that communicates, those in its branches, loops and starts
-    included; None where there is none."""
+    """Return the last communicating operation of main, nested operations included, or None."""
     for operation in reversed(program.main.body.operations[:-1]):
-        for one in (operation, *nested(operation)):
+        for one in (operation, *nested_operations(operation)):
             if one.name in COMMUNICATION:
                 return one
     return None
 
 
 def collectives_of(program: Program) -> tuple[Operation, ...]:
-    """Return `collective_of` a program, and those of its op that make results beside it.
+    """Return `collective_of` a program, and the operations of its op that make results beside it.
 
     XlaBuilder's ReduceScatter of a tuple is an operation of StableHLO for each array. They are in
     the order of the results of their block.

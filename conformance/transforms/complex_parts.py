@@ -20,13 +20,15 @@ from reference.ir.program import (
 from reference.ir.types import Array
 
 
-def in_parts(program: Program) -> Program:
-    """The program with a parameter, and a result, for each part of a complex one."""
-    return with_main(program, _in_parts(program.main))
+def with_complex_parts(program: Program) -> Program:
+    """Return the program with complex parameters and results split into their parts."""
+    return with_main(program, _split_main(program.main))
 
 
-def parts_of(arrays: Sequence[Array]) -> list[Array]:
-    """The arguments of such a program: of complex arrays the real parts, then the others."""
+def split_complex(arrays: Sequence[Array]) -> list[Array]:
+    """Return the arguments of a split program: the real parts of a complex array, then the
+    imaginary parts.
+    """
     parts: list[Array] = []
     for array in arrays:
         if np.iscomplexobj(array):
@@ -36,8 +38,8 @@ def parts_of(arrays: Sequence[Array]) -> list[Array]:
     return parts
 
 
-def whole(parts: Sequence[Array], types: Sequence[ValueType]) -> list[Array]:
-    """The results of a program, from those of the one in parts; `types` are the program's."""
+def join_complex(parts: Sequence[Array], types: Sequence[ValueType]) -> list[Array]:
+    """Return results of the given types, joined from the results of the split program."""
     left = iter(parts)
     arrays: list[Array] = []
     for value_type in types:
@@ -52,7 +54,7 @@ def whole(parts: Sequence[Array], types: Sequence[ValueType]) -> list[Array]:
 
 
 def part_types(types: Sequence[ValueType]) -> list[ValueType]:
-    """The types of the parts of values of these types."""
+    """Return the types of the parts into which values of these types are split."""
     return [part for value_type in types for part in _parts(value_type)]
 
 
@@ -68,13 +70,13 @@ def _parts(value_type: ValueType) -> tuple[ValueType, ...]:
     return (part, part)
 
 
-def _in_parts(main: Function) -> Function:
+def _split_main(main: Function) -> Function:
     *operations, end = main.body.operations
     parameters: list[Value] = []
     before: list[Operation] = []
     for value in main.arguments:
         if _is_complex(value.type):
-            parts = _named(value, "parameter")
+            parts = _named_parts(value, "parameter")
             parameters += parts
             before.append(Operation("complex", parts, (value,)))
         else:
@@ -83,7 +85,7 @@ def _in_parts(main: Function) -> Function:
     after: list[Operation] = []
     for number, value in enumerate(end.operands):
         if _is_complex(value.type):
-            parts = _named(value, f"result{number}")
+            parts = _named_parts(value, f"result{number}")
             results += parts
             names = zip(("real", "imag"), parts, strict=True)
             after += [Operation(name, (value,), (part,)) for name, part in names]
@@ -94,6 +96,6 @@ def _in_parts(main: Function) -> Function:
     return Function(main.name, Region(tuple(parameters), body), types)
 
 
-def _named(value: Value, what: str) -> tuple[Value, Value]:
+def _named_parts(value: Value, what: str) -> tuple[Value, Value]:
     real, imag = _parts(value.type)
     return Value(f"{what}.{value.name}.real", real), Value(f"{what}.{value.name}.imag", imag)

@@ -1,4 +1,4 @@
-"""Programs written otherwise that mean the same: a compiler does something else with them."""
+"""Equivalent programs that a compiler treats differently."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Given = tuple[Program, tuple[Array, ...]]
 """A program and its inputs."""
 
 
-def with_constants_given(program: Program, inputs: Sequence[Array]) -> Given | None:
-    """The program that takes the constants of main as parameters; None where there are none."""
+def with_constants_as_parameters(program: Program, inputs: Sequence[Array]) -> Given | None:
+    """Return the program that takes the constants of main as parameters; None without constants."""
     kept: list[Operation] = []
     parameters: list[Value] = []
     arrays: list[Array] = []
@@ -39,10 +39,10 @@ def with_constants_given(program: Program, inputs: Sequence[Array]) -> Given | N
     return with_main(program, main), (*inputs, *arrays)
 
 
-def with_arguments_fixed(program: Program, inputs: Sequence[Array]) -> Given | None:
-    """The program with its inputs as constants of main; None where it takes none.
+def with_constant_arguments(program: Program, inputs: Sequence[Array]) -> Given | None:
+    """Return the program with its inputs as constants of main; None without parameters.
 
-    That is None too where an argument is of a type that no constant here is written in.
+    Return None, too, if an argument has a type that constants cannot be written in here.
     """
     written: list[Operation] = []
     for argument, array in zip(program.main.arguments, inputs, strict=True):
@@ -60,7 +60,9 @@ def with_arguments_fixed(program: Program, inputs: Sequence[Array]) -> Given | N
 
 
 def with_barriers(program: Program) -> Program | None:
-    """The program with a barrier after each operation of main; None where there is but one."""
+    """Return the program with a barrier after each operation of main; None if main has a single
+    operation.
+    """
     *operations, end = program.main.body.operations
     if sum(not is_constant(operation) for operation in operations) < 2:
         return None

@@ -1,9 +1,9 @@
-"""Operations whose comparisons take subnormal numbers for zeros, and that flush nothing else.
+"""Operations whose comparisons treat subnormal numbers as zeros, and that flush nothing else.
 
-A processor that treats denormals as zeros does so where it compares, too. What a comparison chooses
-is then moved as it is: the maximum of 9e-41 and -9e-41, found equal, is either of them. Here a
-region is written anew so that whatever it compares, in its inner regions too, is compared so. Total
-order tells -0 from 0: there a subnormal number is the zero of its sign.
+A processor that treats denormals as zeros also compares them as zeros. The chosen operand is then
+moved unchanged: the maximum of 9e-41 and -9e-41, which compare equal, is either. Regions are
+rewritten so that all comparisons in them, nested regions included, are of this kind. Total order
+distinguishes -0 from 0: there a subnormal number compares as the zero of its sign.
 """
 
 from __future__ import annotations
@@ -32,22 +32,26 @@ _FIRST = {"maximum": ("GT", "GE"), "minimum": ("LT", "LE")}
 """The comparison by which lhs is chosen, where equal operands give rhs, and where they give lhs."""
 
 Ways = tuple[bool, bool]
-"""Whether the maximum, and whether the minimum, of two operands found equal is the first."""
+"""Whether `maximum`, and whether `minimum`, of two equal operands returns the first."""
 
 
 @cache
 def with_flushed_comparisons(region: Region) -> tuple[Region, ...]:
-    """The region with comparisons that take subnormal numbers for zeros: one for each way to
-    choose between equal operands of `maximum` and of `minimum`, none where nothing changes."""
+    """Return the region with comparisons that treat subnormal numbers as zeros.
+
+    There is one variant for each choice between equal operands of `maximum` and of `minimum`, and
+    none if nothing changes.
+    """
     both = product((False, True), (False, True))
-    ways = (written_anew(region, way) for way in both)
+    ways = (rewrite(region, way) for way in both)
     return tuple(one for one in dict.fromkeys(ways) if one != region)
 
 
-def written_anew(region: Region, ways: Ways, numbers: Iterator[int] | None = None) -> Region:
-    """The region with comparisons that take subnormal numbers for zeros, choosing in these ways.
+def rewrite(region: Region, ways: Ways, numbers: Iterator[int] | None = None) -> Region:
+    """Return the region with comparisons that treat subnormal numbers as zeros, with these choices
+    between equal operands.
 
-    `numbers` are those of new values.
+    `numbers` yields the numbers of new values.
     """
     writer = _Writer(ways, numbers or count())
     for operation in region.operations:
@@ -64,7 +68,7 @@ class _Writer:
     operations: list[Operation] = field(default_factory=list[Operation])
 
     def take(self, operation: Operation) -> None:
-        """Write an operation of the region as it stands, or what takes its place."""
+        """Write an operation of the region unchanged, or its replacement."""
         name, given = operation.name, operation.operands
         if not all(_may_be_subnormal(value.type) for value in given):
             self._keep(operation)
@@ -83,7 +87,7 @@ class _Writer:
             self._keep(operation)
 
     def _keep(self, operation: Operation) -> None:
-        inner = (written_anew(one, self.ways, self.numbers) for one in operation.regions)
+        inner = (rewrite(one, self.ways, self.numbers) for one in operation.regions)
         self.operations.append(replace(operation, regions=tuple(inner)))
 
     def _op(self, name: str, *operands: Value, to: ValueType, **given: Attribute) -> Value:
@@ -92,7 +96,7 @@ class _Writer:
         return value
 
     def _as_large(self, value: Value, value_type: ValueType) -> Value:
-        """A scalar bound of `clamp`, for every element."""
+        """Broadcast a scalar bound of `clamp` to the shape of a value."""
         if value.type == value_type:
             return value
         return self._op("broadcast_in_dim", value, to=value_type, broadcast_dimensions=())
@@ -107,7 +111,7 @@ class _Writer:
         return self._op("compare", lhs, rhs, to=to, comparison_direction=direction)
 
     def _key(self, value: Value) -> Value:
-        """What is compared in the place of a value: 0 where it is subnormal."""
+        """Return the key by which a value is compared: 0 where it is subnormal."""
         of = _tensor(value)
         if of.element.is_complex:
             part = replace(of, element_type=of.element.part)
@@ -119,15 +123,16 @@ class _Writer:
         return self._op("select", tiny, self._number(0.0, value), value, to=of)
 
     def _signed_key(self, value: Value) -> Value:
-        """Write what total order compares in place of a value: -0 or 0 if it is subnormal."""
+        """Return the key by which total order compares a value: -0 or 0 where it is subnormal."""
         of = _tensor(value)
         zero = self._op("multiply", value, self._number(0.0, value), to=of)
         is_tiny = self._compare(self._key(value), self._number(0.0, value), "EQ")
         return self._op("select", is_tiny, zero, value, to=of)
 
     def _extremum(self, name: str, lhs: Value, rhs: Value, result: Value) -> None:
-        """Of numbers whose keys differ from them one is chosen by the keys, as `ways` says;
-        others have the maximum or minimum that they have."""
+        """Choose by the keys where a key differs from its number; elsewhere take the ordinary
+        maximum or minimum.
+        """
         of = result.type
         keys = (self._key(lhs), self._key(rhs))
         changed = [self._compare(*pair, "NE") for pair in zip((lhs, rhs), keys, strict=True)]
@@ -147,7 +152,7 @@ def _tensor(value: Value) -> TensorType:
 
 
 def _may_be_subnormal(value_type: ValueType) -> bool:
-    """Whether a type is one of tensors, of known sizes, of numbers that may be subnormal."""
+    """Return whether values are tensors of static shape whose type has subnormal numbers."""
     if not isinstance(value_type, TensorType) or not value_type.is_static:
         return False
     element = value_type.element_type

@@ -1,6 +1,6 @@
-"""Calls replaced by what they call: then a program is one function, and every value has one name.
+"""Inlining of calls: the program becomes a single function in which every value has its own name.
 
-Perturbing a program and looking for the operation that goes wrong both follow values by name.
+Perturbation and localisation follow values by name.
 """
 
 from __future__ import annotations
@@ -13,41 +13,42 @@ from reference.interpreter.inlining import Inlining, NotInlined, Origin, inline_
 from reference.ir.program import Program, Region
 from reference.ops.structure import named_functions
 
-__all__ = ["Inlined", "NotInlined", "Origin", "inlined", "with_plain_bodies"]
+__all__ = ["Inlined", "NotInlined", "Origin", "inline", "with_plain_bodies"]
 
 
 @dataclass(frozen=True, slots=True)
 class Inlined:
-    """A program of one function, and for each value of it (by name) where that comes from."""
+    """A program of a single function, and the origin of each of its values by name."""
 
     program: Program
     origins: Mapping[str, Origin]
 
 
-def inlined(program: Program) -> Inlined:
-    """The program with all calls and composites written out.
+def inline(program: Program) -> Inlined:
+    """Return the program with all calls and composites inlined.
 
-    Functions that other operations name are kept. Values of main keep their names, those of a
-    called function get its name and a number before theirs.
+    Functions that other operations refer to are kept. Values of main keep their names; values of a
+    called function are prefixed with its name and a number.
 
     Raises:
-        NotInlined: when a function calls itself or an unknown one, or too much comes of it.
-        ValueError: when no function is main.
+        NotInlined: a function calls itself or an unknown function, or the result is too large.
+        ValueError: no function is main.
     """
     work = Inlining(program)
     main = program.main
     values = {argument.name: argument for argument in main.arguments}
     body = work.region(main.body, values, main.name, "", (main.name,))
-    used = _named(body, program)
+    used = _referenced_functions(body, program)
     others = tuple(f for f in program.functions if f is not main and f.name in used)
     flat = replace(program, functions=(replace(main, body=body), *others))
     return Inlined(flat, work.origins)
 
 
 def with_plain_bodies(program: Program) -> Program:
-    """The program with bodies of its subject that call no function: what they compute is seen.
+    """Return the program with calls in the bodies of its subject inlined, so that their computation
+    is visible.
 
-    It is returned as it is where there are no calls, or where they cannot be written out.
+    Return it unchanged if there are no calls, or if they cannot be inlined.
     """
     if len(program.functions) == 1:
         return program
@@ -63,8 +64,8 @@ def with_plain_bodies(program: Program) -> Program:
     return with_main(program, replace(main, body=body))
 
 
-def _named(region: Region, program: Program) -> set[str]:
-    """The functions that operations other than calls refer to, directly or through those."""
+def _referenced_functions(region: Region, program: Program) -> set[str]:
+    """Return the functions that operations other than calls refer to, directly or indirectly."""
     found: set[str] = set()
     waiting = [region]
     while waiting:

@@ -1,4 +1,4 @@
-"""Several programs as one."""
+"""Merging of several programs into a single program."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from reference.ops.structure import redirect_calls
 
 
 def merge(programs: Sequence[Program]) -> Program:
-    """One program that does what all of these do.
+    """Return a program that computes the results of all the programs.
 
     Parameters and results of its `main` are those of the programs, concatenated in order. Each
-    program becomes functions of its own (`p0`, `p1`, ...; others `p0_name`), called once: the
-    compiler inlines them, and they compile as fast as operations written into `main`.
+    program becomes functions (`p0`, `p1`, ...; others `p0_name`) that are called once: the compiler
+    inlines them, and they compile as fast as operations written into `main`.
     """
     functions: list[Function] = []
     parameters: list[Value] = []
     results: list[Value] = []
     calls: list[Operation] = []
     for number, program in enumerate(programs):
-        functions += _renamed(program, f"p{number}")
+        functions += _prefix_functions(program, f"p{number}")
         entry = program.main
         given = [Value(f"p{number}_{a.name}", a.type) for a in entry.arguments]
         taken = [Value(f"p{number}_r{i}", t) for i, t in enumerate(entry.result_types)]
@@ -35,24 +35,24 @@ def merge(programs: Sequence[Program]) -> Program:
     return Program((main, *functions), programs[0].process_grid)
 
 
-def _renamed(program: Program, prefix: str) -> list[Function]:
-    """The functions of a program under new names, references to them included."""
+def _prefix_functions(program: Program, prefix: str) -> list[Function]:
+    """Return the functions of a program under prefixed names, with references to them adjusted."""
     main = program.main
     names = {function.name: f"{prefix}_{function.name}" for function in program.functions}
     names[main.name] = prefix
     return [
-        replace(function, name=names[function.name], body=_redirected(function.body, names))
+        replace(function, name=names[function.name], body=_redirect_region(function.body, names))
         for function in program.functions
     ]
 
 
-def _redirected(region: Region, names: dict[str, str]) -> Region:
+def _redirect_region(region: Region, names: dict[str, str]) -> Region:
     return replace(region, operations=tuple(_redirect(op, names) for op in region.operations))
 
 
 def _redirect(operation: Operation, names: dict[str, str]) -> Operation:
     operation = redirect_calls(operation, names)
     if operation.regions:
-        inner = tuple(_redirected(region, names) for region in operation.regions)
+        inner = tuple(_redirect_region(region, names) for region in operation.regions)
         operation = replace(operation, regions=inner)
     return operation

@@ -1,4 +1,4 @@
-"""Programs in which evaluation hooks see more."""
+"""Programs whose loop state is visible to evaluation hooks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from reference.ir.program import Operation, Program, Region, TensorType, Value
 from reference.ops.structure import is_inside
 
 
-def observable(program: Program) -> Program:
-    """The program with a barrier around what each loop carries, so that hooks see those values."""
+def with_observable_loops(program: Program) -> Program:
+    """Return the program with a barrier around the state of each loop, so that hooks see it."""
     main = program.main
     body = replace(main.body, operations=tuple(map(_observed, main.body.operations)))
     return with_main(program, replace(main, body=body))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import count
 
 from conformance.transforms.extract import with_main
-from conformance.transforms.values import defined
+from conformance.transforms.values import defined_values
 from reference.ir.program import Program, Value
 from reference.ir.substitution import replace_operands
 
@@ -15,13 +15,13 @@ _KEPT = re.compile(r"[A-Za-z_][\w$.-]*", re.ASCII)
 
 
 def with_named_parameters(program: Program) -> Program:
-    """Return the program with a name in place of each parameter's number.
+    """Return the program with a name instead of the number of each parameter.
 
-    A value that an operation made keeps its number when it becomes a parameter, and MLIR prints
-    numbers as it likes: an archive of inputs by name would then not fit the printed program.
+    A value that becomes a parameter keeps its number, and MLIR renumbers values when it prints
+    them: an archive of inputs by name would not fit the printed program.
     """
     main = program.main
-    taken = {value.name for value in defined(main.body)}
+    taken = {value.name for value in defined_values(main.body)}
     fresh = (name for number in count() if (name := f"p{number}") not in taken)
     others = {
         argument.name: Value(next(fresh), argument.type)

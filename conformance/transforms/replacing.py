@@ -1,4 +1,4 @@
-"""Programs with other operations in the place of some, wherever these are."""
+"""Replacement of operations at any nesting depth."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from itertools import chain
 from reference.ir.program import Operation, Program, Region
 
 Replacements = Mapping[str, Callable[[Operation], Iterable[Operation]]]
-"""By the name of an op: what stands in the place of one of its operations, and makes its results.
-What it is given has its regions replaced already."""
+"""Replacements by op name: each returns operations that make the results of the given operation.
+The regions of the given operation have been rewritten already."""
 
 
 def with_operations(program: Program, replacements: Replacements) -> Program:
-    """The program with operations replaced, in all functions and in regions at any depth."""
+    """Return the program with operations replaced in all functions and regions, at any depth."""
     functions = (
         replace(function, body=_region(function.body, replacements))
         for function in program.functions
@@ -33,19 +33,25 @@ def _region(region: Region, replacements: Replacements) -> Region:
 
 
 def with_operation(program: Program, one: Operation, *others: Operation) -> Program:
-    """The program with other operations in the place of one, of this very object."""
-    return with_each(program, [(one, others)])
+    """Return the program with a single operation, identified as an object, replaced by other
+    operations.
+    """
+    return replace_operations(program, [(one, others)])
 
 
-def with_each(
+def replace_operations(
     program: Program, replaced: Sequence[tuple[Operation, tuple[Operation, ...]]]
 ) -> Program:
-    """Return the program with each of these very operations replaced by the others beside it."""
+    """Return the program with each given operation, identified as an object, replaced by the
+    operations beside it.
+    """
     by_identity = {id(one): others for one, others in replaced}
 
     def visit(region: Region) -> Region:
         operations = (
-            by_identity[id(each)] if id(each) in by_identity else (_inside(each, visit),)
+            by_identity[id(each)]
+            if id(each) in by_identity
+            else (_replace_in_regions(each, visit),)
             for each in region.operations
         )
         return replace(region, operations=tuple(chain.from_iterable(operations)))
@@ -54,7 +60,7 @@ def with_each(
     return replace(program, functions=tuple(functions))
 
 
-def _inside(operation: Operation, visit: Callable[[Region], Region]) -> Operation:
+def _replace_in_regions(operation: Operation, visit: Callable[[Region], Region]) -> Operation:
     if not operation.regions:
         return operation
     return replace(operation, regions=tuple(map(visit, operation.regions)))

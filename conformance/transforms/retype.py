@@ -19,7 +19,7 @@ def element_of(value: Value) -> ElementType | None:
     return of if isinstance(of, ElementType) else None
 
 
-def retyped(operation: Operation, types: Types) -> Operation:
+def retype(operation: Operation, types: Types) -> Operation:
     """Return an operation, and those in its regions, on other element types; constants are
     converted."""
     given = tuple(
@@ -34,7 +34,7 @@ def retyped(operation: Operation, types: Types) -> Operation:
         regions=tuple(
             Region(
                 tuple(_value(argument, types) for argument in one.arguments),
-                tuple(retyped(inner, types) for inner in one.operations),
+                tuple(retype(inner, types) for inner in one.operations),
             )
             for one in operation.regions
         ),

@@ -1,4 +1,4 @@
-"""Values of main replaced: by a constant, by a parameter, by another value."""
+"""Substitution of values of main by constants, parameters or other values."""
 
 from __future__ import annotations
 
@@ -10,47 +10,47 @@ from typing import Any
 import numpy as np
 
 from conformance.transforms.extract import with_main
-from conformance.transforms.values import defined, free_values
+from conformance.transforms.values import defined_values, free_values
 from reference.ir.program import Dense, Operation, Program, Region, TensorType, Value
 from reference.ir.substitution import replace_operands
 from reference.ir.types import Array
 
 
 def with_constant(program: Program, name: str, array: Array) -> Program:
-    """The program in which a value of main, a tensor, is a constant of these elements.
+    """Return the program in which a tensor value of main is a constant with these elements.
 
-    A parameter of that name is one no more. What made the value stays, its result under another
-    name, for `without_unused` to drop.
+    If the value is a parameter, it is removed from the parameters. The operation that made it
+    stays, with a renamed result, for `without_unused` to remove.
 
     Raises:
-        KeyError: when main has no such value.
+        KeyError: main has no such value.
     """
-    value, body = _without(program.main.body, name)
+    value, body = _detach(program.main.body, name)
     body = replace(body, operations=(_constant(value, array), *body.operations))
     return with_main(program, replace(program.main, body=body))
 
 
 def with_parameter(program: Program, name: str) -> Program:
-    """The program in which a value that an operation of main makes is its last parameter.
+    """Return the program in which a value of main is its last parameter.
 
-    The operation stays, its result under another name, for `without_unused` to drop. Where the
-    value is a parameter, the program is returned as it is.
+    The operation that made it stays, with a renamed result, for `without_unused` to remove. If the
+    value is a parameter already, the program is returned unchanged.
 
     Raises:
-        KeyError: when main has no such value.
+        KeyError: main has no such value.
     """
     if any(argument.name == name for argument in program.main.arguments):
         return program
-    value, body = _without(program.main.body, name)
+    value, body = _detach(program.main.body, name)
     body = replace(body, arguments=(*body.arguments, value))
     return with_main(program, replace(program.main, body=body))
 
 
 def with_value(program: Program, name: str, other: Value) -> Program:
-    """The program that uses another value of main wherever it used this one: a bypass.
+    """Return the program with all uses of a value of main replaced by another value.
 
-    The other must be of the same type, and be there wherever this one is used. The operation that
-    made this one stays, for `without_unused` to drop.
+    The other value must have the same type and dominate all these uses. The operation that made the
+    first stays, for `without_unused` to remove.
     """
     main = program.main
     operations = tuple(
@@ -59,11 +59,11 @@ def with_value(program: Program, name: str, other: Value) -> Program:
     return with_main(program, replace(main, body=replace(main.body, operations=operations)))
 
 
-def self_contained(operation: Operation, values: Mapping[str, Any]) -> Operation:
-    """The operation with the values around it that its regions use as constants within them.
+def embed_free_values(operation: Operation, values: Mapping[str, Any]) -> Operation:
+    """Return the operation with the free values of its regions embedded as constants.
 
-    So it can be looked at alone. It is returned as it is where it uses none, or others than
-    tensors.
+    It can then be evaluated in isolation. It is returned unchanged if it has no free values, or if
+    some are no tensors.
     """
     regions: list[Region] = []
     for region in operation.regions:
@@ -80,16 +80,16 @@ def _is_tensor(value: Value, array: object) -> bool:
 
 
 def _constant(value: Value, array: Array) -> Operation:
-    """The operation that makes a value, a tensor, of the elements of an array."""
+    """Return the constant operation that makes a tensor value of an array's elements."""
     assert isinstance(value.type, TensorType)
     dense = Dense.of(array, TensorType(array.shape, value.type.element_type))
     return Operation("constant", (), (value,), (("value", dense),))
 
 
-def _without(body: Region, name: str) -> tuple[Value, Region]:
-    """A value of that name, and the body in which nothing makes it though it is still used."""
+def _detach(body: Region, name: str) -> tuple[Value, Region]:
+    """Return a value by name, and the body in which the value is used but no longer made."""
     made = [argument for argument in body.arguments if argument.name == name]
-    names = {value.name for value in defined(body)}
+    names = {value.name for value in defined_values(body)}
     unused = next(other for other in map("unused.{}".format, count()) if other not in names)
     operations: list[Operation] = []
     for operation in body.operations:

@@ -1,8 +1,8 @@
-"""Programs without tuples: each value of a tuple is a value of its own.
+"""Removal of tuples: each element of a tuple becomes a value of its own.
 
-What is judged, taken and shown are tensors. So parameters and results of a program that are tuples
-become several, a custom call that returns a tuple has several results, as compilers have it anyway,
-and a parameter that is a token, of which there is but one value, is made where the program begins.
+Only tensors are judged, read and shown. So tuple parameters and results become several values, and
+a custom call that returns a tuple has several results, as in compilers. A token parameter, whose
+type has a single value, is made at the start of the program.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from conformance.transforms.extract import with_main
 from conformance.transforms.inline import Inlined, Origin
-from conformance.transforms.values import defined
+from conformance.transforms.values import defined_values
 from reference.ir.program import (
     Function,
     Operation,
@@ -28,32 +28,32 @@ Tree = Value | tuple["Tree", ...]
 """A value, or the values of a tuple."""
 
 
-class _Kept(Exception):
-    """A tuple that must stay one."""
+class _KeptTupleError(Exception):
+    """A tuple that cannot be flattened."""
 
 
 def without_tuples(flat: Inlined) -> Inlined:
-    """The program without tuples and without parameters that are tokens.
+    """Return the program without tuples and token parameters.
 
-    A value `x` that is a tuple becomes `x.0`, `x.1` and so on (`v2.0` where it is called `2`, as no
-    name in MLIR begins with a digit and goes on otherwise). A program in which an operation
-    other than a custom call takes or gives tuples is returned as it is.
+    The elements of a tuple `x` become `x.0`, `x.1` and so on (`v2.0` for `2`, as a name in MLIR
+    that begins with a digit is a number). A program with tuples in operations other than custom
+    calls is returned unchanged.
     """
     main = flat.program.main
-    types = [value.type for value in defined(main.body)]
+    types = [value.type for value in defined_values(main.body)]
     plain = all(isinstance(argument.type, TensorType) for argument in main.arguments)
     if plain and not any(isinstance(of, TupleType) for of in types):
         return flat
-    work = _Taking(dict(flat.origins))
+    work = _Flattener(dict(flat.origins))
     try:
         function = work.function(main)
-    except _Kept:
+    except _KeptTupleError:
         return flat
     return Inlined(with_main(flat.program, function), work.origins)
 
 
 def _parts(value: Value) -> Tree:
-    """The values that stand for a value."""
+    """Return the tree of values into which a value is flattened."""
     if not isinstance(value.type, TupleType):
         return value
     stem = f"v{value.name}" if value.name[0].isdigit() else value.name
@@ -69,12 +69,14 @@ def _leaves(tree: Tree) -> Iterator[Value]:
         yield from _leaves(part)
 
 
-class _Taking:
+class _Flattener:
     def __init__(self, origins: dict[str, Origin]) -> None:
         self.origins = origins
 
     def function(self, main: Function) -> Function:
-        """The function: parameters that are tensors, then tokens made, then what it does."""
+        """Return the function with flattened parameters: tensors first, then tokens made, then its
+        operations.
+        """
         trees = {argument.name: _parts(argument) for argument in main.arguments}
         given = [leaf for tree in trees.values() for leaf in _leaves(tree)]
         tokens = [leaf for leaf in given if isinstance(leaf.type, TokenType)]
@@ -86,9 +88,9 @@ class _Taking:
         return replace(main, body=Region(arguments, operations), result_types=returned)
 
     def region(self, region: Region, around: dict[str, Tree]) -> Region:
-        """A region; `around` says what stands for the values that are known where it begins."""
+        """Return a flattened region, given the trees of the values around it."""
         if any(isinstance(argument.type, TupleType) for argument in region.arguments):
-            raise _Kept
+            raise _KeptTupleError
         trees = {**around, **{argument.name: argument for argument in region.arguments}}
         kept: list[Operation] = []
         for operation in region.operations:
@@ -104,17 +106,17 @@ class _Taking:
     def _element(self, operation: Operation, tree: Tree) -> Tree:
         index = operation.attribute("index")
         if isinstance(tree, Value) or not isinstance(index, int) or index >= len(tree):
-            raise _Kept
+            raise _KeptTupleError
         return tree[index]
 
     def _operation(
         self, operation: Operation, taken: list[Tree], trees: dict[str, Tree]
     ) -> Operation:
-        """An operation on what stands for its operands; adds its results to `trees`."""
+        """Return an operation on flattened operands; add its results' trees to `trees`."""
         involved = [*taken, *(_parts(value) for value in operation.results)]
         several = any(not isinstance(tree, Value) for tree in involved)
         if several and not calls_target(operation) and operation.name not in RETURNS:
-            raise _Kept
+            raise _KeptTupleError
         for value in operation.results:
             trees[value.name] = _parts(value)
             for leaf in _leaves(trees[value.name]):

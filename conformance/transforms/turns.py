@@ -1,4 +1,6 @@
-"""Loops replaced by a turn of their body, as compilers replace those that they see to have one."""
+"""Replacement of loops by a single iteration of their body, as by compilers that know the trip
+count.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ from reference.ir.program import Operation, Program
 from reference.ir.substitution import replace_operands
 
 
-def with_one_turn(program: Program, loop: Operation) -> Program:
-    """The program with the body of a loop of main in its place, whatever its condition says."""
+def with_single_iteration(program: Program, loop: Operation) -> Program:
+    """Return the program with a loop of main replaced by its body, whatever its condition."""
     body = loop.regions[-1]
     given = dict(zip((one.name for one in body.arguments), loop.operands, strict=True))
     *inside, end = (replace_operands(one, given) for one in body.operations)

@@ -1,23 +1,23 @@
-"""Programs without what is there to round: as a compiler has them that keeps more precision."""
+"""Programs without rounding conversions: computed by a compiler that keeps more precision."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from conformance.transforms.extract import with_main
-from conformance.transforms.values import makers_of
+from conformance.transforms.values import definition_index
 from reference.ir.program import Operation, Program, TensorType, Value
 from reference.ir.substitution import replace_operands
 from reference.ops.table import OPS
 
 
 def without_roundings(program: Program) -> Program:
-    """The program in which what main only rounds, to its own type or to another and back, is used
-    as it was; the operations that round stay, for `without_unused` to drop.
+    """Return the program in which roundings to the same type, or to another and back, are bypassed.
 
-    Integers are not rounded, and are left alone.
+    The operations that round stay, for `without_unused` to remove. Integers are not rounded, and
+    stay unchanged.
     """
-    main, makers = program.main, makers_of(program)
+    main, makers = program.main, definition_index(program)
     left_out: dict[str, Value] = {}
     operations: list[Operation] = []
     for one in main.body.operations:

@@ -1,4 +1,4 @@
-"""The values of programs and regions: which are made where, and what uses them."""
+"""Definitions and uses of values in programs and regions."""
 
 from __future__ import annotations
 
@@ -13,64 +13,66 @@ from reference.ir.types import Array, ElementType
 from reference.ops.structure import is_constant, structure_of
 
 
-def nested(operation: Operation) -> Iterator[Operation]:
-    """The operations in an operation's regions, in program order, those deeper down included."""
+def nested_operations(operation: Operation) -> Iterator[Operation]:
+    """Yield the operations in an operation's regions, at any depth, in program order."""
     for region in operation.regions:
         for inner in region.operations:
             yield inner
-            yield from nested(inner)
+            yield from nested_operations(inner)
 
 
-def defined(region: Region) -> Iterator[Value]:
-    """The values that a region makes: arguments and results, those of regions in it included."""
+def defined_values(region: Region) -> Iterator[Value]:
+    """Yield the values that a region defines: arguments and results, nested regions included."""
     yield from region.arguments
     for operation in region.operations:
         yield from operation.results
         for inner in operation.regions:
-            yield from defined(inner)
+            yield from defined_values(inner)
 
 
 def free_values(region: Region) -> tuple[Value, ...]:
-    """The values around a region that it uses, in the order of first use."""
+    """Return the values that a region uses and does not define, in the order of first use."""
     free: dict[str, Value] = {}
     known = {argument.name for argument in region.arguments}
     for operation in region.operations:
-        free |= {v.name: v for v in used_by(operation) if v.name not in known | free.keys()}
+        free |= {v.name: v for v in used_values(operation) if v.name not in known | free.keys()}
         known |= {value.name for value in operation.results}
     return tuple(free.values())
 
 
-def used_by(operation: Operation) -> Iterator[Value]:
-    """The values that an operation takes, those that its regions use from around them included."""
+def used_values(operation: Operation) -> Iterator[Value]:
+    """Yield the operands of an operation and the free values of its regions."""
     yield from operation.operands
     for region in operation.regions:
         yield from free_values(region)
 
 
-def makers_of(program: Program) -> dict[str, int]:
-    """The number of the operation of main that makes each value, by the value's name."""
+def definition_index(program: Program) -> dict[str, int]:
+    """Return, by the name of a value, the index of the operation of main that makes it."""
     operations = program.main.body.operations[:-1]
     return {value.name: number for number, one in enumerate(operations) for value in one.results}
 
 
-def folded(program: Program) -> frozenset[str]:
-    """The values of main that are constants to a compiler: those, and what is computed of them."""
+def foldable_values(program: Program) -> frozenset[str]:
+    """Return the values of main that a compiler can fold: constants and values computed from
+    constants.
+    """
     names: set[str] = set()
     for one in program.main.body.operations[:-1]:
-        of_folded = all(value.name in names for value in used_by(one))  # within regions, too
+        of_folded = all(value.name in names for value in used_values(one))  # within regions, too
         computes = structure_of(one) is Structure.COMPUTES
         if is_constant(one) or (computes and of_folded):
             names.update(value.name for value in one.results)
     return frozenset(names)
 
 
-def evaluated(program: Program, inputs: Sequence[Array]) -> dict[str, Any]:
-    """Return the reference's values of main by name: its arguments, and what its operations make.
+def evaluate_values(program: Program, inputs: Sequence[Array]) -> dict[str, Any]:
+    """Return the reference's values of main by name: arguments and results of operations.
 
-    Those of regions and of the functions that it calls are left out.
+    Values of regions and of called functions are left out.
 
     Raises:
-        EvaluationError: when the program cannot be evaluated.
+        EvaluationError: the program cannot be evaluated.
     """
     own = {id(operation) for operation in program.main.body.operations}
     names = (argument.name for argument in program.main.arguments)
@@ -86,12 +88,12 @@ def evaluated(program: Program, inputs: Sequence[Array]) -> dict[str, Any]:
 
 
 def can_be_result(value: Value) -> bool:
-    """Whether a value can be a result of main on any backend: a plain tensor of known size."""
+    """Return whether any backend can return a value from main: a plain tensor of static shape."""
     of = value.type
     return isinstance(of, TensorType) and of.is_static and isinstance(of.element_type, ElementType)
 
 
-def elements(value: Value) -> int:
-    """How many elements a value has that `can_be_result`."""
+def element_count(value: Value) -> int:
+    """Return the number of elements of a value that `can_be_result`."""
     assert isinstance(value.type, TensorType)
     return math.prod(value.type.static_shape)

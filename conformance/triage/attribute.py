@@ -24,7 +24,7 @@ from conformance.known.rewritings.table import is_rewriting
 from conformance.known.rewritings.values import ObservedProgram
 from conformance.transforms.extract import alone, hands_on_constants, part
 from conformance.transforms.substitute import with_constant
-from conformance.transforms.values import makers_of, used_by
+from conformance.transforms.values import definition_index, used_values
 from conformance.triage.audit import OperationAudit, WrongOperation, audit
 from conformance.triage.downstream import explain_downstream
 from conformance.triage.fault import Explanation, FailedProgram, Fault
@@ -122,14 +122,14 @@ class Explainer:
         The values are the backend's. Empty if any result is neither rewritten nor right on them.
         """
         known: dict[str, None] = {}
-        program, makers = failed.program, makers_of(failed.program)
+        program, makers = failed.program, definition_index(failed.program)
         ends = program.main.body.operations[-1].operands
         for value, got in zip(ends, failed.actual, strict=True):
             place = makers.get(value.name)
             if place is None:
                 continue
             operation = program.main.body.operations[place]
-            taken = alone(program, operation, steps.values)
+            taken = extract_operation(program, operation, steps.values)
             if taken is None or len(operation.results) > 1:
                 return ()
             try:
@@ -206,7 +206,7 @@ class Explainer:
         folding. `shown` are the program's own results by name.
         """
         operation, rule = found.operation, rule_of(found.operation)
-        taken = alone(program, operation, values)
+        taken = extract_operation(program, operation, values)
         is_rewritten = is_rewriting(found.judgement.kind)
         if len(found.group) < PAIR:
             named = self._match_shown(found, taken, shown)
@@ -367,9 +367,9 @@ class Explainer:
         """Return operations of main as a program of their own, its inputs, and the backend's
         results.
         """
-        places = makers_of(program)
+        places = definition_index(program)
         kept = {places[one.results[0].name] for one in operations}
-        group = part(program, kept, last.results)
+        group = extract(program, kept, last.results)
         inputs = [values[one.name] for one in group.main.arguments]
         (got,) = self.search.run(group, [inputs])
         return group, inputs, got
@@ -392,7 +392,7 @@ class Explainer:
 
     def _judge_in_isolation(self, wrong: WrongOperation) -> Judgement | None:
         """Judge the results of an operation in isolation, on the operands it had."""
-        taken = alone(wrong.program, wrong.operation, wrong.values)
+        taken = extract_operation(wrong.program, wrong.operation, wrong.values)
         if taken is None or rule_of(wrong.operation) is None:
             return None
         try:
@@ -466,7 +466,7 @@ def group_name(group: Sequence[Operation]) -> str:
 
     It lists the operations' names in order, adjacent repetitions once.
     """
-    names = [one.name for one in group if not hands_on_constants(one)] or [group[-1].name]
+    names = [one.name for one in group if not is_folded_constant(one)] or [group[-1].name]
     kept = [name for n, name in enumerate(names) if n == 0 or names[n - 1] != name]
     return " + ".join(kept)
 

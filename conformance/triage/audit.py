@@ -29,10 +29,10 @@ from conformance.judging.perturbation.judge import judge_program, judge_result
 from conformance.judging.perturbation.overrides import Override
 from conformance.judging.perturbation.separate_uses import find_copies, is_cheap
 from conformance.known.rewritings.table import stated_of
-from conformance.transforms.dead_code import needed
-from conformance.transforms.extract import alone, part, returning
-from conformance.transforms.outline import outlined
-from conformance.transforms.values import can_be_result, elements, makers_of
+from conformance.transforms.dead_code import restrict_to
+from conformance.transforms.extract import extract, extract_operation, returning
+from conformance.transforms.outline import outline
+from conformance.transforms.values import can_be_result, definition_index, element_count
 from conformance.triage.influence import influential_overrides
 from conformance.triage.prediction import is_modelled
 from conformance.triage.rewritings import add_rewriting_class
@@ -117,10 +117,10 @@ def audit(
         return None
     ends = program.main.body.operations[-1].operands
     wanted = [ends[number] for number in numbers]
-    less = needed(program, wanted)
+    less = restrict_to(program, wanted)
     made = (value for one in less.main.body.operations[:-1] for value in one.results)
     shown = [value for value in made if can_be_result(value)]
-    if not shown or sum(map(elements, shown)) > MOST_ELEMENTS:
+    if not shown or sum(map(element_count, shown)) > MOST_ELEMENTS:
         return None
     returned = {value.name for value in wanted}
     outputs = [*wanted, *(value for value in shown if value.name not in returned)]
@@ -164,7 +164,7 @@ class _Auditor:
         self._run, self._platform, self._program = run, platform, program
         self._inputs, self._values = inputs, values
         self._operations = program.main.body.operations[:-1]
-        self._makers = makers_of(program)
+        self._makers = definition_index(program)
         self._by_values: PermittedResults | None = None
         self._wrong: list[WrongOperation] = []
         self._adopted: list[Override] = []
@@ -183,7 +183,7 @@ class _Auditor:
     def _judge_operation(self, number: int, operation: Operation) -> None:
         seen = [value for value in operation.results if value.name in self._values]
         got = tuple(self._values[value.name] for value in seen)
-        taken = alone(self._program, operation, self._values, self._makers)
+        taken = extract_operation(self._program, operation, self._values, self._makers)
         if taken is None:  # an operand or result cannot be shown
             for value, array in zip(seen, got, strict=True):
                 self._record(operation, self._judge_value(value, array))
@@ -302,7 +302,7 @@ class _Auditor:
             if wider == kept:
                 break
             kept = wider
-            group = part(self._program, kept, operation.results, self._makers)
+            group = extract(self._program, kept, operation.results, self._makers)
             given = [self._values.get(value.name) for value in group.main.arguments]
             inputs = [one for one in given if one is not None]
             if len(inputs) < len(given):
@@ -364,7 +364,7 @@ class _Auditor:
 
     def _judge_branch(self, operation: Operation, got: tuple[Array, ...]) -> bool:
         region = taken_branch(operation, self._values)
-        program, around = outlined(self._program, region, self._values)
+        program, around = outline(self._program, region, self._values)
         return self._judge_region(operation, program, around, got)
 
     def _judge_loop(
@@ -375,7 +375,7 @@ class _Auditor:
         Every iteration must be right, or its faults are recorded.
         """
         (condition, around), (body, inside) = (
-            outlined(self._program, region, self._values) for region in operation.regions
+            outline(self._program, region, self._values) for region in operation.regions
         )
         carried = [self._values[value.name] for value in operation.operands]
         faulty, before = 0, len(self._wrong)

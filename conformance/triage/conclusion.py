@@ -24,7 +24,7 @@ from conformance.judging.perturbation.judge import (
 from conformance.judging.perturbation.overrides import Override
 from conformance.judging.perturbation.separate_uses import find_copies, is_cheap
 from conformance.phases import phase
-from conformance.transforms.dead_code import needed
+from conformance.transforms.dead_code import restrict_to
 from conformance.transforms.extract import returning
 from conformance.transforms.values import can_be_result
 from conformance.triage.audit import OperationAudit, Run, audit
@@ -116,7 +116,7 @@ class Concluder:
         ends = program.main.body.operations[-1].operands
         wanted = [ends[number] for number in numbers]
         given = [actual[number] for number in numbers]
-        for cut in _cuts(needed(program, wanted), found.adopted):
+        for cut in _cuts(restrict_to(program, wanted), found.adopted):
             if self._is_derivable(program, inputs, wanted, given, cut):
                 return Conclusion(right, found, adopted, follows=True)
         return Conclusion(judgement, found)

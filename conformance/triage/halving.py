@@ -20,9 +20,9 @@ from conformance.judging.perturbation.judge import (
     judge_result,
     unreached_by_distance,
 )
-from conformance.transforms.dead_code import needed
-from conformance.transforms.extract import part, prefix
-from conformance.transforms.values import can_be_result, elements
+from conformance.transforms.dead_code import restrict_to
+from conformance.transforms.extract import extract, prefix
+from conformance.transforms.values import can_be_result, element_count
 from conformance.triage.audit import MOST_ELEMENTS, Run, audit
 from conformance.triage.fault import Explanation, FailedProgram
 from conformance.triage.influence import is_influential_value
@@ -51,7 +51,7 @@ class Stretch:
     def restrict_to(self, number: int) -> Stretch:
         """Return the part that computes result `number`."""
         end = self.program.main.body.operations[-1].operands[number]
-        return Stretch(needed(self.program, [end]), self.inputs, (self.actual[number],))
+        return Stretch(restrict_to(self.program, [end]), self.inputs, (self.actual[number],))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Halving:
         program, middle = stretch.program, _middle(stretch.program)
         numbers = range(middle, len(program.main.body.operations) - 1)
         before = prefix(program, middle)
-        following = part(program, numbers, program.main.body.operations[-1].operands)
+        following = extract(program, numbers, program.main.body.operations[-1].operands)
         values = _arguments_by_name(program, stretch.inputs)
         if before.main.result_types:
             first = self._run_stretch(before, stretch.inputs)
@@ -162,7 +162,7 @@ def _is_long(program: Program) -> bool:
     if len(operations) < 2:
         return False
     shown = [value for one in operations for value in one.results if can_be_result(value)]
-    return len(operations) > SHORT or sum(map(elements, shown)) > MOST_ELEMENTS
+    return len(operations) > SHORT or sum(map(element_count, shown)) > MOST_ELEMENTS
 
 
 def _middle(program: Program) -> int:

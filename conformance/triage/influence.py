@@ -13,8 +13,8 @@ from conformance.judging.compare import describe_malformed
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import is_beyond_rounding
 from conformance.judging.perturbation.overrides import Override
-from conformance.transforms.extract import part
-from conformance.transforms.values import used_by
+from conformance.transforms.extract import extract
+from conformance.transforms.values import used_values
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program, Value
 from reference.ir.types import Array
@@ -62,7 +62,7 @@ def _is_influential(
     following: list[int] = []
     by_themselves: list[int] = []
     for number, operation in enumerate(operations):
-        depends = any(value.name in changed for value in used_by(operation))
+        depends = any(value.name in changed for value in used_values(operation))
         is_candidate = bool(operation.results) and operation.results[0].name in repaired
         changed |= {value.name for value in operation.results} if depends else set()
         following += [number] if depends else []
@@ -89,7 +89,7 @@ def _is_influential(
 
 def _part(program: Program, numbers: Sequence[int], ends: Sequence[Value]) -> Program:
     """Return some operations of main; constants become parameters, as they may be wrong, too."""
-    return part(program, numbers, ends, with_constants=False)
+    return extract(program, numbers, ends, with_constants=False)
 
 
 def _parameter_values(program: Program, values: Mapping[str, Array]) -> list[Array]:

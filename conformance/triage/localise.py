@@ -16,8 +16,8 @@ from conformance.backends.base import BackendError
 from conformance.judging.compare import Judgement, describe_malformed
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import explain_by_candidate, judge_program, judge_result
-from conformance.transforms.extract import part, prefix
-from conformance.transforms.values import can_be_result, makers_of, used_by
+from conformance.transforms.extract import extract, prefix
+from conformance.transforms.values import can_be_result, definition_index, used_values
 from conformance.triage.audit import Run
 from conformance.triage.influence import is_influential_value
 from conformance.verdict import Verdict
@@ -88,7 +88,7 @@ class Search:
         while wrong - right > 1:
             middle = (right + wrong) // 2
             ends = program.main.body.operations[-1].operands
-            following = part(program, range(middle, len(operations)), ends)
+            following = extract(program, range(middle, len(operations)), ends)
             before = prefix(program, middle)
             bad = self._wrong_result(before, inputs, least, operations[middle - 1], following)
             if bad is None:
@@ -99,7 +99,7 @@ class Search:
         if found is None:
             return None
         name, judgement = found
-        return makers_of(program).get(name, wrong - 1), judgement
+        return definition_index(program).get(name, wrong - 1), judgement
 
     def _wrong_result(
         self,
@@ -148,11 +148,11 @@ class Search:
         values. Then each operation that does not matter is removed. Empty if no group fails.
         """
         operations = program.main.body.operations[:-1]
-        makers = makers_of(program)
+        makers = definition_index(program)
         kept = {last}
         while not self._is_bad_group(program, kept, last, values, least):
             before = {
-                makers[v.name] for n in kept for v in used_by(operations[n]) if v.name in makers
+                makers[v.name] for n in kept for v in used_values(operations[n]) if v.name in makers
             }
             before = {n for n in before if not is_constant(operations[n])}
             if before <= kept or len(kept | before) > MOST_OPERATIONS:
@@ -173,7 +173,7 @@ class Search:
     ) -> bool:
         operation = program.main.body.operations[last]
         results = [value for value in operation.results if can_be_result(value)]
-        group = part(program, kept, results)
+        group = extract(program, kept, results)
         names = [argument.name for argument in group.main.arguments]
         if not results or not all(name in values for name in names):
             return False

@@ -12,8 +12,8 @@ from typing import Any
 
 from conformance.backends.base import BackendError
 from conformance.judging.compare import MALFORMED, describe_malformed, judge_operation
-from conformance.transforms.extract import alone, part
-from conformance.transforms.values import evaluated
+from conformance.transforms.extract import extract, extract_operation
+from conformance.transforms.values import evaluate_values
 from conformance.triage.audit import Run
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program
@@ -34,7 +34,7 @@ def find_misshaping(
         return None
     operations = program.main.body.operations[:-1]
     try:
-        values = evaluated(program, inputs)
+        values = evaluate_values(program, inputs)
         found = {
             number: id_
             for number, one in enumerate(operations)
@@ -43,7 +43,7 @@ def find_misshaping(
         if not found:
             return None
         rest = [number for number in range(len(operations)) if number not in found]
-        without = part(program, rest, program.main.body.operations[-1].operands)
+        without = extract(program, rest, program.main.body.operations[-1].operands)
         next(run(without, [[values[one.name] for one in without.main.arguments]]))
     except (BackendError, EvaluationError, KeyError):
         return None
@@ -59,7 +59,11 @@ def extract_misshaping(
     None if the program is refused without such operations, too, or has none.
     """
     found = find_misshaping(run, program, inputs, lambda _, kind, __: kind)
-    return None if found is None else alone(program, found[0], evaluated(program, inputs))
+    return (
+        None
+        if found is None
+        else extract_operation(program, found[0], evaluate_values(program, inputs))
+    )
 
 
 def _match_misshaping(
@@ -68,7 +72,7 @@ def _match_misshaping(
     """Return the id of what matches a result of another type, or ""."""
     if not any(knows(operation, kind, "") for kind in MALFORMED):
         return ""
-    taken = alone(program, operation, values)
+    taken = extract_operation(program, operation, values)
     if taken is None:
         return ""
     expected, actual = evaluate(*taken), next(run(taken[0], [taken[1]]))

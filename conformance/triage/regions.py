@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from conformance.backends.base import BackendError
-from conformance.transforms.extract import alone
-from conformance.transforms.outline import outlined
-from conformance.transforms.turns import with_one_turn
+from conformance.transforms.extract import extract_operation
+from conformance.transforms.outline import outline
+from conformance.transforms.turns import with_single_iteration
 from conformance.triage.audit import (
     FAULTY_ITERATIONS,
     ITERATIONS,
@@ -62,7 +62,7 @@ def _explain_branch(
     run: Run, wrong: WrongOperation, got: Sequence[Array], explain: Explain
 ) -> tuple[str, ...] | None:
     region = taken_branch(wrong.operation, wrong.values)
-    program, inputs = outlined(wrong.program, region, wrong.values)
+    program, inputs = outline(wrong.program, region, wrong.values)
     (actual,) = run(program, [inputs])
     return explain(program, inputs, actual) if is_same(actual, got) else None
 
@@ -71,10 +71,10 @@ def _explain_single_iteration(
     run: Run, wrong: WrongOperation, got: Sequence[Array], explain: Explain
 ) -> tuple[str, ...] | None:
     """Explain a loop by its body in its place: compilers unroll loops of one iteration."""
-    taken = alone(wrong.program, wrong.operation, wrong.values)
+    taken = extract_operation(wrong.program, wrong.operation, wrong.values)
     if taken is None:
         return None
-    (program, inputs), other = taken, with_one_turn(taken[0], wrong.operation)
+    (program, inputs), other = taken, with_single_iteration(taken[0], wrong.operation)
     (actual,) = run(other, [inputs])
     if not is_same(evaluate(other, inputs), evaluate(program, inputs)) or not is_same(actual, got):
         return None
@@ -87,7 +87,7 @@ def _explain_iterations(
     """Explain every iteration of a loop, with the backend's own values between them."""
     of, values = wrong.operation, wrong.values
     (condition, around), (body, inside) = (
-        outlined(wrong.program, region, values) for region in of.regions
+        outline(wrong.program, region, values) for region in of.regions
     )
     carried: Sequence[Array] = [values[value.name] for value in of.operands]
     known, faulty = dict[str, None](), 0

@@ -29,7 +29,7 @@ from conformance.backends.fake.faults import Execution, Fault, fault_of
 from conformance.backends.fake.wrong_operations import Wrong
 from conformance.backends.fake.wrong_processes import compute_in_process
 from conformance.tolerance.hardware import Hardware
-from conformance.transforms.inline import NotInlined, inlined
+from conformance.transforms.inline import NotInlined, inline
 from reference.interpreter.evaluate import EvaluationError, check, evaluate, split_by_process
 from reference.interpreter.processes import current_process
 from reference.ir.processes import ProcessId, processes
@@ -121,7 +121,7 @@ class ReferenceExecutable:
         if wrong is None and process is None:
             return evaluate(self.program, inputs)
         if self._inlined is None:
-            self._inlined = inlined(self.program).program
+            self._inlined = inline(self.program).program
         if process is not None:
             return evaluate(self._inlined, inputs, on_result=partial(compute_in_process, process))
         assert wrong is not None

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from conformance.backends.fake.computation import Computation
-from conformance.transforms.flushed_comparison import written_anew
+from conformance.transforms.flushed_comparison import rewrite
 from reference.interpreter.quantized import types_in_body
 from reference.ir.op import QuantizedUse, Rounding
 from reference.ir.program import Region, TensorType, Value
@@ -163,7 +163,7 @@ def compare_flushed(computation: Computation, operands: Operands) -> Results:
 
     If the operands compare equal, the second is selected.
     """
-    regions = (written_anew(region, (False, False)) for region in computation.operation.regions)
+    regions = (rewrite(region, (False, False)) for region in computation.operation.regions)
     computation = computation.changed(regions=tuple(regions))
     name = computation.operation.name
     if any(not _real_or_complex(element_type_of(operand)) for operand in operands):

@@ -24,7 +24,7 @@ from conformance.backends.xla_messages import short_message, verdict_of_verifier
 from conformance.errors import NotAvailable
 from conformance.stablehlo.emit import emit
 from conformance.tolerance.hardware import Hardware
-from conformance.transforms.complex_parts import part_types, parts_of, whole
+from conformance.transforms.complex_parts import join_complex, part_types, split_complex
 from reference.ir.program import Program, TensorType, ValueType
 from reference.ir.types import Array
 from reference.ops.table import OPS
@@ -154,14 +154,14 @@ class InterpreterExecutable:
         from conformance.stablehlo.elements import array_of, attribute_of
 
         with self._context, ir.Location.unknown():
-            arguments = [attribute_of(array) for array in parts_of(single_process_inputs(inputs))]
+            arguments = [attribute_of(array) for array in split_complex(single_process_inputs(inputs))]
             results = stablehlo.eval_module(self._module, arguments)
             types = map(_static, part_types(self._result_types))
             read = [array_of(result, of) for result, of in zip(results, types, strict=True)]
         arrays = [array for array in read if array is not None]
         if len(arrays) < len(read):
             raise Failed("a result is no dense attribute")
-        return [whole(arrays, self._result_types)]
+        return [join_complex(arrays, self._result_types)]
 
 
 def _static(of: ValueType) -> TensorType:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.transforms.complex_parts import in_parts
+from conformance.transforms.complex_parts import with_complex_parts
 from conformance.transforms.replacing import with_operations
 from reference.ir.program import Dense, Operation, Program, TensorType, Value, attributes
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType
@@ -26,7 +26,7 @@ from reference.ir.types import ELEMENT_TYPES, Array, ElementType
 def adapt(program: Program) -> Program:
     """Return the program with parts of complex numbers as arguments and results, and without
     operations that crash the interpreter."""
-    return in_parts(with_operations(program, _SAFE))
+    return with_complex_parts(with_operations(program, _SAFE))
 
 
 def _divided(operation: Operation) -> Iterator[Operation]:

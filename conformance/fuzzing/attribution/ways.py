@@ -14,9 +14,9 @@ from conformance.backends.base import Settings
 from conformance.backends.passes import Passes
 from conformance.fuzzing.trial import Inputs
 from conformance.transforms.equivalent import (
-    with_arguments_fixed,
     with_barriers,
-    with_constants_given,
+    with_constant_arguments,
+    with_constants_as_parameters,
 )
 from reference.ir.program import Program
 
@@ -51,8 +51,8 @@ def _behind_barriers(program: Program, inputs: Inputs) -> Rewritten:
 
 
 REWRITINGS: dict[str, Callable[[Program, Inputs], Rewritten]] = {
-    "with constants as parameters": with_constants_given,
-    "with parameters as constants": with_arguments_fixed,
+    "with constants as parameters": with_constants_as_parameters,
+    "with parameters as constants": with_constant_arguments,
     "with barriers between operations": _behind_barriers,
 }
 """How a program is written otherwise, by what people are told."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from conformance.transforms.extract import part
-from conformance.transforms.values import can_be_result, makers_of, used_by
+from conformance.transforms.extract import extract
+from conformance.transforms.values import can_be_result, definition_index, used_values
 from generators.chains.links import can_be_in_chain
 from generators.chains.seeds.fragment import Fragment, fits, rename_values
 from reference.interpreter.verify import check
@@ -27,7 +27,7 @@ SMALL = 256
 
 def cuts(program: Program) -> Iterator[Fragment]:
     """The pieces of main: for operations spread over it, what leads to each, shorter and longer."""
-    makers = makers_of(program)
+    makers = definition_index(program)
     operations = program.main.body.operations[:-1]
     ends = [number for number, one in enumerate(operations) if _stands(one)]
     step = max(1, math.ceil(len(ends) * len(LENGTHS) / MOST_OF_A_FILE))
@@ -47,7 +47,7 @@ def leading_to(program: Program, end: int, length: int) -> Fragment | None:
     """The operation of main of a number, and up to so many more that lead to it; None where that
     cannot stand in a chain."""
     operations = program.main.body.operations[:-1]
-    makers = makers_of(program)
+    makers = definition_index(program)
     if not _stands(operations[end]):
         return None
     return _piece(program, _leading_to(operations, makers, end, length), makers)
@@ -64,7 +64,7 @@ def _leading_to(
     """So many operations, the nearest ones first, that lead to one; constants not counted."""
     kept, waiting = {end}, [end]
     while waiting and len(kept) < length:
-        for value in used_by(operations[waiting.pop(0)]):
+        for value in used_values(operations[waiting.pop(0)]):
             maker = makers.get(value.name)
             new = maker is not None and maker not in kept and _stands(operations[maker])
             if maker is not None and new and len(kept) < length:
@@ -77,11 +77,11 @@ def _piece(program: Program, kept: set[int], makers: dict[str, int]) -> Fragment
     """The operations as a program of small sizes; None where that is not valid."""
     operations = program.main.body.operations
     inside = [operations[number] for number in sorted(kept)]
-    taken = {value.name for one in inside for value in used_by(one)}
+    taken = {value.name for one in inside for value in used_values(one)}
     ends: list[Value] = [v for one in inside for v in one.results if v.name not in taken]
     if not ends or not all(map(can_be_result, ends)):
         return None
-    whole = part(program, kept, ends, makers)
+    whole = extract(program, kept, ends, makers)
     small = _small(Program((whole.main,)))
     return None if small is None or not fits(small) else rename_values(small, "v")
 

@@ -22,11 +22,11 @@ from conformance.judging.perturbation.overrides import Override
 from conformance.judging.perturbation.separate_uses import separate_uses
 from conformance.known.hypothesis import Arithmetic, Hypothesis
 from conformance.phases import phase
-from conformance.transforms.dead_code import needed
-from conformance.transforms.extract import part
-from conformance.transforms.observe import observable
+from conformance.transforms.dead_code import restrict_to
+from conformance.transforms.extract import extract
+from conformance.transforms.observe import with_observable_loops
 from conformance.transforms.unrounded import without_roundings
-from conformance.transforms.values import used_by
+from conformance.transforms.values import used_values
 from reference.interpreter.evaluate import evaluate, split_by_process
 from reference.ir.processes import processes
 from reference.ir.program import Program, TensorType
@@ -90,7 +90,7 @@ class PermittedResults:
         """
         self.program, self.inputs = program, inputs
         self._infeeds, self._shifts, self._taken = infeeds, shifts, taken or {}
-        self._whole, self._platform = observable(program), platform
+        self._whole, self._platform = with_observable_loops(program), platform
         self._program = self._whole
         self._seed = int(program.digest, 16) % (1 << 32)
         self._count = len(program.main.result_types) * program.process_count
@@ -130,7 +130,7 @@ class PermittedResults:
         if known and (self._has_samples or len(numbers) == len(self._numbers)):
             return
         ends = self._whole.main.body.operations[-1].operands
-        self._program = needed(self._whole, [ends[number] for number in numbers])
+        self._program = restrict_to(self._whole, [ends[number] for number in numbers])
         self._numbers = tuple(numbers)
         self._clear_samples()
 
@@ -330,7 +330,7 @@ def _find_moving_part(
     main = program.main
     operations = main.body.operations[:-1]
     ends = main.body.operations[-1].operands
-    values = [v for one in operations for v in (*one.results, *used_by(one))]
+    values = [v for one in operations for v in (*one.results, *used_values(one))]
     if not all(isinstance(value.type, TensorType) for value in (*values, *ends)):
         return whole
     kept = [
@@ -340,7 +340,7 @@ def _find_moving_part(
     ]
     if len(kept) == len(operations):
         return whole
-    less = part(program, kept, ends)
+    less = extract(program, kept, ends)
     given = tuple(follower.values[value.name] for value in less.main.arguments)
     unmoved = frozenset(value.name for value in ends if value.name not in follower.affected)
     return _MovingPart(less, given, apart, unmoved)

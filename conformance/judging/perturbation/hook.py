@@ -26,8 +26,8 @@ from conformance.judging.perturbation.error_model import (
 from conformance.judging.perturbation.flushing import Flushing
 from conformance.judging.perturbation.overrides import Override, apply_overrides
 from conformance.judging.perturbation.tiny_numbers import Tiny, tiny_of
-from conformance.transforms.substitute import self_contained
-from conformance.transforms.values import used_by
+from conformance.transforms.substitute import embed_free_values
+from conformance.transforms.values import used_values
 from reference.custom_calls.targets import BUILT_IN
 from reference.interpreter.calls import runs_processes
 from reference.interpreter.evaluate import apply
@@ -129,7 +129,7 @@ class PerturbationHook:
         seen = self._visible_values()
         operands = tuple(seen.get(value.name) for value in operation.operands)
         if not is_structure(operation) and all(one is not None for one in operands):
-            operation = self_contained(operation, seen) if operation.regions else operation
+            operation = embed_free_values(operation, seen) if operation.regions else operation
             if self.choose is not None:
                 results = self._choose(operation, operands, results, self.choose)
             elif self.fill is not None:
@@ -201,7 +201,7 @@ class PerturbationHook:
     def _record_main(self, operation: Operation, results: Values) -> Values:
         names = [value.name for value in operation.results]
         self.found.update(zip(names, results, strict=True))
-        if self._moves or any(value.name in self.affected for value in used_by(operation)):
+        if self._moves or any(value.name in self.affected for value in used_values(operation)):
             self.affected |= set(names)
         self._moves = False
         return tuple(

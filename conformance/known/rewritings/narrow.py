@@ -196,9 +196,7 @@ class _Model(ObservedProgram):
         if any(one is None for one in operands):
             return None
         try:
-            return apply(retyped(operation, _WIDER), [one for one in operands if one is not None])[
-                0
-            ]
+            return apply(retype(operation, _WIDER), [one for one in operands if one is not None])[0]
         except EvaluationError:
             return None
 

@@ -48,7 +48,7 @@ def _of_iota(
     if given is None:
         return
     whole, inputs = given
-    taken = {value.name for value in used_by(operation) if shown.is_folded(value)}
+    taken = {value.name for value in used_values(operation) if shown.is_folded(value)}
     names = [one.name for one in whole.main.arguments]
     others = as_iotas(inputs, [name in taken for name in names])
     if others is None:

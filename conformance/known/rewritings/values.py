@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from conformance.transforms.values import folded, makers_of
+from conformance.transforms.values import definition_index, foldable_values
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, Program, Value
 from reference.ir.types import Array
@@ -29,7 +29,7 @@ class ObservedProgram:
 
     @cached_property
     def _makers(self) -> dict[str, int]:
-        return makers_of(self.program)
+        return definition_index(self.program)
 
     def maker(self, value: Value) -> Operation | None:
         """Return the operation of main that defines a value."""
@@ -58,7 +58,7 @@ class ObservedProgram:
 
     @cached_property
     def _folded(self) -> frozenset[str]:
-        return folded(self.program)
+        return foldable_values(self.program)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ import numpy as np
 from conformance.known.xla.memory import constant
 from conformance.known.xla.other_types import bitcast_shape
 from conformance.transforms.extract import returning, with_body
-from conformance.transforms.values import evaluated
+from conformance.transforms.values import evaluate_values
 from reference.ir.program import Operation, Program, TensorType
 from reference.ir.types import Array, bits_dtype, element_type_of, from_bits, to_bits
 
@@ -83,7 +83,7 @@ def _folded(program: Program) -> Array | None:
     types = (of, _result(program))
     if not any(isinstance(one, TensorType) and one.stored.bits < _BYTE for one in types):
         return None
-    return evaluated(program, ())[before[-1].operands[0].name]
+    return evaluate_values(program, ())[before[-1].operands[0].name]
 
 
 def _result(program: Program) -> TensorType:

@@ -17,7 +17,7 @@ import numpy as np
 
 from conformance.known.xla.memory import constant
 from conformance.transforms.extract import returning, with_body
-from conformance.transforms.retype import element_of, retyped
+from conformance.transforms.retype import element_of, retype
 from reference.ir.program import Operation, Program, Region, TensorType, Value, attributes
 from reference.ir.types import ELEMENT_TYPES, ElementType
 
@@ -62,7 +62,7 @@ def _narrowed(operation: Operation) -> Operation | None:
         return None
     if not _is_all_of(region, changed):
         return None
-    return replace(retyped(operation, changed), operands=operation.operands)
+    return replace(retype(operation, changed), operands=operation.operands)
 
 
 def _is_all_of(region: Region, changed: Mapping[ElementType, ElementType]) -> bool:

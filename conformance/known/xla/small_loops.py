@@ -66,7 +66,7 @@ def _executed(operation: Operation, operands: Operands, results: Results) -> Res
         taken = [
             convert_to(x, _IN_F16.get(element_type_of(x), element_type_of(x))) for x in operands
         ]
-        wide = apply(retyped(operation, _IN_F16), taken)
+        wide = apply(retype(operation, _IN_F16), taken)
     return tuple(
         _rounded(x, element_type_of(y)) if rounds and element_type_of(x).is_float else y
         for x, y, rounds in zip(wide, results, is_rounded, strict=True)
@@ -76,10 +76,12 @@ def _executed(operation: Operation, operands: Operands, results: Results) -> Res
 def _in_loops(operation: Operation, operands: Operands, expected: Results) -> Results | None:
     """Return the results where each loop in an operation is small."""
     del expected
-    within = (operation, *nested(operation))
+    within = (operation, *nested_operations(operation))
     if not any(element_of(value) in _IN_F16 for one in within for value in one.results):
         return None
-    in_loops = {id(one) for loop in within if loop.name in _LOOPS for one in nested(loop)}
+    in_loops = {
+        id(one) for loop in within if loop.name in _LOOPS for one in nested_operations(loop)
+    }
 
     def otherwise(one: Operation, given: Operands, results: Results) -> Results | None:
         return _executed(one, given, results) if id(one) in in_loops else None

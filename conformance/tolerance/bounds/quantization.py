@@ -20,7 +20,7 @@ from functools import cache, partial
 import numpy as np
 
 from conformance.tolerance.rule import Rule
-from conformance.transforms.values import nested
+from conformance.transforms.values import nested_operations
 from reference.interpreter import quantized
 from reference.interpreter.evaluate import apply
 from reference.ir.op import QuantizedUse, Rounding, Structure
@@ -148,7 +148,7 @@ def _permits(
 
 def _body_bound(operation: Operation, operands: tuple[Array, ...], result: Array) -> Array | None:
     """Return the error in codes of folding with a body: one rounding for each application."""
-    bodies = [*nested(operation)]
+    bodies = [*nested_operations(operation)]
     if not element_type_of(result).is_integer or not any(map(_rounds_codes, bodies)):
         return None
     record = OPS[operation.name]

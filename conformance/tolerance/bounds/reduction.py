@@ -16,7 +16,7 @@ import numpy as np
 
 from conformance.tolerance.bounds.underflow import flush_loss
 from conformance.tolerance.rule import Bound, Rule
-from conformance.transforms.values import nested
+from conformance.transforms.values import nested_operations
 from reference.ir.monoid import ADD, MULTIPLY, Monoid
 from reference.ir.notation import is_promotable
 from reference.ir.op import Rounding
@@ -104,7 +104,9 @@ def count_rounding_operations(region: Region) -> tuple[int, ...]:
                 left.append(results[places[name]].name)
             elif name in made:
                 left += [value.name for value in made[name].operands]
-                left += [value.name for one in nested(made[name]) for value in one.operands]
+                left += [
+                    value.name for one in nested_operations(made[name]) for value in one.operands
+                ]
         reached = {id(made[name]): made[name] for name in seen if name in made}
         found.append(sum(map(_roundings, reached.values())))
     return tuple(found)
@@ -112,7 +114,7 @@ def count_rounding_operations(region: Region) -> tuple[int, ...]:
 
 def _roundings(operation: Operation) -> int:
     """Count the operations that round in an operation, each nested operation once."""
-    return may_round(operation) + sum(map(may_round, nested(operation)))
+    return may_round(operation) + sum(map(may_round, nested_operations(operation)))
 
 
 def may_round(operation: Operation) -> bool:

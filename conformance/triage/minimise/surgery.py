@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from conformance.executors.limit import TooSlow, limited
-from conformance.transforms.dead_code import needed, without_unused
+from conformance.transforms.dead_code import restrict_to, without_unused
 from conformance.transforms.extract import with_main
 from conformance.transforms.substitute import with_constant, with_parameter, with_value
-from conformance.transforms.values import can_be_result, used_by
+from conformance.transforms.values import can_be_result, used_values
 from conformance.triage.minimise.attempts import Inputs, Minimisation
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program, Region, Value
@@ -27,14 +27,14 @@ def reduce_results(attempts: Minimisation) -> bool:
     results = program.main.body.operations[-1].operands
     for value in dict.fromkeys(results):
         if len(results) > 1 and attempts.try_program(
-            *tidy(needed(program, [value]), attempts.inputs)
+            *tidy(restrict_to(program, [value]), attempts.inputs)
         ):
             return True
     made = [v for one in program.main.body.operations[:-1] for v in one.results]
     for value in filter(can_be_result, made):
         if value in results:
             return False
-        if attempts.try_program(*tidy(needed(program, [value]), attempts.inputs)):
+        if attempts.try_program(*tidy(restrict_to(program, [value]), attempts.inputs)):
             return True
     return False
 
@@ -64,7 +64,7 @@ def _drop_first(attempts: Minimisation, count: int) -> bool:
     constants = [one for one in dropped if is_constant(one)]
     rest = (*constants, *rest)
     made = {v.name: v for one in dropped if not is_constant(one) for v in one.results}
-    wanted = {v.name for one in rest for v in used_by(one)}
+    wanted = {v.name for one in rest for v in used_values(one)}
     new = [value for name, value in made.items() if name in wanted]
     if len(constants) == count or not all(map(can_be_result, new)):
         return False
@@ -84,7 +84,7 @@ def reference_values(attempts: Minimisation) -> dict[str, Array] | None:
     shown = list(filter(can_be_result, made))
     try:
         with limited(SECONDS):
-            arrays = evaluate(needed(program, shown), attempts.inputs)
+            arrays = evaluate(restrict_to(program, shown), attempts.inputs)
     except (EvaluationError, TooSlow):
         return None
     values = dict(zip((v.name for v in program.main.arguments), attempts.inputs, strict=True))
@@ -130,7 +130,7 @@ def _replace_by_parameter(attempts: Minimisation, name: str) -> bool:
     if maker is None:
         return False
     value = next(v for v in maker.results if v.name == name)
-    used = any(value in used_by(one) for one in program.main.body.operations[:-1])
+    used = any(value in used_values(one) for one in program.main.body.operations[:-1])
     values = reference_values(attempts) if used and can_be_result(value) else None
     if values is None:
         return False
@@ -197,11 +197,11 @@ def _simpler_region_variants(region: Region) -> Iterator[Region]:
 def _drop_dead(region: Region) -> Region:
     """Return the region without operations whose results nothing in it uses."""
     kept: list[Operation] = [region.operations[-1]]
-    wanted = {value.name for value in used_by(kept[0])}
+    wanted = {value.name for value in used_values(kept[0])}
     for operation in reversed(region.operations[:-1]):
         if any(value.name in wanted for value in operation.results):
             kept.append(operation)
-            wanted |= {value.name for value in used_by(operation)}
+            wanted |= {value.name for value in used_values(operation)}
     return replace(region, operations=tuple(reversed(kept)))
 
 
@@ -215,7 +215,7 @@ def tidy(program: Program, inputs: Sequence[Array]) -> tuple[Program, Inputs]:
 
 def prune_parameters(program: Program, inputs: Sequence[Array]) -> tuple[Program, Inputs]:
     """Return the program without unused parameters and functions, and its inputs."""
-    used = {v.name for one in program.main.body.operations for v in used_by(one)}
+    used = {v.name for one in program.main.body.operations for v in used_values(one)}
     kept = [
         (argument, array)
         for argument, array in zip(program.main.arguments, inputs, strict=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from conformance.transforms.extract import returning, with_main
-from conformance.transforms.values import can_be_result, used_by
+from conformance.transforms.values import can_be_result, used_values
 from conformance.triage.minimise.attempts import Minimisation
 from conformance.triage.minimise.surgery import prune_parameters, tidy
 from reference.ir.program import Program
@@ -38,7 +38,7 @@ def reduce_unused(attempts: Minimisation) -> bool:
 def _programs_without_one(program: Program) -> Iterator[Program]:
     """Yield the program without each operation whose results are unused."""
     body = program.main.body
-    wanted = {value.name for one in body.operations for value in used_by(one)}
+    wanted = {value.name for one in body.operations for value in used_values(one)}
     for number in reversed(range(len(body.operations) - 1)):
         if any(value.name in wanted for value in body.operations[number].results):
             continue

@@ -22,6 +22,7 @@ COVERED = (
     "conformance/gate",
     "conformance/known",
     "conformance/results",
+    "conformance/transforms",
     "conformance/tolerance",
     "docs",
     "examples",

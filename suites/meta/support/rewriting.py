@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from conformance.catalog import rule_of
 from conformance.judging.compare import judge
 from conformance.stablehlo.parse import parse_module
-from conformance.transforms.extract import alone
+from conformance.transforms.extract import extract_operation
 from conformance.triage.rewritings import add_rewriting_class
 from reference.interpreter.evaluate import evaluate
 from reference.ir.types import Array
@@ -19,7 +19,7 @@ def kind_of(text: str, inputs: Sequence[Array], got: Array) -> str:
     program = parse_module(text)
     values = values_of(program, inputs)
     *_, last, _ = program.main.body.operations
-    taken, rule = alone(program, last, values), rule_of(last)
+    taken, rule = extract_operation(program, last, values), rule_of(last)
     assert taken is not None
     assert rule is not None
     expected = evaluate(*taken)

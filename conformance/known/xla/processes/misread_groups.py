@@ -12,7 +12,7 @@ from typing import Any
 
 from conformance.known.xla.processes import process_order
 from conformance.transforms.collective import collectives_of
-from conformance.transforms.replacing import with_each
+from conformance.transforms.replacing import replace_operations
 from reference.ir.mesh import MeshGroups, mesh_groups
 from reference.ir.program import Operation, Program, attributes
 
@@ -32,7 +32,7 @@ def without_device_ids(program: Program) -> Program | None:
     """Return the program with meshes whose devices are in their natural order; None if all are."""
     changed = [(one, _plain(one)) for one in collectives_of(program)]
     replaced = [(one, (other,)) for one, other in changed if other is not None]
-    return with_each(program, replaced) if replaced else None
+    return replace_operations(program, replaced) if replaced else None
 
 
 def _plain(one: Operation) -> Operation | None:

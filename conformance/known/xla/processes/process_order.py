@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from conformance.transforms.collective import collectives_of
-from conformance.transforms.replacing import with_each
+from conformance.transforms.replacing import replace_operations
 from generators.families.collectives.replica_groups import pad_groups
 from reference.ir.processes import ProcessGrid
 from reference.ir.program import Dense, Operation, Program, attributes
@@ -38,7 +38,7 @@ def replica_by_replica(program: Program) -> Program | None:
     grid = program.process_grid or (1, 1)
     changed = [(one, _in_xla_order(one, grid)) for one in several]
     replaced = [(one, (other,)) for one, other in changed if other is not None]
-    return with_each(program, replaced) if replaced else None
+    return replace_operations(program, replaced) if replaced else None
 
 
 def _in_xla_order(one: Operation, grid: ProcessGrid) -> Operation | None:

@@ -24,7 +24,7 @@ from conformance.known.hypothesis import (
 )
 from conformance.tolerance.bounds.sorting import are_permutations, are_sorted, move_axis_last
 from conformance.tolerance.rule import Measure
-from conformance.transforms.values import nested
+from conformance.transforms.values import nested_operations
 from reference.interpreter.evaluate import apply, body_of
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of, to_bits
@@ -81,7 +81,9 @@ def _sorts(seen: Seen) -> Measure:
     def measure(
         operation: Operation, operands: Operands, expected: Results, actual: Results
     ) -> Results:
-        compares = (one.attribute("compare_type") == "TOTALORDER" for one in nested(operation))
+        compares = (
+            one.attribute("compare_type") == "TOTALORDER" for one in nested_operations(operation)
+        )
         if not any(compares) or not any(seen(one) is not None for one in operands):
             return predict_nothing(expected)
         given: dict[str, Any] = dict(operation.attributes)

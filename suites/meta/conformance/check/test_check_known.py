@@ -25,7 +25,7 @@ from conformance.judging.perturbation.overrides import Override
 from conformance.results.versions import versions
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
-from conformance.transforms.extract import alone
+from conformance.transforms.extract import extract_operation
 from conformance.verdict import Verdict
 from generators.case.columns import Invalid
 from generators.cells.plan import cases
@@ -309,7 +309,7 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
 }""")
     values = values_of(program, [np.array([-3, 6], np.float32)])
     operation = program.subject
-    taken = alone(program, operation, values)
+    taken = extract_operation(program, operation, values)
     assert taken is not None
     names = [one.name for one in taken[0].main.body.operations]
     assert names == ["constant", "broadcast_in_dim", "divide", "return"]

@@ -12,8 +12,8 @@ from conformance.campaign.tasks import Task, run_task
 from conformance.catalog import CATALOG, Cell
 from conformance.judging.compare import judge
 from conformance.transforms.flushed_comparison import (
+    rewrite,
     with_flushed_comparisons,
-    written_anew,
 )
 from conformance.verdict import Verdict
 from generators.invalid.misses import program, tensor
@@ -195,7 +195,7 @@ def test_a_region_compares_coarsely() -> None:
     assert lanes(x, y)[0].tolist()[:3] == np.array([T, -U, 1.0], np.float32).tolist()
     assert lanes(x, y)[0].tolist()[3:] == np.array([T, 2.0], np.float32).tolist()
     first, second = (
-        body_of(written_anew(MAX, (is_first, True))).lanes(x, y)[0] for is_first in (True, False)
+        body_of(rewrite(MAX, (is_first, True))).lanes(x, y)[0] for is_first in (True, False)
     )
     assert np.array_equal(first, np.array([T, -U, 1.0, NAN, 2.0], np.float32), equal_nan=True)
     assert np.array_equal(second, np.array([U, 0.0, 1.0, NAN, 2.0], np.float32), equal_nan=True)

@@ -11,21 +11,32 @@ import pytest
 
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import diagnose, parse_module
-from conformance.transforms.complex_parts import in_parts, part_types, parts_of, whole
-from conformance.transforms.dead_code import needed, without_unused
-from conformance.transforms.extract import alone, part, prefix, returning, starting_with
-from conformance.transforms.inline import inlined
+from conformance.transforms.complex_parts import (
+    join_complex,
+    part_types,
+    split_complex,
+    with_complex_parts,
+)
+from conformance.transforms.dead_code import restrict_to, without_unused
+from conformance.transforms.extract import extract, extract_operation, prefix, returning, with_entry
+from conformance.transforms.inline import inline
 from conformance.transforms.merge import merge
-from conformance.transforms.observe import observable
-from conformance.transforms.outline import as_program, outlined
+from conformance.transforms.observe import with_observable_loops
+from conformance.transforms.outline import as_program, outline
 from conformance.transforms.replacing import with_operations
 from conformance.transforms.substitute import (
-    self_contained,
+    embed_free_values,
     with_constant,
     with_parameter,
     with_value,
 )
-from conformance.transforms.values import defined, free_values, makers_of, nested, used_by
+from conformance.transforms.values import (
+    defined_values,
+    definition_index,
+    free_values,
+    nested_operations,
+    used_values,
+)
 from reference.interpreter.evaluate import apply, evaluate
 from reference.ir.program import Operation, Program, Value
 
@@ -72,7 +83,7 @@ func.func @main(%n: tensor<i32>, %x: tensor<4xf32>)
 loop, one of them twice; a sort of two results, whose comparator uses a constant around it."""
 
 WHOLE = parse_module(TEXT)
-FLAT = inlined(WHOLE).program
+FLAT = inline(WHOLE).program
 INPUTS = (np.array(3, np.int32), np.array([1, -2, 0.5, 4], np.float32))
 
 
@@ -121,7 +132,7 @@ def test_free_values_are_those_around_a_region_in_regions_in_it_too() -> None:
     assert one in the_constants()
     assert others == [DOUBLED, x]
     assert free_values(FLAT.main.body) == ()
-    assert set(used_by(the("while"))) == {*the("while").operands, n, one, DOUBLED, x}
+    assert set(used_values(the("while"))) == {*the("while").operands, n, one, DOUBLED, x}
 
 
 def the_constants() -> list[Value]:
@@ -129,18 +140,18 @@ def the_constants() -> list[Value]:
 
 
 def test_nested_operations_and_the_values_that_a_region_makes() -> None:
-    names = [one.name for one in nested(the("while"))]
+    names = [one.name for one in nested_operations(the("while"))]
     assert names == [
         "compare", "return", "add", "and", "case", "return", "multiply", "return", "add", "return",
     ]  # fmt: skip
-    made = [value.name for value in defined(FLAT.main.body)]
+    made = [value.name for value in defined_values(FLAT.main.body)]
     assert len(made) == len(set(made))
     values = (SUM, SORTED, PLACES, *FLAT.main.arguments)
     assert {value.name for value in values} <= set(made)
 
 
 def test_makers_number_the_operations_of_main() -> None:
-    makers = makers_of(FLAT)
+    makers = definition_index(FLAT)
     assert FLAT.main.body.operations[makers[PLACES.name]] is the("sort")
     assert makers[SORTED.name] == makers[PLACES.name]
     assert FLAT.main.arguments[0].name not in makers
@@ -154,11 +165,11 @@ def test_inlined_programs_and_programs_of_several_compute_the_same() -> None:
 
 
 def test_a_function_as_main() -> None:
-    scaled = starting_with(WHOLE, "scaled")
+    scaled = with_entry(WHOLE, "scaled")
     alike(evaluate(scaled, (INPUTS[1], INPUTS[1])), (INPUTS[1] * INPUTS[1],))
     assert [function.name for function in scaled.functions] == ["main"]
     with pytest.raises(KeyError):
-        starting_with(WHOLE, "unknown")
+        with_entry(WHOLE, "unknown")
 
 
 def test_other_results() -> None:
@@ -167,11 +178,11 @@ def test_other_results() -> None:
 
 
 def test_what_results_need_and_nothing_else() -> None:
-    less = needed(FLAT, [SUM])
+    less = restrict_to(FLAT, [SUM])
     alike(evaluate(less, INPUTS), RESULTS[:1])
     assert not {"sort", "iota"} & {one.name for one in less.main.body.operations}
     assert the("while", less) is the("while")
-    only = needed(FLAT, [DOUBLED])
+    only = restrict_to(FLAT, [DOUBLED])
     assert [one.name for one in only.main.body.operations] == [
         "constant", "broadcast_in_dim", "multiply", "return",
     ]  # fmt: skip
@@ -206,15 +217,15 @@ def test_a_prefix_returns_what_the_rest_uses(length: int) -> None:
     rest = FLAT.main.body.operations[length:]
     ends = shorter.main.body.operations[-1].operands
     assert {value.name for value in ends} == {
-        value.name for one in rest for value in used_by(one)
-    } & set(makers_of(shorter))
+        value.name for one in rest for value in used_values(one)
+    } & set(definition_index(shorter))
     alike(evaluate(shorter, INPUTS), [VALUES[value.name] for value in ends])
 
 
 def test_a_part_takes_what_is_left_out_as_parameters_and_constants_along() -> None:
-    makers = makers_of(FLAT)
+    makers = definition_index(FLAT)
     kept = [makers[SUM.name], makers[SORTED.name]]
-    group = part(FLAT, kept, [SORTED, SUM])
+    group = extract(FLAT, kept, [SORTED, SUM])
     names = [argument.name for argument in group.main.arguments]
     assert DOUBLED.name in names
     assert len(names) == len(set(names))
@@ -225,7 +236,7 @@ def test_a_part_takes_what_is_left_out_as_parameters_and_constants_along() -> No
 @pytest.mark.parametrize("name", ["while", "sort", "multiply"])
 def test_an_extracted_operation_has_its_operands_in_the_program(name: str) -> None:
     operation = the(name)
-    taken = alone(FLAT, operation, VALUES)
+    taken = extract_operation(FLAT, operation, VALUES)
     assert taken is not None
     alike(evaluate(*taken), [VALUES[value.name] for value in operation.results])
     constants = {value.name for value in the_constants()}
@@ -234,7 +245,7 @@ def test_an_extracted_operation_has_its_operands_in_the_program(name: str) -> No
 
 
 def test_an_operation_whose_operands_have_no_values_is_not_taken() -> None:
-    assert alone(FLAT, the("while"), {}) is None
+    assert extract_operation(FLAT, the("while"), {}) is None
 
 
 def test_a_region_is_a_program_of_what_is_around_it() -> None:
@@ -249,7 +260,7 @@ def test_a_region_as_a_program_has_the_constants_around_it() -> None:
     _, free = as_program(body)
     outside = {value.name for value in the_constants()}
     assert outside & {value.name for value in free}
-    program, around = outlined(FLAT, body, VALUES)
+    program, around = outline(FLAT, body, VALUES)
     arguments = program.main.arguments[len(body.arguments) :]
     assert [value.name for value in arguments] == [
         value.name for value in free if value.name not in outside
@@ -282,7 +293,7 @@ def test_a_value_as_a_parameter() -> None:
     less = without_unused(with_parameter(FLAT, DOUBLED.name))
     assert "multiply" not in {one.name for one in less.main.body.operations}
     twice = with_parameter(with_parameter(FLAT, DOUBLED.name), SUM.name)
-    names = [value.name for value in defined(twice.main.body)]
+    names = [value.name for value in defined_values(twice.main.body)]
     assert len(names) == len(set(names))
     assert with_parameter(FLAT, FLAT.main.arguments[1].name) is FLAT
 
@@ -301,10 +312,10 @@ def test_a_value_in_the_place_of_another() -> None:
 
 def test_an_operation_with_what_its_regions_use_within_them() -> None:
     operands = [VALUES[value.name] for value in the("sort").operands]
-    closed = self_contained(the("sort"), VALUES)
+    closed = embed_free_values(the("sort"), VALUES)
     assert not free_values(closed.regions[0])
     alike(apply(closed, operands), RESULTS[1:])
-    assert self_contained(the("sort"), {}) is the("sort")
+    assert embed_free_values(the("sort"), {}) is the("sort")
 
 
 def test_hooks_see_what_a_loop_carries() -> None:
@@ -315,7 +326,7 @@ def test_hooks_see_what_a_loop_carries() -> None:
             seen.append(tuple(value.name for value in operation.results))
         return results
 
-    alike(evaluate(observable(FLAT), INPUTS, on_result=keep), RESULTS)
+    alike(evaluate(with_observable_loops(FLAT), INPUTS, on_result=keep), RESULTS)
     condition, body = the("while").regions
     carried = {tuple(value.name for value in region.arguments) for region in (condition, body)}
     assert set(seen) == carried
@@ -345,10 +356,10 @@ def test_complex_numbers_as_their_parts() -> None:
           return %y, %0, %x : tensor<2xf32>, tensor<2xcomplex<f32>>, tensor<2xcomplex<f32>>
         }""")
     inputs = (np.array([1 + 2j, -0.5j], np.complex64), np.array([3, 4], np.float32))
-    made = in_parts(program)
+    made = with_complex_parts(program)
     assert [str(value.type) for value in made.main.arguments] == ["tensor<2xf32>"] * 3
     assert part_types(program.main.result_types) == list(made.main.result_types)
     assert diagnose(emit(made)) is None
-    results = evaluate(made, parts_of(inputs))
+    results = evaluate(made, split_complex(inputs))
     assert len(results) == 5
-    alike(whole(results, program.main.result_types), evaluate(program, inputs))
+    alike(join_complex(results, program.main.result_types), evaluate(program, inputs))

@@ -17,7 +17,7 @@ from conformance.gate.reading import read
 from conformance.judging.compare import judge
 from conformance.known.rewritings.table import LABELS
 from conformance.stablehlo.parse import parse_module
-from conformance.transforms.extract import alone
+from conformance.transforms.extract import extract_operation
 from conformance.triage.rewritings import add_rewriting_class
 from reference.interpreter.evaluate import evaluate
 from suites.meta.support.checking import values_of
@@ -69,7 +69,7 @@ def _explained(entry: Expectation) -> set[tuple[str, str]]:
         return set()
     values, found = values_of(program, inputs), set[tuple[str, str]]()
     for operation in program.main.body.operations[:-1]:
-        taken, rule = alone(program, operation, values), rule_of(operation)
+        taken, rule = extract_operation(program, operation, values), rule_of(operation)
         if taken is None or rule is None or not operation.operands:
             continue
         expected = tuple(evaluate(*taken))

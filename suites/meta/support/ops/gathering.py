@@ -7,7 +7,7 @@ from typing import Any
 from conformance.judging.compare import judge
 from conformance.tolerance.bounds.scatter import SCATTERED_UPDATES
 from conformance.transforms.inline import with_plain_bodies
-from conformance.transforms.substitute import self_contained
+from conformance.transforms.substitute import embed_free_values
 from conformance.verdict import Verdict
 from generators.case.case import Case
 from generators.invalid.misses import program, tensor
@@ -32,7 +32,7 @@ def traced(case: Case, number: int) -> tuple[Operation, list[Array], tuple[Array
         assert isinstance(value, Dense)
         known[operation.results[0].name] = value.array
     operands = [known[v.name] for v in operations[-2].operands]
-    return self_contained(operations[-2], known), operands, evaluate(case.program, inputs)
+    return embed_free_values(operations[-2], known), operands, evaluate(case.program, inputs)
 
 
 POINTS: dict[str, Any] = {

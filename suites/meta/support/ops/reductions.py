@@ -13,7 +13,7 @@ import numpy as np
 from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
 from conformance.transforms.inline import with_plain_bodies
-from conformance.transforms.substitute import self_contained
+from conformance.transforms.substitute import embed_free_values
 from conformance.verdict import Verdict
 from generators.regions.bodies import Monoid
 from reference.interpreter.evaluate import body_of, evaluate
@@ -158,7 +158,7 @@ def last(program: Program, inputs: Sequence[Array]) -> tuple[Operation, tuple[Ar
         assert isinstance(value, Dense)
         known[operation.results[0].name] = value.array
     found = with_plain_bodies(program).subject
-    return self_contained(found, known), tuple(known[operand.name] for operand in found.operands)
+    return embed_free_values(found, known), tuple(known[operand.name] for operand in found.operands)
 
 
 def judged(program: Program, inputs: Sequence[Array], actual: Sequence[Array], op: str) -> Verdict:

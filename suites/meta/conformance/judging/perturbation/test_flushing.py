@@ -17,7 +17,7 @@ from conformance.judging.perturbation.flushing import (
 )
 from conformance.judging.perturbation.judge import judge_program
 from conformance.stablehlo.parse import parse_module
-from conformance.transforms.inline import inlined
+from conformance.transforms.inline import inline
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.types import Array
@@ -142,7 +142,7 @@ def contracted(x: Array, y: Array) -> Array:
 
 
 def of_program(text: str, inputs: list[Array], actual: Array) -> tuple[Verdict, str]:
-    program = inlined(parse_module(text)).program
+    program = inline(parse_module(text)).program
     found = judge_program(PermittedResults(program, inputs), [actual.astype(np.float32)])
     return found.verdict, found.kind
 

@@ -10,8 +10,8 @@ from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import is_single, judge_program, permitted_elements
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
-from conformance.transforms.inline import NotInlined, inlined
-from conformance.transforms.substitute import self_contained
+from conformance.transforms.inline import NotInlined, inline
+from conformance.transforms.substitute import embed_free_values
 from conformance.verdict import Verdict
 from reference.interpreter import inlining
 from reference.interpreter.evaluate import evaluate
@@ -19,7 +19,7 @@ from reference.ir.types import Array, to_bits
 
 
 def parsed(text: str):
-    return inlined(parse_module(text)).program
+    return inline(parse_module(text)).program
 
 
 def judged(text: str, inputs: list[Array], change=None, result: int = 0):
@@ -330,7 +330,7 @@ func.func @main(%x: tensor<f32>) -> tensor<f32> {
   return %0 : tensor<f32>
 }"""
     with pytest.raises(NotInlined, match="calls itself"):
-        inlined(parse_module(text))
+        inline(parse_module(text))
 
 
 def test_calls_of_calls_without_end_are_not_inlined(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -352,7 +352,7 @@ func.func @main(%x: tensor<f32>) -> tensor<f32> {
   return %0 : tensor<f32>
 }"""
     with pytest.raises(NotInlined, match="operations"):
-        inlined(parse_module("".join(functions) + last))
+        inline(parse_module("".join(functions) + last))
 
 
 @pytest.mark.parametrize("name", ["<lambda>", "1st step", "a-b.c$d"])
@@ -391,6 +391,8 @@ def test_a_comparator_that_uses_values_around_it_is_known() -> None:
     assert judged(COMPARATOR, inputs, lambda a: a[::-1]).verdict is Verdict.DIVERGENT
     sort = parsed(COMPARATOR).main.body.operations[2]
     limit = next(v for o in sort.regions[0].operations for v in o.operands if "a" not in v.name)
-    inside = self_contained(sort, {limit.name: np.array(2.0, np.float32)}).regions[0].operations[0]
+    inside = (
+        embed_free_values(sort, {limit.name: np.array(2.0, np.float32)}).regions[0].operations[0]
+    )
     assert inside.name == "constant"
-    assert self_contained(sort, {}) is sort
+    assert embed_free_values(sort, {}) is sort

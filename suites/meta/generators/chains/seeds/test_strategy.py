@@ -8,7 +8,7 @@ import pytest
 from conformance.fuzzing.seeds.files import cut
 from conformance.fuzzing.seeds.sources import PATTERNS
 from conformance.stablehlo.parse import parse_module
-from conformance.transforms.values import defined
+from conformance.transforms.values import defined_values
 from generators.case.stream import stream
 from generators.chains.seeds.fragment import (
     Fragment,
@@ -46,7 +46,7 @@ def test_programs_are_valid_and_can_be_evaluated(fragments) -> None:
         main = case.program.main.body
         made = [value.name for one in main.operations for value in one.results]
         assert len(made) == len(set(made))
-        inside = {v.name for one in main.operations for r in one.regions for v in defined(r)}
+        inside = {v.name for one in main.operations for r in one.regions for v in defined_values(r)}
         assert not inside & set(made)  # beside one another regions may have the same names
         if number < 30:
             results = evaluate(case.program, materialise(case.program, case.inputs[0]))
