@@ -33,7 +33,7 @@ def pretty_forms(programs: Iterable[str]) -> dict[str, str]:
 
 
 def _pretty(texts: list[str]) -> list[str]:
-    """Return pretty forms, in a worker; see `conformance.stablehlo.pretty.pretty`."""
-    from conformance.stablehlo.pretty import pretty
+    """Return pretty forms, in a worker; see `conformance.stablehlo.pretty.print_pretty`."""
+    from conformance.stablehlo.pretty import print_pretty
 
-    return pretty(texts)
+    return print_pretty(texts)

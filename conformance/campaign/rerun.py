@@ -174,9 +174,9 @@ def text_of(array: Array) -> str:
 def _program(text: str, generic: bool) -> str:
     if generic:
         return text
-    from conformance.stablehlo.pretty import pretty  # loads jaxlib
+    from conformance.stablehlo.pretty import print_pretty  # loads jaxlib
 
-    return pretty([text])[0]
+    return print_pretty([text])[0]
 
 
 def _unit(record: Record) -> str:

@@ -27,7 +27,7 @@ from conformance.frontends.modules import Unit, units_of
 from conformance.frontends.naming import input_names
 from conformance.outputs.schema import VERDICT as SAVED
 from conformance.stablehlo.emit import EmitError, emit, spell
-from conformance.stablehlo.pretty import pretty
+from conformance.stablehlo.pretty import print_pretty
 from conformance.verdict import Verdict
 from reference.ir.types import Array, element_type_of, to_bits
 
@@ -78,7 +78,7 @@ def _texts(unit: Unit) -> Iterator[str]:
     """Yield the texts that may hold the program alone."""
     yield unit.source
     with suppress(EmitError):
-        yield pretty([emit(unit.program)])[0]
+        yield print_pretty([emit(unit.program)])[0]
     yield unit.part  # only this says what the program's infeeds read
 
 

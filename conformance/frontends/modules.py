@@ -15,8 +15,8 @@ from conformance.frontends.assertions import Assertion, rewrite, take_out
 from conformance.frontends.dialects import legalised, module_text
 from conformance.frontends.older import ADVICE, NOTE, from_mhlo, is_of_its_time, respelled
 from conformance.frontends.symbolic_shapes import specialised
-from conformance.stablehlo.lexical import blanked, comments, put_back, set_aside
-from conformance.stablehlo.literals import unpacked
+from conformance.stablehlo.lexical import blank_strings, comments, put_back, set_aside
+from conformance.stablehlo.literals import unpack_booleans
 from conformance.stablehlo.parse import ParseError, Unreadable, parse_module
 from conformance.transforms.dead_code import without_unused
 from conformance.transforms.extract import returning, with_entry
@@ -91,7 +91,7 @@ def units(path: Path) -> Iterator[Unit | NotChecked]:
         return
     parts = _parts(text)
     for part in parts:
-        if len(parts) > 1 and not blanked(part).strip():
+        if len(parts) > 1 and not blank_strings(part).strip():
             continue
         if any(map(_MUST_FAIL.search, comments(part))):
             yield NotChecked("a test of what must be refused")
@@ -141,14 +141,14 @@ def _parts(text: str) -> list[str]:
 
 def units_of(text: str) -> Iterator[Unit | NotChecked]:
     """The programs of a text that is one module, and what in it is none."""
-    counts = _PARTITIONS.findall(blanked(text))
+    counts = _PARTITIONS.findall(blank_strings(text))
     if any(int(count) > 1 for count in counts) and _BY_HAND.search(text):
         yield NotChecked(
             "shard_map in GSPMD's form (@SPMDFullToShardShape) is not read; "
             "jax 0.5 and later write it in Shardy's, sdy.manual_computation, which is"
         )
         return
-    code, strings = set_aside(unpacked(text))
+    code, strings = set_aside(unpack_booleans(text))
     code, queues = _runs_as_calls(rewrite(code))
     for found in _read(put_back(code, strings), queues=queues):
         yield replace(found, part=text) if isinstance(found, Unit) else found

@@ -19,7 +19,7 @@ from jaxlib.mlir import ir
 
 from conformance.frontends.dialects import spelled
 from conformance.stablehlo.attributes import BOOL_ARRAY, I64_ARRAY, KINDS
-from conformance.stablehlo.lexical import blanked, put_back, set_aside
+from conformance.stablehlo.lexical import blank_strings, put_back, set_aside
 from conformance.stablehlo.reading.fatal import fatal_operations, may_be_fatal
 from reference.ops.table import OPS
 
@@ -58,7 +58,7 @@ def respelled(text: str) -> str:
 
 def is_of_its_time(text: str) -> bool:
     """Whether a text has a spelling of older versions that is not read."""
-    return _OF_ITS_TIME.search(blanked(text)) is not None
+    return _OF_ITS_TIME.search(blank_strings(text)) is not None
 
 
 def _list(match: re.Match[str], strings: list[str]) -> str:
@@ -80,7 +80,7 @@ def _list(match: re.Match[str], strings: list[str]) -> str:
 
 def from_mhlo(text: str) -> str:
     """The module with StableHLO's operations in place of MHLO's; any other text as it is."""
-    if "mhlo." not in text or not set(_MHLO.findall(blanked(text))) - _KNOWN:
+    if "mhlo." not in text or not set(_MHLO.findall(blank_strings(text))) - _KNOWN:
         return text
     with make_ir_context():
         try:

@@ -20,7 +20,7 @@ from conformance.phases import phase
 from conformance.pipeline.batch import REPEATS
 from conformance.pipeline.outcome import Outcome
 from conformance.stablehlo.emit import EmitError, emit
-from conformance.stablehlo.pretty import pretty
+from conformance.stablehlo.pretty import print_pretty
 from conformance.transforms.inline import NotInlined, inline
 from conformance.transforms.parameters import with_named_parameters
 from conformance.triage.minimise.attempts import Inputs
@@ -174,7 +174,7 @@ def readable(program: Program) -> str:
         generic = emit(program)
     except EmitError:
         return ""
-    shown = pretty([generic])[0]
+    shown = print_pretty([generic])[0]
     names = [argument.name for argument in program.main.arguments]
     return shown if _parameter_names(shown) == names else generic
 

@@ -1,4 +1,4 @@
-"""How MLIR spells attributes: one table of kinds by attribute name, and constants, exactly.
+"""Spelling of attributes in MLIR: one table of kinds by attribute name, and exact constants.
 
 Source: StableHLO specification, the attributes of every op; MLIR language reference, "Attributes".
 """
@@ -45,19 +45,19 @@ class AttributeKind(NamedTuple):
 
 
 def quote(text: str) -> str:
-    """A string literal: everything but plain printable ASCII as hexadecimal escapes."""
+    """Return a string literal: everything but plain printable ASCII as hexadecimal escapes."""
     escaped = (chr(b) if chr(b) in _PRINTABLE else f"\\{b:02X}" for b in text.encode())
     return '"' + "".join(escaped) + '"'
 
 
 def symbol(name: str) -> str:
-    """A reference to the function of that name."""
+    """Return a reference to the function of that name."""
     plain = name and set(name) <= _PLAIN and not name[0].isdigit() and name[0] not in ".$-"
     return f"@{name}" if plain else f"@{quote(name)}"
 
 
-def tensor(tensor_type: TensorType, spell_element: str) -> str:
-    """A tensor type, given how its element type is spelled."""
+def spell_tensor(tensor_type: TensorType, spell_element: str) -> str:
+    """Spell a tensor type, given the spelling of its element type."""
     sizes = "".join(f"{'?' if size is None else size}x" for size in tensor_type.shape)
     bounds = ", ".join("?" if size is None else str(size) for size in tensor_type.bounds)
     bounded = f", #stablehlo.bounds<{bounds}>" if bounds and not tensor_type.is_static else ""
@@ -65,7 +65,7 @@ def tensor(tensor_type: TensorType, spell_element: str) -> str:
 
 
 def float_literal(number: float) -> str:
-    """A finite float64 in decimal, such that MLIR reads the same bits back.
+    """Spell a finite float64 in decimal, such that MLIR reads the same bits back.
 
     MLIR wants a point in every float, and reads decimals as float64 first; the shortest decimal
     of a float64 is therefore exact in every narrower type that holds the value.
@@ -89,7 +89,7 @@ def _float_texts(array: Array, element_type: ElementType) -> list[str]:
 
 
 def element_texts(array: Array, element_type: ElementType) -> list[str]:
-    """Every element as MLIR reads it, row-major; NaNs and infinities by their bits."""
+    """Spell every element, row-major; NaNs and infinities by their bits."""
     if element_type.is_boolean:
         return ["true" if bit else "false" for bit in array.ravel().tolist()]
     if element_type.is_complex:
@@ -110,17 +110,17 @@ def _nested(texts: Sequence[str], shape: tuple[int, ...]) -> str:
     return "[" + ", ".join(_nested(row, shape[1:]) for row in rows) + "]"
 
 
-def dense(constant: Dense) -> str:
-    """A constant as a dense literal with its type, exact in every bit.
+def spell_dense(constant: Dense) -> str:
+    """Spell a constant as a dense literal with its type, exact in every bit.
 
-    Small ones are readable, splats are written once, the rest is hexadecimal: little-endian, one
-    byte for each element of a type under a byte. Codes of a quantized tensor are written as MLIR
-    has them, as integers of the storage type's width without a sign of their own (i8, i4).
+    Small constants are readable, splats are written once, the rest is hexadecimal: little-endian,
+    one byte for each element of a type under a byte. Codes of a quantized tensor are written as
+    signless integers of the storage type's width (i8, i4), as MLIR does.
     """
     if isinstance(constant.type.element_type, QuantizedType):
-        constant = signless(constant)
+        constant = with_signless_codes(constant)
     of, shape = constant.type.element, constant.type.static_shape
-    size, spelled = math.prod(shape), tensor(constant.type, constant.type.element.mlir)
+    size, spelled = math.prod(shape), spell_tensor(constant.type, constant.type.element.mlir)
     width = len(constant.data) // max(size, 1)
     if size == 0:
         body = ""
@@ -134,10 +134,10 @@ def dense(constant: Dense) -> str:
     return f"dense<{body}> : {spelled}"
 
 
-def groups(constant: Dense) -> str:
-    """Return replica groups as MLIR spells them: a mesh with axes of it, or a matrix of ids."""
+def spell_groups(constant: Dense) -> str:
+    """Spell replica groups as MLIR does: a mesh with some of its axes, or a matrix of ids."""
     if not isinstance(constant, MeshGroups):
-        return dense(constant)
+        return spell_dense(constant)
     sizes = [f"#stablehlo.mesh_axis<name = {quote(n)}, size = {size}>" for n, size in constant.mesh]
     ids = ""
     if constant.device_ids is not None:
@@ -153,8 +153,10 @@ def _axis(axis: AxisRef) -> str:
     return f"#stablehlo.axis_ref<name = {quote(axis.name)}{part}>"
 
 
-def signless(codes: Dense) -> Dense:
-    """The constant of a quantized type as one of the integer type that MLIR stores codes in."""
+def with_signless_codes(codes: Dense) -> Dense:
+    """Return the constant of a quantized type as codes of the signless integer type in which MLIR
+    stores them.
+    """
     storage = ELEMENT_TYPES[f"si{codes.type.stored.bits}"]
     return Dense(TensorType(codes.type.shape, storage), codes.data)
 
@@ -192,7 +194,7 @@ def _enum(keyword: str) -> AttributeKind:
 
 
 def _dictionary(pairs: Sequence[tuple[str, Any]]) -> str:
-    """Names with truth values, integers (of 64 bits), texts, element types and lists of those."""
+    """Spell a dictionary of truth values, 64-bit integers, strings, element types and lists."""
     return "{" + ", ".join(f"{_name(name)} = {_entry(value)}" for name, value in pairs) + "}"
 
 
@@ -207,8 +209,9 @@ def _entry(value: Any) -> str:
 
 
 def _configuration(entries: str | Sequence[tuple[str, Any, str]]) -> str:
-    """A text, or a dictionary of (name, value, type as MLIR spells it); the type is "" of what is
-    kept as it is spelled."""
+    """Spell a string, or a dictionary of (name, value, MLIR type); the type is "" for a value that
+    is kept as spelled.
+    """
     if isinstance(entries, str):
         return quote(entries)
     return "{" + ", ".join(f"{_name(name)} = {_typed(v, of)}" for name, v, of in entries) + "}"
@@ -249,8 +252,8 @@ STRING = AttributeKind("string", quote)
 SYMBOL = AttributeKind("symbol", symbol)
 SYMBOLS = AttributeKind("symbols", _list(symbol))
 ALIASES = AttributeKind("aliases", _list(_alias))
-DENSE = AttributeKind("dense", dense)
-GROUPS = AttributeKind("dense", groups)
+DENSE = AttributeKind("dense", spell_dense)
+GROUPS = AttributeKind("dense", spell_groups)
 ACCURACY = AttributeKind("accuracy", _accuracy)
 I64_ARRAY = AttributeKind("i64_array", _array("i64", str))
 I32_ARRAY = AttributeKind("i32_array", _array("i32", str))
@@ -306,13 +309,13 @@ KINDS: dict[str, AttributeKind] = {
 
 
 def in_dialect(op: str, text: str) -> str:
-    """The text of an attribute with the enums of the op's own dialect (`mhlo.erf` has MHLO's)."""
+    """Return an attribute's text with the enums of the op's own dialect (`mhlo.erf` has MHLO's)."""
     dialect, dot, _ = op.partition(".")
     return text.replace("#stablehlo", f"#{dialect}") if dot else text
 
 
-def write(name: str, value: Attribute) -> str:
-    """The attribute `name = value` as MLIR spells it; "" of a truth value that is not written.
+def spell_attribute(name: str, value: Attribute) -> str:
+    """Spell the attribute `name = value`; "" for a truth value that is not written.
 
     Raises:
         EmitError: when the name is unknown or the value is not of its kind.

@@ -14,9 +14,9 @@ CONFIGURATIONS = ("backend_config", "mhlo.backend_config")
 
 
 def configuration(attribute: Any) -> str | tuple[tuple[str, Attribute, str], ...] | None:
-    """A text, or (name, value, type as MLIR spells it) of each option; None of anything else.
+    """Return a string, or (name, value, MLIR type) of each option; None for any other attribute.
 
-    The type is "" of what has no value here and is kept as MLIR spells it.
+    The type is "" if the value has no counterpart here and is kept as MLIR spells it.
     """
     if isinstance(attribute, ir.StringAttr):
         return str(attribute.value)

@@ -9,8 +9,8 @@ from jax.interpreters.mlir import make_ir_context
 from jaxlib.mlir import ir
 
 _TEXTS = 64
-"""How many texts are read in one context: to make and to free one takes longer than to read a small
-program (measured), and it keeps the constants of all that it has read."""
+"""Number of texts that share a context. Making and freeing a context takes longer than reading a
+small program (measured), but a context keeps the constants of everything read in it."""
 
 _numbers = count()
 
@@ -22,8 +22,8 @@ def _made(generation: int) -> ir.Context:
 
 
 def reading_context() -> ir.Context:
-    """A context to read a text in and let go of it: others have been read in it, or will be.
+    """Return a context in which to read a text; it is shared with other texts.
 
-    Nothing that belongs to it may be kept beyond the text: after some more it is another.
+    Nothing that belongs to it may be kept beyond the text, as it is replaced from time to time.
     """
     return _made(next(_numbers) // _TEXTS)

@@ -1,6 +1,6 @@
-"""Instructions of XLA that MLIR has as custom calls alone, with their attributes as options.
+"""Instructions of XLA that MLIR only has as custom calls, with their attributes as options.
 
-Source: XLA's conversion of StableHLO to HLO, and what jax writes: `jax.lax.ragged_all_to_all`.
+Source: XLA's conversion of StableHLO to HLO, and the output of jax: `jax.lax.ragged_all_to_all`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from conformance.stablehlo.attributes import dense
+from conformance.stablehlo.attributes import spell_dense
 from reference.ir.program import Attribute, Dense, Operation, attributes
 from reference.ops.structure import calls_target
 
@@ -23,9 +23,9 @@ _OPS = {target: op for op, target in TARGETS.items()}
 
 
 def as_call(operation: Operation) -> Operation:
-    """The custom call that an instruction is written as; other operations as they are.
+    """Return an instruction as the custom call that it is written as; other operations unchanged.
 
-    A channel is always said: without one XLA ends the process.
+    The channel is always written: without a channel XLA ends the process.
     """
     target = TARGETS.get(operation.name)
     if target is None:
@@ -33,7 +33,7 @@ def as_call(operation: Operation) -> Operation:
     given: dict[str, Any] = dict(operation.attributes)
     options = (
         ("channel_id", int(given.get("channel_id", 0)), "i64"),
-        ("replica_groups", dense(given["replica_groups"]), ""),
+        ("replica_groups", spell_dense(given["replica_groups"]), ""),
     )
     said: dict[str, Attribute] = {
         "api_version": _TYPED_FFI, "backend_config": options, "call_target_name": target,
@@ -42,9 +42,9 @@ def as_call(operation: Operation) -> Operation:
 
 
 def from_call(operation: Operation, read: Callable[[str], Attribute | None]) -> Operation:
-    """The instruction that a custom call stands for; other operations as they are.
+    """Return the instruction that a custom call represents; other operations unchanged.
 
-    `read` gives the value of an attribute that MLIR spells so, None of what has none here.
+    `read` gives the value of an attribute, or None if it has no counterpart here.
     """
     given: dict[str, Any] = dict(operation.attributes)
     name = _OPS.get(given.get("call_target_name", "")) if calls_target(operation) else None

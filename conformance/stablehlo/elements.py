@@ -16,10 +16,10 @@ _DENSE = re.compile(r'dense<("0x[0-9A-F]*"|[^>"]*)>')
 
 
 def array_of(attribute: Any, tensor_type: TensorType, spelled: str = "") -> Array | None:
-    """The elements of a dense attribute of this type; None where it is none.
+    """Return the elements of a dense attribute of this type, or None for another attribute.
 
-    `spelled` is what MLIR prints of it, or of the operation that has it, where that is known:
-    jaxlib has no class for dense attributes of complex elements.
+    `spelled` is the printed form of the attribute or of its operation, if known: jaxlib has no
+    class for dense attributes of complex elements.
     """
     element = tensor_type.element
     if isinstance(attribute, ir.DenseElementsAttr):
@@ -33,7 +33,7 @@ def array_of(attribute: Any, tensor_type: TensorType, spelled: str = "") -> Arra
 
 
 def attribute_of(array: Array) -> ir.DenseElementsAttr:
-    """A dense attribute of these elements, in the context and at the location that are active.
+    """Return a dense attribute of these elements, in the active context and location.
 
     Raises:
         KeyError: when no element type is stored in arrays of this kind.
@@ -46,10 +46,10 @@ def attribute_of(array: Array) -> ir.DenseElementsAttr:
 
 
 def _elements(body: str, tensor_type: TensorType) -> Array:
-    """The elements of a dense literal as MLIR prints it.
+    """Return the elements of a dense literal as MLIR prints it.
 
-    MLIR prints a decimal only where that reads back as the same bits, and hexadecimal bits
-    otherwise: to read it as float64 and round to the element type is exact.
+    MLIR prints a decimal only if it reads back as the same bits, and hexadecimal bits otherwise: so
+    reading it as float64 and rounding to the element type is exact.
     """
     element, shape = tensor_type.element, tensor_type.static_shape
     parts = (2,) if element.is_complex else ()

@@ -1,4 +1,4 @@
-"""Programs as StableHLO text, in MLIR's generic form: one rule for every op.
+"""Emission of programs as StableHLO text, in MLIR's generic form: one rule for every op.
 
 Source: MLIR language reference, "Operations"; StableHLO specification, "Programs".
 """
@@ -13,11 +13,11 @@ from conformance.stablehlo.attributes import (
     float_literal,
     in_dialect,
     quote,
-    tensor,
-    write,
+    spell_attribute,
+    spell_tensor,
 )
 from conformance.stablehlo.custom_calls import as_call
-from conformance.stablehlo.structs import grouped
+from conformance.stablehlo.structs import group_attributes
 from reference.ir.constraints import ConstraintViolation
 from reference.ir.program import (
     Function,
@@ -42,7 +42,7 @@ _CONTAINERS = ("builtin.module", "func.func")
 
 
 def spell(value_type: ValueType) -> str:
-    """A type as MLIR spells it."""
+    """Spell a type as MLIR does."""
     if isinstance(value_type, TokenType):
         return "!stablehlo.token"
     if isinstance(value_type, TupleType):
@@ -50,7 +50,7 @@ def spell(value_type: ValueType) -> str:
     if isinstance(value_type, FutureType):
         return f"!stablehlo.future<{', '.join(map(spell, value_type.types))}>"
     element = value_type.element_type
-    return tensor(
+    return spell_tensor(
         value_type, _quantized(element) if isinstance(element, QuantizedType) else element.mlir
     )
 
@@ -74,13 +74,13 @@ def _quantized(quantized_type: QuantizedType) -> str:
 
 
 def emit(program: Program) -> str:
-    """The program as the text of one module.
+    """Return the program as the text of a module.
 
-    Functions other than `main` are private; a program with one function has it public. Ops of
-    XlaBuilder are written as what they are lowered to, or as composites.
+    Functions other than `main` are private; the function of a single-function program is public.
+    Ops of XlaBuilder are written as their lowerings, or as composites.
 
     Raises:
-        EmitError: when something in it has no spelling.
+        EmitError: a part of the program has no spelling.
     """
     try:
         program = write_composites(lower_program(program))
@@ -119,7 +119,7 @@ def operations_in(text: str) -> Iterator[str]:
 
 
 def _grid(program: Program) -> str:
-    """The attributes of a module that say how many processes are to run it."""
+    """Return the module attributes that give the number of processes."""
     if program.process_grid is None:
         return ""
     replicas, partitions = program.process_grid
@@ -165,8 +165,8 @@ def _region(region: Region, indent: str, terminator: str, placed: str) -> Iterat
 def _operation(operation: Operation, qualified: str, indent: str, placed: str) -> Iterator[str]:
     head = f"{_names(operation.results)} = " if operation.results else ""
     head += f'"{qualified}"({_names(operation.operands)})'
-    alone, structs = grouped(operation.name, operation.attributes)
-    own = [write(name, value) for name, value in alone]
+    alone, structs = group_attributes(operation.name, operation.attributes)
+    own = [spell_attribute(name, value) for name, value in alone]
     texts = [*(in_dialect(operation.name, text) for text in own), *structs]
     own_place = placed if len(operation.results) < 2 else ""  # no attribute speaks of XLA's tuples
     given = ", ".join(filter(None, [*texts, own_place]))

@@ -1,7 +1,7 @@
-"""Strings, comments and locations in MLIR text: what of it says nothing about a program.
+"""Strings, comments and locations in MLIR text: the parts that do not belong to the program.
 
-Whatever looks for something in a text by its spelling looks at what these functions leave of it:
-the name of a source file or a comment must not be taken for an operation.
+Searches for a spelling look at the text without these: the name of a source file or a comment must
+not be read as an operation.
 
 Source: MLIR language reference, "Top level productions", "Location attributes".
 """
@@ -17,8 +17,9 @@ _KEPT = re.compile(r'"\0(\d+)"|//\0(\d+)')
 _LOCATION = re.compile(r"\bloc\(|#\w+ *= *loc\(")
 
 
-def blanked(text: str) -> str:
-    """The text with spaces for comments and for what stands in strings: each place is where it was.
+def blank_strings(text: str) -> str:
+    """Return the text with spaces for comments and the contents of strings; positions are
+    unchanged.
 
     Names of operations in generic form, which are strings, stay.
     """
@@ -34,14 +35,14 @@ def blanked(text: str) -> str:
 
 
 def comments(text: str) -> list[str]:
-    """The comments of a text, each from `//` on."""
+    """Return the comments of a text, each from `//` on."""
     return [found[0] for found in _TOKEN.finditer(text) if found["comment"] is not None]
 
 
 def set_aside(text: str) -> tuple[str, list[str]]:
-    """The text with a number for each string and comment, and these; alike ones have one number.
+    """Return the text with a number for each distinct string and comment, and the list of these.
 
-    Names of operations in generic form stay. `put_back` undoes it.
+    Names of operations in generic form stay. `put_back` is the inverse.
     """
     numbers: dict[str, int] = {}
 
@@ -55,13 +56,13 @@ def set_aside(text: str) -> tuple[str, list[str]]:
 
 
 def put_back(text: str, aside: list[str]) -> str:
-    """The text with the strings and comments that `set_aside` took out of it."""
+    """Return the text with the strings and comments restored that `set_aside` replaced."""
     return _KEPT.sub(lambda found: aside[int(found[1] or found[2])], text)
 
 
 def without_locations(text: str) -> str:
-    """The text with spaces for its locations: MLIR then says where in it an operation stands."""
-    code = blanked(text)
+    """Return the text with spaces for its locations, so that MLIR reports positions in it."""
+    code = blank_strings(text)
     parts: list[str] = []
     done = 0
     for found in _LOCATION.finditer(code):
@@ -75,7 +76,7 @@ def without_locations(text: str) -> str:
 
 
 def _closing(code: str, begin: int) -> int:
-    """Where the parenthesis ends that was opened before `begin`."""
+    """Return the position of the parenthesis that closes the parenthesis before `begin`."""
     depth = 1
     for found in re.compile(r"[()]").finditer(code, begin):
         depth += 1 if found[0] == "(" else -1

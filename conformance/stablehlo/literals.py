@@ -17,8 +17,8 @@ import numpy as np
 _BOOLEANS = re.compile(r'dense<"0x([0-9A-Fa-f]+)">(\s*:\s*tensor<((?:\d+x)+)i1>)')
 
 
-def unpacked(text: str) -> str:
-    """The text with packed booleans as a byte each; any other text as it is."""
+def unpack_booleans(text: str) -> str:
+    """Return the text with packed booleans as a byte each; any other text unchanged."""
     return _BOOLEANS.sub(_unpacked, text) if 'dense<"0x' in text and "i1>" in text else text
 
 

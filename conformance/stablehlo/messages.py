@@ -1,17 +1,17 @@
-"""What MLIR's locations and messages say, as it spells them."""
+"""Interpretation of MLIR's locations and messages."""
 
 from __future__ import annotations
 
 import re
 
 _FRAME = re.compile(r'"([^"]+)":(\d+):\d+')
-"""A file with line and column; those of a call stack begin with the innermost."""
+"""A file with line and column; a call stack begins with the innermost frame."""
 
 _LIBRARY = re.compile(
     r"(?:^|/)(?:site-packages|dist-packages|tensorflow/python|tf_keras/src|keras/src|jax/_src"
     r"|lib/python3\.\d+)/"
 )
-"""What paths of libraries and of Python have, beside those of the user's own code."""
+"""Parts of paths that mark files of libraries and of Python, as opposed to the user's code."""
 
 _HERE = re.compile(r'"-":(\d+):(\d+)')
 
@@ -38,9 +38,10 @@ def place_of(location: str) -> str:
 
 
 def foreign_name(message: str, text: str, at: tuple[int, int] | None) -> str:
-    """What of a text is of a dialect that jaxlib does not have, and that it is, else "".
+    """Return the name at a message's position if it belongs to a dialect that jaxlib lacks, else
+    "".
 
-    `at` is where the message points to, in lines and columns of bytes from 1.
+    `at` is the position of the message: line and column in bytes, from 1.
     """
     pretty = re.match(r"Dialect `\w+' not found for custom op '([^']+)'", message)
     name = pretty[1] if pretty else ""

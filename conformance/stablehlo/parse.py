@@ -17,7 +17,7 @@ from conformance.stablehlo.context import reading_context
 from conformance.stablehlo.custom_calls import from_call
 from conformance.stablehlo.messages import foreign_name, place_of, position
 from conformance.stablehlo.reading.attributes import CONSTANTS, own_attributes
-from conformance.stablehlo.reading.constants import spelled_dense
+from conformance.stablehlo.reading.constants import parse_dense
 from conformance.stablehlo.reading.fatal import fatal_operations, may_be_fatal
 from conformance.stablehlo.reading.refusal import ParseError, Unreadable, refusal
 from conformance.stablehlo.reading.types import value_type
@@ -36,14 +36,14 @@ _RETURNS = ("func.return", "stablehlo.return")
 
 
 def parse_module(text: str) -> Program:
-    """The program that a module's text says.
+    """Return the program of a module's text.
 
-    Values are named canonically, within each function: arguments `a0`, `a1`, ..., those of regions
-    included, and results `0`, `1`, ..., in program order. So programs that differ in names only
-    are equal, and `parse_module(emit(parse_module(text)))` gives what `parse_module(text)` does.
+    Values are named canonically within each function, in program order: arguments, those of regions
+    included, `a0`, `a1`, ..., and results `0`, `1`, .... So programs that differ in names only are
+    equal, and `parse_module(emit(parse_module(text)))` equals `parse_module(text)`.
 
     Raises:
-        ParseError: with line, column and reason.
+        ParseError: the text is no valid program; the error has line, column and reason.
     """
     with reading_context() as context:
         if "!quant." in text:
@@ -59,7 +59,7 @@ def parse_module(text: str) -> Program:
 
 
 def _grid(module: ir.Module) -> tuple[int, int] | None:
-    """How many replicas and partitions a module says it has; None of one process."""
+    """Return the numbers of replicas and partitions of a module; None for a single process."""
     given: Any = module.operation.attributes
     names = ("mhlo.num_replicas", "mhlo.num_partitions")
     replicas, partitions = (int(given[n].value) if n in given else 1 for n in names)
@@ -67,9 +67,9 @@ def _grid(module: ir.Module) -> tuple[int, int] | None:
 
 
 def places(text: str) -> dict[tuple[str, str], str]:
-    """Where each operation stands that has results: by function and first result's name.
+    """Return the position of each operation with results, by function and first result's name.
 
-    The names are those that `parse_module` gives; a place is a line, or what a location says.
+    The names are those of `parse_module`; a position is a line, or the text of a location.
 
     Raises:
         ParseError: as `parse_module`.
@@ -78,9 +78,9 @@ def places(text: str) -> dict[tuple[str, str], str]:
 
 
 def locations(text: str) -> dict[tuple[str, str], str]:
-    """The locations, as MLIR spells them, of operations that have results and of arguments.
+    """Return the locations of arguments and of operations with results, as MLIR spells them.
 
-    By function and name, an operation by that of its first result.
+    The keys are function and name; an operation has the name of its first result.
 
     Raises:
         ParseError: as `parse_module`.
@@ -98,7 +98,7 @@ def locations(text: str) -> dict[tuple[str, str], str]:
 
 
 def diagnose(text: str) -> str | None:
-    """What MLIR's parser or an op's verifier holds against a text; None when it is valid."""
+    """Return the message of MLIR's parser or verifier about a text; None if it is valid."""
     with reading_context() as context:
         if "!quant." in text:
             load_quantization(context)
@@ -153,14 +153,16 @@ class _Reader:
     """Reads one function, naming its values as they come."""
 
     def __init__(self, locations: dict[str, str] | None = None) -> None:
-        """`locations`, where given, is filled with those of operations and arguments."""
+        """Create a reader; `locations`, if given, is filled with the locations of operations and
+        arguments.
+        """
         self.locations = locations
         self._values: dict[Any, Value] = {}
         self._arguments = 0
         self._results = 0
 
     def function(self, operation: Any) -> Function:
-        """A `func.func`."""
+        """Read a `func.func`."""
         name = str(operation.attributes["sym_name"].value)
         of = operation.attributes["function_type"].value
         if not len(operation.regions[0].blocks):
@@ -170,7 +172,7 @@ class _Reader:
         return Function(name, self.region(operation.regions[0], operation), results)
 
     def region(self, region: ir.Region, owner: ir.Operation) -> Region:
-        """A region, which is one block."""
+        """Read a region, which is a single block."""
         blocks = list(region.blocks)
         if len(blocks) != 1:
             raise refusal(
@@ -199,7 +201,7 @@ class _Reader:
         if name in CONSTANTS:
             return Operation("constant", results=results, attributes=given)
         made = Operation(name.removeprefix("stablehlo."), operands, results, given, regions)
-        return from_call(made, spelled_dense)
+        return from_call(made, parse_dense)
 
     def _argument(self, value: Any, owner: ir.Operation) -> Value:
         named = Value(f"a{self._arguments}", value_type(value.type, owner))

@@ -17,11 +17,11 @@ _NAME = re.compile(r"%([A-Za-z_][\w$.-]*)")
 _MODULE = re.compile(r"\Amodule \{\n(?P<body>.*)\}\n\s*\Z", re.DOTALL)
 
 
-def pretty(texts: Sequence[str]) -> list[str]:
-    """Each module, given in the generic form as `emit` writes it, in the pretty form.
+def print_pretty(texts: Sequence[str]) -> list[str]:
+    """Convert modules from the generic form that `emit` writes to the pretty form.
 
-    Values keep their names. A text that MLIR refuses, as those of near misses, is given back as it
-    is; so is one whose pretty form MLIR cannot read (a dynamic_slice of a scalar has none).
+    Values keep their names. A text is returned unchanged if MLIR refuses it, as for near misses, or
+    cannot read its own pretty form (a dynamic_slice of a scalar has none).
     """
     with reading_context() as context:
         if any("!quant." in text for text in texts):
@@ -61,9 +61,9 @@ def _keep_names(module: ir.Module, text: str) -> None:
 
 
 def _named(operation: ir.Operation) -> Iterator[Any]:
-    """jaxlib's arguments of blocks, and operations that have results, in the order of the text.
+    """Yield jaxlib's block arguments and operations with results, in the order of the text.
 
-    None for the arguments of a while, of which both regions are printed with the same names.
+    Yield None for the arguments of a while, whose regions are both printed with the same names.
     """
     for region in operation.regions:
         for block in region.blocks:
@@ -78,7 +78,9 @@ def _named(operation: ir.Operation) -> Iterator[Any]:
 
 
 def _names(text: str) -> Iterator[str]:
-    """The name of each argument, and the common one of each operation's results; "" for numbers."""
+    """Return the name of each argument, and the common name of each operation's results; "" for
+    numbers.
+    """
     for line in text.splitlines():
         arguments = _ARGUMENTS.match(line)
         if arguments:

@@ -1,5 +1,4 @@
-"""How Shardy's dialect says what lies on which device, read from what MLIR prints of it; whether
-GSPMD's annotations do.
+"""Shardings in Shardy's dialect, read from MLIR's text; detection of GSPMD's annotations.
 
 Source: Shardy's sdy.mesh, sdy.manual_computation and #sdy.sharding; StableHLO's
 #stablehlo.replica_group_mesh_axes.
@@ -28,7 +27,7 @@ _DEVICE_IDS = re.compile(r"device_ids=\[([^\]]*)\]")
 
 
 _PLACED = re.compile(r'mhlo\.sharding\s*=\s*"(?!\{manual\}")')
-"""An annotation of GSPMD's, but for the one that says that a value is each partition's own."""
+"""An annotation of GSPMD, except `manual`, which makes a value each partition's own."""
 
 
 def is_shared_out(module: Any) -> bool:
@@ -42,11 +41,11 @@ def is_annotated(text: str) -> bool:
     return bool(_PLACED.search(text))
 
 
-def manual(operation: Any) -> dict[str, Attribute]:
-    """The attributes of a manual computation: its mesh, and for each value each dimension's axes.
+def manual_attributes(operation: Any) -> dict[str, Attribute]:
+    """Return the attributes of a manual computation: its mesh, and each value's axes by dimension.
 
     Raises:
-        ValueError: for shardings that are not read: of parts of axes, or several meshes.
+        ValueError: the shardings use parts of axes, or several meshes.
     """
     shardings: dict[str, Attribute] = {}
     names: set[str] = set()
@@ -71,10 +70,10 @@ def _dimensions(text: str) -> tuple[tuple[str, ...], ...]:
 
 
 def mesh_of(operation: Any, name: str) -> Mesh:
-    """The mesh of that name in the module around an operation.
+    """Return the mesh of that name in the module around an operation.
 
     Raises:
-        ValueError: when there is none, or its devices are in an order of their own.
+        ValueError: there is no such mesh, or it has its own order of devices.
     """
     mesh, device_ids = _found(operation, name)
     if device_ids is not None:
@@ -101,12 +100,12 @@ def _found(operation: Any, name: str) -> tuple[Mesh, tuple[int, ...] | None]:
 
 
 def replica_groups(operation: Any, attribute: Any) -> Dense | None:
-    """Return the groups that axes of a mesh stand for; None of another attribute.
+    """Return the groups that axes of a mesh denote; None for another attribute.
 
-    A mesh that is inlined is kept; of one that the module has, the groups alone.
+    An inlined mesh is kept; for a mesh of the module only the groups are.
 
     Raises:
-        ValueError: if axes and mesh do not fit, or there is no mesh of that name.
+        ValueError: axes and mesh do not fit, or there is no mesh of that name.
     """
     if not stablehlo.ReplicaGroupMeshAxesAttr.isinstance(attribute):
         return None

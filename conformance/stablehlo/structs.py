@@ -1,7 +1,7 @@
-"""The attributes that MLIR keeps in a struct and the specification names one by one.
+"""Attributes that MLIR groups in structs and the specification names individually.
 
-A program holds the specification's names alone: `offset_dims`, `lhs_contracting_dimensions`,
-`channel_id`. One table says which of them MLIR groups, per op, under which attribute.
+Programs only have the specification's names: `offset_dims`, `lhs_contracting_dimensions`,
+`channel_id`. A table says, per op, which of them MLIR groups under which attribute.
 
 Source: StableHLO's StablehloAttrs (gather, scatter, dot, dot_algorithm, conv, channel_handle).
 """
@@ -98,13 +98,13 @@ _SPELLED = {
     "scattered_dims_to_operand_dims": "scatter_dims_to_operand_dims",
     "channel_type": "type",
 }
-"""Fields whose name in the text is not that of jaxlib's property."""
+"""Fields whose name in the text differs from the name of jaxlib's property."""
 
 
-def grouped(
+def group_attributes(
     op: str, given: Sequence[tuple[str, Attribute]]
 ) -> tuple[list[tuple[str, Attribute]], list[str]]:
-    """The attributes of an op that stand alone, and the texts of its struct attributes."""
+    """Return the ungrouped attributes of an op, and the texts of its struct attributes."""
     structs = [one for one in STRUCTS if op in one.ops]
     if not structs:
         return list(given), []
@@ -136,12 +136,12 @@ def _spelled(value: Any) -> str:
 
 
 def struct_of(op: str, attribute: str) -> Struct | None:
-    """The struct that an op keeps under this MLIR attribute, None when it is none."""
+    """Return the struct that an op keeps under this MLIR attribute, or None."""
     return next((s for s in STRUCTS if op in s.ops and s.attribute == attribute), None)
 
 
-def flat(struct: Struct, attribute: Any) -> Iterator[tuple[str, Attribute]]:
-    """The values of a struct attribute under the specification's names."""
+def flatten_struct(struct: Struct, attribute: Any) -> Iterator[tuple[str, Attribute]]:
+    """Yield the values of a struct attribute under the specification's names."""
     # who only writes programs need not load it
     dialect = import_module(f"jaxlib.mlir.dialects.{struct.dialect}")
     view = getattr(dialect, struct.view)(attribute)

@@ -130,7 +130,7 @@ class _Writer:
         return self._op("select", is_tiny, zero, value, to=of)
 
     def _extremum(self, name: str, lhs: Value, rhs: Value, result: Value) -> None:
-        """Choose by the keys where a key differs from its number; elsewhere take the ordinary
+        """Choose by the keys where a key differs from its number; otherwise take the ordinary
         maximum or minimum.
         """
         of = result.type

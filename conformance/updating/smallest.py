@@ -165,7 +165,7 @@ def written_as_it_is(text: str, inputs: bytes) -> Counterexample:
     """
     from conformance.frontends.modules import Unit, units_of
     from conformance.gate.counterexamples import input_text
-    from conformance.stablehlo.pretty import pretty
+    from conformance.stablehlo.pretty import print_pretty
 
     (unit,) = units_of(text)
     if not isinstance(unit, Unit):
@@ -179,4 +179,4 @@ def written_as_it_is(text: str, inputs: bytes) -> Counterexample:
             for of in types
             if isinstance(of, TensorType)
         ]
-    return Counterexample(pretty([text])[0], tuple(map(input_text, arrays)))
+    return Counterexample(print_pretty([text])[0], tuple(map(input_text, arrays)))

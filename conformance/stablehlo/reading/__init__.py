@@ -1,1 +1,1 @@
-"""What MLIR has read of StableHLO's text, as parts of programs."""
+"""Conversion of StableHLO that MLIR has parsed to parts of programs."""

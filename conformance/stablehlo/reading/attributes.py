@@ -12,8 +12,8 @@ from conformance.stablehlo.attributes import KINDS, Verbatim
 from conformance.stablehlo.configurations import CONFIGURATIONS
 from conformance.stablehlo.reading.constants import constant
 from conformance.stablehlo.reading.kinds import read_as
-from conformance.stablehlo.shardings import MANUAL, manual, replica_groups
-from conformance.stablehlo.structs import Struct, flat, struct_of
+from conformance.stablehlo.shardings import MANUAL, manual_attributes, replica_groups
+from conformance.stablehlo.structs import Struct, flatten_struct, struct_of
 from reference.ir.op import Structure
 from reference.ir.program import Attribute
 from reference.ops.table import OPS
@@ -26,9 +26,9 @@ _NOTHING_ASKED = re.compile(r"#(?:stablehlo|mhlo)\.result_accuracy<mode = .*<DEF
 
 
 def own_attributes(operation: ir.Operation) -> Iterator[tuple[str, Attribute]]:
-    """The attributes of the op's own dialect, sorted out by the table of kinds."""
+    """Return the attributes of the op's own dialect, sorted by the table of kinds."""
     if operation.name == MANUAL:
-        yield from manual(operation).items()
+        yield from manual_attributes(operation).items()
         return
     for name in operation.attributes:
         configures = name in CONFIGURATIONS and operation.name == "stablehlo.custom_call"
@@ -54,9 +54,10 @@ def own_attributes(operation: ir.Operation) -> Iterator[tuple[str, Attribute]]:
 
 
 def _is_discardable(op: str, attribute: str) -> bool:
-    """Whether no meaning of an op of StableHLO hangs on an attribute, as it has none of that name.
+    """Return whether an op of StableHLO defines no attribute of that name, so that it has no
+    meaning.
 
-    A custom call may have any.
+    A custom call may have any attribute.
     """
     op = "constant" if op in CONSTANTS else op.removeprefix("stablehlo.")
     if op not in OPS or attribute in _INHERENT:
@@ -69,9 +70,11 @@ def _is_discardable(op: str, attribute: str) -> bool:
 def _of_struct(
     struct: Struct, attribute: Any, operation: ir.Operation
 ) -> Iterator[tuple[str, Attribute]]:
-    """A struct's fields; an empty one that the op does not have in the specification is none."""
+    """Return a struct's fields; an empty struct counts as absent if the specification's op lacks
+    it.
+    """
     known = OPS.get(operation.name.removeprefix("stablehlo."))
-    for name, value in flat(struct, attribute):
+    for name, value in flatten_struct(struct, attribute):
         if known is not None and name in known.metadata:
             continue
         if value != () or known is None or name in known.attributes:

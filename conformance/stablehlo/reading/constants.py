@@ -14,10 +14,10 @@ from reference.ir.types import ELEMENT_TYPES, from_mlir
 
 
 def constant(operation: ir.Operation) -> Dense:
-    """The value of a `constant`.
+    """Return the value of a `constant`.
 
-    jaxlib has no class for dense attributes of complex elements: those are read from the text of
-    the operation, which holds them exactly.
+    jaxlib has no class for dense attributes of complex elements: these are read from the text of
+    the operation, which is exact.
     """
     of = value_type(operation.results[0].type, operation)
     if not isinstance(of, TensorType):
@@ -36,7 +36,7 @@ def constant(operation: ir.Operation) -> Dense:
 
 
 def _codes(operation: ir.Operation, tensor_type: TensorType) -> Dense:
-    """The value of a `constant` of quantized type: MLIR has its codes as integers without sign."""
+    """Return the value of a quantized `constant`: MLIR has its codes as signless integers."""
     attribute = operation.attributes["value"]
     integers = TensorType(tensor_type.shape, ELEMENT_TYPES[f"si{tensor_type.stored.bits}"])
     value = dense(attribute, integers, str(attribute))
@@ -45,8 +45,8 @@ def _codes(operation: ir.Operation, tensor_type: TensorType) -> Dense:
     return Dense(tensor_type, value.data)
 
 
-def spelled_dense(spelled: str) -> Dense | None:
-    """The constant that a text spells; None of any other text."""
+def parse_dense(spelled: str) -> Dense | None:
+    """Return the constant that a text spells; None for any other text."""
     try:
         attribute = ir.Attribute.parse(spelled)
     except ir.MLIRError:
@@ -58,7 +58,9 @@ def spelled_dense(spelled: str) -> Dense | None:
 
 
 def dense(attribute: Any, of: ValueType, spelled: str = "") -> Dense | None:
-    """The constant that an attribute is, whose text is `spelled`; None of another kind."""
+    """Return the constant of an attribute whose text is `spelled`; None for an attribute of another
+    kind.
+    """
     if not isinstance(of, TensorType):
         return None
     array = array_of(attribute, of, spelled)

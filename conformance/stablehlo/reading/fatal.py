@@ -9,11 +9,11 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from conformance.stablehlo.lexical import blanked
+from conformance.stablehlo.lexical import blank_strings
 
 _DIALECT, _STAND_IN = "stablehlo", "unchecked"
-"""Operations of an unknown dialect are parsed and not verified. Both names are of one length, so
-that lines and columns stay."""
+"""An unknown dialect, whose operations are parsed and not verified. Both names have the same
+length, so that lines and columns stay."""
 
 
 def _has_no_group(operation: ir.Operation) -> str:
@@ -38,9 +38,9 @@ jaxlib 0.10.2 divides by the number of groups of an all_to_all; 0.12 refuses it.
 _NAMES = "|".join(FATAL)
 _FATAL = re.compile(rf'"{_DIALECT}\.(?:{_NAMES})"\s*\(')
 _GENERIC = re.compile(rf'(?<="){_DIALECT}(?=\.(?!return")\w+"\s*\()')
-"""Operations in generic form. All of them are parsed unchecked, not the fatal ones alone: the
-verifier of an operation around one may ask which op it holds. A `return` is kept, as operations in
-pretty form ask for it."""
+"""Operations in generic form. All are parsed unverified, not only the fatal operations: the
+verifier of an enclosing operation may ask for the op inside. A `return` is kept, as
+operations in pretty form require it."""
 
 
 def may_be_fatal(text: str) -> bool:
@@ -62,9 +62,9 @@ def unregistered_allowed(context: ir.Context) -> Generator[None]:
 def fatal_operations(text: str) -> list[tuple[str, str]]:
     """Return location and reason of each operation on which the verifier would end the process.
 
-    A text that is not even parsed has none: nothing of it comes to the verifier.
+    A text that cannot be parsed has none, as the verifier does not run.
     """
-    code = blanked(text)
+    code = blank_strings(text)
     pieces: list[str] = []
     done = 0
     for found in _GENERIC.finditer(code):

@@ -1,6 +1,6 @@
-"""Attributes of one kind, as MLIR has read them; None of an attribute of another kind.
+"""Readers for each kind of attribute; they return None for an attribute of another kind.
 
-`conformance.stablehlo.attributes` says which kind an attribute is of.
+`conformance.stablehlo.attributes` gives the kind of each attribute.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ _ASKED = {
 
 
 def _accuracy(attribute: Any, _: AttributeKind) -> ResultAccuracy | None:
-    """What is not written is nothing; the attribute has no class of its own in jaxlib."""
+    """Read a result accuracy from its text, as jaxlib has no class for it; absent fields stay
+    absent.
+    """
     said = {name: found[1] for name, one in _ASKED.items() if (found := one.search(str(attribute)))}
     if said.get("mode") not in MODES:
         return None
@@ -103,7 +105,7 @@ def _dictionary(attribute: Any, _: AttributeKind) -> tuple[Attribute, ...] | Non
 
 
 def _entry(found: Any) -> Any:
-    """What stands in a dictionary; None of what has no value here."""
+    """Return an entry of a dictionary; None for a value without a counterpart here."""
     if isinstance(found, ir.BoolAttr | ir.StringAttr):
         return found.value
     if isinstance(found, ir.IntegerAttr) and str(found.type) == "i64":
@@ -146,11 +148,11 @@ _READ: dict[str, Callable[[Any, AttributeKind], Attribute | None]] = {
     "enum": _enum,
     "enums": _each(_enum),
 }
-"""What reads an attribute of each kind of `stablehlo.attributes`; None when it is another."""
+"""Readers by the kinds of `stablehlo.attributes`; they return None for another kind."""
 
 
 def read_as(kind: AttributeKind, attribute: Any, owner: ir.Operation) -> Attribute | None:
-    """The attribute's value when it is of this kind, else None."""
+    """Return the attribute's value if it is of this kind, else None."""
     if kind.name == "dense":
         found = isinstance(attribute, ir.DenseElementsAttr)
         return dense(attribute, value_type(attribute.type, owner)) if found else None

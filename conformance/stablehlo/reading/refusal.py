@@ -1,4 +1,4 @@
-"""Why a text is not read."""
+"""Errors for text that cannot be read."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ class Unreadable(ParseError):
 
 
 def refusal(operation: Any, reason: str) -> Unreadable:
-    """The error that says where an operation stands, and why it is not read."""
+    """Return the error for an unreadable operation, with its location and the reason."""
     place = place_of(str(operation.location))
     return Unreadable(f"{place}: {operation.name}: {reason}" if place else reason)

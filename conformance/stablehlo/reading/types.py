@@ -33,10 +33,10 @@ MOST_DIMENSIONS = 64
 
 
 def value_type(mlir_type: ir.Type, owner: ir.Operation) -> ValueType:
-    """The type that MLIR has read, of a value of the operation `owner`.
+    """Return the type of a value of the operation `owner`.
 
     Raises:
-        Unreadable: of a type that programs do not have.
+        Unreadable: programs cannot have this type.
     """
     spelled = str(mlir_type)
     if spelled == "!stablehlo.token":
@@ -65,7 +65,7 @@ def value_type(mlir_type: ir.Type, owner: ir.Operation) -> ValueType:
 
 
 def _bounds(mlir_type: ir.RankedTensorType, owner: ir.Operation) -> tuple[int | None, ...]:
-    """What the sizes of a tensor may be at most, as its encoding says; empty where it has none."""
+    """Return the upper bounds of a tensor's sizes, from its encoding; empty without bounds."""
     encoding: Any = mlir_type.encoding
     if encoding is None:
         return ()
@@ -78,7 +78,7 @@ def _bounds(mlir_type: ir.RankedTensorType, owner: ir.Operation) -> tuple[int | 
 
 
 def _future(spelled: str, owner: ir.Operation) -> FutureType:
-    """A future; jaxlib has no view of its types, which are read from the text as a function's."""
+    """Return a future type, read from its text as a function type: jaxlib has no view of it."""
     inside = spelled.removeprefix(_FUTURE).removesuffix(">")
     of = ir.FunctionType(ir.Type.parse(f"({inside}) -> ()"))
     return FutureType(tuple(value_type(one, owner) for one in of.inputs))

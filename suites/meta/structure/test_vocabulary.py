@@ -22,6 +22,7 @@ COVERED = (
     "conformance/gate",
     "conformance/known",
     "conformance/results",
+    "conformance/stablehlo",
     "conformance/transforms",
     "conformance/tolerance",
     "docs",

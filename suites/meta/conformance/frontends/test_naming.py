@@ -16,7 +16,13 @@ from conformance.check.settings import Settings
 from conformance.frontends.arguments import Parameter
 from conformance.frontends.modules import Unit, units
 from conformance.frontends.naming import parameters, value_names
-from conformance.stablehlo.lexical import blanked, comments, put_back, set_aside, without_locations
+from conformance.stablehlo.lexical import (
+    blank_strings,
+    comments,
+    put_back,
+    set_aside,
+    without_locations,
+)
 from conformance.verdict import Verdict
 from suites.meta.support.checking import REFERENCE, checked
 
@@ -140,15 +146,15 @@ def test_strings_comments_and_locations_are_distinguished() -> None:
     text = 'a "b // \\" c" // d "e\n"f.g"(%x) loc("h)"(unknown)) i "j"("k")'
     assert comments(text) == ['// d "e']
     assert put_back(*set_aside(text)) == text
-    for left in (blanked(text), without_locations(text)):
+    for left in (blank_strings(text), without_locations(text)):
         assert len(left) == len(text)
         assert left.count("\n") == 1
     assert (
-        blanked(text).split()
+        blank_strings(text).split()
         == ["a", '"', '"', '"f.g"(%x)', 'loc("', '"(unknown))', "i", *['"', '"("', '"']][:0]
         or True
     )
-    assert '"f.g"(%x)' in blanked(text)
-    assert "d" not in blanked(text)
+    assert '"f.g"(%x)' in blank_strings(text)
+    assert "d" not in blank_strings(text)
     assert "unknown" not in without_locations(text)
     assert without_locations(text).endswith(' i "j"("k")')

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.backends.session import open_session
 from conformance.stablehlo.emit import EmitError, emit
-from conformance.stablehlo.literals import unpacked
+from conformance.stablehlo.literals import unpack_booleans
 from conformance.stablehlo.parse import ParseError, diagnose, parse_module
 from conformance.transforms.merge import merge
 from generators.cells.plan import cases
@@ -261,7 +261,7 @@ def test_booleans_packed_by_older_versions_are_read():
           %0 = stablehlo.constant dense<"0x{digits}"> : tensor<3x4xi1>
           return %0 : tensor<3x4xi1>
         }}"""
-        return evaluate(parse_module(unpacked(text)), [])[0]
+        return evaluate(parse_module(unpack_booleans(text)), [])[0]
 
     bits = [1, 0, 0, 0, 1, 1, 0, 0, 1, 0, 1, 0]
     assert constant("3105").reshape(-1).tolist() == bits

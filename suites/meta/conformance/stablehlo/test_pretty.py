@@ -6,7 +6,7 @@ import pytest
 
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
-from conformance.stablehlo.pretty import pretty
+from conformance.stablehlo.pretty import print_pretty
 from generators.cells.plan import case
 from generators.families.table import BUILDERS
 from reference.ir.program import TensorType, Value, single_op
@@ -24,7 +24,7 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
 
 
 def test_names_are_kept() -> None:
-    assert pretty([emit(single_op("negate", (Value("x", F32),), (F32,)))]) == [NEGATED]
+    assert print_pretty([emit(single_op("negate", (Value("x", F32),), (F32,)))]) == [NEGATED]
 
 
 def test_arguments_of_regions_and_several_results_keep_theirs() -> None:
@@ -40,7 +40,7 @@ def test_arguments_of_regions_and_several_results_keep_theirs() -> None:
   }) : () -> ()
 }) : () -> ()
 """  # noqa: E501 - as it is emitted
-    (shown,) = pretty([text])
+    (shown,) = print_pretty([text])
     for name in ("%keys", "%values", "%sorted:2 =", "%sorted#0", "%a: tensor<f32>", "%less ="):
         assert name in shown
 
@@ -50,7 +50,7 @@ def test_the_pretty_form_is_the_same_program(op: str) -> None:
     of = OPS[op].element_types[0]
     texts = [emit(case(op, of, 0, index).program) for index in range(3)]
     texts = [text for text in texts if not is_newer(text)]
-    for text, shown in zip(texts, pretty(texts), strict=True):
+    for text, shown in zip(texts, print_pretty(texts), strict=True):
         assert shown != text or ("dynamic_slice" in text and "slice_sizes = array<i64>" in text)
         assert _structure(text) == _structure(shown)
 
@@ -63,4 +63,4 @@ def _structure(text: str) -> object:
 
 def test_what_mlir_refuses_is_given_back() -> None:
     text = emit(single_op("negate", (Value("x", F32),), (TensorType((3,), F32.element_type),)))
-    assert pretty([text]) == [text]
+    assert print_pretty([text]) == [text]
