@@ -16,7 +16,7 @@ from conformance.judging.perturbation.judge import is_single, judge_program
 from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
-from conformance.transforms.inline import inlined
+from conformance.transforms.inline import inline
 from suites.published_bugs import Bug, bugs
 from suites.published_modules import stored
 
@@ -60,7 +60,7 @@ def test_a_module_that_the_pass_made_is_flagged(bug: Bug) -> None:
     assert module is not None
     inputs = parse_inputs(program, bug.inputs)
     results = read_back(module, program).evaluate(inputs)
-    flat = inlined(program).program
+    flat = inline(program).program
     permitted = PermittedResults(flat, inputs, Hardware.GPU)
     if is_single(flat):
         found = judge_operation(flat, inputs, permitted.expected, results, Hardware.GPU)

@@ -18,7 +18,7 @@ from conformance.judging.compare import judge_operation
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import is_single, judge_program
 from conformance.tolerance.hardware import Hardware
-from conformance.transforms.inline import inlined
+from conformance.transforms.inline import inline
 from reference.ir.program import Program, TensorType
 from reference.ir.types import Array
 from reference.numerics.alike import equal_elements
@@ -69,7 +69,7 @@ class _Judge:
     """Judges results of a program on some sets of inputs."""
 
     def __init__(self, optimised: Optimised, sets: Sequence[Sequence[Array]]) -> None:
-        self._program = inlined(optimised.program).program
+        self._program = inline(optimised.program).program
         self._hardware, self._sets = optimised.hardware, sets
         self._permitted = [PermittedResults(self._program, one, self._hardware) for one in sets]
 

@@ -19,7 +19,7 @@ from conformance.executors.limit import TooSlow, limited
 from conformance.judging.compare import judge_operation
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import is_single, judge_program
-from conformance.transforms.inline import inlined
+from conformance.transforms.inline import inline
 from reference.interpreter.evaluate import EvaluationError
 from reference.ir.program import Program
 from reference.ir.types import Array
@@ -144,7 +144,7 @@ class _Judge:
     """Tells whether results of a program are permitted; the same results are judged once."""
 
     def __init__(self, program: Program, inputs: Sequence[Array], session: Session) -> None:
-        flat = inlined(program).program
+        flat = inline(program).program
         self._program, self._inputs, self._hardware = flat, tuple(inputs), session.hardware
         self._judged: list[tuple[Sequence[Array], bool]] = []
 

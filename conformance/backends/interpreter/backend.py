@@ -154,7 +154,9 @@ class InterpreterExecutable:
         from conformance.stablehlo.elements import array_of, attribute_of
 
         with self._context, ir.Location.unknown():
-            arguments = [attribute_of(array) for array in split_complex(single_process_inputs(inputs))]
+            arguments = [
+                attribute_of(array) for array in split_complex(single_process_inputs(inputs))
+            ]
             results = stablehlo.eval_module(self._module, arguments)
             types = map(_static, part_types(self._result_types))
             read = [array_of(result, of) for result, of in zip(results, types, strict=True)]
