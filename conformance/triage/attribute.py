@@ -22,7 +22,7 @@ from conformance.judging.perturbation.overrides import Override
 from conformance.known.programs import OF_PROGRAMS, concerned
 from conformance.known.rewritings.table import is_rewriting
 from conformance.known.rewritings.values import ObservedProgram
-from conformance.transforms.extract import alone, hands_on_constants, part
+from conformance.transforms.extract import extract, extract_operation, is_folded_constant
 from conformance.transforms.substitute import with_constant
 from conformance.transforms.values import definition_index, used_values
 from conformance.triage.audit import OperationAudit, WrongOperation, audit
@@ -281,9 +281,9 @@ class Explainer:
 
         None if it is right so, or gives other results than in the program.
         """
-        taken, rule = alone(program, operation, values), rule_of(operation)
+        taken, rule = extract_operation(program, operation, values), rule_of(operation)
         shown = ObservedProgram(program, values)
-        folded = {one.name for one in used_by(operation) if shown.is_folded(one)}
+        folded = {one.name for one in used_values(operation) if shown.is_folded(one)}
         if taken is None or rule is None:
             return None
         whole, inputs = taken

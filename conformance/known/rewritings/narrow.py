@@ -18,7 +18,7 @@ from itertools import product
 import numpy as np
 
 from conformance.known.rewritings.values import ObservedProgram, Predicted
-from conformance.transforms.retype import retyped
+from conformance.transforms.retype import retype
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.monoid import MAXIMUM, MINIMUM
 from reference.ir.program import Operation, Program, TensorType, Value

@@ -24,8 +24,8 @@ from conformance.known.rewritings.slices import ADDED_STARTS, merged_slices
 from conformance.known.rewritings.updates import IN_PLACE, overlapping_updates
 from conformance.known.rewritings.values import ObservedProgram, Predicted
 from conformance.known.rewritings.windows import CUT_ELEMENTS_RETURNED, merged_paddings
-from conformance.transforms.extract import alone
-from conformance.transforms.values import used_by
+from conformance.transforms.extract import extract_operation
+from conformance.transforms.values import used_values
 from reference.interpreter.evaluate import EvaluationError, apply, evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
@@ -44,7 +44,7 @@ def _of_iota(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
     """Yield an operation on constants -0, 1, 2, ... as an operation on an iota from +0."""
-    shown, given = ObservedProgram(program, values), alone(program, operation, values)
+    shown, given = ObservedProgram(program, values), extract_operation(program, operation, values)
     if given is None:
         return
     whole, inputs = given

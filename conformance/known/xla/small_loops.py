@@ -21,8 +21,8 @@ import numpy as np
 
 from conformance.known.hypothesis import Operands, Results, exact_hypothesis
 from conformance.known.xla.sorting.misread_orders import rounded_up
-from conformance.transforms.retype import element_of, retyped
-from conformance.transforms.values import nested
+from conformance.transforms.retype import element_of, retype
+from conformance.transforms.values import nested_operations
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, Value
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, NonFinite, element_type_of
