@@ -15,7 +15,7 @@ from reference.ir.types import Array
 
 
 def read_inputs(unit: Unit, path: Path) -> Given:
-    """Return the program's inputs out of an archive, those of each process in turn.
+    """Read the program's inputs from an archive, for each process in order.
 
     Raises:
         InputsError: naming the parameter that is missing or not of its type.

@@ -22,7 +22,7 @@ class InputsError(ValueError):
 
 
 def load(path: Path) -> dict[str, Array]:
-    """The arrays of an .npz archive by name.
+    """Load the arrays of an .npz archive by name.
 
     Raises:
         InputsError: when it cannot be read as one.
@@ -46,8 +46,11 @@ def load(path: Path) -> dict[str, Array]:
 
 
 def _member(archive: Any, name: str) -> Any:
-    """An array of an archive; one of float8_e5m2, whose name numpy writes and cannot read, as
-    void, like all other types of ml_dtypes."""
+    """Return an array of an archive.
+
+    numpy writes the name of float8_e5m2 but cannot read it: such an array is returned as void, like
+    all other types of ml_dtypes.
+    """
     try:
         return archive[name]
     except ValueError as error:
@@ -63,7 +66,7 @@ _NO_ARCHIVE = "no .npz archive of arrays that numpy can read"
 
 
 def _unreadable(error: Exception) -> str:
-    """Why numpy could not read a file, for people."""
+    """Return the reason why numpy could not read a file, for people."""
     if "Object arrays" in str(error):
         return "it holds Python objects, not arrays of numbers"
     if isinstance(error, MemoryError):
@@ -75,7 +78,7 @@ def _unreadable(error: Exception) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What a program's parameter is called: in the text, and by who wrote the program ("")."""
+    """The names of a program's parameter: in the text, and by the program's author ("")."""
 
     name: str
     label: str = ""
@@ -83,14 +86,14 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A program's inputs out of an archive, and the names of its arrays that are none of them."""
+    """A program's inputs from an archive, and the names of arrays that are no inputs."""
 
     arrays: tuple[Array, ...]
     ignored: tuple[str, ...] = ()
 
 
 def given(program: Program, arrays: Mapping[str, Array], named: Sequence[Parameter]) -> Given:
-    """The program's inputs out of an archive.
+    """Return the program's inputs from an archive, and the names of arrays that are no inputs.
 
     By the parameters' names, or those that the program's author gave them; in order as `arr_0`,
     ...; in order too where neither the archive nor the program has names that tell. An archive may
@@ -130,7 +133,7 @@ def _what(number: int, named: Sequence[Parameter]) -> str:
 def _keys(
     arrays: Mapping[str, Array], named: Sequence[Parameter], types: Sequence[TensorType]
 ) -> list[str]:
-    """Which array of an archive each parameter takes."""
+    """Return the name of the array that each parameter takes."""
     by_name, by_label = [one.name for one in named], [one.label for one in named]
     whole = [k for k in (by_name, by_label) if len({*k}) == len(k) and arrays.keys() >= {*k}]
     if len(whole) == 2 and by_name != by_label:
@@ -171,7 +174,7 @@ def _that_fit(
     named: Sequence[Parameter],
     types: Sequence[TensorType],
 ) -> list[str]:
-    """Those arrays that fit the parameters in order, where only one choice of them does."""
+    """Return the arrays that fit the parameters in order, if there is a single such choice."""
     fits = [[_fits(arrays[key], of) for of in types] for key in keys]
     first = _embedded(fits, range(len(keys)))
     last = _embedded([row[::-1] for row in fits[::-1]], range(len(keys))[::-1])
@@ -192,7 +195,7 @@ def _that_fit(
 
 
 def _embedded(fits: Sequence[Sequence[bool]], places: Sequence[int]) -> list[int] | None:
-    """The earliest places at which all the types fit in order; None where there are none."""
+    """Return the earliest positions at which all types fit in order, or None."""
     taken: list[int] = []
     for place, row in zip(places, fits, strict=True):
         if len(taken) < len(row) and row[len(taken)]:

@@ -51,11 +51,11 @@ class Assertion:
 
     @property
     def is_near(self) -> bool:
-        """Whether it is content with values that are nearly, rather than exactly, the same."""
+        """Whether nearly equal values satisfy it."""
         return self.tolerance is not None or (self.ulps is not None and self.ulps[0] == 0)
 
     def fails(self, actual: Array, expected: Array) -> Array:
-        """The elements for which it does not hold, a mask of the arrays' shape.
+        """Return the mask of elements for which the assertion fails.
 
         Equal is what `==` says, which knows no sign of zero; NaN equals NaN, whatever its bits.
         """
@@ -105,13 +105,13 @@ def _ulps_apart(actual: Array, expected: Array) -> list[int]:
 
 
 def is_assertion(operation: Operation) -> bool:
-    """Whether this is a custom call of the check dialect."""
+    """Return whether an operation is a custom call of the check dialect."""
     target = operation.attribute("call_target_name")
     return operation.name == CALL and str(target).startswith(_PREFIX)
 
 
 def take_out(program: Program) -> tuple[Program, tuple[Assertion, ...]]:
-    """The program without the assertions in its main, and these.
+    """Return the program without the assertions in its main, and these assertions.
 
     Main returns what the assertions speak of, an actual and an expected value for each, in place of
     its own results. Assertions that return whether they hold return true.
@@ -163,7 +163,7 @@ def _assertion(operation: Operation) -> Assertion:
 
 
 def _truth(operation: Operation) -> Operation:
-    """A constant true in place of an assertion's result."""
+    """Return a constant true that replaces the result of an assertion."""
     (result,) = operation.results
     of = result.type
     assert isinstance(of, TensorType)
@@ -203,7 +203,7 @@ _SERIALIZED = re.compile(
 
 
 def rewrite(text: str) -> str:
-    """A module's text with the check dialect's ops as custom calls, line by line as it was.
+    """Return a module's text with the check dialect's ops as custom calls; line numbers are kept.
 
     An op on a constant becomes a constant and a custom call. Probes of values outside of loops
     are the values themselves; those within a loop stay, and MLIR's parser says so.
@@ -254,7 +254,7 @@ _LIMITS = ("tolerance", "min_ulp_difference", "max_ulp_difference")
 
 
 def _without_probes(text: str) -> str:
-    """Probes as barriers, and what is asserted of them as assertions about the value probed."""
+    """Replace probes by barriers, and assertions about probes by assertions about the values."""
     probed: dict[str, str] = {}
 
     def barrier(match: re.Match[str]) -> str:

@@ -37,7 +37,7 @@ _HIDDEN = "kept."
 
 
 def module_text(data: bytes) -> str:
-    """The text of a module: of MLIR text itself, of bytecode and portable artifacts their modules'.
+    """Return the text of a module, given MLIR text, bytecode or a portable artifact.
 
     Raises:
         ParseError: when it is neither.
@@ -70,7 +70,7 @@ def _from_bytecode(data: bytes) -> str:
 
 
 def _newer(data: bytes) -> str:
-    """Why a portable artifact of a later version cannot be read; "" where it is none."""
+    """Return why a portable artifact of a later version cannot be read; "" for other data."""
     written = re.search(rb"StableHLO_v(\d+)\.(\d+)\.(\d+)", data[:64])
     known = stablehlo.get_current_version()
     if written is None or tuple(map(int, written.groups())) <= tuple(map(int, known.split("."))):
@@ -80,7 +80,7 @@ def _newer(data: bytes) -> str:
 
 
 def legalised(text: str) -> str:
-    """The module with CHLO ops expanded to StableHLO's, each in the place of what it came from.
+    """Return the module with CHLO ops expanded to StableHLO's, each at the position of its origin.
 
     Those that the reference has stay. A text without others is returned as it is.
 
@@ -151,5 +151,5 @@ def register() -> None:
 
 
 def spelled(module: ir.Module) -> str:
-    """The text of a module, with the places of its operations."""
+    """Return the text of a module, with the locations of its operations."""
     return str(module.operation.get_asm(enable_debug_info=True))

@@ -1,4 +1,4 @@
-"""Constraints that producers break on purpose, and backends take as extensions of the text.
+"""Constraints that producers break on purpose, and backends accept as extensions.
 
 A program that breaks only these is evaluated and judged like a valid one; a note says so.
 """
@@ -17,7 +17,7 @@ Broken = Sequence[tuple[Operation, tuple[str, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """One such constraint: of which ops, how it may be broken, why, and where that is said."""
+    """A constraint that may be broken: by which ops, how, why, and the source."""
 
     ops: frozenset[str]
     id: str
@@ -27,7 +27,7 @@ class Extension:
 
 
 def _of_one_type(operation: Operation) -> bool:
-    """Whether the operands are of one element type, and the result alone of another."""
+    """Return whether the operands share an element type that the result does not have."""
     types = [value.type for value in (*operation.operands[:2], *operation.results)]
     elements = [one.element_type for one in types if isinstance(one, TensorType)]
     if len(elements) < len(types) or any(isinstance(one, QuantizedType) for one in elements):
@@ -37,7 +37,7 @@ def _of_one_type(operation: Operation) -> bool:
 
 
 def _of_mixed_floats(operation: Operation) -> bool:
-    """Whether the operands are of two floating-point types."""
+    """Return whether the operands have two floating-point types."""
     types = [value.type for value in operation.operands[:2]]
     elements = [one.element_type for one in types if isinstance(one, TensorType)]
     floats = [one for one in elements if isinstance(one, ElementType) and one.is_float]
@@ -66,7 +66,7 @@ EXTENSIONS = (
 
 
 def extension(operation: Operation, id_: str) -> Extension | None:
-    """The extension under which an operation breaks a constraint, None where there is none."""
+    """Return the extension under which an operation breaks a constraint, or None."""
     for one in EXTENSIONS:
         if operation.name in one.ops and id_ == one.id and one.applies(operation):
             return one
@@ -74,7 +74,7 @@ def extension(operation: Operation, id_: str) -> Extension | None:
 
 
 def beyond(broken: Broken) -> tuple[list[tuple[Operation, tuple[str, ...]]], tuple[str, ...]]:
-    """What is broken by no extension, and a note on each kind of what is broken by one."""
+    """Return violations that no extension permits, and a note for each kind that one does."""
     left: list[tuple[Operation, tuple[str, ...]]] = []
     notes: dict[str, None] = {}
     for operation, ids in broken:

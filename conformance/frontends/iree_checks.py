@@ -34,7 +34,7 @@ _ALL_TRUE = re.compile(rf"check\.expect_all_true\(\s*({VALUE})\s*\)\s*:\s*({TYPE
 
 
 def rewrite(text: str) -> str:
-    """The text with IREE's constants and assertions as StableHLO's; any other text as it is."""
+    """Return the text with IREE's constants and assertions as StableHLO's; other text unchanged."""
     if not any(mark in text for mark in _MARKS):
         return text
     text = _BARRIER.sub(r'\1 = "stablehlo.optimization_barrier"(\2) : (\3) -> \3', text)
@@ -45,14 +45,14 @@ def rewrite(text: str) -> str:
 
 
 def call(name: str, actual: str, expected: str, text_: str, config: str) -> str:
-    """The custom call that asserts something of two values of the same type."""
+    """Return the custom call that asserts a relation of two values of the same type."""
     given = f'backend_config = "{config}", ' if config else ""
     attributes = f'{{call_target_name = "check.{name}", {given}has_side_effect = true}}'
     return f'"stablehlo.custom_call"({actual}, {expected}) {attributes} : ({text_}, {text_}) -> ()'
 
 
 def constant(name: str, value: str, text_: str) -> str:
-    """A constant of that name, to be followed by what uses it."""
+    """Return the constant of that name, to be followed by its use."""
     return f'{name} = "stablehlo.constant"() {{value = {value} : {text_}}} : () -> {text_} '
 
 

@@ -76,7 +76,7 @@ class NotChecked:
 
 
 def units(path: Path) -> Iterator[Unit | NotChecked]:
-    """The programs of a file, one after the other, and what in it is none.
+    """Return the programs of a file in order, and the parts that are no programs.
 
     Raises:
         OSError: when the file cannot be read.
@@ -100,7 +100,7 @@ def units(path: Path) -> Iterator[Unit | NotChecked]:
 
 
 def of_sizes(unit: Unit, inputs: Sequence[Array]) -> Unit:
-    """The program made over for the sizes of these inputs, static throughout.
+    """Return the program specialised to the sizes of these inputs, static throughout.
 
     Raises:
         Unreadable: when that cannot be done.
@@ -118,7 +118,7 @@ def of_sizes(unit: Unit, inputs: Sequence[Array]) -> Unit:
 
 
 def derived(text: str, types: tuple[ValueType, ...] = ()) -> str:
-    """The text of StableHLO alone that a text comes to, its main taking `types` where given.
+    """Return the StableHLO text that a text is lowered to, its main taking `types` if given.
 
     Raises:
         ParseError: when it is no valid module.
@@ -129,7 +129,7 @@ def derived(text: str, types: tuple[ValueType, ...] = ()) -> str:
 
 
 def _parts(text: str) -> list[str]:
-    """The parts of a text, each with the lines before it emptied: line numbers stay true."""
+    """Yield the parts of a text, each with the preceding lines emptied to keep line numbers."""
     parts: list[str] = []
     begin = 0
     for found in (*_SEPARATOR.finditer(text), None):
@@ -140,7 +140,7 @@ def _parts(text: str) -> list[str]:
 
 
 def units_of(text: str) -> Iterator[Unit | NotChecked]:
-    """The programs of a text that is one module, and what in it is none."""
+    """Return the programs of a single-module text, and the parts that are no programs."""
     counts = _PARTITIONS.findall(blank_strings(text))
     if any(int(count) > 1 for count in counts) and _BY_HAND.search(text):
         yield NotChecked(
@@ -180,7 +180,7 @@ def _read(
 
 
 def _entries(program: Program) -> list[Function]:
-    """main, or else the functions that nothing refers to: tests if some of these take nothing."""
+    """Return main, or else the functions without references: tests if some take no arguments."""
     for function in program.functions:
         if function.name == "main":
             return [function]
@@ -192,7 +192,7 @@ def _entries(program: Program) -> list[Function]:
 
 
 def _runs_as_calls(text: str) -> tuple[str, tuple[str, ...]]:
-    """The interpreter's runs of processes as calls, and the functions that feed their infeeds.
+    """Rewrite the interpreter's process runs as calls; also return the functions that feed infeeds.
 
     The run of one process is a call of its function, that of several a custom call which says the
     process grid in its target and the processes' functions in order.
@@ -250,5 +250,5 @@ def _unit(
 
 
 def _values(program: Program, name: str) -> tuple[Array, ...]:
-    """What a function that takes nothing returns."""
+    """Return the results of a function without parameters."""
     return evaluate(with_entry(program, name), ())

@@ -1,7 +1,7 @@
-"""What the values of a program are called in the text that it was read from.
+"""Names of a program's values in the text that it was read from.
 
-MLIR forgets these names as it parses; but it knows where in the text each operation and each
-argument stands, and there the names are.
+MLIR drops these names when it parses a text; it keeps the location of each operation and argument,
+where the names are found.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LABEL = re.compile(r'loc\("((?:[^"\\]|\\.)*)"(?:\(|\))')
 
 
 def value_names(unit: Unit) -> Mapping[tuple[str, str], str]:
-    """The names in the file of arguments and of operations' first results, without the %.
+    """Return the names in the file of arguments and of operations' first results, without the %.
 
     By function and name, as `conformance.stablehlo.parse` gives them. What stands for an operation
     that was expanded has the name of that.
@@ -57,7 +57,7 @@ def value_names(unit: Unit) -> Mapping[tuple[str, str], str]:
 
 
 def parameters(unit: Unit) -> tuple[Parameter, ...]:
-    """What the program's parameters are called; `arg0` and so on where nothing says it."""
+    """Return the names of the program's parameters; `arg0` and so on if the file has none."""
     names, labels = value_names(unit), locations(unit.source)
     found: list[Parameter] = []
     for number, argument in enumerate(unit.flat.program.main.arguments):
@@ -71,7 +71,7 @@ def parameters(unit: Unit) -> tuple[Parameter, ...]:
 
 
 def input_names(unit: Unit) -> tuple[str, ...]:
-    """A name for each of the program's inputs, all different, under which `--inputs` takes it."""
+    """Return a distinct name for each of the program's inputs, under which `--inputs` takes it."""
     found = parameters(unit)
     names, labels = [one.name for one in found], [one.label for one in found]
     if set(labels) == set(names) and labels != names:  # which is meant could not be told
@@ -87,7 +87,7 @@ _OF_SAVEZ = ("file", "allow_pickle")
 
 
 def described(unit: Unit, operation: Operation, within: Sequence[Operation] = ()) -> str:
-    """An operation by mnemonic, name and place, and the loops and branches around it."""
+    """Describe an operation by mnemonic, name and location, and enclosing loops and branches."""
     try:
         names, lines = value_names(unit), places(unit.source)
     except ParseError:

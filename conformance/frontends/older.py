@@ -47,7 +47,7 @@ _OF_ITS_TIME = re.compile(
 
 
 def respelled(text: str) -> str:
-    """The text with attributes as they are spelled today; the same text where none is older."""
+    """Return the text with older spellings of attributes updated; other text unchanged."""
     if not ("dense<" in text or '<"' in text):
         return text
     code, strings = set_aside(text)
@@ -57,7 +57,7 @@ def respelled(text: str) -> str:
 
 
 def is_of_its_time(text: str) -> bool:
-    """Whether a text has a spelling of older versions that is not read."""
+    """Return whether a text has a spelling of older versions that cannot be read."""
     return _OF_ITS_TIME.search(blank_strings(text)) is not None
 
 
@@ -79,7 +79,7 @@ def _list(match: re.Match[str], strings: list[str]) -> str:
 
 
 def from_mhlo(text: str) -> str:
-    """The module with StableHLO's operations in place of MHLO's; any other text as it is."""
+    """Return the module with MHLO's operations converted to StableHLO's; other text unchanged."""
     if "mhlo." not in text or not set(_MHLO.findall(blank_strings(text))) - _KNOWN:
         return text
     with make_ir_context():

@@ -23,7 +23,7 @@ _ARGUMENTS = "builtin.module(stablehlo-refine-arguments{{types={}}})"
 
 
 def specialised(text: str, types: tuple[ValueType, ...]) -> str:
-    """The module's text with `main` taking these types, which are static, and static throughout.
+    """Return the module's text with `main` taking these static types, static throughout.
 
     Raises:
         Unreadable: when some size does not follow from the arguments' types.

@@ -59,13 +59,13 @@ Evaluate = Callable[[Inputs], Sequence[Array]]
 
 
 def is_dynamic(program: Program) -> bool:
-    """Whether a parameter has a dimension of unknown size."""
+    """Return whether a parameter has a dimension of unknown size."""
     types = (parameter.type for parameter in program.main.arguments)
     return any(isinstance(of, TensorType) and not of.is_static for of in types)
 
 
 def drawn(program: Program, seed: int, evaluate: Evaluate) -> list[Inputs]:
-    """Several input sets for a program of one function; a single empty one without parameters.
+    """Draw several input sets for a single-function program; a single empty set without parameters.
 
     Dimensions of unknown sizes get the first of several sizes, the same one all, that the program
     takes; so do, in programs that have such, integer parameters of rank 0, as jax passes the sizes
@@ -140,7 +140,7 @@ def _sized(number: int, value_type: ValueType, size: int | None) -> TensorType:
 
 
 def _profile(tensor_type: TensorType, number: int) -> str:
-    """The profile of a parameter that may be anything of its type."""
+    """Return the profile of a parameter that may have any value of its type."""
     element = tensor_type.element
     if element.is_boolean:
         return "bits"
@@ -154,7 +154,7 @@ def _profile(tensor_type: TensorType, number: int) -> str:
 
 
 def _improved(sets: _Sets, evaluate: Evaluate) -> list[Inputs]:
-    """The sets, each in the version that gives the most numbers, as far as that is looked at."""
+    """Return each set in the version that gives the most finite numbers, within the time limit."""
     until = time.monotonic() + SECONDS
     kept = ""
     found: list[Inputs] = []
@@ -166,7 +166,7 @@ def _improved(sets: _Sets, evaluate: Evaluate) -> list[Inputs]:
 
 
 def _best(sets: _Sets, number: int, evaluate: Evaluate, until: float) -> str:
-    """Which version of a set gives enough numbers as results, or else the most."""
+    """Return the version of a set that gives enough finite results, or else the most."""
     best, most = _most(sets, number, evaluate, until)
     if most < 0 and sets.processes > 1 and not sets.alike:
         sets.alike = True
@@ -176,8 +176,10 @@ def _best(sets: _Sets, number: int, evaluate: Evaluate, until: float) -> str:
 
 
 def _most(sets: _Sets, number: int, evaluate: Evaluate, until: float) -> tuple[str, float]:
-    """The version with the most numbers, or the first with enough, and their share; below 0 where
-    there is none that can be evaluated."""
+    """Return the version with the most numbers, or the first with enough, and their share.
+
+    The share is negative if no version can be evaluated.
+    """
     best, most = "", -1.0
     for tamer in ("", *_TAMER):
         try:
@@ -192,7 +194,7 @@ def _most(sets: _Sets, number: int, evaluate: Evaluate, until: float) -> tuple[s
 
 
 def finite_share(results: Sequence[Array]) -> float:
-    """Which share of the floating-point elements of results are finite numbers; 1 without such."""
+    """Return the share of finite numbers among floating-point results; 1 without such results."""
     finite = total = 0
     for array in results:
         of = element_type_of(array)

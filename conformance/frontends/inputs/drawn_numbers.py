@@ -40,7 +40,7 @@ _BOUNDS = {"eighths": (-0.125, 0.125), "positive": (0.125, 1.0), _IN_ORDER: (-1.
 def array_of(
     tensor_type: TensorType, need: Need, number: int, tamer: str, seed: int
 ) -> Array | None:
-    """An array for input set `number` that fulfils a need; None where anything does.
+    """Draw an array for input set `number` that satisfies a need; None if every array does.
 
     `tamer` is "", "eighths" (numbers of at most 1/8), "positive" (from 1/8 to 1) or "increasing"
     (of at most 1, in order along the last dimension): as far as the need admits that.
@@ -118,7 +118,7 @@ def _integers(
 
 
 def _whole_bounds(element_type: ElementType, need: Need, number: int) -> tuple[int, int]:
-    """The least and the greatest integer to draw: of a type, near zero where bounds are open."""
+    """Return the least and the greatest integer to draw: of a type, near zero without bounds."""
     reach = _INTEGER_REACHES[number]
     edge = int(need.is_open)
     low = None if need.low == -inf else max(math.floor(need.low) + edge, math.ceil(need.low))
@@ -133,7 +133,7 @@ def _whole_bounds(element_type: ElementType, need: Need, number: int) -> tuple[i
 
 
 def _span(need: Need, reach: float) -> tuple[float, float]:
-    """Between which numbers to draw: those of a need that are near zero."""
+    """Return the interval to draw from: the numbers of a need that are near zero."""
     low, high = need.low, need.high
     if isfinite(low) and not isfinite(high):
         start = max(low, -reach)
@@ -177,7 +177,7 @@ def _increasing(need: Need, low: float, high: float, shape: tuple[int, ...], wor
 
 
 def both_tame(need: Need, tamer: str) -> Need:
-    """The need, of numbers near zero or positive ones where it admits these."""
+    """Return the need, restricted to numbers near zero or positive numbers if possible."""
     bounds = _BOUNDS.get(tamer)
     if bounds is None:
         return need
@@ -198,7 +198,9 @@ def _between(need: Need, low: float, high: float, count: int, words: Words) -> A
 
 
 def _grid(need: Need, low: float, high: float) -> Array:
-    """The whole numbers from `low` to `high`, or the coarsest binary fractions, that fulfil it."""
+    """Return the whole numbers from `low` to `high`, or the coarsest binary fractions, that satisfy
+    it.
+    """
     grid = np.array([low])
     for digits in range(_FINEST):
         step = 2.0**-digits

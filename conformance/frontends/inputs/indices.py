@@ -1,4 +1,4 @@
-"""Which operands are indices, and how far they go: an access inside of what is accessed."""
+"""Index operands and their limits: accesses stay within the accessed array."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ def _starts(starts: Sequence[Value], shape: Sequence[int | None], sizes: Sequenc
 
 
 def of_dynamic_slice(operation: Operation, _: Need, __: Known) -> Needed:
-    """The index operands of `dynamic_slice` and how far they may go."""
+    """Return the index operands of `dynamic_slice` and their limits."""
     operand, *starts = operation.operands
     yield from _starts(starts, _shape(operand), _integers(operation.attribute("slice_sizes")))
 
 
 def of_dynamic_update_slice(operation: Operation, _: Need, __: Known) -> Needed:
-    """The index operands of `dynamic_update_slice` and how far they may go."""
+    """Return the index operands of `dynamic_update_slice` and their limits."""
     operand, update, *starts = operation.operands
     yield from _starts(starts, _shape(operand), _shape(update))
 
 
 def of_case(operation: Operation, _: Need, __: Known) -> Needed:
-    """The index operands of `case` and how far they may go."""
+    """Return the index operands of `case` and their limits."""
     yield operation.operands[0], Need(0, len(operation.regions) - 1)
 
 
 def of_torch_index_select(operation: Operation, _: Need, __: Known) -> Needed:
-    """The index operands of `torch_index_select` and how far they may go."""
+    """Return the index operands of `torch_index_select` and their limits."""
     operand, index = operation.operands
     dimension = operation.attribute("dim")
     size = _shape(operand)[dimension] if isinstance(dimension, int) else None
@@ -52,7 +52,7 @@ def of_torch_index_select(operation: Operation, _: Need, __: Known) -> Needed:
 
 
 def of_gather(operation: Operation, _: Need, known: Known) -> Needed:
-    """The index operands of `gather` and how far they may go."""
+    """Return the index operands of `gather` and their limits."""
     operand, indices = operation.operands[:2]
     map_ = _integers(operation.attribute("start_index_map"))
     sizes = _integers(operation.attribute("slice_sizes")) or (1,) * len(_shape(operand))
@@ -60,7 +60,7 @@ def of_gather(operation: Operation, _: Need, known: Known) -> Needed:
 
 
 def of_scatter(operation: Operation, _: Need, known: Known) -> Needed:
-    """The index operands of `scatter` and how far they may go."""
+    """Return the index operands of `scatter` and their limits."""
     count = len(operation.results)
     operand, indices, update = (operation.operands[n] for n in (0, count, count + 1))
     shape = _shape(operand)
@@ -81,7 +81,7 @@ def of_scatter(operation: Operation, _: Need, known: Known) -> Needed:
 def _room(
     shape: Sequence[int | None], map_: Sequence[int], sizes: Sequence[int | None]
 ) -> list[int | None]:
-    """The last index, for each component of the index vectors, at which a slice is inside."""
+    """Return the last index in bounds, for each component of the index vectors."""
     found: list[int | None] = []
     for dimension in map_:
         size, taken = shape[dimension], sizes[dimension]

@@ -16,16 +16,16 @@ Rule = Callable[[Operation, Need, Known], Needed]
 
 
 def is_integer(value: Value) -> bool:
-    """Whether a value's elements are integers, not booleans."""
+    """Return whether a value's elements are integers, not booleans."""
     of = value.type
     return isinstance(of, TensorType) and of.stored.is_integer and not of.stored.is_boolean
 
 
 def is_complex(value: Value) -> bool:
-    """Whether a value's elements are complex numbers."""
+    """Return whether a value's elements are complex numbers."""
     return isinstance(value.type, TensorType) and value.type.stored.is_complex
 
 
 def passes_arithmetic(need: Need) -> bool:
-    """Whether arithmetic on what has the form gives something of that form, mostly."""
+    """Return whether arithmetic usually preserves the form of a need."""
     return need.form in (BITS, DEFINITE, DOMINANT)

@@ -1,7 +1,7 @@
-"""What the elements of a value should be for a program to make sense of them.
+"""Needs: conditions on a value's elements under which a program is meaningful.
 
-A square root takes what is not negative, an index is in range, a key of a generator is any bits.
-Needs are wishes about drawn inputs: where two of them contradict each other, one is granted.
+The operand of a square root is not negative, an index is in range, a generator's key is any bits.
+Needs are soft constraints on drawn inputs: if two contradict each other, one is satisfied.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class Need:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no number is like that."""
+        """Whether no number satisfies it."""
         return self.low > self.high or (self.low == self.high and self.is_open)
 
     @property
     def excludes_zero(self) -> bool:
-        """Whether 0 is not wanted."""
+        """Whether 0 is excluded."""
         inside = self.low < 0 < self.high or (0 in (self.low, self.high) and not self.is_open)
         return self.nonzero or not inside
 
@@ -63,7 +63,7 @@ def at_most(high: float, *, is_open: bool = False) -> Need:
 
 
 def both(one: Need, other: Need) -> Need:
-    """What fulfils two needs; of numbers that cannot, those of the bounded or greater ones."""
+    """Return the conjunction of two needs; if they contradict, prefer the bounded or greater."""
     if ANY in (one, other):
         return other if one == ANY else one
     low, high = max(one.low, other.low), min(one.high, other.high)
@@ -83,17 +83,17 @@ def both(one: Need, other: Need) -> Need:
 
 
 def negated(need: Need) -> Need:
-    """What x must be for -x to fulfil a need."""
+    """Return the need of x under which -x satisfies a need."""
     return replace(need, low=-need.high, high=-need.low)
 
 
 def shifted(need: Need, by: float) -> Need:
-    """What x must be for x + `by` to fulfil a need, as far as that is about low and high."""
+    """Return the need of x under which x + `by` satisfies the bounds of a need."""
     return replace(need, low=need.low - by, high=need.high - by, nonzero=False)
 
 
 def scaled(need: Need, low: float, high: float) -> Need:
-    """What x must be for x times all numbers from `low` to `high` to fulfil a need; 0 < low.
+    """Return the need of x under which x times all of `low` to `high` satisfies a need; 0 < low.
 
     Where `high` is infinite, only signs are kept.
     """

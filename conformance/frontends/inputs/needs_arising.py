@@ -1,4 +1,4 @@
-"""Where needs arise: what operations ask of their operands, whatever becomes of their results."""
+"""Needs that operations have of their operands, independent of their results' needs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _LARGEST = 100.0
 
 
 def of_sqrt(operation: Operation, need: Need, _: Known) -> Needed:
-    """What the operands of `sqrt` should be, whatever becomes of its result."""
+    """Return the needs of the operands of `sqrt`."""
     (operand,) = operation.operands
     if not is_complex(operand):
         positive = need.excludes_zero
@@ -50,12 +50,12 @@ def of_sqrt(operation: Operation, need: Need, _: Known) -> Needed:
 
 
 def of_rsqrt(operation: Operation, _: Need, __: Known) -> Needed:
-    """What the operands of `rsqrt` should be, whatever becomes of its result."""
+    """Return the needs of the operands of `rsqrt`."""
     yield from ((one, POSITIVE) for one in operation.operands if not is_complex(one))
 
 
 def of_log(operation: Operation, need: Need, _: Known) -> Needed:
-    """What the operands of `log` should be, whatever becomes of its result."""
+    """Return the needs of the operands of `log`."""
     (operand,) = operation.operands
     low, high = _bounds(exp, need)
     if not is_complex(operand):
@@ -63,7 +63,7 @@ def of_log(operation: Operation, need: Need, _: Known) -> Needed:
 
 
 def of_log_plus_one(operation: Operation, need: Need, _: Known) -> Needed:
-    """What the operands of `log_plus_one` should be, whatever becomes of its result."""
+    """Return the needs of the operands of `log_plus_one`."""
     (operand,) = operation.operands
     low, high = _bounds(expm1, need)
     if not is_complex(operand):
@@ -76,7 +76,7 @@ def _bounds(inverse: Callable[[float], float], need: Need) -> tuple[float, float
 
 
 def of_power(operation: Operation, need: Need, known: Known) -> Needed:
-    """A positive base, unless the exponent is a whole number; small exponents."""
+    """Require a positive base, unless the exponent is a whole number; and small exponents."""
     base, exponent = operation.operands
     range_ = known.ranges[base.name]
     below_one = need.high <= 1 and need.is_open
@@ -102,13 +102,13 @@ def _is_whole(range_: Range) -> bool:
 
 
 def _hands_on(operation: Operation) -> bool:
-    """Whether the numbers of its one operand are those of its result."""
+    """Return whether the elements of the single operand are those of the result."""
     record = OPS.get(operation.name)
     return record is not None and record.carries == (0,) and len(record.operands) == 1
 
 
 def _from_integers(value: Value, known: Known) -> bool:
-    """Whether a value is converted from integers, possibly broadcast, and so is whole."""
+    """Return whether a value is converted from integers, possibly broadcast, and so is whole."""
     made_by = known.makers.get(value.name)
     while made_by is not None and _hands_on(made_by):
         (source,) = made_by.operands
@@ -119,7 +119,7 @@ def _from_integers(value: Value, known: Known) -> bool:
 
 
 def of_divide(operation: Operation, need: Need, known: Known) -> Needed:
-    """What the operands of `divide` should be, whatever becomes of its result."""
+    """Return the needs of the operands of `divide`."""
     dividend, divisor = operation.operands
     low, high = known.ranges[divisor.name]
     signed = isfinite(need.low) or isfinite(need.high)
@@ -134,22 +134,22 @@ def of_divide(operation: Operation, need: Need, known: Known) -> Needed:
 
 
 def of_remainder(operation: Operation, _: Need, __: Known) -> Needed:
-    """What the operands of `remainder` should be, whatever becomes of its result."""
+    """Return the needs of the operands of `remainder`."""
     yield operation.operands[1], NONZERO
 
 
 def of_variance(position: int) -> Rule:
-    """A rule of ops that normalize by the square root of an operand and an epsilon."""
+    """Return the rule of ops that normalize by the square root of an operand and an epsilon."""
     return lambda operation, _, __: [(operation.operands[position], POSITIVE)]
 
 
 def of_form(form: str) -> Rule:
-    """The rule of ops whose first operand should have a form."""
+    """Return the rule of ops whose first operand should have a form."""
     return lambda operation, _, __: [(operation.operands[0], Need(form=form))]
 
 
 def of_custom_call(operation: Operation, _: Need, __: Known) -> Needed:
-    """What the operands of `custom_call` should be, whatever becomes of its result."""
+    """Return the needs of the operands of `custom_call`."""
     target = str(operation.attribute("call_target_name"))
     for part, form in (("potrf", DEFINITE), ("trsm", DOMINANT), ("getrf", DOMINANT)):
         if part in target:
@@ -157,7 +157,7 @@ def of_custom_call(operation: Operation, _: Need, __: Known) -> Needed:
 
 
 def of_shift(operation: Operation, _: Need, __: Known) -> Needed:
-    """What the operands of shifts should be."""
+    """Return the needs of the operands of shifts."""
     operand, amount = operation.operands
     of = operand.type
     assert isinstance(of, TensorType)
@@ -167,18 +167,18 @@ def of_shift(operation: Operation, _: Need, __: Known) -> Needed:
 
 
 def of_bitwise(operation: Operation, _: Need, __: Known) -> Needed:
-    """What the operands of bitwise ops should be."""
+    """Return the needs of the operands of bitwise ops."""
     yield from ((one, Need(form=BITS)) for one in operation.operands if _is_random(one))
 
 
 def _is_random(value: Value) -> bool:
-    """Whether a value is of a type that generators of random numbers work with."""
+    """Return whether random number generators work with a value's type."""
     of = value.type
     return is_integer(value) and isinstance(of, TensorType) and of.stored.name in ("ui32", "ui64")
 
 
 def of_bitcast(operation: Operation, need: Need, _: Known) -> Needed:
-    """Bits of floating-point numbers, where integers are taken for such."""
+    """Require bits of floating-point numbers if integers are reinterpreted as such."""
     (operand,), (result,) = operation.operands, operation.results
     of = result.type
     if is_integer(operand) and isinstance(of, TensorType) and of.stored.is_float:
@@ -203,14 +203,16 @@ def of_compare(operation: Operation, _: Need, known: Known) -> Needed:
 
 
 def of_select(operation: Operation, _: Need, known: Known) -> Needed:
-    """A mask with minus infinity where it is not true: of a row of those, softmax is NaN."""
+    """Require that a mask of minus infinities is finite somewhere: softmax of an infinite row is
+    NaN.
+    """
     predicate, on_false = operation.operands[0], operation.operands[2]
     if known.ranges[on_false.name].high == -inf:
         yield predicate, POSITIVE
 
 
 def trips(value: Value, known: Known) -> Iterator[tuple[Value, Need]]:
-    """What a loop's condition compares, integers: so that there are a few iterations."""
+    """Return the needs of integers in a loop's condition, so that there are few iterations."""
     made_by = known.makers.get(value.name)
     if made_by is None:
         return

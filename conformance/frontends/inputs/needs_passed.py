@@ -1,4 +1,4 @@
-"""How needs go back through arithmetic: what operands must be for a result to be as wanted."""
+"""Propagation of needs from results to operands through arithmetic."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SQUARE = 4.0
 
 
 def of_add(operation: Operation, need: Need, known: Known) -> Needed:
-    """What the operands of `add` should be for its result to be as wanted."""
+    """Propagate the need of a result of `add` to its operands."""
     if passes_arithmetic(need):
         yield from ((one, Need(form=need.form)) for one in operation.operands)
     for one, other in (operation.operands, operation.operands[::-1]):
@@ -53,7 +53,7 @@ def of_add(operation: Operation, need: Need, known: Known) -> Needed:
 
 
 def _beside(low: float, high: float) -> Need:
-    """What is none of the numbers between two, on the side of them where zero is."""
+    """Return the need that excludes the numbers between two, on the side that contains zero."""
     low, high = min(low, high), max(low, high)
     if high <= 0:
         return POSITIVE if high > -SMALL else at_least(high, is_open=True)
@@ -61,7 +61,7 @@ def _beside(low: float, high: float) -> Need:
 
 
 def of_subtract(operation: Operation, need: Need, known: Known) -> Needed:
-    """What the operands of `subtract` should be for its result to be as wanted."""
+    """Propagate the need of a result of `subtract` to its operands."""
     one, other = operation.operands
     if passes_arithmetic(need):
         yield one, Need(form=need.form)
@@ -81,7 +81,7 @@ def of_subtract(operation: Operation, need: Need, known: Known) -> Needed:
 
 
 def of_multiply(operation: Operation, need: Need, known: Known) -> Needed:
-    """What the operands of `multiply` should be for its result to be as wanted."""
+    """Propagate the need of a result of `multiply` to its operands."""
     if passes_arithmetic(need):
         yield from ((one, Need(form=need.form)) for one in operation.operands)
     if sign := is_square(operation, known):
@@ -104,12 +104,12 @@ def of_multiply(operation: Operation, need: Need, known: Known) -> Needed:
 
 
 def of_negate(operation: Operation, need: Need, _: Known) -> Needed:
-    """What the operands of `negate` should be for its result to be as wanted."""
+    """Propagate the need of a result of `negate` to its operands."""
     yield operation.operands[0], negated(need)
 
 
 def of_abs(operation: Operation, need: Need, _: Known) -> Needed:
-    """What the operands of `abs` should be for its result to be as wanted."""
+    """Propagate the need of a result of `abs` to its operands."""
     if not is_complex(operation.operands[0]):
         nonzero = need.excludes_zero
         is_open = need.is_open and isfinite(need.high)
@@ -117,7 +117,7 @@ def of_abs(operation: Operation, need: Need, _: Known) -> Needed:
 
 
 def of_extreme(operation: Operation, need: Need, _: Known) -> Needed:
-    """What the operands of `maximum` and `minimum` should be for the result to be as wanted."""
+    """Propagate the need of a result of `maximum` or `minimum` to its operands."""
     yield from ((one, need) for one in operation.operands)
 
 
@@ -129,26 +129,26 @@ def of_sign_of(operation: Operation, need: Need, _: Known) -> Needed:
 
 
 def of_exponential(operation: Operation, need: Need, _: Known) -> Needed:
-    """What the operands of `exponential` should be for its result to be as wanted."""
+    """Propagate the need of a result of `exponential` to its operands."""
     low = log(need.low) if need.low > 0 else -inf
     high = log(need.high) if 0 < need.high < inf else inf
     yield operation.operands[0], Need(low, high, need.is_open and max(abs(low), abs(high)) < inf)
 
 
 def of_dot(operation: Operation, need: Need, _: Known) -> Needed:
-    """What the operands of `dot_general` should be for its result to be as wanted."""
+    """Propagate the need of a result of `dot_general` to its operands."""
     if need.low >= 0:
         sign = POSITIVE if need.excludes_zero else NONNEGATIVE
         yield from ((one, sign) for one in operation.operands)
 
 
 def of_scatter(operation: Operation, need: Need, _: Known) -> Needed:
-    """What the operands of `scatter` should be for its result to be as wanted."""
+    """Propagate the need of a result of `scatter` to its operands."""
     count = len(operation.results)
     yield operation.operands[0], need
     yield operation.operands[count + 1], need
 
 
 def of_clamp(operation: Operation, need: Need, _: Known) -> Needed:
-    """What the operands of `clamp` should be for its result to be as wanted."""
+    """Propagate the need of a result of `clamp` to its operands."""
     return [(operation.operands[1], need)]

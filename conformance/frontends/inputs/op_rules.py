@@ -1,4 +1,4 @@
-"""What is known of each op: the range of its results, and what its operands should be."""
+"""Rules by op: the range of its results, and the needs of its operands."""
 
 from __future__ import annotations
 
@@ -84,6 +84,6 @@ RULES: dict[str, OpRules] = {
 
 
 def rules_of(operation: Operation) -> list[Rule]:
-    """The rules that say what the operands of an operation should be."""
+    """Return the rules that give the needs of an operation's operands."""
     rules = RULES.get(operation.name, OpRules())
     return [rule for rule in (rules.arising, rules.passed, rules.indices) if rule is not None]

@@ -25,7 +25,7 @@ class Range(NamedTuple):
 
     @property
     def is_finite(self) -> bool:
-        """Whether both are known."""
+        """Whether both bounds are finite."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
 
@@ -33,7 +33,7 @@ EVERYTHING = Range(-inf, inf)
 
 
 def carried(operation: Operation, number: int) -> tuple[Value, ...]:
-    """The operands whose elements go into result `number`; none where they are changed."""
+    """Return the operands whose elements result `number` consists of; none if they are changed."""
     record = OPS.get(operation.name)
     positions = () if record is None else record.carries
     if positions is not None:
@@ -45,14 +45,14 @@ def carried(operation: Operation, number: int) -> tuple[Value, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of values, by name: their ranges, and the operations that make them."""
+    """Ranges of values by name, and the operations that define the values."""
 
     ranges: dict[str, Range]
     makers: dict[str, Operation]
 
 
 def union(parts: Iterable[Range]) -> Range:
-    """The range that holds all of these."""
+    """Return the smallest range that contains all of these."""
     parts = list(parts)
     if not parts:
         return EVERYTHING
@@ -63,13 +63,13 @@ RangeRule = Callable[[Operation, list[Range], Known], Range]
 
 
 def of_add(_: Operation, given: list[Range], __: Known) -> Range:
-    """The range of `add`."""
+    """Return the range of `add`."""
     one, other = given
     return Range(one.low + other.low, one.high + other.high)
 
 
 def of_subtract(_: Operation, given: list[Range], __: Known) -> Range:
-    """The range of `subtract`."""
+    """Return the range of `subtract`."""
     one, other = given
     return Range(one.low - other.high, one.high - other.low)
 
@@ -79,7 +79,7 @@ def _product(x: float, y: float) -> float:
 
 
 def of_multiply(operation: Operation, given: list[Range], known: Known) -> Range:
-    """The range of `multiply`."""
+    """Return the range of `multiply`."""
     one, other = given
     ends = [_product(x, y) for x in one for y in other]
     square = is_square(operation, known)
@@ -97,7 +97,7 @@ def is_square(operation: Operation, known: Known) -> int:
 
 
 def _root(value: Value, known: Known) -> tuple[Value, int]:
-    """What a value is a multiple of by a constant, and the sign of that."""
+    """Return the value that a value is a constant multiple of, and the sign of the constant."""
     sign = 1
     while made_by := known.makers.get(value.name):
         if made_by.name == "negate":
@@ -114,21 +114,21 @@ def _root(value: Value, known: Known) -> tuple[Value, int]:
 
 
 def _sign(range_: Range | None) -> int:
-    """The sign of a constant that is not zero, 0 of anything else."""
+    """Return the sign of a nonzero constant, 0 for any other range."""
     if range_ is None or range_.low != range_.high:
         return 0
     return (range_.low > 0) - (range_.low < 0)
 
 
 def of_dot(operation: Operation, given: list[Range], known: Known) -> Range:
-    """The range of `dot_general`."""
+    """Return the range of `dot_general`."""
     of = operation.operands[0].type
     squares = is_square(operation, known) > 0 and isinstance(of, TensorType) and of.rank == 1
     return Range(0.0, inf) if squares or min(given)[0] >= 0 else EVERYTHING
 
 
 def of_divide(_: Operation, given: list[Range], __: Known) -> Range:
-    """The range of `divide`."""
+    """Return the range of `divide`."""
     one, other = given
     if other.low <= 0 <= other.high:
         return EVERYTHING
@@ -137,33 +137,33 @@ def of_divide(_: Operation, given: list[Range], __: Known) -> Range:
 
 
 def of_abs(_: Operation, given: list[Range], __: Known) -> Range:
-    """The range of `abs`."""
+    """Return the range of `abs`."""
     (one,) = given
     low = 0.0 if one.low <= 0 <= one.high else min(abs(one.low), abs(one.high))
     return Range(low, max(abs(one.low), abs(one.high)))
 
 
 def of_sqrt(_: Operation, given: list[Range], __: Known) -> Range:
-    """The range of `sqrt`."""
+    """Return the range of `sqrt`."""
     low, high = (math.sqrt(max(x, 0.0)) for x in given[0])
     return Range(low, high)
 
 
 def of_exponential(_: Operation, given: list[Range], __: Known) -> Range:
-    """The range of `exponential`."""
+    """Return the range of `exponential`."""
     low, high = (math.exp(x) if x < 700 else inf for x in given[0])
     return Range(max(low, LEAST), high)
 
 
 def of_clamp(_: Operation, given: list[Range], __: Known) -> Range:
-    """The range of `clamp`."""
+    """Return the range of `clamp`."""
     least, one, most = given
     low = min(max(one.low, least.low), most.high)
     return Range(low, max(min(one.high, most.high), least.low))
 
 
 def of_reduce(operation: Operation, given: list[Range], _: Known) -> Range:
-    """A single body of one op: what all elements and the init value share, a sum may keep."""
+    """Return the range of a single-op reduction: the common range of elements and init value."""
     body = operation.regions[0].operations
     if len(given) != 2 or len(body) != 2:
         return EVERYTHING
@@ -177,7 +177,7 @@ def of_reduce(operation: Operation, given: list[Range], _: Known) -> Range:
 
 
 def of_power(_: Operation, given: list[Range], __: Known) -> Range:
-    """The range of `power`."""
+    """Return the range of `power`."""
     base, exponent = given
     if base.low >= 0 and exponent.low >= 0 and base.high <= 1:
         return Range(0.0, 1.0)
@@ -185,20 +185,20 @@ def of_power(_: Operation, given: list[Range], __: Known) -> Range:
 
 
 def between(low: float, high: float) -> RangeRule:
-    """The rule of ops whose results lie between these numbers."""
+    """Return the rule of ops whose results lie between these numbers."""
     return lambda _, __, ___: Range(low, high)
 
 
 def of_maximum(_: Operation, given: list[Range], __: Known) -> Range:
-    """The range of `maximum`."""
+    """Return the range of `maximum`."""
     return Range(max(given[0].low, given[1].low), max(given[0].high, given[1].high))
 
 
 def of_minimum(_: Operation, given: list[Range], __: Known) -> Range:
-    """The range of `minimum`."""
+    """Return the range of `minimum`."""
     return Range(min(given[0].low, given[1].low), min(given[0].high, given[1].high))
 
 
 def of_negate(_: Operation, given: list[Range], __: Known) -> Range:
-    """The range of `negate`."""
+    """Return the range of `negate`."""
     return Range(-given[0].high, -given[0].low)

@@ -20,7 +20,7 @@ from reference.ops.table import OPS
 
 
 def known_of(program: Program) -> Known:
-    """What is known of the values of a program, which must be one function."""
+    """Return the ranges and definitions of the values of a single-function program."""
     makers = {value.name: operation for operation in program.walk() for value in operation.results}
     known = Known({argument.name: of_type(argument) for argument in program.main.arguments}, makers)
     _region(program.main.body, known)
@@ -28,7 +28,7 @@ def known_of(program: Program) -> Known:
 
 
 def of_type(value: Value) -> Range:
-    """What the type of a value says."""
+    """Return the range of a value's type."""
     of = value.type
     if not isinstance(of, TensorType) or isinstance(of.element_type, QuantizedType):
         return EVERYTHING
@@ -57,7 +57,7 @@ def _region(region: Region, known: Known) -> None:
 def _inner(
     operation: Operation, ranges: dict[str, Range]
 ) -> Iterable[tuple[Region, Sequence[Range]]]:
-    """The regions of an operation, with the ranges of their arguments."""
+    """Yield the regions of an operation, with the ranges of their arguments."""
     operands = [ranges[value.name] for value in operation.operands]
     for region in operation.regions:
         given = [of_type(argument) for argument in region.arguments]

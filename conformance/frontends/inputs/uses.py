@@ -29,7 +29,7 @@ _DEEPEST = 3
 
 
 def needs_of(program: Program) -> tuple[Need, ...]:
-    """What each parameter of main should be; nothing is known of quantized ones."""
+    """Return the need of each parameter of main; quantized parameters have none."""
     work = Uses(program)
     work.follow(program.main.body)
     return tuple(
@@ -122,7 +122,7 @@ _COMPARING = ("select_and_scatter", "sort")
 
 
 def _given(operation: Operation, count: int) -> tuple[Value, ...]:
-    """The operands whose elements the arguments of a region are."""
+    """Return the operands whose elements are the arguments of a region."""
     operands = operation.operands
     if operation.name in ("reduce", "reduce_window"):
         return (*operands[count // 2 :], *operands[: count // 2])
@@ -134,7 +134,7 @@ def _given(operation: Operation, count: int) -> tuple[Value, ...]:
 
 
 def _is_guarded(value: Value, operation: Operation, known: Known) -> bool:
-    """Whether a value is selected where a comparison of itself allows it, else a constant."""
+    """Return whether a value is selected only where a comparison of itself allows it."""
     if operation.name != "select":
         return False
     predicate, *branches = operation.operands
