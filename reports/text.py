@@ -174,3 +174,11 @@ def in_parts(given: str, limit: int) -> Clipped:
     head, left = clipped(plain, limit)
     rest, omitted = clipped(plain[len(plain) - left :] if left else "", EXPANDED_LIMIT)
     return Clipped(head, rest, omitted)
+
+
+def worst_error(ulp: float | None) -> str:
+    """Return the worst error in ulp; None where every result is correctly rounded."""
+    if ulp is None:
+        return "≤ 0.5"
+    shown = f"{ulp:.3f}" if ulp < 100 else f"{ulp:.3g}"
+    return "> 0.5" if shown == "0.500" else shown

@@ -24,6 +24,7 @@ from docs.tools.pages import PAGES
 from reference.ir.types import ELEMENT_TYPES
 from reference.ops.table import OPS
 from reports.sweeps.curves import Curve, errors_by_exponent, exponents_of, picture
+from reports.text import worst_error
 
 FOLDER = PAGES / "accuracy"
 LITERATURE = FOLDER / "literature.json"
@@ -34,8 +35,9 @@ Written by `python -m docs.tools` from sweeps; a test compares the two.
 
 Worst errors in ulp of the exact result, as [`sweep`](sweep.md) measures them. Bold: all values of
 the type were tried. Else a sample was, and the true worst error may be larger. `≤ 0.5` is correctly
-rounded at every value tried. Results that are flushed, unspecified or divergent are not measured,
-nor are failing results that involve subnormal numbers.
+rounded at every value tried; `> 0.5` is not, by less than a thousandth of an ulp. Results that are
+flushed, unspecified or divergent are not measured, nor are failing results that involve subnormal
+numbers.
 `-` is not supported, or not swept.
 """
 
@@ -219,13 +221,7 @@ def _table(found: Sequence[Measurement]) -> Iterator[str]:
 
 
 def _cell(one: Measured) -> str:
-    error = (
-        "≤ 0.5"
-        if one.worst_ulp is None
-        else f"{one.worst_ulp:.3f}"
-        if one.worst_ulp < 100
-        else f"{one.worst_ulp:.3g}"
-    )
+    error = worst_error(one.worst_ulp)
     return f"**{error}**" if one.arguments == "all" else error
 
 
@@ -263,7 +259,7 @@ def _blocks(found: Sequence[Measurement]) -> Iterator[str]:
             failures = ", ".join(
                 f"{count:,} {verdict} ({known or 'new'})" for verdict, count, known in one.failures
             )
-            worst = "≤ 0.5" if one.worst_ulp is None else f"{one.worst_ulp:.3f}"
+            worst = worst_error(one.worst_ulp)
             time = "" if one.seconds is None else f"{one.seconds:,.0f} s"
             cells = (
                 f"`{one.name}`", each.jaxlib, f"{mark}{one.values:,}{mark}", share, worst,

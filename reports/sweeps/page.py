@@ -135,14 +135,10 @@ def _matrix(tried: Sequence[SweptFunction], *, is_whole: bool) -> tuple[list[str
 
 
 def _cell(one: SweptFunction, *, is_whole: bool) -> Cell:
-    error = "≤ 0.5" if one.worst_ulp is None else _ulp(one.worst_ulp)
+    error = text.worst_error(one.worst_ulp)
     is_exhaustive = is_whole and one.arguments == "all" and one.values == one.planned
     hint = f"{one.values:,} values" if one.worst is None else f"at {_numbers(one.worst)}"
     return Cell(error, is_exhaustive, hint)
-
-
-def _ulp(error: float) -> str:
-    return f"{error:.3f}" if error < 100 else f"{error:.3g}"
 
 
 def _numbers(point: Point) -> str:
@@ -158,7 +154,7 @@ def _described(one: SweptFunction, *, is_whole: bool) -> dict[str, Any]:
         "values": f"{'all ' if is_whole and one.arguments == 'all' else ''}{one.values:,}"
         + ("" if one.values == one.planned else f" of {one.planned:,}"),
         "share": "100 %" if is_all else f"{min(share, 99.9999):.4f} %",
-        "worst": "" if one.worst_ulp is None else _ulp(one.worst_ulp),
+        "worst": "" if one.worst_ulp is None else text.worst_error(one.worst_ulp),
         "at": "" if one.worst is None else _numbers(one.worst),
         "budget": "" if one.budget_ulp is None else f"{one.budget_ulp:g}",
         "order": "–" if one.inversions is None else f"{one.inversions:,}",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import pytest
+
 from reports import text
 
 
@@ -31,3 +33,11 @@ def test_anchors_are_plain_and_differ():
     assert text.unique(["a", "a", "b", "a", "a.2"]) == ["a", "a.2", "b", "a.3", "a.2.2"]
     assert text.slug("complex<f32>/x y") == "complex_f32_x_y"
     assert text.slug("<>") == "x"
+
+
+@pytest.mark.parametrize(
+    ("ulp", "shown"),
+    [(None, "≤ 0.5"), (0.50001, "> 0.5"), (0.5006, "0.501"), (3.25, "3.250"), (6780.0, "6.78e+03")],
+)
+def test_an_error_just_over_half_an_ulp_is_not_shown_as_half_an_ulp(ulp, shown):
+    assert text.worst_error(ulp) == shown
