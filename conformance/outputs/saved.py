@@ -27,6 +27,9 @@ class Attribution(msgspec.Struct, frozen=True, kw_only=True):
 
     vanishes: Annotated[tuple[str, ...], about("Changes with which the result is right.")]
     ways: Annotated[dict[str, str], about("The verdict and class under each change.")]
+    culprit: Annotated[
+        str, about("The pass at fault, by the compiler's stages; empty where none is known.")
+    ]
     note: Annotated[str, about("Why changes were not tried; empty where they were.")]
     partial: Annotated[bool, about("Whether some changes were left out for lack of time.")]
 

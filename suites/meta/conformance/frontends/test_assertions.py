@@ -11,6 +11,7 @@ from conformance.check.file import check_file, merged
 from conformance.check.settings import Checked, Settings
 from conformance.frontends.assertions import Assertion, rewrite
 from conformance.frontends.modules import NotChecked, Unit, units
+from conformance.limits import Limits
 from conformance.stablehlo.parse import places
 from conformance.verdict import Verdict
 from reference.ir.program import TensorType, Value
@@ -383,7 +384,9 @@ func.func @endless() {
 
 
 def test_a_loop_without_end_costs_only_its_own_program(tmp_path: Path) -> None:
-    found = checked(tmp_path, ENDLESS, Settings("reference", seconds=0.2))
+    found = checked(
+        tmp_path, ENDLESS, Settings("reference", limits=Limits(0.2 * Limits.EVALUATIONS))
+    )
     assert found.verdict is Verdict.PASS
     told = "1 of 2 programs not checked: @endless: an evaluation by the reference takes more than "
     assert found.message.startswith(told)
