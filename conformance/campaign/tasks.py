@@ -17,7 +17,7 @@ from conformance.backends.base import BackendError, Rejected, Unsupported, failu
 from conformance.backends.session import Session, open_session
 from conformance.catalog import Cell
 from conformance.executors.pool import end_after_call
-from conformance.judging.compare import merge_errors
+from conformance.judging.judgement import merge_errors
 from conformance.known.in_force import in_force
 from conformance.known.rewritings.stated import Stated
 from conformance.pipeline.batch import REPEATS, Bench, RefusedBatch, StopWatch, run_all

@@ -26,8 +26,9 @@ from conformance.frontends.extensions import beyond
 from conformance.frontends.modules import Unit
 from conformance.frontends.naming import described
 from conformance.gate.expectations import Expectation, hypotheses_of
-from conformance.judging.compare import Judgement, describe_malformed, judge_operation
+from conformance.judging.compare import describe_malformed, judge_operation
 from conformance.judging.differences import decimal
+from conformance.judging.judgement import Judgement
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import is_single, judge_program, permitted_elements
 from conformance.known.in_force import in_force

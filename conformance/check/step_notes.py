@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from conformance.check.settings import UNJUDGED
 from conformance.executors.limit import OutOfTime, interrupted
-from conformance.judging.compare import Judgement
+from conformance.judging.judgement import Judgement
 from conformance.triage.audit import OperationAudit, Run, WrongOperation, audit
 from conformance.verdict import Verdict
 from reference.ir.program import Operation, Program

@@ -9,8 +9,8 @@ flushed subnormals explain it? If not, what went wrong?
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,12 @@ from conformance.judging import element_types
 from conformance.judging.classify import classify_elements, codes_without_accuracy
 from conformance.judging.differences import Differing
 from conformance.judging.joint_results import JointResults, Operands, operand_tracer
+from conformance.judging.judgement import (
+    Judgement,
+    collapse_failing,
+    combine,
+    rename_kind,
+)
 from conformance.judging.messages import elements_message
 from conformance.judging.processes import process_results
 from conformance.judging.questions import Finding, Findings
@@ -37,7 +43,7 @@ from conformance.tolerance.ulp import error_histogram, error_points
 from conformance.transforms.collective import collective_of
 from conformance.transforms.inline import with_plain_bodies
 from conformance.transforms.values import can_be_result, element_count, foldable_values
-from conformance.verdict import Element, Errors, Failing, Verdict, gravity
+from conformance.verdict import Errors, Failing, Verdict, gravity
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array, element_type_of, to_bits
 from reference.numerics.alike import equal_elements
@@ -45,40 +51,6 @@ from reference.ops.xla.lowering import lower_program
 
 MAX_ELEMENTS = 8
 """Largest number of differing elements that a judgement records."""
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """The verdict on one set of results, as returned by `judge`.
-
-    `wrong` counts the elements behind the verdict, `total` all elements of all results. `worst_ulp`
-    is the largest error of a permitted or inaccurate element, `budget_ulp` the largest that is
-    permitted; both are None where the rule has no budget. `failing` has the failing elements by
-    verdict and kind, including kinds milder than the verdict.
-    """
-
-    verdict: Verdict
-    kind: str
-    message: str
-    wrong: int
-    total: int
-    worst_ulp: float | None
-    budget_ulp: float | None
-    elements: tuple[Element, ...]
-    errors: Errors
-    failing: tuple[Failing, ...] = ()
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """Verdicts and kinds of all failing elements."""
-        return tuple((one.verdict, one.kind) for one in self.failing)
-
-    @property
-    def failures(self) -> tuple[Failing, ...]:
-        """All failures; the whole judgement where results cannot be compared by elements."""
-        if self.failing or not self.verdict.fails:
-            return self.failing
-        return (Failing(self.verdict, self.kind, self.message, self.wrong, self.elements),)
 
 
 _WRONG = (Verdict.DIVERGENT, Verdict.INACCURATE)
@@ -246,36 +218,6 @@ def _judge_with_process_groups(
                 return rename_kind(judgement, other.label, other.near(expected))
             return replace(again, message=f"{again.message}; and {other.label}")
     return judgement
-
-
-def rename_kind(judgement: Judgement, kind: str, predicted: int = 0) -> Judgement:
-    """Return the judgement with the class `kind`, or unchanged if `kind` is empty.
-
-    `kind` is the class of a mistake that explains all results. `predicted` counts the elements
-    within `NEAR` ulp of what the mistake gives.
-    """
-    if not kind:
-        return judgement
-    message = judgement.message.replace(judgement.kind, kind, 1)
-    # however near the numbers are: they are those of another process
-    one = replace(judgement, verdict=Verdict.DIVERGENT, kind=kind, message=message)
-    return collapse_failing(one, predicted)
-
-
-def collapse_failing(judgement: Judgement, predicted: int = 0) -> Judgement:
-    """Return the judgement with a single failure of its own verdict and class."""
-    failing = judgement.failing
-    wrong = max(judgement.wrong, sum(one.wrong for one in failing))
-    one = Failing(
-        judgement.verdict, judgement.kind, judgement.message, wrong, judgement.elements,
-        _largest_error(each.worst_ulp for each in failing), predicted=min(predicted, wrong),
-    )  # fmt: skip
-    return replace(judgement, failing=(one,))
-
-
-def _largest_error(errors: Iterable[float | None]) -> float | None:
-    """Return the largest error that is known, or None if none is."""
-    return max((one for one in errors if one is not None), default=None)
 
 
 def _judge_processes(
@@ -468,58 +410,3 @@ def _make_failing(
     worst = float(measured.max()) if measured.size else None
     near = int(predicted[positions].sum())
     return Failing(*finding, message, wrong, elements, worst, predicted=near)
-
-
-def combine(judgements: Sequence[Judgement]) -> Judgement:
-    """Combine judgements on several results or input sets.
-
-    The worst verdict is the combined one; elements and errors of all are counted.
-    """
-    severest = max(judgements, key=lambda j: j.verdict.severity)  # the first of the worst
-    errors = Errors()
-    for judgement in judgements:
-        errors = merge_errors(errors, judgement.errors)
-    return Judgement(
-        severest.verdict,
-        severest.kind,
-        severest.message,
-        sum(j.wrong for j in judgements if j.verdict is severest.verdict),
-        sum(j.total for j in judgements),
-        _largest_error(j.worst_ulp for j in judgements),
-        _largest_error(j.budget_ulp for j in judgements),
-        severest.elements,
-        errors,
-        merge_failing([one for judgement in judgements for one in judgement.failures]),
-    )
-
-
-def merge_failing(failing: Sequence[Failing]) -> tuple[Failing, ...]:
-    """Merge failures of the same verdict and class; the first of each supplies the message."""
-    found: dict[Finding, Failing] = {}
-    for one in failing:
-        before = found.get((one.verdict, one.kind))
-        if before is not None:
-            worst = _largest_error((before.worst_ulp, one.worst_ulp))
-            wrong, predicted = before.wrong + one.wrong, before.predicted + one.predicted
-            one = replace(before, wrong=wrong, worst_ulp=worst, predicted=predicted)
-        found[one.verdict, one.kind] = one
-    return tuple(found.values())
-
-
-WORST_POINTS, SAMPLED_POINTS = 100, 200
-
-
-def merge_errors(left: Errors, right: Errors) -> Errors:
-    """Merge two error statistics, independent of the order of merging.
-
-    Counts add up, points stay bounded: the worst hundred points stay, and of the others the two
-    hundred with the smallest hash of their input. So the sample does not depend on the order.
-    """
-    merged = Errors([a + b for a, b in zip(left.histogram, right.histogram, strict=True)])
-    points = list(dict.fromkeys((*left.points, *right.points)))
-    if len(points) > WORST_POINTS + SAMPLED_POINTS:
-        points.sort(key=lambda p: (-abs(p[1]), p))
-        rest = sorted(points[WORST_POINTS:], key=lambda p: (hash(p[0]), p))
-        points = points[:WORST_POINTS] + rest[:SAMPLED_POINTS]
-    merged.points = sorted(points)
-    return merged

@@ -14,7 +14,7 @@ from conformance.backends.base import BackendError, Unsupported, failure_of
 from conformance.catalog import Cell
 from conformance.gate.classes import ANY_BITS, NOT_DETERMINISTIC
 from conformance.gate.unpredictable import UNPREDICTABLE
-from conformance.judging.compare import Judgement
+from conformance.judging.judgement import Judgement
 from conformance.known.in_force import unpredictable_classes
 from conformance.pipeline.batch import Bench, ItemAnswer
 from conformance.pipeline.items import Answer, Item, Results

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from conformance.backends.base import BackendError, Unsupported, failure_of, kind_of_unsupported
 from conformance.catalog import Cell
 from conformance.gate.classes import NOT_DETERMINISTIC
-from conformance.judging.compare import Judgement, combine, judge
+from conformance.judging.compare import judge
+from conformance.judging.judgement import Judgement, combine
 from conformance.pipeline.batch import Bench, inputs_of
 from conformance.pipeline.items import Answer, Inputs, Item, Results
 from conformance.results.inputs import pack_inputs

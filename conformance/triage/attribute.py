@@ -15,7 +15,8 @@ from conformance.backends.base import BackendError
 from conformance.catalog import column, rule_of
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.expectations import Expectation, Failure, failures_of, matching_entry
-from conformance.judging.compare import MALFORMED, Judgement, describe_malformed, judge, rename_kind
+from conformance.judging.compare import MALFORMED, describe_malformed, judge
+from conformance.judging.judgement import Judgement, rename_kind
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import find_candidate, judge_program, passing_judgement
 from conformance.judging.perturbation.overrides import Override

@@ -19,7 +19,8 @@ import numpy as np
 
 from conformance.backends.base import BackendError
 from conformance.catalog import rule_of
-from conformance.judging.compare import Judgement, describe_malformed, judge
+from conformance.judging.compare import describe_malformed, judge
+from conformance.judging.judgement import Judgement
 from conformance.judging.lapack import backward_error
 from conformance.judging.lapack.residuals import top_k_violation, violation
 from conformance.judging.perturbation.error_model import make_mover

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from conformance.backends.base import BackendError
-from conformance.judging.compare import Judgement, describe_malformed
+from conformance.judging.compare import describe_malformed
+from conformance.judging.judgement import Judgement
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import explain_by_candidate, judge_program, judge_result
 from conformance.transforms.extract import extract, prefix

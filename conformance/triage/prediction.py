@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from conformance.catalog import rule_of
-from conformance.judging.compare import Judgement
+from conformance.judging.judgement import Judgement
 from conformance.judging.perturbation.error_model import tolerances
 from conformance.judging.perturbation.hull import is_within
 from conformance.known.entry_prediction import prediction_distances

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from conformance.judging.compare import Judgement, collapse_failing
+from conformance.judging.judgement import Judgement, collapse_failing
 from conformance.known.rewritings.table import Rewriting, rewritings_of
 from conformance.known.rewritings.values import Predicted, given_to
 from conformance.triage.prediction import is_near

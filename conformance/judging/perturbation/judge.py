@@ -17,16 +17,9 @@ import numpy as np
 
 from conformance.catalog import rule_of
 from conformance.judging import element_types
-from conformance.judging.compare import (
-    MALFORMED,
-    MAX_ELEMENTS,
-    Judgement,
-    combine,
-    describe_malformed,
-    judge_bits,
-    rename_kind,
-)
+from conformance.judging.compare import MALFORMED, MAX_ELEMENTS, describe_malformed, judge_bits
 from conformance.judging.differences import decimal, hexadecimal
+from conformance.judging.judgement import Judgement, combine, rename_kind
 from conformance.judging.messages import elements_message
 from conformance.judging.perturbation.evaluations import SAMPLES, PermittedResults
 from conformance.judging.perturbation.hook import Values

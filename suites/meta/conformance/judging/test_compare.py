@@ -10,14 +10,8 @@ import numpy as np
 import pytest
 
 from conformance.catalog import CATALOG, rule_of
-from conformance.judging.compare import (
-    SAMPLED_POINTS,
-    WORST_POINTS,
-    combine,
-    describe_malformed,
-    judge,
-    merge_errors,
-)
+from conformance.judging.compare import describe_malformed, judge
+from conformance.judging.judgement import SAMPLED_POINTS, WORST_POINTS, combine, merge_errors
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
 from conformance.stablehlo.parse import parse_module

@@ -8,7 +8,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from conformance.judging.compare import combine, judge_operation
+from conformance.judging.compare import judge_operation
+from conformance.judging.judgement import combine
 from conformance.known.entry_prediction import EntryPrediction
 from conformance.known.in_force import in_force
 from conformance.stablehlo.parse import parse_module

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from conformance.catalog import CATALOG
-from conformance.judging.compare import Judgement, judge
+from conformance.judging.compare import judge
+from conformance.judging.judgement import Judgement
 from conformance.known.entry_prediction import EntryPrediction, instantiate, ulps
 from conformance.known.in_force import in_force
 from conformance.known.template import TemplateError, check_names, module_text

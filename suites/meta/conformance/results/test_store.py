@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance.judging.compare import merge_errors
+from conformance.judging.judgement import merge_errors
 from conformance.results.inputs import pack_inputs, unpack_inputs
 from conformance.results.store import FILE_NAME, Store, StoreError
 from conformance.results.summary import load, read

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from conformance.catalog import CATALOG
-from conformance.judging.compare import Judgement, judge
+from conformance.judging.compare import judge
+from conformance.judging.judgement import Judgement
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import TensorType, Value, single_op

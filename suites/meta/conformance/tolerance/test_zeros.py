@@ -15,7 +15,8 @@ import pytest
 
 from conformance.campaign.planning import cases_of
 from conformance.catalog import CATALOG
-from conformance.judging.compare import Judgement, judge
+from conformance.judging.compare import judge
+from conformance.judging.judgement import Judgement
 from conformance.verdict import Verdict
 from generators.cells.plan import cases
 from generators.families.reduction import padding_of

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.judging.compare import Judgement, judge
+from conformance.judging.compare import judge
+from conformance.judging.judgement import Judgement
 from conformance.known.xla.sums_of_products.products import IN_BF16, NOT_KEPT
 from conformance.tolerance.bounds.contraction import CONTRACTED
 from conformance.verdict import Verdict

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.backends.session import open_session
-from conformance.judging.compare import Judgement
+from conformance.judging.judgement import Judgement
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import judge_program
 from conformance.stablehlo.parse import parse_module

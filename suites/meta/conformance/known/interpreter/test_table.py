@@ -10,7 +10,8 @@ import pytest
 from conformance.backends.interpreter.backend import InterpreterBackend
 from conformance.backends.session import Session
 from conformance.catalog import rule_of
-from conformance.judging.compare import Judgement, judge
+from conformance.judging.compare import judge
+from conformance.judging.judgement import Judgement
 from conformance.known import e8m0_nans
 from conformance.known.interpreter import indices, libm, orders
 from conformance.known.interpreter.table import INTERPRETER

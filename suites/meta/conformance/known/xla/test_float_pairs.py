@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.judging.compare import Judgement, judge_operation
+from conformance.judging.compare import judge_operation
+from conformance.judging.judgement import Judgement
 from conformance.known.xla.float_pairs import LABEL, round_to_pairs
 from conformance.tolerance.hardware import Hardware
 from conformance.verdict import Verdict

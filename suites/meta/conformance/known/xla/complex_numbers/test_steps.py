@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from conformance.catalog import CATALOG, rule_of
-from conformance.judging.compare import Judgement, judge
+from conformance.judging.compare import judge
+from conformance.judging.judgement import Judgement
 from conformance.known.table import hypotheses_of_op
 from conformance.known.xla.complex_numbers import functions, orders
 from conformance.known.xla.complex_numbers.steps import Machine, exactly

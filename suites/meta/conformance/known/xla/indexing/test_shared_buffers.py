@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.judging.compare import Judgement, judge_operation
+from conformance.judging.compare import judge_operation
+from conformance.judging.judgement import Judgement
 from conformance.known.xla.indexing.shared_buffers import LABEL, SHARED
 from conformance.stablehlo.parse import parse_module
 from reference.interpreter.evaluate import evaluate

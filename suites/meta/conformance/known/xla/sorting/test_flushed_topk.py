@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from conformance.catalog import rule_of
-from conformance.judging.compare import Judgement, judge
+from conformance.judging.compare import judge
+from conformance.judging.judgement import Judgement
 from conformance.known.xla.sorting.misread_orders import FLUSHED as LABEL
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.judging.compare import Judgement, judge_operation
+from conformance.judging.compare import judge_operation
+from conformance.judging.judgement import Judgement
 from conformance.known.e8m0_nans import LABEL as TO_INFINITY
 from conformance.known.table import known_of
 from conformance.known.xla.subnormals.in_f32 import LABEL, is_narrow
