@@ -26,6 +26,9 @@ from conformance.executors.local import Call, Died, Ended, TimedOut
 from conformance.results.versions import fingerprint
 from suites.meta.conformance.executors.test_workers import collect, die, fail, twice
 
+pytestmark = pytest.mark.filterwarnings(r"ignore:os\.fork\(\) was called:RuntimeWarning")
+"""Ray starts its nodes by forking, and jax may be loaded here: it warns of that."""
+
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
