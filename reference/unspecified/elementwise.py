@@ -32,6 +32,14 @@ from reference.numerics.elementary import functions
 from reference.numerics.elementary.complex_functions import SINGULAR_AT_ZERO
 from reference.numerics.rounding import to_float64
 from reference.ops.elementwise.elementwise import SHIFTS
+from reference.unspecified.complex_arithmetic import (
+    branch_cut,
+    complex_abs,
+    complex_exception,
+    complex_remainder,
+    complex_sign,
+    complex_sum,
+)
 from reference.unspecified.formats import is_limited, not_encodable
 from reference.unspecified.reasons import Unspecified
 
@@ -262,92 +270,6 @@ def _opposite_zeros(lhs: Array, rhs: Array) -> Array:
     return (lhs == 0) & (rhs == 0) & (np.signbit(lhs) != np.signbit(rhs))
 
 
-# --- Complex arithmetic --------------------------------------------------------------------------
-
-
-def _complex_remainder(_: Operation, operands: Sequence[Array], result: Array) -> list[Unspecified]:
-    """Return all remainders of complex numbers. Spec, "remainder": to be decided (#997)."""
-    complex_ = element_type_of(operands[0]).is_complex
-    return [("remainder of complex numbers", np.full(result.shape, complex_))]
-
-
-def _complex_sum(_: Operation, operands: Sequence[Array], result: Array) -> list[Unspecified]:
-    """Return complex sums with overflow or inf - inf in a part.
-
-    Spec, "Floating-point exceptions": complex addition is part by part, so finite parts and other
-    infinities raise no exception.
-    """
-    if not element_type_of(result).is_complex:
-        return []
-    lhs, rhs = operands
-    exception = np.zeros(result.shape, np.bool_)
-    for part in (np.real, np.imag):
-        left, right, got = part(lhs), part(rhs), part(result)
-        overflow = np.isinf(got) & np.isfinite(left) & np.isfinite(right)
-        invalid = np.isnan(got) & ~_has_nan(left, right)
-        exception |= overflow | invalid
-    return [("exception in complex arithmetic", exception)]
-
-
-def _complex_exception(
-    operation: Operation, operands: Sequence[Array], result: Array
-) -> list[Unspecified]:
-    """Return complex results that are not finite, or that have an operand that is not finite.
-
-    Spec, "Floating-point exceptions": some formula raises an overflow, a division by zero or an
-    invalid operation. So does a power of zero, by its logarithm, and atan2 at its pole, lhs^2 +
-    rhs^2 = 0.
-    """
-    if not element_type_of(operands[0]).is_complex:
-        return []
-    exception = ~np.isfinite(result)
-    for operand in operands:
-        exception = exception | ~np.isfinite(operand)
-    if operation.name == "power":
-        exception |= operands[0] == 0
-    if operation.name == "atan2":
-        lhs, rhs = operands
-        exception |= (lhs == 1j * rhs) | (lhs == -1j * rhs)
-    return [("exception in complex arithmetic", exception)]
-
-
-def _branch_cut(_: Operation, operands: Sequence[Array], __: Array) -> list[Unspecified]:
-    """Return operands below the branch cut: real part negative, imaginary part -0.
-
-    Spec says "complex logarithm", "complex square root" and the like, no more. On the negative real
-    axis, the principal value is the limit from above. That an imaginary part of -0 selects the
-    lower side is C's convention (Annex G), which the spec only adopts for "log_plus_one", by atan2.
-    """
-    operand = operands[0]
-    if not element_type_of(operand).is_complex:
-        return []
-    below = (np.real(operand) < 0) & (np.imag(operand) == 0) & np.signbit(np.imag(operand))
-    return [("branch cut by the sign of zero", below)]
-
-
-def _complex_abs(_: Operation, operands: Sequence[Array], result: Array) -> list[Unspecified]:
-    """Return moduli that overflow, or of infinite numbers with a NaN part.
-
-    Otherwise as `_complex_exception`; but hypot is an operation of IEEE 754 (9.2) if no part is
-    NaN: an infinity has an infinite modulus without exception.
-    """
-    operand = operands[0]
-    if not element_type_of(operand).is_complex:
-        return []
-    infinite = np.isinf(np.real(operand)) | np.isinf(np.imag(operand))
-    overflow = np.isinf(result) & np.isfinite(operand)
-    return [("exception in complex arithmetic", overflow | (infinite & np.isnan(operand)))]
-
-
-def _complex_sign(_: Operation, operands: Sequence[Array], __: Array) -> list[Unspecified]:
-    """Return signs of complex numbers with an infinite modulus, by which spec "sign" divides."""
-    operand = operands[0]
-    if not element_type_of(operand).is_complex:
-        return []
-    modulus = arithmetic.abs(operand)
-    return [("exception in complex arithmetic", np.isinf(modulus) & ~np.isnan(operand))]
-
-
 # --- Bits ----------------------------------------------------------------------------------------
 
 
@@ -490,27 +412,27 @@ def _elementary_value(operation: Operation, operands: Sequence[Array], _: Array)
 # --- Reasons by op -------------------------------------------------------------------------------
 
 _REASONS: dict[str, tuple[ElementwiseReason, ...]] = {
-    **dict.fromkeys(functions.REAL, (_complex_exception,)),
-    **dict.fromkeys(SINGULAR_AT_ZERO, (_complex_exception, _branch_cut)),
+    **dict.fromkeys(functions.REAL, (complex_exception,)),
+    **dict.fromkeys(SINGULAR_AT_ZERO, (complex_exception, branch_cut)),
     **dict.fromkeys(SHIFTS, (_wide_shift,)),
-    "abs": (_complex_abs,),
-    "add": (_complex_sum,),
+    "abs": (complex_abs,),
+    "add": (complex_sum,),
     "bitcast_convert": (_signaling_bits,),
     "clamp": (_complex_extremum,),
     "compare": (_total_order, _complex_order),
     "convert": (_integer_conversion,),
     "count_leading_zeros": (_large_count,),
-    "divide": (_integer_division, _complex_exception),
+    "divide": (_integer_division, complex_exception),
     "iota": (_large_index,),
     "maximum": (_complex_extremum,),
     "minimum": (_complex_extremum,),
-    "multiply": (_complex_exception,),
+    "multiply": (complex_exception,),
     "popcnt": (_large_count,),
-    "power": (_negative_power, _power_overflow, _signaling_power, _complex_exception, _branch_cut),
+    "power": (_negative_power, _power_overflow, _signaling_power, complex_exception, branch_cut),
     "reduce_precision": (_tie_without_mantissa, _nan_without_mantissa, _reduced_range),
-    "remainder": (_integer_division, _complex_remainder),
-    "sign": (_complex_sign,),
-    "subtract": (_complex_sum,),
+    "remainder": (_integer_division, complex_remainder),
+    "sign": (complex_sign,),
+    "subtract": (complex_sum,),
 }
 """The reasons by op; other ops have none, except for formats that cannot encode a value."""
 
