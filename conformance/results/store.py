@@ -297,7 +297,7 @@ class Store:
 
     def errors(self) -> dict[CellKey, Errors]:
         """Return the error statistics of each cell that has them, merged over tasks."""
-        from conformance.judging.compare import merge_errors  # writers need not load it
+        from conformance.judging.judgement import merge_errors  # writers need not load it
 
         query = "SELECT op, element_type, backend, histogram, points FROM errors ORDER BY task"
         parts: dict[CellKey, list[Errors]] = {}
