@@ -142,7 +142,7 @@ def test_expectations_are_no_part_of_the_key(tmp_path: Path) -> None:
 
 
 def test_what_is_digested_is_all_that_decides_a_pass() -> None:
-    graph = grimp.build_graph("conformance", "generators", "reference")
+    graph = grimp.build_graph("conformance", "generators", "reference", cache_dir=None)
     loaded = set()
     for name in ("campaign.tasks", "campaign.planning", "executors.backend_workers"):
         loaded |= graph.find_upstream_modules(f"conformance.{name}") | {f"conformance.{name}"}
