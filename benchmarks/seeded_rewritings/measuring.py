@@ -21,7 +21,7 @@ from conformance.tolerance.hardware import Hardware
 from conformance.transforms.inline import inline
 from reference.ir.program import Program, TensorType
 from reference.ir.types import Array
-from reference.numerics.alike import equal_elements
+from reference.numerics.alike import equal_results
 
 SECONDS = 1.0
 """The limit on one evaluation: a slip in a condition makes a loop without end."""
@@ -132,17 +132,13 @@ def _ending(
             kind = judge.failure(number, found)
             if kind is not None:
                 return Ending.FLAGGED, kind
-            if not _same(found, results[number]):
+            if not equal_results(found, results[number]):
                 ending = Ending.PERMITTED
     except NotReadBack:
         return Ending.NO_PROGRAM, ""
     except TooSlow:
         return Ending.FLAGGED, "no answer"
     return ending, ""
-
-
-def _same(one: Sequence[Array], other: Sequence[Array]) -> bool:
-    return all(bool(equal_elements(a, b).all()) for a, b in zip(one, other, strict=True))
 
 
 def draw_inputs(program: Program, count: int, seed: int = 0) -> list[list[Array]]:

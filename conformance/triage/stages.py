@@ -23,7 +23,7 @@ from conformance.transforms.inline import inline
 from reference.interpreter.evaluate import EvaluationError
 from reference.ir.program import Program
 from reference.ir.types import Array
-from reference.numerics.alike import equal_elements
+from reference.numerics.alike import equal_results
 
 
 class Step(Enum):
@@ -151,7 +151,7 @@ class _Judge:
     def is_right(self, results: Sequence[Array]) -> bool:
         """Return whether these results are permitted."""
         for others, is_right in self._judged:
-            if _same(results, others):
+            if equal_results(results, others):
                 return is_right
         permitted = PermittedResults(self._program, self._inputs, self._hardware)
         if is_single(self._program):
@@ -162,10 +162,3 @@ class _Judge:
             judgement = judge_program(permitted, results)
         self._judged.append((results, not judgement.verdict.fails))
         return not judgement.verdict.fails
-
-
-def _same(one: Sequence[Array], other: Sequence[Array]) -> bool:
-    return len(one) == len(other) and all(
-        a.shape == b.shape and a.dtype == b.dtype and bool(equal_elements(a, b).all())
-        for a, b in zip(one, other, strict=True)
-    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from reference.ir.types import Array, element_type_of, to_bits
@@ -22,6 +24,19 @@ def equal_elements(array: Array, other: Array) -> Array:
         if of.is_float:
             same = same | (np.isnan(array) & np.isnan(other))
     return np.asarray(same)
+
+
+def equal_results(results: Sequence[Array], others: Sequence[Array]) -> bool:
+    """Return whether two lists of arrays are of the same types and shapes, with equal elements.
+
+    Elements are equal as in `equal_elements`: all NaNs are.
+    """
+    return len(results) == len(others) and all(
+        one.shape == other.shape
+        and one.dtype == other.dtype
+        and bool(equal_elements(one, other).all())
+        for one, other in zip(results, others, strict=True)
+    )
 
 
 def is_subnormal(array: Array) -> Array:

@@ -28,7 +28,7 @@ from conformance.phases import phase
 from conformance.pipeline.outcome import Outcome
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError
-from reference.numerics.alike import equal_elements
+from reference.numerics.alike import equal_results
 
 UNANSWERED = (Verdict.CRASHED, Verdict.TIMED_OUT, Verdict.REJECTED, Verdict.UNSUPPORTED)
 """Verdicts on programs that gave no results."""
@@ -108,10 +108,7 @@ def _is_as_found(session: Session, finding: Finding, other: Finding) -> bool:
         results = next(session.run(other.program, [other.inputs]))
     except BackendError:
         return False
-    return len(results) == len(finding.actual) and all(
-        one.shape == two.shape and one.dtype == two.dtype and bool(equal_elements(one, two).all())
-        for one, two in zip(results, finding.actual, strict=True)
-    )
+    return equal_results(results, finding.actual)
 
 
 def _came_to(finding: Finding, outcome: Outcome) -> str:

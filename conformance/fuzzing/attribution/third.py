@@ -27,8 +27,7 @@ from conformance.results.versions import versions
 from conformance.text import one_line
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError
-from reference.ir.types import Array
-from reference.numerics.alike import equal_elements
+from reference.numerics.alike import equal_results
 
 _INTERPRETER = InterpreterBackend.name
 _NO_RESULTS = (Verdict.CRASHED, Verdict.TIMED_OUT, Verdict.REJECTED)
@@ -57,11 +56,4 @@ def vote(trial: Trial, finding: Finding) -> Vote:
         return Vote(NO_VOTE, f"its own difference is known as {', '.join(outcome.known)}")
     if outcome.verdict in _NO_RESULTS:
         return Vote(NO_VOTE, one_line(outcome.message))
-    return Vote(AGAINST_REFERENCE if _same(results, finding.actual) else ALL_DIFFER)
-
-
-def _same(results: list[Array], actual: tuple[Array, ...]) -> bool:
-    return len(results) == len(actual) and all(
-        one.shape == two.shape and one.dtype == two.dtype and bool(equal_elements(one, two).all())
-        for one, two in zip(results, actual, strict=True)
-    )
+    return Vote(AGAINST_REFERENCE if equal_results(results, finding.actual) else ALL_DIFFER)
