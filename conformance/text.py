@@ -2,7 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 
 def one_line(text: object) -> str:
     """Return the text of an object on one line: white space, line breaks included, collapsed."""
     return " ".join(str(text).split())
+
+
+def spell_option(value: Any) -> str:
+    """Return the value of an option as messages have it: all for an empty list, or unknown."""
+    if isinstance(value, list):
+        return ",".join(map(str, value)) or "all"  # pyright: ignore[reportUnknownArgumentType]
+    return "unknown" if value is None else str(value)
+
+
+def list_differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
+    """Return which options, by name, are others there than here, each with both values."""
+    return [
+        f"{name} {spell_option(there.get(name))} there and {spell_option(value)} here"
+        for name, value in here.items()
+        if there.get(name) != value
+    ]

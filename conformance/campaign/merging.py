@@ -17,6 +17,7 @@ from conformance.errors import UsageError
 from conformance.gate.conclusion import exit_code
 from conformance.results.store import FILE_NAME, CellKey, Store, StoreError, discard
 from conformance.results.summary import RunData, read
+from conformance.text import spell_option
 
 _OWN = ("shard", "backend")
 """What runs that are merged may differ in, of all that identifies them."""
@@ -115,7 +116,7 @@ def _differences(one: Part, other: Part) -> Iterator[str]:
         is_of_another = name.startswith(_SETS) and name.removeprefix(_SETS) not in shared
         ours, theirs = one.identity.get(name), other.identity.get(name)
         if name not in _OWN and not is_of_another and ours != theirs:
-            yield f"{name} {_shown(ours)} and {_shown(theirs)}"
+            yield f"{name} {spell_option(ours)} and {spell_option(theirs)}"
     if not shared:
         return
     if one.backends != other.backends:
@@ -136,15 +137,9 @@ def _of_backends(ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> It
         for name in dict.fromkeys((*told[0], *told[1])):
             if told[0].get(name) != told[1].get(name):
                 yield (
-                    f"{name} of {one['name']} {_shown(told[0].get(name))} and "
-                    f"{_shown(told[1].get(name))}"
+                    f"{name} of {one['name']} {spell_option(told[0].get(name))} and "
+                    f"{spell_option(told[1].get(name))}"
                 )
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, list):
-        return ",".join(map(str, value)) or "all"  # pyright: ignore[reportUnknownArgumentType]
-    return "unknown" if value is None else str(value)
 
 
 def _clear(target: Path, parts: Sequence[Part]) -> None:

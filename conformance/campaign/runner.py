@@ -46,6 +46,7 @@ from conformance.limits import identity_of
 from conformance.results.store import FILE_NAME, Store, discard
 from conformance.results.summary import Known, RunData, read
 from conformance.results.versions import build, versions
+from conformance.text import list_differences
 
 NEEDED = ("conformance.campaign.tasks",)
 """What workers load once, before they are asked anything: what a task is made of."""
@@ -166,11 +167,7 @@ def _identify(store: Store, options: Options, planned: Plan, found: dict[str, st
     stored = store.meta()
     before = stored.get("identity")
     if before is not None:
-        differing = [
-            f"{name} {_shown(before.get(name))} there and {_shown(value)} here"
-            for name, value in identity.items()
-            if before.get(name) != value
-        ]
+        differing = list_differences(before, identity)
         if differing:
             raise UsageError(_other_run(options, differing))
         return
@@ -206,14 +203,6 @@ def _other_run(options: Options, differing: list[str]) -> str:
         f"{options.out} holds a run with {'; '.join(differing)}: "
         "choose another --out, or start over with --fresh"
     )
-
-
-def _shown(value: Any) -> str:
-    if value is None:  # older builds did not keep it
-        return "unknown"
-    if isinstance(value, list):
-        return ",".join(map(str, value)) or "all"
-    return str(value)
 
 
 def _filters(options: Options) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import Any
 from conformance.errors import NotAvailable
 from conformance.executors.agent import Agent, Opening
 from conformance.executors.local import QUIET, Died, TimedOut
-from conformance.text import one_line
+from conformance.text import list_differences, one_line
 
 Notice = Callable[[str], None]
 
@@ -360,7 +360,7 @@ def _difference(answer: object, own: Mapping[str, str]) -> str:
     differing = [name for name, value in own.items() if answer.get(name) != value]
     if not differing:
         return ""
-    told = ", ".join(f"{name} {answer.get(name)} there and {own[name]} here" for name in differing)
+    told = ", ".join(list_differences(answer, own))
     installable = [f"{name}=={own[name]}" for name in differing if name in _packages(own)]
     mend = f"pip install {' '.join(installable)}" if installable else "install the same one"
     return f"{told}: {mend} there"

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from rich.console import Console
@@ -37,6 +36,7 @@ from conformance.limits import LIMITS, Limits, identity_of
 from conformance.outputs.campaign import CampaignFinding, CampaignSummary
 from conformance.outputs.schema import CAMPAIGN, json_text
 from conformance.results.versions import build, versions
+from conformance.text import list_differences
 from conformance.verdict import Verdict
 from generators.chains.links import is_link, unlinked_ops
 from generators.chains.seeds.fragment import Fragment
@@ -187,11 +187,7 @@ def _identify(
         started = datetime.now(UTC).isoformat(timespec="seconds")
         journal.set_meta({"identity": identity, "started": started, "command": options.command})
         return
-    differing = [
-        f"{name} {_told(before.get(name))} there and {_told(value)} here"
-        for name, value in identity.items()
-        if before.get(name) != value
-    ]
+    differing = list_differences(before, identity)
     if differing:
         raise UsageError(
             f"{options.out} holds a campaign with {'; '.join(differing)}: "
@@ -206,10 +202,6 @@ def _expectations(given: Given, known: Sequence[Expectation]) -> str:
     names = " ".join(as_tuple(given) or ("shipped",))
     count = "1 entry" if len(plain) == 1 else f"{len(plain)} entries"
     return f"{names} ({count}, {digest[:8]})"
-
-
-def _told(value: Any) -> str:
-    return (", ".join(map(str, value)) or "all") if isinstance(value, list) else str(value)
 
 
 def _summarise(journal: Journal, campaign: Campaign) -> None:

@@ -7,7 +7,7 @@ opened again, and its block is done again.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -17,6 +17,7 @@ import msgspec
 from conformance.backends.base import Description
 from conformance.errors import UsageError
 from conformance.sweep.outcome import Outcome
+from conformance.text import list_differences
 
 FILE_NAME = "blocks.jsonl"
 """The name of the file in the folder of a sweep."""
@@ -158,16 +159,10 @@ def _read(line: bytes, shape: type[Any], path: Path) -> Any:
 
 
 def _checked(found: Header, wanted: Header, folder: Path) -> Header:
-    differing = list(_differing(found.identity, wanted.identity))
+    differing = list_differences(found.identity, wanted.identity)
     if differing:
         raise UsageError(
             f"{folder} holds a sweep with {'; '.join(differing)}: "
             "choose another --out, or start over with --fresh"
         )
     return found
-
-
-def _differing(there: Mapping[str, str], here: Mapping[str, str]) -> Iterator[str]:
-    for name, value in here.items():
-        if there.get(name) != value:
-            yield f"{name} {there.get(name, 'unknown')} there and {value} here"
