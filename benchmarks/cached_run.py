@@ -20,6 +20,7 @@ from pathlib import Path
 from time import perf_counter
 
 from conformance.results.summary import RunData, load
+from conformance.verdict import Record
 
 DETAILS = 20
 """Differences that are printed."""
@@ -39,43 +40,39 @@ def timed(out: Path, arguments: list[str]) -> tuple[float, RunData]:
     return seconds, load(out)
 
 
-def unpredictable_entries(one: RunData, other: RunData) -> set[str]:
-    """Return the ids of entries that match other values or ends from run to run."""
-    return {id_ for run in (one, other) for id_, known in run.expectations.items()
-            if known.unpredictable or known.flaky}  # fmt: skip
+def predictable(run: RunData) -> dict[str, Record]:
+    """Return the records by id, but for those whose entry is unpredictable or flaky."""
+    ids = {id_ for id_, known in run.expectations.items() if known.unpredictable or known.flaky}
+    return {record.id: record for record in run.records if ids.isdisjoint(record.known_by)}
 
 
 def differences(one: RunData, other: RunData) -> list[str]:
     """Return what differs in the reports of two runs, but for times and what the cache gave."""
-    ids = unpredictable_entries(one, other)
-    apart = {
-        (record.op, record.element_type, record.backend)
-        for run in (one, other)
-        for record in run.records
-        if not ids.isdisjoint(record.known_by)
-    }
     names = ("coverage", "exit_code", "incidents", "stale", "fixed")
     found = [name for name in names if getattr(one, name) != getattr(other, name)]
-    told = [
-        {record.id: record for record in run.records if ids.isdisjoint(record.known_by)}
-        for run in (one, other)
-    ]
-    found += ["records"] * (told[0] != told[1])
+    records = [predictable(run) for run in (one, other)]
+    apart = {
+        (record.op, record.element_type, record.backend)
+        for run, kept in zip((one, other), records, strict=True)
+        for record in run.records
+        if record.id not in kept
+    }
     errors = [
-        {cell: found for cell, found in run.errors.items() if cell not in apart}
+        {cell: errors for cell, errors in run.errors.items() if cell not in apart}
         for run in (one, other)
     ]
-    return found + ["errors"] * (errors[0] != errors[1])
+    return [
+        *found,
+        *["records"] * (records[0] != records[1]),
+        *["errors"] * (errors[0] != errors[1]),
+    ]
 
 
 def in_detail(one: RunData, other: RunData) -> Iterator[str]:
     """Yield what differs in the records and the errors of two runs, a line each."""
-    theirs = {record.id: record for record in other.records}
-    ids = unpredictable_entries(one, other)
-    for record in one.records:
+    theirs = predictable(other)
+    for record in predictable(one).values():
         there = theirs.get(record.id)
-        if not ids.isdisjoint(record.known_by):
-            continue
         if there is None:
             yield f"{record.id}: only in the first"
         elif there != record:

@@ -41,9 +41,10 @@ from conformance.errors import (
     UsageError,
     unknown,
 )
-from conformance.limits import Limits
+from conformance.limits import FILE_LIMITS, LIMITS, Limits
 from conformance.options import (
     CI,
+    NAME,
     Address,
     AtLeast,
     Backend,
@@ -64,7 +65,6 @@ from conformance.options import (
 if TYPE_CHECKING:  # the whole harness, which `--help` and a worker's start must not wait for
     from conformance.campaign.planning import Options
 
-NAME = "hlo-conformance"
 
 app = typer.Typer(
     name=NAME,
@@ -154,7 +154,7 @@ def run(
         typer.Option(
             min=0.1, help="Seconds for a batch of cases; a case in isolation has a third."
         ),
-    ] = 60.0,
+    ] = LIMITS.timeout,
     repeat: Annotated[
         int,
         typer.Option(
@@ -200,7 +200,7 @@ def run(
             budget=None if budget is None else seconds_of(budget),
             cache=None if no_cache else cache,
             engine=options.engine_of(executor, address),
-            command=shlex.join([NAME, *sys.argv[1:]]),
+            command=options.given_command(),
         ),
     )
 
@@ -267,7 +267,7 @@ def replay(
     db: Annotated[
         Path, typer.Option(help="The folder of the run, or its results.sqlite.")
     ] = DEFAULT_OUT,
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for the case.")] = 60.0,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for the case.")] = LIMITS.timeout,
     generic: Annotated[
         bool, typer.Option("--generic", help="Show the program in MLIR's generic form.")
     ] = False,
@@ -328,7 +328,7 @@ def check(
     timeout: Annotated[
         float,
         typer.Option(min=0.1, help="Seconds for each file, at most half of them to find causes."),
-    ] = 240.0,
+    ] = FILE_LIMITS.timeout,
     memory_limit: MemoryLimit = 6.0,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the inputs that are drawn.")] = 0,
     expectations: Expectations = None,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import sys
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
@@ -12,6 +14,9 @@ import typer
 
 from conformance.errors import UsageError
 from conformance.executors.executor import LOCAL, Engine, EngineName
+
+NAME = "hlo-conformance"
+"""The name of the command line."""
 
 PROFILES = ("smoke", "standard", "deep")
 """Profiles by name, as conformance.campaign.planning has them: known here without loading it."""
@@ -207,3 +212,8 @@ Version = Annotated[
         "--version", callback=_tell_version, is_eager=True, help="Print the versions, and exit."
     ),
 ]
+
+
+def given_command() -> str:
+    """Return the command that was given, as a shell takes it."""
+    return shlex.join([NAME, *sys.argv[1:]])

@@ -17,6 +17,7 @@ from conformance.errors import NotAvailable, UsageError
 from conformance.executors.backend_workers import executor_of
 from conformance.executors.local import Call, Died, TimedOut
 from conformance.judging.messages import additional_failure_line
+from conformance.limits import LIMITS
 from conformance.results.store import FILE_NAME, Store
 from conformance.verdict import Record
 
@@ -50,7 +51,7 @@ def _version_given(described: Sequence[Mapping[str, Any]], name: str) -> str:
     return next((number for found in told for key, number in found if key == GIVEN), "")
 
 
-def replay(case: RecordedCase, timeout: float = 60.0, *, generic: bool = False) -> Replay:
+def replay(case: RecordedCase, timeout: float = LIMITS.timeout, *, generic: bool = False) -> Replay:
     """Run the case again in a worker process, and judge it anew.
 
     `timeout` is in seconds. The program is shown in MLIR's pretty form, or in the `generic` one.

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from conformance import options
-from conformance.limits import Limits
+from conformance.limits import LIMITS, Limits
 from conformance.options import (
     Address,
     Backend,
@@ -63,7 +61,7 @@ def fuzz(
         typer.Option(
             min=0.1, help="Seconds for a batch of programs; a program in isolation has a third."
         ),
-    ] = 60.0,
+    ] = LIMITS.timeout,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Delete the campaign in --out, and start over.")
     ] = False,
@@ -93,7 +91,7 @@ def fuzz(
             fresh=fresh,
             seeds=seeds,
             engine=options.engine_of(executor, address),
-            command=shlex.join(["hlo-conformance", *sys.argv[1:]]),
+            command=options.given_command(),
         ),
         write,
     )
@@ -120,7 +118,7 @@ def reduce(
     budget: Annotated[str, typer.Option(help="Time to minimise, such as 90s or 10m.")] = "2m",
     timeout: Annotated[
         float, typer.Option(min=0.1, help="Seconds for one run of the program.")
-    ] = 60.0,
+    ] = LIMITS.timeout,
 ) -> int:
     """Minimise a failing program: it fails in the same way with fewer operations and elements.
 
@@ -139,6 +137,6 @@ def reduce(
             out=out,
             budget=budget,
             limits=Limits(timeout),
-            command=shlex.join(["hlo-conformance", *sys.argv[1:]]),
+            command=options.given_command(),
         )
     )

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
+from conformance import options
 from conformance.commands.sweep_reports import report_sweeps
 from conformance.errors import UsageError
 from conformance.options import CI, STRICT_HELP, AtLeast, Baseline, CIOption, LinesFormat
@@ -226,7 +227,7 @@ def _read(runs: list[Path], out: Path | None, *, is_history: bool) -> _Read:
             "runs of several dates or versions are not merged with --history"
         )
     _make(out)
-    data, missing = merge_runs(runs, out, shlex.join(["hlo-conformance", *sys.argv[1:]]))
+    data, missing = merge_runs(runs, out, options.given_command())
     return _Read(data, out, out, merged=len(runs), missing=tuple(missing))
 
 

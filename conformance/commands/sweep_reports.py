@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from conformance import options
 from conformance.errors import UsageError
 
 if TYPE_CHECKING:  # the whole harness, which `--help` must not wait for
@@ -52,7 +51,7 @@ def _merge(paths: list[Path], out: Path | None) -> SweepReport:
 
     if out is None:
         raise UsageError("several sweeps are merged into a folder of their own: give it by --out")
-    command = shlex.join(["hlo-conformance", *sys.argv[1:]])
+    command = options.given_command()
     swept, missing = merging.merge_sweeps(paths, out, command)
     result = save(swept, out)
     lines = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -125,7 +124,7 @@ def sweep(
         expectations=None if expectations is None else tuple(expectations),
         backend_versions=tuple(backend_version or ()),
         fresh=fresh,
-        command=shlex.join(["hlo-conformance", *sys.argv[1:]]),
+        command=options.given_command(),
     )
     swept = runner.sweep(asked, watcher(Console(stderr=True)))
     result = save(swept, out)

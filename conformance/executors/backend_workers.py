@@ -14,8 +14,8 @@ from conformance.backends.registry import BACKENDS, Choice, parse
 from conformance.errors import NotAvailable
 from conformance.executors.agent import Opening
 from conformance.executors.executor import LOCAL, Engine, EngineName, Executor
-from conformance.executors.local import DEFAULT_MEMORY_LIMIT, Call, Died, LocalExecutor, TimedOut
-from conformance.limits import Limits
+from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
+from conformance.limits import LIMITS, Limits
 
 if TYPE_CHECKING:  # loads numpy, which the workers' server need not wait for
     from conformance.backends.base import Description
@@ -31,7 +31,7 @@ def executor_of(
     choice: Choice,
     *,
     jobs: int | None = None,
-    memory_limit: int = DEFAULT_MEMORY_LIMIT,
+    memory_limit: int = LIMITS.memory_limit,
     preload: tuple[str, ...] = (),
     engine: Engine = LOCAL,
     notice: Callable[[str], None] = _say,

@@ -37,9 +37,6 @@ from conformance.executors.pool import Pool
 from conformance.limits import LIMITS
 from conformance.phases import Phase, noted, read, take_kept
 
-DEFAULT_MEMORY_LIMIT = LIMITS.memory_limit
-"""Bytes of data that a worker may map, by default."""
-
 TASKS_PER_WORKER = 200
 """A worker is replaced after so many calls: what a compiler leaks stays bounded."""
 
@@ -124,7 +121,7 @@ class LocalExecutor:
         jobs: int,
         warm_up: Callable[[], bool] | None = None,
         *,
-        memory_limit: int = DEFAULT_MEMORY_LIMIT,
+        memory_limit: int = LIMITS.memory_limit,
         preload: Sequence[str] = (),
     ) -> None:
         """Prepare `jobs` workers, each of which calls `warm_up` before its first call.

@@ -10,6 +10,7 @@ import msgspec
 
 from conformance.errors import UsageError
 from conformance.executors.executor import LOCAL, Engine
+from conformance.limits import LIMITS
 from conformance.sweep.arguments import Domain, domain_of
 from conformance.sweep.block import PIECE, Block
 from conformance.sweep.function import Function, functions_of
@@ -42,7 +43,7 @@ class Options:
     jobs: int | None = None
     engine: Engine = LOCAL
     timeout: float = 600.0
-    memory_limit: int = 6 << 30
+    memory_limit: int = LIMITS.memory_limit
     expectations: tuple[str, ...] | None = None
     backend_versions: tuple[str, ...] = ()
     fresh: bool = False

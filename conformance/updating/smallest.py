@@ -16,6 +16,7 @@ from conformance.executors.local import Call
 from conformance.fuzzing.crashes import Losses, Shrinking, spent_on
 from conformance.fuzzing.trial import Hit, Inputs, Trial
 from conformance.gate.expectations import Counterexample, Expectation
+from conformance.limits import LIMITS
 from conformance.pipeline.outcome import Outcome, known_loss
 from conformance.pipeline.records import ONLY_IN_BATCH
 from conformance.results.inputs import unpack_inputs
@@ -65,16 +66,16 @@ def _minimised(search: Search, failure: NewFailure, entry: Expectation) -> Count
     given = (failure.record.detail.program, failure.inputs)
     if not ends_process(failure.verdict, failure.kind):
         asked = (search.trial(search.entries), given, entry.id, seconds)
-        answer = executor.one(Call("", reduced, asked, 2 * seconds + 60))
+        answer = executor.one(Call("", reduced, asked, 2 * seconds + LIMITS.timeout))
         return answer if isinstance(answer, Counterexample) else None
     said = Outcome(failure.verdict, failure.kind, failure.message)
-    hit = executor.one(Call("", hit_of, (given, said), 60.0))
+    hit = executor.one(Call("", hit_of, (given, said), LIMITS.timeout))
     if not isinstance(hit, Hit) or hit.program.process_count > 1:
         return None
     small = _shrunk(executor, search.trial((entry,)), hit, search.choice.name, seconds)
     if small is None:
         return None
-    answer = executor.one(Call("", as_counterexample, small, 60.0))
+    answer = executor.one(Call("", as_counterexample, small, LIMITS.timeout))
     return answer if isinstance(answer, Counterexample) else None
 
 
@@ -98,7 +99,7 @@ def _as_it_is(search: Search, failure: NewFailure, entry: Expectation) -> Counte
     if failure.record.detail is None:
         return None
     given = (failure.record.detail.program, failure.inputs)
-    answer = search.executor.one(Call("", written_as_it_is, given, 60.0))
+    answer = search.executor.one(Call("", written_as_it_is, given, LIMITS.timeout))
     return answer if isinstance(answer, Counterexample) else None
 
 

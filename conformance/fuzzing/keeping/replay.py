@@ -19,7 +19,7 @@ from conformance.fuzzing.calls import came_to
 from conformance.fuzzing.keeping.bundle import FINDING
 from conformance.fuzzing.trial import Trial
 from conformance.gate.reading import load
-from conformance.limits import Limits
+from conformance.limits import LIMITS, Limits
 from conformance.pipeline.outcome import Outcome
 from conformance.results.versions import versions
 from conformance.verdict import Verdict
@@ -80,7 +80,7 @@ def read(folder: Path) -> Kept:
     return Kept(folder.resolve(), *found)
 
 
-def replay(kept: Kept, backends: Sequence[str], timeout: float = 60.0) -> list[Row]:
+def replay(kept: Kept, backends: Sequence[str], timeout: float = LIMITS.timeout) -> list[Row]:
     """Run a finding on each backend, or on the one that it was found on if none is given.
 
     `timeout` is in seconds, for each.

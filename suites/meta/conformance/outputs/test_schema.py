@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from conformance.cli import app, guarded
 from conformance.commands import schemas
-from conformance.outputs.fields import State
+from conformance.outputs.fields import SavedVerdict, State
 from conformance.outputs.page import schema_page
 from conformance.outputs.schema import OUTPUTS, json_text, schema_of, schema_text
 from conformance.results.cells import UNTESTED
@@ -96,6 +96,10 @@ def test_every_field_is_described_and_always_written(name: str) -> None:
 
 def test_the_states_of_a_cell_are_the_verdicts_and_untested() -> None:
     assert get_args(State) == (*(verdict.value for verdict in Verdict), UNTESTED)
+
+
+def test_a_saved_check_has_a_verdict_or_no_answer() -> None:
+    assert get_args(SavedVerdict) == (*(verdict.value for verdict in Verdict), "no answer")
 
 
 @pytest.mark.parametrize("name", RUNS)
