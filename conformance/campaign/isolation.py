@@ -101,9 +101,7 @@ def run_isolated(
     def calls() -> Generator[Call]:
         for bundle in bundles:
             begins_apart = any(len(task) > 1 and task.cell in apart for task in bundle)
-            gave_none = any(task.gave_no_results for task in bundle)
-            seconds = limits.item if gave_none else limits.timeout
-            yield from parts.of(bundle) if begins_apart else [parts.call(bundle, seconds)]
+            yield from parts.of(bundle) if begins_apart else [parts.call(bundle, limits.timeout)]
 
     for ended in run_in_parts(executor, calls(), parts.replacing):
         if ended is None:
@@ -115,8 +113,7 @@ def run_isolated(
         bundle: Bundle = ended.call.name
         results = _results_of(ended, notice)
         is_lost = isinstance(ended.value, (Died, TimedOut))
-        is_new = is_lost and not _is_as_before(bundle[0], results[0])
-        if bundle in parts.tries or (is_new and bundle[0].cell not in apart):
+        if bundle in parts.tries or (is_lost and bundle[0].cell not in apart):
             tries = parts.tries.setdefault(bundle, [])
             tries += results
             if len(tries) <= manner.repeats:
@@ -235,12 +232,6 @@ def _results_of(ended: Ended, notice: Notice) -> list[TaskResult]:
         return [joined([])]
     timing = Timing(execution=ended.seconds)  # the parts of a lost call are not measured
     return [TaskResult((lost_record(bundle[0], *why(value)),), Errors(), timing, 0, 0.0)]
-
-
-def _is_as_before(task: Task, result: TaskResult) -> bool:
-    """Whether a single case lost its worker as it did, every time, in an earlier run."""
-    earlier = task.earlier_of(task.start)
-    return earlier is not None and _answers([result]) <= {*earlier.outcomes}
 
 
 def _answers(results: Sequence[TaskResult]) -> set[bytes]:

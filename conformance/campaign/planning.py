@@ -152,14 +152,13 @@ def bundles(tasks: Iterable[Task], apart: Container[Cell] = ()) -> Generator[tup
     """Tasks in order, in bundles of one op and backend that can be one module.
 
     To compile a module takes twice as long as to compile one more small program within it. Near
-    misses are compiled each alone, and so are the cases of the cells in `apart`. So is a case that
-    gave no results in an earlier run.
+    misses are compiled each alone, and so are the cases of the cells in `apart`.
     """
     bundle: list[Task] = []
     room = 0
     for task in tasks:
         cell = task.cell
-        alone = cell in apart or isinstance(cell.element_type, Invalid) or task.gave_no_results
+        alone = cell in apart or isinstance(cell.element_type, Invalid)
         other = {(one.cell.op, one.cell.backend) for one in bundle} != {(cell.op, cell.backend)}
         if alone or other or len(task) > room:
             if bundle:

@@ -87,12 +87,6 @@ class Task:
         """Return how the case of that index failed in a run before, None where nobody knows."""
         return self.earlier[index - self.start] if self.earlier else None
 
-    @property
-    def gave_no_results(self) -> bool:
-        """Whether it is a single case that was refused, crashed or timed out in a run before."""
-        earlier = self.earlier_of(self.start) if len(self) == 1 else None
-        return earlier is not None and not earlier.record.verdict.has_results
-
     def planned(self) -> Task:
         """The same task with its plans, which takes the plan of its op to be made so far."""
         cell = self.cell

@@ -50,7 +50,7 @@ def _not_run(run: RunData) -> list[str]:
         again = f"; {run.failed_as_before} failed as before" if run.failed_as_before else ""
         lines.append(
             f"from the cache: {run.from_cache} of {len(run.records)} programs, "
-            f"which did not fail before, or crashed or timed out{again}"
+            f"which did not fail before, or gave no results{again}"
         )
     if run.left_out:
         none = [one for one in run.left_out if not run.cells[one.key].records]

@@ -4,12 +4,12 @@ A case that did not fail is known by all that its outcome depends on: our source
 backend on this machine, seed, profile, cell, index and plan. Expectations are none of that: they
 are about what fails.
 
-A case that failed, every time in the same way, is run again. Where it gives the same bits, or the
-same error, its record is that of before: it is not judged again, nor confirmed in isolation, nor
-repeated. A case that ended its process or gave no answer, every time, is taken from the cache: to
-run it again costs a process or a time limit, and it was run more often than any case that passed.
-Records of both depend on more: on all our sources, on hypotheses of expectations and on the options
-that say how cases are run. A case that ever came out differently is always run in full.
+A case that failed, every time in the same way, is run again. Where it gives the same bits, its
+record is that of before: it is not judged again, nor confirmed in isolation, nor repeated. A case
+that was refused, crashed or timed out, every time, is taken from the cache: to run it again costs
+the module that it is in, a process or a time limit, and it was run more often than any case that
+passed. Records of both depend on more: on all our sources, on hypotheses of expectations and on the
+options that say how cases are run. A case that ever came out differently is always run in full.
 So are the cases of a batch that failed as a whole alone: they would be in other batches, which
 might not fail.
 """
@@ -22,7 +22,6 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from conformance.backends.base import ends_process
 from conformance.campaign.cache.entries import Entries, key_of
 from conformance.campaign.planning import CASES_PER_MODULE, bundles, shortened
 from conformance.campaign.tasks import Task, TaskResult, joined
@@ -151,7 +150,7 @@ class CachedCases:
             failures[key]: _read_failure(content)
             for key, content in self.entries.get([*failures]).items()
         }
-        costly = {index for index, one in failed.items() if _loses_process(one.record)}
+        costly = {index for index, one in failed.items() if not one.record.verdict.has_results}
         settled |= {index: _as_result(failed.pop(index)) for index in costly}
         return _Found(settled, failed)
 
@@ -255,17 +254,14 @@ def _op_of(bundle: Bundle) -> tuple[str, str]:
 
 
 def _runs(task: Task, found: _Found) -> list[Task]:
-    """Return the cases that must be run as tasks, each of consecutive cases.
-
-    What gave no results before is by itself: it would cost its batch, too.
-    """
+    """Return the cases that must be run as tasks, each of consecutive cases."""
     parts: list[Task] = []
     for one in task.singles():
         if one.start in found.settled:
             continue
         one = replace(one, earlier=(found.failed.get(one.start),))
         before = parts[-1] if parts else None
-        if before is None or before.stop != one.start or _is_apart(before, one):
+        if before is None or before.stop != one.start:
             parts.append(one)
             continue
         plans = None if one.plans is None else (*(before.plans or ()), *one.plans)
@@ -274,17 +270,9 @@ def _runs(task: Task, found: _Found) -> list[Task]:
     return parts
 
 
-def _is_apart(*parts: Task) -> bool:
-    return any(one.gave_no_results for one in parts)
-
-
 def _written(content: object) -> bytes:
     """Return what the cache keeps of a record, with what else is kept of its case."""
     return msgspec.msgpack.encode(content, enc_hook=float)  # of numpy's floats
-
-
-def _loses_process(record: Record) -> bool:
-    return ends_process(record.verdict, record.kind)
 
 
 def _as_result(failed: Conclusion) -> TaskResult:

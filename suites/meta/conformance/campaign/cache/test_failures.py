@@ -95,7 +95,7 @@ def test_what_fails_as_before_is_run_once_and_not_judged(tmp_path: Path, work: W
     assert (work.judged, sum(work.compiled)) == (0, failed)
     assert len(work.compiled) == 2  # a module for each op
     assert (second.from_cache, second.failed_as_before) == (len(first.records) - failed, failed)
-    told = f"which did not fail before, or crashed or timed out; {failed} failed as before"
+    told = f"which did not fail before, or gave no results; {failed} failed as before"
     assert told in " ".join(lines_of(second, "{}"))
 
 
