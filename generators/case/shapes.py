@@ -13,6 +13,8 @@ from generators.case.choices import SCALAR, Pick, choose, seldom
 from reference.ir.types import ElementType
 
 _RANKS = (0,) * 8 + (1,) * 40 + (2,) * 22 + (3,) * 13 + (4,) * 8 + (5,) * 6 + (6,) * 2 + (7,)
+_RANKS_FROM = tuple(tuple(rank for rank in _RANKS if rank >= least) for least in (0, 1, 2))
+"""Ranks by the least one."""
 
 SMALL, WITH_ONE, THRESHOLD, EMPTY = "small", "with 1", "threshold", "with 0"
 _KINDS = (SMALL,) * 32 + (WITH_ONE,) * 2 + (THRESHOLD,) * 15
@@ -56,7 +58,7 @@ def shape(pick: Pick, *, min_rank: int = 0, empty: str = EMPTY) -> tuple[int, ..
     if pick.shape is not None and len(pick.shape) >= min_rank:
         given, pick.shape = pick.shape, None
         return given
-    rank = choose(pick, tuple(r for r in _RANKS if r >= min_rank), "rank", rank_label)
+    rank = choose(pick, _RANKS_FROM[min_rank], "rank", rank_label)
     if rank == 0:
         return ()
     kind = choose(pick, (*_KINDS, empty, empty, empty), "sizes")

@@ -66,7 +66,8 @@ class Column:
 
     `options` maps the values of each dimension to the index of the case that was first offered
     each; `offered_pairs` does so for pairs. `aimed` is the case that was first planned for a value
-    or a pair. `offers` are joint offers, `met` each with the values taken before. `missing_values`,
+    or a pair. `offers` are the numbers of joint offers, `met` has each with the values taken
+    before, as one number. `missing_values`,
     `missing_pairs` (not taken in the column) and `new_pairs` (not taken in the op) map an offer to
     the values taken before it. `rows` are the values of each planned case, `plans` its planned
     values. `triples` are the triples of the rows, and `to_combine` the next triples to aim at, when
@@ -85,10 +86,8 @@ class Column:
         default_factory=dict[Pair, tuple[Value, ...]]
     )
     new_pairs: dict[Pair, tuple[Value, ...]] = field(default_factory=dict[Pair, tuple[Value, ...]])
-    offers: set[tuple[Value, ...]] = field(default_factory=set[tuple[Value, ...]])
-    met: set[tuple[tuple[Value, ...], Value]] = field(
-        default_factory=set[tuple[tuple[Value, ...], Value]]
-    )
+    offers: set[int] = field(default_factory=set[int])
+    met: set[int] = field(default_factory=set[int])
     tries: dict[Pair, int] = field(default_factory=dict[Pair, int])
     rows: list[tuple[Value, ...]] = field(default_factory=list[tuple[Value, ...]])
     plans: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
@@ -121,6 +120,15 @@ MOST_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
+class _Offer:
+    """Values of a dimension that were offered together, with a number; `paired` form pairs."""
+
+    number: int
+    values: tuple[Value, ...]
+    paired: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Aim:
     """The aim of a case: up to three values, and the values taken before their offer."""
 
@@ -141,7 +149,7 @@ class Coverage:
         self._numbers: dict[tuple[str, str], Value] = {}
         self._alone: set[Value] = set()
         self._empty: set[Value] = set()
-        self._offers: dict[tuple[str, tuple[str, ...]], tuple[Value, ...]] = {}
+        self._offers: dict[tuple[str, tuple[str, ...]], _Offer] = {}
         self._values: set[Value] = set()
         self._pairs: set[Pair] = set()
 
@@ -384,55 +392,63 @@ class Coverage:
     def _note(self, column: Column, pick: Pick) -> None:
         """Keep what a case was offered, and what it took."""
         taken: list[Value] = []
+        filled: list[Value] = []
         for asked in pick.asked:
             offer = self._offers.get((asked.dimension, asked.offered))
             if offer is None:
                 offer = self._new_offer(asked)
-            before = tuple(value for value in taken if value not in self._empty)
-            if offer not in column.offers:
-                column.offers.add(offer)
-                known = column.options.setdefault(asked.dimension, {})
-                known.update((value, len(column.plans)) for value in offer if value not in known)
-            for value in offer:
-                if value not in column.values and column.tries.get(value, 0) < _TRIES:
-                    column.missing_values.setdefault(value, before)
+            before = tuple(filled)
+            if offer.number not in column.offers:
+                column.offers.add(offer.number)
+                self._offer_values(column, asked.dimension, offer.values, before)
             if asked.paired:
                 self._offer_pairs(column, offer, before)
-            taken.append(self._number(asked.dimension, asked.taken))
+            value = self._number(asked.dimension, asked.taken)
+            taken.append(value)
+            if value not in self._empty:
+                filled.append(value)
         if pick.nothing:
             taken = [value for value in taken if value in self._empty]
         column.rows.append(tuple(taken))
         self._take(column, taken)
-        self._take_pairs(column, taken)
+        pairs = self._take_pairs(column, taken)
         if column.triples:
             column.triples.update(self._triples(taken))
         if (
             len(column.plans) < TOGETHER
         ):  # cases that columns plan independently must not affect others
-            self._values |= column.values
-            self._pairs |= column.pairs
+            self._values.update(taken)
+            self._pairs |= pairs
 
-    def _new_offer(self, asked: NamedChoice) -> tuple[Value, ...]:
-        offer = tuple(self._number(asked.dimension, label) for label in asked.offered)
-        self._offers[asked.dimension, asked.offered] = offer
-        self._empty.update(value for value in offer if self.names[value][1] in EMPTINESS)
+    def _new_offer(self, asked: NamedChoice) -> _Offer:
+        values = tuple(self._number(asked.dimension, label) for label in asked.offered)
+        self._empty.update(value for value in values if self.names[value][1] in EMPTINESS)
         if not asked.paired:
-            self._alone.update(offer)
+            self._alone.update(values)
+        paired = tuple(value for value in values if value not in self._empty)
+        offer = _Offer(len(self._offers), values, paired)
+        self._offers[asked.dimension, asked.offered] = offer
         return offer
 
-    def _offer_pairs(
-        self, column: Column, offer: tuple[Value, ...], before: tuple[Value, ...]
+    def _offer_values(
+        self, column: Column, dimension: str, values: tuple[Value, ...], before: tuple[Value, ...]
     ) -> None:
+        """Record values that the column is offered for the first time together."""
+        known, index = column.options.setdefault(dimension, {}), len(column.plans)
+        for value in values:
+            known.setdefault(value, index)
+            if value not in column.values and column.tries.get(value, 0) < _TRIES:
+                column.missing_values.setdefault(value, before)
+
+    def _offer_pairs(self, column: Column, offer: _Offer, before: tuple[Value, ...]) -> None:
         """Record the pairs of offered values with values taken before."""
         names, met, index = self.names, column.met, len(column.plans)
-        dimension = names[offer[0]][0]
-        shown = [value for value in offer if value not in self._empty]
+        dimension, number = names[offer.values[0]][0], offer.number << _SHIFT
         for other in self._shown(before):
-            key = (offer, other)
-            if key in met or names[other][0] == dimension:
+            if number | other in met or names[other][0] == dimension:
                 continue
-            met.add(key)
-            for value in shown:
+            met.add(number | other)
+            for value in offer.paired:
                 pair = value << _SHIFT | other if value < other else other << _SHIFT | value
                 if pair in column.pairs:
                     continue
@@ -450,11 +466,14 @@ class Coverage:
             column.values.add(value)
             column.missing_values.pop(value, None)
 
-    def _take_pairs(self, column: Column, values: Sequence[Value]) -> None:
-        for pair in self._pairs_of(values):
-            column.pairs.add(pair)
+    def _take_pairs(self, column: Column, values: Sequence[Value]) -> set[Pair]:
+        """Record the pairs of values taken; return those that are new to the column."""
+        pairs = self._pairs_of(values) - column.pairs
+        column.pairs |= pairs
+        for pair in pairs:
             column.missing_pairs.pop(pair, None)
             column.new_pairs.pop(pair, None)
+        return pairs
 
 
 def _last_new(column: Column, count: int) -> int:

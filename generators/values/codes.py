@@ -9,32 +9,13 @@ guarantees, without transcendental functions: values do not vary between version
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, cast
 
 import numpy as np
-from numpy.random.bit_generator import ISeedSequence
 
+from generators.case.stream import philox
 from reference.ir.types import Array, ElementType, NonFinite, bits_dtype, from_bits
 
-_LOW = (1 << 64) - 1
 _BLOCKS = (256, 2048, 16384)
-
-
-class _Key(ISeedSequence):
-    """A key in the form that numpy requests.
-
-    Given a number, numpy would first ask the system for entropy, which takes twice as long as
-    everything else.
-    """
-
-    def __init__(self, key: int) -> None:
-        self._key = np.array([key & _LOW, key >> 64], np.uint64)
-
-    def generate_state(self, n_words: int, dtype: Any = np.uint64) -> Array:
-        """Return the two 64-bit words that Philox requests."""
-        assert n_words == len(self._key)
-        assert dtype == self._key.dtype
-        return self._key
 
 
 class Words:
@@ -48,14 +29,14 @@ class Words:
 
     def __init__(self, key: int) -> None:
         """Start the stream of this key."""
-        self._philox = np.random.Philox(
-            cast("Any", _Key(key))
-        )  # numpy's stubs lack custom seed sequences
+        self._philox = philox(key)
 
     def words(self, count: int) -> Array:
         """Return `count` uniform uint64 words."""
-        block = next((size for size in _BLOCKS if count <= size), count)
-        return self._philox.random_raw(block)[:count]
+        for block in _BLOCKS:
+            if count <= block:
+                return self._philox.random_raw(block)[:count]
+        return self._philox.random_raw(count)
 
     def below(self, count: int, limit: int) -> Array:
         """Return `count` integers (int64), uniform in [0, limit), for a limit of at most 2^31."""

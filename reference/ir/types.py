@@ -105,9 +105,12 @@ class FloatFormat:
         return float(np.ldexp(1.0, self.min_exponent))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ElementType:
-    """An element type: the specification's name, MLIR's spelling, kind, bits and storage."""
+    """An element type: the specification's name, MLIR's spelling, kind, bits and storage.
+
+    There is one object for each, so that comparing and hashing cost nothing.
+    """
 
     name: str
     kind: Kind
@@ -230,6 +233,8 @@ _PART = {"complex<f32>": ELEMENT_TYPES["f32"], "complex<f64>": ELEMENT_TYPES["f6
 _BY_STORAGE = {row.storage: row for row in _ROWS}
 _BY_MLIR = {row.mlir: row for row in _ROWS}
 
+_UNSIGNED_DTYPES = {width: np.dtype(f"uint{width}") for width in (8, 16, 32, 64)}
+
 BOOLEAN = (ELEMENT_TYPES["i1"],)
 SIGNED = tuple(row for row in _ROWS if row.is_signed)
 UNSIGNED = tuple(row for row in _ROWS if row.is_unsigned)
@@ -268,8 +273,7 @@ def from_mlir(spelling: str) -> ElementType:
 def bits_dtype(element: ElementType) -> np.dtype[Any]:
     """Return the unsigned numpy type that holds one element's bits (ui8 for all types under a
     byte)."""
-    width = max(8, element.part.bits)
-    return np.dtype(f"uint{width}")
+    return _UNSIGNED_DTYPES[max(8, element.part.bits)]
 
 
 def to_bits(array: Array) -> Array:
