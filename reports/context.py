@@ -1,10 +1,11 @@
-"""The context of a report: earlier runs, and findings of campaigns."""
+"""The context of a report: earlier runs, findings of campaigns, and sweeps."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from conformance.outputs.sweep import Sweep
 from conformance.results.history import History
 
 if TYPE_CHECKING:  # it loads jax, and a report of no campaign needs none
@@ -13,10 +14,11 @@ if TYPE_CHECKING:  # it loads jax, and a report of no campaign needs none
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Earlier runs and findings, None if they were not asked for."""
+    """Earlier runs, findings and sweeps, each None if not asked for."""
 
     history: History | None = None
     causes: tuple[FoundCause, ...] | None = None
+    sweeps: tuple[Sweep, ...] | None = None
 
 
 NOTHING = Context()

@@ -1,28 +1,33 @@
-"""Earlier runs, and findings of campaigns, in the Markdown summary."""
+"""Earlier runs, findings of campaigns, and sweeps in the Markdown summary."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from conformance.outputs.sweep import Sweep
 from conformance.results.history import History, difference_words, outcome_words
 from reports.context import Context
 from reports.markdown import code, escape
 
 if TYPE_CHECKING:  # it loads jax, and a report of no campaign needs none
     from conformance.fuzzing.keeping.collection import FoundCause
+    from reports.sweeps.tables import Cell, Failure
 
-RUNS, CELLS, CAUSES = 20, 30, 20
-"""The largest number of listed runs (the newest), cells (those that changed last) and causes."""
+RUNS, CELLS, CAUSES, CLASSES = 20, 30, 20, 20
+"""The largest number of listed runs (the newest), cells (those that changed last), causes, and
+classes of a sweep's failures."""
 
 
 def sections(context: Context) -> list[str]:
-    """Return the sections about earlier runs and findings."""
+    """Return the sections about earlier runs, findings and sweeps."""
     made: list[str] = []
     if context.history is not None:
         made += _history(context.history)
     if context.causes is not None:
         made += _causes(context.causes)
+    if context.sweeps is not None:
+        made += _sweeps(context.sweeps)
     return made
 
 
@@ -74,3 +79,37 @@ def _causes(causes: Sequence[FoundCause]) -> list[str]:
     left = len(causes) - len(rows)
     more = f"\n\n{left} more are in index.html." if left > 0 else ""
     return ["## Findings of campaigns", _table(head, rows) + more]
+
+
+def _sweeps(sweeps: Sequence[Sweep]) -> list[str]:
+    """Return the worst errors and the failures of each backend that was swept."""
+    from reports.sweeps.tables import tables_of  # loads the sweep, which a report of none needs not
+
+    made = ["## Sweeps"]
+    for one in tables_of(sweeps):
+        made.append(f"{escape(one.backend)}: {one.functions} functions, {one.values:,} values; ")
+        made[-1] += f"worst errors in ulp ({escape(one.versions)}). Bold: all values were tried."
+        rows = [(escape(op), *map(_error, cells)) for op, cells in one.rows]
+        if rows:
+            made.append(_table(("op", *map(escape, one.types)), rows))
+        made += _failures(one.failures)
+    return made
+
+
+def _error(cell: Cell | None) -> str:
+    if cell is None:
+        return "–"
+    return f"**{cell.error}**" if cell.is_exhaustive else cell.error
+
+
+def _failures(failures: Sequence[Failure]) -> list[str]:
+    rows = [
+        (escape(one.function), one.found.verdict.value, escape(one.found.class_) or "–",
+         str(one.found.count), escape(one.found.known) or "**none**", escape(one.example))
+        for one in failures[:CLASSES]
+    ]  # fmt: skip
+    if not rows:
+        return []
+    head = ("function", "verdict", "class", "results", "expectation", "example")
+    left = len(failures) - len(rows)
+    return [_table(head, rows) + (f"\n\n{left} more are in index.html." if left else "")]

@@ -8,11 +8,11 @@ the script. The first screen is markup; the script draws the rest from the data 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 
@@ -28,6 +28,10 @@ from reports.page.data import data_of
 from reports.page.divergences import ListedGroup
 from reports.programs import pretty_forms
 from reports.view import View
+
+if TYPE_CHECKING:  # it loads the sweep, and a report of none needs it not
+    from conformance.outputs.sweep import Sweep
+    from reports.sweeps.tables import Tables
 
 
 def render(
@@ -90,8 +94,16 @@ def _html(
         strip=first_screen.cells_by_state(seen),
         choices=first_screen.filter_choices(seen),
         context=context,
+        sweeps=None if context.sweeps is None else _sweep_tables(context.sweeps),
         data=embedded(data_of(seen, groups, pretty) | context_data(context)),
     )
+
+
+def _sweep_tables(sweeps: Sequence[Sweep]) -> list[Tables]:
+    """Return the tables of sweeps; what makes them is loaded only for a report of sweeps."""
+    from reports.sweeps.tables import tables_of
+
+    return tables_of(sweeps)
 
 
 @cache

@@ -23,6 +23,7 @@ from conformance.options import CI, STRICT_HELP, AtLeast, Baseline, CIOption, Li
 if TYPE_CHECKING:  # the whole harness, which `--help` must not wait for
     from conformance.gate.baselines.comparison import Comparison
     from conformance.outputs.report import Report
+    from conformance.outputs.sweep import Sweep
     from conformance.results.history import History
     from conformance.results.summary import RunData
     from reports.context import Context
@@ -78,7 +79,7 @@ def report(
         list[Path],
         typer.Argument(
             help="The folder of a run, a campaign or a sweep, or its database; several runs are "
-            "merged, or shards of a sweep."
+            "merged, or shards of a sweep. Sweeps beside a run get a section in its report."
         ),
     ],
     out: Annotated[
@@ -117,6 +118,8 @@ def report(
     Several runs are merged into one: shards, and other backends with the same options. The merged
     run is stored, and every command reads it. The exit code is that of the whole run.
 
+    Sweeps that are given beside a run are a section of its report. They change no exit code.
+
     As a history, report the newest of several runs of the same backends.
 
     A single run exits with 1 only if it fails a baseline, a floor or a strict report.
@@ -129,7 +132,11 @@ def report(
     from conformance.sweep.merging import is_sweep
     from reports.context import Context
 
-    if any(is_sweep(path) for path in db):
+    for path in db:
+        if not path.exists():
+            raise UsageError(f"{path} does not exist: give the folder of a run, campaign or sweep")
+    sweeps = [path for path in db if is_sweep(path)]
+    if len(sweeps) == len(db):
         if baseline is not None or at_least is not None or strict or history or findings:
             raise UsageError(
                 f"{db[0]} is a sweep: --baseline, --at-least, --strict, --history and --findings "
@@ -142,17 +149,18 @@ def report(
         else:
             print_lines(swept.lines)
         return swept.exit_code
+    db = [path for path in db if path not in sweeps]
     given = None if baseline is None else read_baseline(baseline)
     floor = None if at_least is None else parse_share(at_least)
     if len(db) == 1 and is_campaign(db[0]):
-        return _report_campaign(db[0], out, format, is_alone=not (history or findings))
+        return _report_campaign(db[0], out, format, is_alone=not (history or findings or sweeps))
     read = _read(db, out, is_history=history)
     causes = None
     if findings:
         from conformance.fuzzing.keeping.collection import load_findings  # loads jax
 
         causes = load_findings(findings)
-    context = Context(read.history, causes)
+    context = Context(read.history, causes, _read_sweeps(sweeps))
     data = read.data
     comparison = None if given is None else compare(data, given)
     is_gate = comparison is not None or floor is not None or strict or read.merged
@@ -171,6 +179,15 @@ def report(
     return code
 
 
+def _read_sweeps(paths: list[Path]) -> tuple[Sweep, ...] | None:
+    """Read the results of sweeps; None for no sweeps."""
+    if not paths:
+        return None
+    from reports.sweeps import page
+
+    return tuple(page.read(_folder_of(path)) for path in paths)
+
+
 def _report_campaign(path: Path, out: Path | None, format: LinesFormat, *, is_alone: bool) -> int:  # noqa: A002 - the option's name
     """Write the page of a campaign again."""
     from conformance.fuzzing.keeping.summary import load as load_campaign
@@ -179,7 +196,9 @@ def _report_campaign(path: Path, out: Path | None, format: LinesFormat, *, is_al
     if format is LinesFormat.JSON:
         raise UsageError(f"{path} is a campaign: its campaign.json is its JSON")
     if not is_alone:
-        raise UsageError(f"{path} is a campaign: --history and --findings belong to a run's report")
+        raise UsageError(
+            f"{path} is a campaign: --history, --findings and sweeps belong to a run's report"
+        )
     folder = out or (path if path.is_dir() else path.parent)
     _make(folder)
     print_lines([f"report: {write_to(load_campaign(path), folder)}"])
@@ -259,7 +278,21 @@ def _told(
     if context.causes is not None:
         findings = sum(len(one.described.findings) for one in context.causes)
         told.append(f"campaigns: {len(context.causes)} causes, {findings} findings")
+    if context.sweeps is not None:
+        told.append(_swept_line(context.sweeps))
     return told + closing_lines(read.data, comparison, floor, replaying)
+
+
+def _swept_line(sweeps: tuple[Sweep, ...]) -> str:
+    """Return how many functions and values the sweeps beside a run tried."""
+    from reports.sweeps.tables import tables_of
+    from reports.text import plural
+
+    groups = tables_of(sweeps)
+    functions = plural(sum(one.functions for one in groups), "function")
+    values = sum(one.values for one in groups)
+    new = plural(sum(one.new for one in groups), "new class", "new classes")
+    return f"sweeps: {functions}, {values:,} values, {new} of failures"
 
 
 def print_lines(lines: Iterable[str]) -> None:
@@ -287,6 +320,7 @@ def with_more(data: RunData, comparison: Comparison | None, context: Context) ->
         comparison=None if comparison is None else conclusion.comparison_json(comparison),
         history=None if past is None else history.history_json(past),
         findings=None if causes is None else tuple(one.described for one in causes),
+        sweeps=context.sweeps,
     )
 
 

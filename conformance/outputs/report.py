@@ -23,6 +23,7 @@ from conformance.outputs.run import (
     Shares,
     Timing,
 )
+from conformance.outputs.sweep import Sweep
 from conformance.verdict import Verdict
 
 
@@ -109,4 +110,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     findings: Annotated[
         tuple[Cause, ...] | None,
         about("Findings of campaigns by cause, the most frequent first, or null: `--findings`."),
+    ]
+    sweeps: Annotated[
+        tuple[Sweep, ...] | None,
+        about("Sweeps that `report` was given beside the run; null where there was none."),
     ]

@@ -262,6 +262,7 @@ def _report(run: RunData) -> Report:
         comparison=None,
         history=None,
         findings=None,
+        sweeps=None,
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,43 +15,19 @@ import markupsafe
 import msgspec
 
 from conformance.errors import UsageError
-from conformance.outputs.sweep import Point, ResultClass, Sweep, SweptFunction
+from conformance.outputs.sweep import Sweep, SweptFunction
 from conformance.sweep.saving import AXIS, SUMMARY
-from conformance.sweep.summary import WHOLE, is_new
+from conformance.sweep.summary import WHOLE
 from reference.ir.types import ELEMENT_TYPES
 from reports import text
 from reports.html import template
 from reports.sweeps.curves import IN_A_PAGE, Curve, errors_by_exponent, exponents_of, picture
+from reports.sweeps.tables import error_matrix, failures_of, numbers_of, tried_of
 
 PAGE = "index.html"
 
 Axes = Mapping[str, Sequence[tuple[float, float]]]
 """For each function, pairs of argument and error."""
-
-_UNTRIED = ("unsupported", "untested")
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """The worst error of an op on an element type: text, and whether all values were tried."""
-
-    error: str
-    is_exhaustive: bool
-    hint: str
-
-
-_Row = tuple[str, list[Cell | None]]
-"""An op and its cells."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Results of a function with one verdict and class that fails."""
-
-    function: str
-    found: ResultClass
-    is_new: bool
-    example: str
 
 
 def write(result: Sweep, folder: Path, out: Path) -> Path:
@@ -74,18 +49,18 @@ def write(result: Sweep, folder: Path, out: Path) -> Path:
 def html(result: Sweep, axes: Axes) -> str:
     """Return the page as one HTML document."""
     functions = result.functions
-    failures = list(_failures(functions))
+    failures = failures_of(functions)
     new = sum(one.is_new for one in failures)
-    tried = [one for one in functions if one.state not in _UNTRIED]
+    tried = tried_of(functions)
     is_whole = result.shard == WHOLE
-    types, rows = _matrix(tried, is_whole=is_whole)
+    types, rows = error_matrix([(one, is_whole) for one in tried])
     return template("sweep.html").render(
         headline=_headline(result, new, len(tried)),
         status="fails" if new else "passes" if tried else "empty",
         values=sum(one.values for one in tried),
         functions=tried,
         described=[_described(one, is_whole=is_whole) for one in tried],
-        untried=[one for one in functions if one.state in _UNTRIED],
+        untried=[one for one in functions if one not in tried],
         new=new,
         known=len(failures) - new,
         failures=failures,
@@ -121,30 +96,6 @@ def _facts(result: Sweep) -> list[tuple[str, str]]:
     ]
 
 
-def _matrix(tried: Sequence[SweptFunction], *, is_whole: bool) -> tuple[list[str], list[_Row]]:
-    """Return the element types, and for each op with errors in ulp its cells."""
-    cells = {
-        (one.op, one.element_type): _cell(one, is_whole=is_whole)
-        for one in tried
-        if one.histogram and not one.form
-    }
-    present = {of for _, of in cells}
-    types = [name for name in ELEMENT_TYPES if name in present]
-    ops = sorted({op for op, _ in cells})
-    return types, [(op, [cells.get((op, of)) for of in types]) for op in ops]
-
-
-def _cell(one: SweptFunction, *, is_whole: bool) -> Cell:
-    error = text.worst_error(one.worst_ulp)
-    is_exhaustive = is_whole and one.arguments == "all" and one.values == one.planned
-    hint = f"{one.values:,} values" if one.worst is None else f"at {_numbers(one.worst)}"
-    return Cell(error, is_exhaustive, hint)
-
-
-def _numbers(point: Point) -> str:
-    return ", ".join(one.decimal for one in point.arguments)
-
-
 def _described(one: SweptFunction, *, is_whole: bool) -> dict[str, Any]:
     """Return the texts of a function's row."""
     share = 100 * one.correctly_rounded / max(one.values, 1)
@@ -155,27 +106,11 @@ def _described(one: SweptFunction, *, is_whole: bool) -> dict[str, Any]:
         + ("" if one.values == one.planned else f" of {one.planned:,}"),
         "share": "100 %" if is_all else f"{min(share, 99.9999):.4f} %",
         "worst": "" if one.worst_ulp is None else text.worst_error(one.worst_ulp),
-        "at": "" if one.worst is None else _numbers(one.worst),
+        "at": "" if one.worst is None else numbers_of(one.worst),
         "budget": "" if one.budget_ulp is None else f"{one.budget_ulp:g}",
         "order": "–" if one.inversions is None else f"{one.inversions:,}",
         "symmetry": "–" if one.asymmetries is None else f"{one.asymmetries:,}",
     }
-
-
-def _failures(functions: Sequence[SweptFunction]) -> Iterator[Failure]:
-    for one in functions:
-        for found in one.classes:
-            if found.verdict.fails:
-                yield Failure(one.name, found, is_new(found), _example(found))
-
-
-def _example(found: ResultClass) -> str:
-    if found.example is None:
-        return text.clip_line(found.message, 300)
-    point = found.example
-    return (
-        f"at {_numbers(point)}: {point.expected.decimal} expected, {point.actual.decimal} computed"
-    )
 
 
 def _pictures(

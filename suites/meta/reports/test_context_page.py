@@ -10,8 +10,10 @@ import pytest
 
 from conformance.fuzzing.keeping.collection import FoundCause
 from conformance.outputs.finding import Cause, Finding
+from conformance.outputs.run import Backend
+from conformance.outputs.sweep import Number, Point, ResultClass, Sweep, SweptFunction
 from conformance.results.history import History, past_run
-from conformance.verdict import Record, Verdict
+from conformance.verdict import HISTOGRAM_EDGES, Record, Verdict
 from reports import html
 from reports.context import Context
 from reports.context_markdown import sections
@@ -65,12 +67,38 @@ def cause(text: str, findings: int = 2) -> FoundCause:
     return FoundCause(described, {one.folder: f"# {text}" for one in several})
 
 
+def swept(text: str, element_type: str = "f32") -> Sweep:
+    """A sweep of one function, with a class of failures that no expectation matches."""
+    number = Number(decimal=text, hexadecimal=text)
+    point = Point(arguments=(number,), expected=number, actual=number, ulp=7.0)
+    failing = ResultClass(
+        verdict=Verdict.DIVERGENT, class_=text, count=3, known="", message=text, worst_ulp=7.0,
+        example=point,
+    )  # fmt: skip
+    function = SweptFunction(
+        name=f"{text} {element_type}", op=text, element_type=element_type,
+        result_type=element_type, form="", state="divergent", arguments="all", planned=1 << 16,
+        values=1 << 16, correctly_rounded=1, worst_ulp=7.0, worst=point, budget_ulp=5.0, rule=text,
+        histogram=(0,) * (len(HISTOGRAM_EDGES) + 1), classes=(failing,), inversions=None,
+        asymmetries=None,
+    )  # fmt: skip
+    return Sweep(
+        schema="sweep", schema_version="1.0", functions=(function,),
+        backend=Backend(name=text, platform=text, device=text, versions={text: text}),
+        histogram_edges=HISTOGRAM_EDGES, sample=64, exhaustive=False, seed=0, shard="1/1",
+        build=text, versions={text: text}, instruction_sets=(), started=text, command=text,
+        seconds=1.0, exit_code=1,
+    )  # fmt: skip
+
+
 def plain() -> Context:
-    return Context(past_runs(), (cause("sine"), cause("reduce", page.SCRIPTS)))
+    causes = (cause("sine"), cause("reduce", page.SCRIPTS))
+    return Context(past_runs(), causes, (swept("tanh"), swept("tanh", "f16")))
 
 
 def nasty() -> Context:
-    return Context(nasty_runs(), tuple(cause(text) for text in synthetic.NASTY))
+    causes = tuple(cause(text) for text in synthetic.NASTY)
+    return Context(nasty_runs(), causes, tuple(swept(text) for text in synthetic.NASTY))
 
 
 @cache
@@ -96,10 +124,11 @@ def data_in(document: str) -> dict:
     return json.loads(found[1])
 
 
-def test_a_run_by_itself_has_neither_section() -> None:
+def test_a_run_by_itself_has_none_of_these_sections() -> None:
     document = html.html(synthetic.passing_run())
     assert 'id="history"' not in document
     assert 'id="campaigns"' not in document
+    assert 'id="sweeps"' not in document
     assert (data_in(document)["history"], data_in(document)["causes"]) == (None, None)
 
 
@@ -111,6 +140,15 @@ def test_a_cell_is_a_character_for_each_run() -> None:
     ]  # fmt: skip
     assert history["changed"] == ["/".join(CELL)]
     assert history["runs"][1]["differences"] == [["jax", "0.11.0", "0.12.0"]]
+
+
+def test_sweeps_of_one_backend_share_a_table() -> None:
+    section = document("plain").partition('<section id="sweeps"')[2].partition("</section>")[0]
+    assert section.count("<h3>") == 1
+    assert "2 functions, 131,072 values" in section
+    row = re.search(r"<code>tanh</code></th>(.*)</tr>", section)
+    assert row is not None
+    assert row[1].count("<b>7.000</b>") == 2
 
 
 def test_the_page_holds_some_scripts_and_names_the_folders_of_others() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from conformance.cli import app, guarded
 from conformance.sweep.journal import FILE_NAME
 from suites.meta.conformance.sweep.conftest import Call, Report
 
@@ -61,7 +62,8 @@ def test_what_cannot_be_merged_is_one_line(sweep: Call, report: Report, tmp_path
         ((first, first, "--out", out), "both are part 1/2"),
         ((first, second, "--out", first), "is one of the sweeps"),
         ((first, second), "give it by --out"),
-        ((first, tmp_path, "--out", out), "cannot read"),
+        ((first, tmp_path, "--out", out), "give the folder of a run"),
+        ((first, tmp_path / "nowhere", "--out", out), "does not exist"),
         ((first, "--strict"), "belong to a run's report"),
         ((first, second, "--out", other), "holds another sweep"),
     ):
@@ -94,3 +96,27 @@ def test_a_sweep_is_printed(sweep: Call, report: Report, tmp_path: Path, asked: 
     code, told, _ = report(tmp_path / "swept", "--format", asked)
     assert code == 0
     assert asked == "text" or json.loads(told) == result
+
+
+def test_a_sweep_is_a_section_of_the_report_of_a_run(
+    sweep: Call, report: Report, tmp_path: Path
+) -> None:
+    swept, out = tmp_path / "swept", tmp_path / "out"
+    sweep("tanh", "--element-type", "f8E5M2", "--backend", GIVEN[-1], out=swept)
+    run = tmp_path / "run"
+    cells = ("--op", "not", "--element-type", "i1", "--profile", "smoke")
+    asked = ("run", *cells, "--backend", "reference", "--jobs", "1", "--out", str(run))
+    assert guarded(lambda: app([*asked], standalone_mode=False)) == 0
+    code, told, _ = report(run, swept, "--out", out)
+    assert code == 0
+    assert "sweeps: 1 function, 256 values, 2 new classes of failures" in told
+    page = (out / "index.html").read_text(encoding="utf-8")
+    section = page[page.index('<section id="sweeps"') :].partition("</section>")[0]
+    assert "<code>tanh f8E5M2</code>" in section
+    assert "2 classes of failures, 2 of them new" in section
+    assert "## Sweeps" in (out / "summary.md").read_text(encoding="utf-8")
+    (stored,) = json.loads((out / "summary.json").read_text(encoding="utf-8"))["sweeps"]
+    assert stored == json.loads((swept / "sweep.json").read_text(encoding="utf-8"))
+    code, told, _ = report(run)
+    assert "sweeps" not in told
+    assert '<section id="sweeps"' not in (run / "index.html").read_text(encoding="utf-8")

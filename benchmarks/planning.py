@@ -1,0 +1,57 @@
+"""Share of a run that goes into making its cases: planned by the parent, built by workers.
+
+    python -m benchmarks.planning --op "a*" --op "dot*"
+
+Runs a profile and prints the seconds of each part, over all processes, with its share. Planning is
+shown as a share of the wall time, too: workers wait where it takes longer than their calls.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from dataclasses import astuple, fields, replace
+from pathlib import Path
+
+from conformance.campaign.planning import FASTEST, Options
+from conformance.campaign.runner import run
+from conformance.results.store import FILE_NAME, Store
+
+
+def main() -> int:
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--op", action="append", default=[], help="ops by name or glob")
+    asked.add_argument("--element-type", action="append", default=[])
+    asked.add_argument("--profile", default=FASTEST)
+    asked.add_argument("--backend", default="cpu")
+    asked.add_argument("--jobs", type=int)
+    given = asked.parse_args()
+    with tempfile.TemporaryDirectory() as out:
+        data = run(
+            Options(
+                Path(out),
+                (given.backend,),
+                tuple(given.op),
+                tuple(given.element_type),
+                given.profile,
+                jobs=given.jobs,
+            )
+        )
+        with Store(Path(out) / FILE_NAME, read_only=True) as store:
+            planning = store.meta()["planning_seconds"]
+    timing = replace(data.timing, generation=data.timing.generation - planning)
+    whole = planning + sum(astuple(timing))
+    programs = len(data.records)
+    parts = {"planning": planning}
+    parts |= {field.name: getattr(timing, field.name) for field in fields(timing)}
+    sys.stdout.write(f"{programs:,} programs in {data.seconds:.1f} s\n")
+    for name, seconds in parts.items():
+        each = 1e3 * seconds / programs
+        sys.stdout.write(f"{name:12}{seconds:9.2f} s{seconds / whole:8.1%}{each:9.3f} ms each\n")
+    sys.stdout.write(f"planning is {planning / data.seconds:.1%} of the wall time\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
