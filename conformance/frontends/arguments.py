@@ -25,7 +25,7 @@ def load(path: Path) -> dict[str, Array]:
     """Load the arrays of an .npz archive by name.
 
     Raises:
-        InputsError: when it cannot be read as one.
+        InputsError: when the file cannot be read as an archive.
     """
     try:
         with path.open("rb") as file:  # numpy leaves it open where it can't read it

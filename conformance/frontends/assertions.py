@@ -1,4 +1,4 @@
-"""What StableHLO's own test programs assert of their values, and when an assertion holds.
+"""Assertions of StableHLO's own test programs about their values, and when an assertion holds.
 
 Two spellings are understood here: custom calls (`@check.expect_eq` and others, in the programs made
 from JAX's tests) and the ops of the `check` dialect (in the interpreter's tests), which jaxlib does
@@ -25,7 +25,7 @@ from reference.numerics.rounding import ordinal, to_float64
 
 CALL = "custom_call"
 CLOSE_ULPS = 3
-"""What a custom call of `check.expect_close` permits, which has no attribute to say it."""
+"""Tolerance in ulps of a custom call of `check.expect_close` that has no attribute for it."""
 
 CALL_TOLERANCE, OP_TOLERANCE, EQ_TOLERANCE = 1e-3, 1e-4, 1e-4
 """Absolute errors: of the custom call expect_almost_eq, of the op of that name, of check.eq."""
@@ -84,7 +84,7 @@ class Assertion:
 
 
 MOST_ULPS = (1 << 64) - 1
-"""The distance in ulp of a finite number from one that is not."""
+"""The distance in ulp between a finite number and a number that is not finite."""
 
 
 def _ulps_apart(actual: Array, expected: Array) -> list[int]:

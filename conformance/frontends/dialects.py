@@ -23,14 +23,15 @@ from conformance.stablehlo.reading.fatal import (
 from reference.ops.table import OPS
 
 BYTECODE = b"ML\xefR"
-"""How MLIR's bytecode begins, and so a portable artifact of StableHLO."""
+"""First bytes of MLIR bytecode, and so of a portable artifact of StableHLO."""
 
 _LEGALISE = "builtin.module(func.func(chlo-legalize-to-stablehlo))"
 _CHLO = re.compile(r'=\s*"?chlo\.(\w+)')
 
 _KEPT = tuple(name for name in OPS if name.startswith("chlo."))
-"""Ops of CHLO that the reference has, and need not be taken for what StableHLO's pass makes of
-them, which for ragged dots is not always the same (docs/interpreter.md)."""
+"""Ops of CHLO that the reference evaluates itself. Their expansion by StableHLO's pass is not
+needed, and for ragged dots not always equal to the op (docs/interpreter.md).
+"""
 
 _HIDDEN = "kept."
 """Before the names of these while that pass runs: no dialect that it knows."""
@@ -82,11 +83,11 @@ def _newer(data: bytes) -> str:
 def legalised(text: str) -> str:
     """Return the module with CHLO ops expanded to StableHLO's, each at the position of its origin.
 
-    Those that the reference has stay. A text without others is returned as it is.
+    Ops that the reference has stay. A text without other CHLO ops is returned as it is.
 
     Raises:
         ParseError: when the text is no valid module.
-        Unreadable: when jaxlib has no expansion for one.
+        Unreadable: when jaxlib cannot expand an op.
     """
     if "chlo." not in text:
         return text

@@ -1,6 +1,6 @@
 """Constraints that producers break on purpose, and backends accept as extensions.
 
-A program that breaks only these is evaluated and judged like a valid one; a note says so.
+A program that breaks only these is evaluated and judged like a valid program; a note says so.
 """
 
 from __future__ import annotations
@@ -74,7 +74,9 @@ def extension(operation: Operation, id_: str) -> Extension | None:
 
 
 def beyond(broken: Broken) -> tuple[list[tuple[Operation, tuple[str, ...]]], tuple[str, ...]]:
-    """Return violations that no extension permits, and a note for each kind that one does."""
+    """Return violations that no extension permits, and a note for each kind of violation that an
+    extension permits.
+    """
     left: list[tuple[Operation, tuple[str, ...]]] = []
     notes: dict[str, None] = {}
     for operation, ids in broken:

@@ -1,10 +1,10 @@
-"""IREE's spelling of test programs, rewritten to the custom calls that `assertions` reads.
+"""IREE's test programs, rewritten to the custom calls that `assertions` reads.
 
-IREE's tests of StableHLO are functions without arguments: values come from
-`util.unfoldable_constant`, which no compiler may fold, and are asserted with ops of a dialect that
-is called `check` too, but is written with parentheses and has a relative tolerance beside the
-absolute one. jaxlib registers neither dialect, so their assembly is rewritten before MLIR parses
-it, line by line as it was.
+IREE's tests of StableHLO are functions without arguments. Their values come from
+`util.unfoldable_constant`, which no compiler may fold. Assertions are ops of a dialect that is
+called `check` too, but has parentheses and a relative tolerance beside the absolute tolerance.
+jaxlib registers neither dialect, so the assembly is rewritten before MLIR parses it. The number of
+lines stays.
 
 Source: IREE, compiler/src/iree/compiler/Modules/Check/IR/CheckOps.td (defaults included).
 """

@@ -35,12 +35,12 @@ _MUST_FAIL = re.compile(r"// *expected-error")
 
 
 NOTHING_RETURNED = "it returns no tensor: all that is judged is whether it compiles and ends"
-"""What is said of a program without results."""
+"""Message for a program without results."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A program to check: one of those that a file holds.
+    """A program of a file, to be checked.
 
     `name` is its function's; `text` the module it stands in, lines numbered as in the file, where
     a backend can be given that text as it is, else "". `flat` is the program with calls written
@@ -63,7 +63,7 @@ class Unit:
 
     @property
     def given(self) -> tuple[Program, ...]:
-        """The program without its calls, and the one that a backend is given with them, if any."""
+        """The program without its calls, and the program with calls that a backend runs, if any."""
         return (self.flat.program, self.program) if self.text else (self.flat.program,)
 
 

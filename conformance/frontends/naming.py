@@ -83,7 +83,7 @@ def input_names(unit: Unit) -> tuple[str, ...]:
 
 
 _OF_SAVEZ = ("file", "allow_pickle")
-"""Names that numpy.savez takes for itself."""
+"""Argument names that numpy.savez reserves."""
 
 
 def described(unit: Unit, operation: Operation, within: Sequence[Operation] = ()) -> str:

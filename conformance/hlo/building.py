@@ -64,7 +64,7 @@ class Building:
         return self.add(name, operands, (of,), regions, **given)[0]
 
     def inner(self) -> Building:
-        """Return a region to put together inside of this one."""
+        """Return the builder of a region nested in this region."""
         return Building(self.numbers)
 
     def region(self, arguments: Sequence[Value], results: Sequence[Value]) -> Region:

@@ -243,4 +243,4 @@ HANDLERS: dict[str, Handler] = {
     "reduce-scatter": _reduce_scatter,
     "replica-id": _process_id("replica_id"),
 }
-"""What each opcode means."""
+"""The function that reads each opcode."""

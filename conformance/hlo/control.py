@@ -119,4 +119,4 @@ HANDLERS: dict[str, Handler] = {
     "tuple": _tuple,
     "while": _while,
 }
-"""What each opcode means."""
+"""The function that reads each opcode."""

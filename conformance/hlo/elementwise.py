@@ -49,7 +49,7 @@ def _mixed(site: Site, name: str, operands: list[Value]) -> Value:
 
 
 def _compare(site: Site) -> Tree:
-    """Add a comparison; older modules state its type, newer ones whether its order is total."""
+    """Add a comparison. Older modules state its type, newer modules whether its order is total."""
     one, lhs = site.instruction, site.value(0)
     kind = one.comparison_type or None
     if one.comparison_order == "TOTAL" and typed(lhs).element.is_float:
@@ -124,4 +124,4 @@ HANDLERS: dict[str, Handler] = {
     "mulhi": _mulhi,
     "reduce-precision": _reduce_precision,
 }
-"""What each opcode means."""
+"""The function that reads each opcode."""

@@ -19,7 +19,7 @@ def _reduce(site: Site) -> Tree:
 
 
 def window_of(site: Site) -> list[WindowDimension]:
-    """Return the window of an instruction, which has one."""
+    """Return the window of an instruction that has exactly one window."""
     window = site.instruction.window
     if window is None:
         raise site.unreadable("it has no window")
@@ -109,4 +109,4 @@ HANDLERS: dict[str, Handler] = {
     "sort": _sort,
     "topk": _top_k,
 }
-"""What each opcode means."""
+"""The function that reads each opcode."""

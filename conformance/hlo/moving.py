@@ -142,7 +142,7 @@ def _dynamic_reshape(site: Site) -> Tree:
 
 
 def _bitcast_convert(site: Site) -> Tree:
-    """Add a conversion of bits; a type under a byte and one of a byte are of one width here."""
+    """Add a conversion of bits; a type of less than a byte has the width of a byte here."""
     if site.type.shape == typed(site.value(0)).shape:
         return retyped(site.building, site.value(0), site.type.element)
     return site.building.one("bitcast_convert", (site.value(0),), site.type)
@@ -275,4 +275,4 @@ HANDLERS: dict[str, Handler] = {
     "slice": _slice,
     "transpose": _transpose,
 }
-"""What each opcode means."""
+"""The function that reads each opcode."""

@@ -1,4 +1,4 @@
-"""Which device has which part of a program's arguments and results, as a partitioner decided.
+"""Sharding of a program's arguments and results, as a partitioner decided it.
 
 Source: xla/xla_data.proto (OpSharding), xla/service/hlo.proto (HloModuleProto). The SPMD
 partitioner stores the shardings of parameters and results in the module when it has partitioned it.

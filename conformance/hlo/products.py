@@ -149,7 +149,7 @@ def _rng_bit_generator(site: Site) -> Tree:
 
 
 def _rng_state(site: Site) -> Tree:
-    """Add the state of the device's generator, which may be anything, as one of zeros."""
+    """Add the state of the device's generator as zeros; it may be anything."""
     return site.building.full(0, site.type)
 
 
@@ -168,4 +168,4 @@ HANDLERS: dict[str, Handler] = {
     "scaled-dot": _scaled_dot,
     "triangular-solve": _triangular_solve,
 }
-"""What each opcode means."""
+"""The function that reads each opcode."""

@@ -29,7 +29,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How an array lies in memory."""
+    """The layout of an array in memory."""
 
     minor_to_major: list[int] = integers(1)
     tiles: list[Tile] = messages(6, lambda: Tile)
@@ -134,14 +134,14 @@ class WindowDimension:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A window along every dimension, or every spatial one."""
+    """A window over all dimensions, or over the spatial dimensions."""
 
     dimensions: list[WindowDimension] = messages(1, lambda: WindowDimension)
 
 
 @dataclass(frozen=True, slots=True)
 class ConvolutionDimensions:
-    """Which dimensions of input, kernel and output mean what."""
+    """The meaning of the dimensions of a convolution's input, kernel and output."""
 
     kernel_input_feature_dimension: int = integer(3)
     kernel_output_feature_dimension: int = integer(4)
@@ -156,7 +156,7 @@ class ConvolutionDimensions:
 
 @dataclass(frozen=True, slots=True)
 class DotDimensions:
-    """Which dimensions of a product's operands are contracted, and which are batches."""
+    """The contracting and the batch dimensions of a product's operands."""
 
     lhs_contracting_dimensions: list[int] = integers(1)
     rhs_contracting_dimensions: list[int] = integers(2)
@@ -217,7 +217,7 @@ class TriangularSolveOptions:
 
 @dataclass(frozen=True, slots=True)
 class CholeskyOptions:
-    """Which triangle of the operand is used."""
+    """The triangle of the operand that is used."""
 
     lower: bool = boolean(1)
 
@@ -273,7 +273,7 @@ class SubAxis:
 
 @dataclass(frozen=True, slots=True)
 class AxisRef:
-    """An axis of a mesh by its number, or a part of one."""
+    """An axis of a mesh by its number, or a part of an axis."""
 
     mesh_axis_index: int = integer(1)
     sub_axis_info: SubAxis | None = message(2, lambda: SubAxis)
@@ -372,7 +372,7 @@ class Computation:
 
 @dataclass(frozen=True, slots=True)
 class DeviceAssignment:
-    """How many replicas and partitions a module is run by."""
+    """The numbers of replicas and partitions that run a module."""
 
     replica_count: int = integer(1)
     computation_count: int = integer(2)
@@ -380,7 +380,7 @@ class DeviceAssignment:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A module, one of whose computations is its entry."""
+    """A module: its computations, and which of them is its entry."""
 
     name: str = text(1)
     computations: list[Computation] = messages(3, lambda: Computation)
@@ -398,7 +398,7 @@ class DimensionSharding:
 
 @dataclass(frozen=True, slots=True)
 class NamedSharding:
-    """How an array lies on a mesh of devices (NamedShardingProto)."""
+    """The sharding of an array over a mesh of devices (NamedShardingProto)."""
 
     mesh: Mesh | None = message(2, lambda: Mesh)
     dimensions: list[DimensionSharding] = messages(3, lambda: DimensionSharding)
@@ -408,7 +408,7 @@ class NamedSharding:
 
 @dataclass(frozen=True, slots=True)
 class Sharding:
-    """How an array, or each part of a tuple, lies on devices (OpSharding)."""
+    """The sharding of an array, or of each part of a tuple, over devices (OpSharding)."""
 
     kind: int = integer(1)
     tile_assignment_dimensions: list[int] = integers(3)

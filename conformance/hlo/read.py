@@ -22,14 +22,14 @@ from reference.ir.program import Function, Program, Region
 __all__ = ["Unreadable", "read_module"]
 
 LIMIT = 200_000
-"""How many operations a program may have, as calls that are inlined can double it at each level."""
+"""Largest number of operations of a program. Inlining can double it at each level of calls."""
 
 
 _MISREAD = (
     AttributeError, AssertionError, LookupError, MemoryError, OverflowError, RecursionError,
     StopIteration, TypeError, ValueError,
 )  # fmt: skip
-"""What Python and numpy raise where an instruction is not as its opcode has it."""
+"""Exceptions of Python and numpy for an instruction that is not as its opcode requires."""
 
 
 def read_module(proto: bytes) -> Program:

@@ -12,11 +12,11 @@ from reference.ir.program import TensorType, TokenType, Value, ValueType
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType
 
 Tree = Value | tuple["Tree", ...]
-"""The value of an instruction: one value, or one for each part of a tuple."""
+"""The value of an instruction: a value, or a tree for each part of a tuple."""
 
 TUPLE, OPAQUE, TOKEN, BUFFER = 13, 14, 17, 34
 _COMBINE = -(1 << 63)
-"""A size in a tile: this dimension and the next one are one."""
+"""A size in a tile that merges this dimension with the next dimension."""
 
 _NAMES = {
     1: "i1", 2: "si8", 3: "si16", 4: "si32", 5: "si64", 6: "ui8", 7: "ui16", 8: "ui32", 9: "ui64",
@@ -138,10 +138,10 @@ def _tiled(where: list[Array], spans: list[int], tile: list[int]) -> tuple[list[
 
 
 def order_of(source: Shape, target: Shape, held: int = 1, wanted: int = 1) -> Array:
-    """Return for each unit of `target`'s elements, row-major, the one of `source` in its memory.
+    """Return for each unit of `target`'s elements, row-major, the unit of `source` in its memory.
 
-    An element of the source is `held` units wide, one of the target `wanted`. Units are numbered as
-    elements are, row-major; -1 stands for padding of the source, which holds anything.
+    An element of the source is `held` units wide, an element of the target `wanted`. Units are
+    numbered as elements are, row-major; -1 stands for padding of the source, which holds anything.
     """
     there, here = _units(source, held), _units(target, wanted)
     extent = 1 + max(int(there.max(initial=-1)), int(here.max(initial=-1)))

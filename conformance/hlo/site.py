@@ -79,7 +79,7 @@ class Site:
         return arrays
 
     def tree(self, values: Sequence[Value]) -> Tree:
-        """Return values as the results of the instruction, a tuple where its shape is one."""
+        """Return values as the results of the instruction, as a tuple if its shape is a tuple."""
         return tree_of(self.instruction.shape, iter(values))
 
     def body(self, number: int = 0) -> Region:
@@ -99,7 +99,7 @@ class Site:
 
     @property
     def construct(self) -> str:
-        """What reports call it by."""
+        """The instruction's name in reports."""
         target = self.instruction.custom_call_target
         return f"custom call {target}" if target else f"opcode {self.instruction.opcode}"
 

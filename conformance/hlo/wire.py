@@ -28,7 +28,7 @@ class WireError(ValueError):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Field:
-    """How one field is decoded: from its payload to a value; repeated values go into a list."""
+    """The decoder of a field: from its payload to a value; repeated values go into a list."""
 
     number: int
     decode: Callable[[Any], Any]
@@ -81,7 +81,9 @@ def data(number: int) -> Any:
 
 
 def message(number: int, of: Callable[[], type[Any]]) -> Any:
-    """Declare a message, None where it is not given; `of` is called when one is decoded."""
+    """Declare a message, None where it is not given; `of` returns its type and is called when the
+    message is decoded.
+    """
     return _declared(number, lambda payload: _inner(of(), payload), None)
 
 
@@ -141,7 +143,7 @@ def decode(of: type[M], payload: bytes) -> M:
 
 
 def _inner(of: type[Any], payload: bytes) -> Any:
-    """Return a message inside of another one."""
+    """Return a message that is nested in another message."""
     return _decode_small(of, payload) if len(payload) <= _SMALL else decode(of, payload)
 
 

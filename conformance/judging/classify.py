@@ -82,7 +82,7 @@ def _find_refuted(d: Differing) -> Answer:
 def _find_flushed_for_type(d: Differing) -> Answer:
     """Yield elements explained by flushed subnormals.
 
-    In types that are computed in wider ones only comparisons flush. Nothing is yielded where
+    In types that are computed in wider types only comparisons flush. Nothing is yielded where
     flushed comparisons explain only a part of an order.
     """
     if is_order_partly_flushed(d):
@@ -93,8 +93,8 @@ def _find_flushed_for_type(d: Differing) -> Answer:
 def _refutations(d: Differing) -> Iterator[tuple[Any, ...]]:
     """Yield label and mask for each hypothesis that refutes elements.
 
-    A prediction follows where the hypothesis has one, and the mask itself where the rule has no
-    bound.
+    A prediction follows if the hypothesis makes a prediction, and the mask itself where the rule
+    has no bound.
     """
     for hypothesis in d.hypotheses:
         if not hypothesis.refutes:
@@ -184,7 +184,9 @@ def _find_stated(d: Differing) -> Answer:
 
 
 def _match_hypothesis(d: Differing, hypothesis: Hypothesis) -> Answer:
-    """Yield elements that match a hypothesis: near ones as inaccurate, others as divergent."""
+    """Yield elements that match a hypothesis: near elements as inaccurate, other elements as
+    divergent.
+    """
     explained, predicted = d.is_explained_by(hypothesis), d.hypothesis_prediction(hypothesis)
     near = explained & _is_inaccurate(d) & d.has_permitted_zeros
     yield Verdict.INACCURATE, hypothesis.label, near, predicted

@@ -58,7 +58,7 @@ _WRONG = (Verdict.DIVERGENT, Verdict.INACCURATE)
 MALFORMED = (
     "missing result", element_types.LABEL, "wrong element type", "wrong shape", other_types.BYTES,
 )  # fmt: skip
-"""Classes of results whose number, types or shapes are not the stated ones."""
+"""Classes of results whose number, types or shapes are not as stated."""
 
 
 def describe_malformed(

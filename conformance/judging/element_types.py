@@ -1,4 +1,4 @@
-"""Results of another element type than the stated one, whose bits can be judged all the same."""
+"""Results with another element type than stated, whose bits can be judged all the same."""
 
 from __future__ import annotations
 

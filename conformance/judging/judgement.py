@@ -76,7 +76,7 @@ def largest_error(errors: Iterable[float | None]) -> float | None:
 def combine(judgements: Sequence[Judgement]) -> Judgement:
     """Combine judgements on several results or input sets.
 
-    The worst verdict is the combined one; elements and errors of all are counted.
+    The worst verdict is the result; elements and errors of all are counted.
     """
     severest = max(judgements, key=lambda j: j.verdict.severity)  # the first of the worst
     errors = Errors()

@@ -1,4 +1,4 @@
-"""Messages about elements of a result that differ from the expected ones."""
+"""Messages about elements of a result that differ from the expected elements."""
 
 from __future__ import annotations
 

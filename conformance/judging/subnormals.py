@@ -43,7 +43,7 @@ def _find_flushed_operands_or_results(d: Differing) -> Answer:
     """Yield elements explained by flushed results, operands, or comparisons.
 
     Comparisons come first where they explain all elements: an element out of order may look like a
-    flushed one.
+    flushed element.
     """
     results = (
         Verdict.FLUSHED,
@@ -84,7 +84,7 @@ def _match_flushed(d: Differing, other: Array, mask: Array) -> tuple[Array, Pred
 def find_flushed_comparisons(d: Differing) -> Answer:
     """Yield elements explained by comparisons that treat subnormals as zero.
 
-    In types that are computed in wider ones nothing else flushes.
+    In types that are computed in wider types nothing else flushes.
     """
     if d.platform != Hardware.INTERPRETER:
         yield Verdict.FLUSHED, "subnormal comparison", *exact_match(d.has_flushed_order)
@@ -126,7 +126,7 @@ def _find_flushed_operands(d: Differing) -> Answer:
 
 
 def _is_moved_zero(d: Differing) -> Array:
-    """Which elements are zeros that an operation only moves: flushing changes no sign of these."""
+    """Return the mask of zeros that an operation only moves. Flushing keeps their signs."""
     record = OPS.get(d.operation.name)
     moves = record is not None and record.rounding is Rounding.MOVES
     return (d.wide[0] == 0) & moves

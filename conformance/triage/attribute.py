@@ -1,9 +1,9 @@
 """Attribution: known divergences among the operations at fault in a failing program.
 
-An operation at fault is run and judged in isolation, on the operands it has in the program; one
-that fails only with others is judged within the program. If expectations match all that is wrong
-with it, its results are taken as the backend gives them, and the rest of the program is judged
-again.
+An operation at fault is run and judged in isolation, on the operands it has in the program; an
+operation that fails only with others is judged within the program. If expectations match all that
+is wrong with it, its results are taken as the backend gives them, and the rest of the program is
+judged again.
 """
 
 from __future__ import annotations
@@ -407,7 +407,7 @@ class Explainer:
         return self._match_ids((operation,), judgement)
 
     def match_unsteady(self, operations: Sequence[Operation]) -> tuple[str, ...]:
-        """Return the expectations of nondeterminism that match one of these operations, or none."""
+        """Return the expectations of nondeterminism that match any of these operations."""
         failures = (
             Failure(one.name, column(one), self.backend, Verdict.DIVERGENT, NOT_DETERMINISTIC)
             for one in operations

@@ -56,7 +56,8 @@ ITERATIONS = 500
 """Largest number of iterations of a loop that are judged."""
 
 FAULTY_ITERATIONS = 8
-"""Largest number of wrong iterations that are judged; later ones seldom show another fault."""
+"""Largest number of wrong iterations that are judged; later iterations seldom show another fault.
+"""
 
 WINDOW = 3
 """Depth of the search for operands that a backend may have recomputed."""
@@ -317,7 +318,8 @@ class _Auditor:
         return judgement
 
     def _add_copies(self, kept: set[int]) -> set[int]:
-        """Add operations that copy values of these operations, if one of them takes the copy.
+        """Add operations that copy values of these operations, if any of these operations takes the
+        copy.
 
         Recomputed, the value and its copy are the same numbers.
         """

@@ -84,7 +84,7 @@ class Concluder:
         permitted: PermittedResults,
         on_wrong: Callable[[OperationAudit], None] = lambda _: None,
     ) -> Conclusion:
-        """Return the conclusion on a program's results, given the permitted ones.
+        """Return the conclusion on a program's results, given the permitted results.
 
         `on_wrong` is called once operations are found wrong that make results wrong. The rest takes
         long and only says how the results are wrong.

@@ -1,8 +1,8 @@
-"""Bisection of a long program down to a stretch whose values can all be shown.
+"""Bisection of a long program, down to a part whose values can all be shown.
 
-The first half is run on its own. If one of the values it passes on is wrong, and makes a later
-result wrong, the search goes on in the first half; else in the second, on the backend's own values.
-A thousand operations take about ten runs, and each run is half as large.
+The first half is run on its own. If any value that it passes on is wrong and makes a later result
+wrong, the search goes on in the first half. Else it goes on in the second half, on the backend's
+own values. A thousand operations take about ten runs, and each run is half as large.
 
 The programs are one function of one process (see `conformance.transforms.inline`).
 """
@@ -63,7 +63,7 @@ class Halving:
     least: Verdict
 
     def narrow(self, whole: Stretch) -> Stretch | None:
-        """Return a shorter stretch of a long one that fails, or None."""
+        """Return a shorter part of a long stretch of operations that fails, or None."""
         found, stretch = None, whole
         while _is_long(stretch.program):
             try:

@@ -1,8 +1,8 @@
 """Localisation by cuts, for programs whose operations are each right on their operands.
 
-A compiler that may leave out intermediate results may rewrite several operations as one. The
-program is cut behind operations until the first failing prefix is found. From its end the search
-goes backwards to the smallest group of operations that is wrong on its own inputs.
+A compiler that may leave out intermediate results may rewrite several operations as a single
+operation. The program is cut behind operations until the first failing prefix is found. From its
+end the search goes backwards to the smallest group of operations that is wrong on its own inputs.
 
 The programs are one function (see `conformance.transforms.inline`).
 """

@@ -70,7 +70,7 @@ def _explain_branch(
 def _explain_single_iteration(
     run: Run, wrong: WrongOperation, got: Sequence[Array], explain: Explain
 ) -> tuple[str, ...] | None:
-    """Explain a loop by its body in its place: compilers unroll loops of one iteration."""
+    """Explain a loop of a single iteration by its body: compilers unroll loops of one iteration."""
     taken = extract_operation(wrong.program, wrong.operation, wrong.values)
     if taken is None:
         return None

@@ -107,7 +107,7 @@ def find_culprit(
 def culprit_among(
     stages: Sequence[Stage], is_right: Callable[[Stage], bool | None]
 ) -> Culprit | None:
-    """Return the step between a right stage and a wrong one, found by bisection.
+    """Return the step between a right stage and the wrong stage after it, found by bisection.
 
     Args:
         stages: the stages of a compilation, in order.

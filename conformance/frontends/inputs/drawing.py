@@ -51,7 +51,7 @@ MOST_ELEMENTS = 1 << 24
 """Elements of one input beyond which none are drawn."""
 
 SIZES = (3, 4, 8, 2, 5, 1)
-"""What unknown dimension sizes are tried to be, all alike, until a program can be evaluated."""
+"""Values tried for unknown dimension sizes, all sizes alike, until a program can be evaluated."""
 
 Inputs = tuple[Array, ...]
 Evaluate = Callable[[Inputs], Sequence[Array]]
@@ -69,8 +69,8 @@ def drawn(program: Program, seed: int, evaluate: Evaluate) -> list[Inputs]:
 
     Dimensions of unknown sizes get the first of several sizes, the same one all, that the program
     takes; so do, in programs that have such, integer parameters of rank 0, as jax passes the sizes
-    that its programs are polymorphic in. The same seed gives the same inputs, but where time does
-    not allow to look for better ones.
+    that its programs are polymorphic in. The same seed gives the same inputs, unless time does not
+    allow to look for better inputs.
 
     Raises:
         InputsError: for a parameter whose contents cannot be drawn.

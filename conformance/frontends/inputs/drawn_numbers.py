@@ -16,16 +16,16 @@ from reference.ir.program import TensorType
 from reference.ir.types import FLOATS, Array, ElementType, bits_dtype, from_bits, to_bits
 
 _REACHES = (1, 1, 2)
-"""How far from zero numbers of each input set are where nothing is known of them."""
+"""Largest magnitude of numbers in each input set, where nothing is known about them."""
 
 _INTEGER_REACHES = (3, 8, 12)
-"""How far integers go where only their least is known."""
+"""Largest distance of integers from zero, or from their bound if they have only a lower bound."""
 
 _ANY_BETWEEN = 1
-"""The input set of any numbers; the others are of whole ones, where such are among them."""
+"""Index of the input set of any numbers; the others hold whole numbers if the bounds permit."""
 
 _FINEST = 12
-"""Binary digits after the point of numbers where no whole ones are between the bounds."""
+"""Binary digits after the point of numbers where no whole numbers are between the bounds."""
 
 _MOST_MATRIX = 1 << 10
 """Rows of a matrix beyond which it is not made definite."""
@@ -222,7 +222,7 @@ def _complex(
     shape: tuple[int, ...],
     seed: int,
 ) -> Array:
-    """Complex numbers: real parts that fulfil the need, imaginary ones of any kind."""
+    """Return complex numbers: the real parts fulfil the need, the imaginary parts are arbitrary."""
     parts = [
         _floats(element_type.part, wanted, number, tamer, shape, Words(seed + (n << 96))).astype(
             np.float64

@@ -1,7 +1,8 @@
 """Needs: conditions on a value's elements under which a program is meaningful.
 
 The operand of a square root is not negative, an index is in range, a generator's key is any bits.
-Needs are soft constraints on drawn inputs: if two contradict each other, one is satisfied.
+Needs are soft constraints on drawn inputs: if two contradict each other, only the first is
+satisfied.
 """
 
 from __future__ import annotations

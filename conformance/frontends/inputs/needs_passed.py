@@ -30,7 +30,7 @@ SMALL = 0.01
 
 
 _SQUARE = 4.0
-"""What squares of drawn numbers come to: E[x^2] - E[x]^2 needs a larger first operand."""
+"""Expected value of the squares of drawn numbers: E[x^2] - E[x]^2 needs a larger first operand."""
 
 
 def of_add(operation: Operation, need: Need, known: Known) -> Needed:

@@ -14,7 +14,7 @@ from reference.ir.regions import monoid_of
 from reference.ops.table import OPS
 
 LEAST = 1e-300
-"""What is positive, but may be as small as can be."""
+"""Lower bound of positive values that may be arbitrarily small."""
 
 
 class Range(NamedTuple):
@@ -88,8 +88,9 @@ def of_multiply(operation: Operation, given: list[Range], known: Known) -> Range
 
 
 def is_square(operation: Operation, known: Known) -> int:
-    """1 where an operation multiplies a value with itself or a positive multiple, -1 where with a
-    negative one, else 0; complex values are not looked at."""
+    """Return 1 for a product of a value with itself or a positive multiple of it, -1 for a negative
+    multiple, else 0. Complex values are not examined.
+    """
     (one, sign), (other, turned) = (_root(value, known) for value in operation.operands[:2])
     of = one.type
     is_real = isinstance(of, TensorType) and not of.stored.is_complex

@@ -1,4 +1,4 @@
-"""What a program does with its parameters, and so what they should be: needs of values.
+"""Needs of a program's parameters, derived from the operations that use them.
 
 Needs arise at operations: a square root, a gather. From there they are followed back to where the
 values come from, through arithmetic, data movement, loops and branches. What cannot be followed is

@@ -37,14 +37,14 @@ def relu6(building: Building, value: Value, alpha: float) -> Value:
 
 
 def leaky_relu(building: Building, value: Value, alpha: float) -> Value:
-    """Return the value where it is positive, and alpha times it elsewhere."""
+    """Return the value where it is positive, and alpha times the value where it is not."""
     positive = building.compare("GT", value, filled(building, 0, value))
     scaled = building.binary("multiply", value, filled(building, alpha, value))
     return building.one("select", (positive, value, scaled), value.type)
 
 
 def elu(building: Building, value: Value, alpha: float) -> Value:
-    """Return the value where it is positive, and exp(x) - 1 elsewhere."""
+    """Return the value where it is positive, and exp(x) - 1 where it is not."""
     del alpha
     positive = building.compare("GT", value, filled(building, 0, value))
     below = building.unary("exponential_minus_one", value)

@@ -27,7 +27,7 @@ _ACTIVATIONS: dict[str, Activation] = {
 
 @dataclass(frozen=True, slots=True)
 class _Operands:
-    """What a product takes besides its two matrices."""
+    """Operands of a product besides its two matrices."""
 
     matrix: Value | None
     vector: Value | None
@@ -170,4 +170,4 @@ TARGETS: dict[str, Handler] = {
     "__cublas$lt$matmul": _matmul,
     "__cublas$lt$matmul$f8": _matmul_f8,
 }
-"""What each target means."""
+"""The function that reads calls of each target."""

@@ -207,4 +207,4 @@ TARGETS: dict[str, Handler] = {
     "__cudnn$convBiasActivationForward": _forward,
     "__cudnn$convForward": _forward,
 }
-"""What each target means."""
+"""The function that reads calls of each target."""

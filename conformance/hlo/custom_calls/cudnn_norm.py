@@ -19,7 +19,7 @@ from reference.ir.types import ELEMENT_TYPES
 
 _F32 = ELEMENT_TYPES["f32"]
 _FORWARD = {"LAYER_FWD_INFER": 1, "LAYER_FWD_TRAIN": 3}
-"""How many results each kind has before the library's memory."""
+"""Number of results of each kind, without the library's workspace."""
 
 
 class _Rows:
@@ -118,4 +118,4 @@ def _results(site: Site, values: tuple[Value, ...]) -> Tree:
 
 
 TARGETS: dict[str, Handler] = {"__cudnn$norm": _norm}
-"""What the target means."""
+"""The function that reads calls of the target."""

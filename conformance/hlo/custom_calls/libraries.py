@@ -124,4 +124,4 @@ TARGETS: dict[str, Handler] = {
     "cusolver$cholesky": _cusolver_cholesky,
     "__cusolver$cholesky": _cusolver_cholesky,
 }
-"""What each target means."""
+"""The function that reads calls of each target."""

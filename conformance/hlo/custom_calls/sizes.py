@@ -1,7 +1,7 @@
-"""Arrays of sizes that change: what holds fewer elements than its type says, and how many.
+"""Arrays of dynamic sizes: an array that holds fewer elements than its type says, and its sizes.
 
-XLA keeps such an array as one of its bounds with the sizes beside it. `PadToStatic` takes an array
-of changing sizes apart, `SliceToDynamic` puts one together.
+XLA keeps such an array in an array of the size of its bounds, with the sizes beside it.
+`PadToStatic` separates the two, `SliceToDynamic` joins them.
 """
 
 from __future__ import annotations
@@ -62,4 +62,4 @@ TARGETS: dict[str, Handler] = {
     "PadToStatic": _pad_to_static,
     "SliceToDynamic": _slice_to_dynamic,
 }
-"""What each target means."""
+"""The function that reads calls of each target."""

@@ -48,4 +48,4 @@ def read_custom_call(site: Site) -> Tree:
 
 
 HANDLERS: dict[str, Handler] = {"custom-call": read_custom_call}
-"""What the opcode means."""
+"""The function that reads each opcode."""

@@ -1,7 +1,7 @@
 """Custom calls of the compiler for TPUs: 64 bits as pairs of 32, hints, buffers.
 
 A 64-bit integer is a pair of its low and its high word. A number of f64 is a pair of numbers of f32
-whose sum it is: `X64SplitLow` gives the larger one, the number rounded, `X64SplitHigh` what is
+whose sum it is: `X64SplitLow` gives the larger part, the rounded number, `X64SplitHigh` what is
 missing. The parts of a complex number are a pair too.
 """
 
@@ -87,7 +87,9 @@ def _allocate(site: Site) -> Tree:
 
 
 def _inverse(*, lower: bool) -> Handler:
-    """Return a handler that adds inverses of triangular matrices, complex ones as two parts."""
+    """Return a handler that adds inverses of triangular matrices; complex matrices are given as two
+    parts.
+    """
 
     def handler(site: Site) -> Tree:
         building, parts = site.building, site.instruction.shape.tuple_shapes
@@ -128,4 +130,4 @@ TARGETS: dict[str, Handler] = {
     "X64SplitHigh": _high,
     "X64SplitLow": _low,
 }
-"""What each target means."""
+"""The function that reads calls of each target."""

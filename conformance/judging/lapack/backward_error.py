@@ -359,7 +359,8 @@ def turn_schur(form: Array, basis: Array, phases: Array, given: Arrays) -> Array
 
 
 Align = Callable[[Operation, Array, Arrays, Arrays], Arrays]
-"""align(operation, matrix, results, nearby results): the nearby ones with the same free choices."""
+"""align(operation, matrix, results, nearby results): the nearby results with the same free choices.
+"""
 
 _ALIGN: dict[str, Align] = {
     "syevd": _align_eigh,

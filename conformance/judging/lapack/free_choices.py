@@ -35,8 +35,10 @@ from reference.ir.types import Array, element_type_of
 from reference.numerics.rounding import to_float64
 
 VARIATIONS = 12
-"""Number of evaluations with other choices: one turns all vectors; one for each bit of a vector's
-index, so that any two of 64 are turned against each other; the others turn vectors at random."""
+"""Number of evaluations with other free choices. One evaluation turns all vectors. Further
+evaluations, one for each bit of a vector's index, turn any two of 64 vectors against each other.
+The rest turn vectors at random.
+"""
 
 _BITS = 6
 

@@ -36,9 +36,8 @@ def fill_arbitrary(
 
 
 def replace_nans(array: Array, random: np.random.Generator) -> Array:
-    """Return real numbers with the bits of NaNs changed: the other sign, or all ones.
-
-    All ones are used only where they are a NaN of the type.
+    """Return real numbers with the bits of NaNs changed: the other sign, or all bits set. All bits
+    are set only where that is a NaN of the type.
     """
     of, bits = element_type_of(array), to_bits(array)
     ones = from_bits(np.full_like(bits, (1 << of.bits) - 1), of)

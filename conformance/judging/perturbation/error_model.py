@@ -268,6 +268,3 @@ def _solve_nearby(
         return apply(operation, near)
     except EvaluationError:
         return results
-
-
-"""What tells exact results from rounded ones; other ops of ulps are taken to round always."""

@@ -35,7 +35,7 @@ from reference.ops.structure import is_constant
 from reference.ops.table import OPS
 
 SAMPLES = 8
-"""Evaluations in random directions; all up and all down make ten besides the unmoved one.
+"""Evaluations in random directions; all up and all down make ten with the unperturbed evaluation.
 
 Eight independent directions of many small errors reach about 1.4 standard deviations of their sum,
 on either side. A margin of a whole width of the hull on each side (`MARGIN` of hull.py) makes that

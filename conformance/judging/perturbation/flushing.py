@@ -31,7 +31,7 @@ ElementSelector = Callable[[Array], Array]
 class Flushing:
     """The flushing of one evaluation.
 
-    `chosen` selects the elements of each result in order (of complex ones part by part). `lost`
+    `chosen` selects the elements of each result in order (of complex results part by part). `lost`
     gives the loss of sums for a shape: -1 to 1 of the largest loss, 0 for no loss.
     """
 
@@ -45,7 +45,7 @@ class Flushing:
     def flush_results(
         self, operation: Operation, operands: Values | None, results: Values, platform: str
     ) -> Values:
-        """Return the results of an operation, flushed; unaffected ones are the same arrays.
+        """Return the results of an operation, flushed; unaffected results are the same arrays.
 
         `operands` are None if they are unknown or the operation has regions to run.
         """

@@ -88,7 +88,7 @@ class PerturbationHook:
     of free choices (such as eigenvectors). `opened` collects the reasons why elements are
     unspecified.
 
-    Values of main in `taken` replace computed ones, which are kept in `found`. `affected` are the
+    Values of main in `taken` replace computed values, which are kept in `found`. `affected` are the
     values of main that moves change. `tolerances` caches the movers of earlier evaluations of the
     same program. `others` has the values of each further process.
     """
@@ -123,7 +123,7 @@ class PerturbationHook:
         self._own = frozenset(map(id, self.main))
 
     def __call__(self, operation: Operation, results: Values) -> Values:
-        """Return the perturbed results of an operation in place of the evaluated ones."""
+        """Return the perturbed results of an operation in place of the evaluated results."""
         given = operation
         before = results = apply_overrides(operation, results, self.shifts)
         seen = self._visible_values()
@@ -167,7 +167,7 @@ class PerturbationHook:
         return self._sign_zeros(operation, operands, move(directions), directions)
 
     def _move_copy(self, operation: Operation, results: Values, directions: Directions) -> Values:
-        """Return one more version of a value that an operation propagates."""
+        """Return another version of a value that an operation propagates."""
         taken, given = operation.operands[0].name, operation.results[0].name
         again = self._again.get(taken)
         if again is None:

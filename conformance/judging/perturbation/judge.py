@@ -81,7 +81,7 @@ def explain_by_candidate(
 
 
 def find_candidate(permitted: PermittedResults, actual: Sequence[Array]) -> Candidate | None:
-    """Return a candidate program in place of the given one that permits all results, or None."""
+    """Return a candidate program that permits all results, or None."""
     program, inputs, platform = permitted.program, permitted.inputs, permitted.platform
     for other in explaining(program, inputs, actual, platform):
         there = PermittedResults(other.program, inputs, platform)
@@ -121,7 +121,7 @@ def _is_reached(permitted: PermittedResults, number: int, actual: Array) -> bool
 def is_beyond_rounding(permitted: PermittedResults, actual: Sequence[Array]) -> bool:
     """Return whether any result is neither as expected nor reached by evaluations.
 
-    Results far from a few evaluations need no further ones.
+    Results far from a few evaluations need no further evaluations.
     """
     numbers = _differing_results(permitted, actual)
     if any(_is_far(permitted, number, actual[number]) for number in numbers):
@@ -130,7 +130,7 @@ def is_beyond_rounding(permitted: PermittedResults, actual: Sequence[Array]) -> 
 
 
 def unreached_by_distance(permitted: PermittedResults, actual: Sequence[Array]) -> list[int]:
-    """Return the results that a few evaluations do not reach, far ones first."""
+    """Return the results that a few evaluations do not reach, farthest first."""
     numbers = _differing_results(permitted, actual)
     far = [number for number in numbers if _is_far(permitted, number, actual[number])]
     others = (number for number in numbers if number not in far)

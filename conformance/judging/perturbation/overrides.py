@@ -1,6 +1,6 @@
 """A backend's results of an operation in place of the reference's, for a known divergence.
 
-Operations after one that diverges in a known way are judged on the backend's results.
+Operations that follow a known divergence are judged on the backend's results.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ version.
 Where an elementwise operation takes the same elements of a value several times, directly and
 through reshapes or sums over one element (conformance/judging/perturbation/same_elements.py), they
 are one use: e / reshape(e) is 1. That holds for functions, also of narrow types: no compiler that
-was measured rounds one of the two and keeps the other in the wider type. A product may still enter
-one operand unrounded.
+was measured rounds one use and keeps the other use in the wider type. A product may still enter one
+operand unrounded.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ VERSIONS = 4
 """Largest number of versions of a value; further uses share them."""
 
 GROWTH = 2
-"""Largest growth of a region's number of operations by repeated ones, as a factor."""
+"""Largest growth of a region's number of operations by repeated operations, as a factor."""
 
 
 @dataclass(frozen=True, slots=True)

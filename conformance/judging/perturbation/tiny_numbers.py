@@ -30,7 +30,9 @@ SIGNS = (-1.0, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Tiny:
-    """Masks, one for each sign, of a result's zeros that stand for tiny numbers of that sign."""
+    """Masks of a result's zeros that stand for tiny numbers: a mask for positive numbers and a mask
+    for negative numbers.
+    """
 
     negative: Array
     positive: Array
@@ -108,7 +110,7 @@ def _unrounded_results(
 
 
 def _may_underflow(operands: Sequence[Array], zero: Array) -> bool:
-    """Return whether one of these results is zero though no operand is."""
+    """Return whether any of these results is zero though no operand is."""
     return bool((zero & np.all([one != 0 for one in operands], axis=0)).any())
 
 

@@ -44,7 +44,8 @@ class Minimisation:
         return self.left <= 0 or monotonic() >= self.until
 
     def try_program(self, program: Program, inputs: Inputs) -> bool:
-        """Replace the current program if this one is valid and fails, too; return whether it does.
+        """Replace the current program if the given program is valid and fails, too; return whether
+        it does.
 
         Constraints that it breaks as an extension (`conformance.frontends.extensions`) are
         permitted: the failing program may break them, too. No program is run twice.
@@ -67,7 +68,7 @@ class Minimisation:
         return fails
 
     def try_repeatedly(self, smaller: Smaller, tidied: Tidy) -> bool:
-        """Try smaller programs again and again while one is accepted; return whether one was."""
+        """Try smaller programs again and again while any is accepted; return whether any was."""
         shrunk, going_on = False, True
         while going_on and not self.is_over:
             going_on = any(

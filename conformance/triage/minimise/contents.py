@@ -14,7 +14,7 @@ from reference.ir.program import Dense, Operation
 from reference.ir.types import Array, element_type_of
 
 Put = Callable[[Array], bool]
-"""put(array): whether the program fails with the array replaced by this one."""
+"""put(array): whether the program fails with the array replaced by the given array."""
 
 
 def simplify_data(attempts: Minimisation) -> bool:

@@ -20,7 +20,7 @@ from reference.ir.program import Program
 from reference.ir.types import Array
 
 TRIES = 600
-"""Largest number of programs run to minimise one."""
+"""Largest number of programs run to minimise a program."""
 
 Step = Callable[[Minimisation], bool]
 """step(attempts): whether it made the program smaller."""
@@ -35,7 +35,7 @@ def minimise(
     seconds: float,
     tries: int = TRIES,
 ) -> Minimisation:
-    """Return the smallest program found that fails like this one, with its inputs.
+    """Return the smallest program found that fails like the given program, with its inputs.
 
     `fails` is called for every program tried. The program should be one function, if it fails so,
     too (see `conformance.transforms.inline`). Never raises: a program that cannot be evaluated does

@@ -17,7 +17,7 @@ from reference.ir.types import Array
 
 
 def shrink_shapes(attempts: Minimisation) -> bool:
-    """Try each size smaller, by itself and with its multiples; return whether one was accepted."""
+    """Try each size smaller, by itself and with its multiples; return whether any was accepted."""
     shrunk = False
     going_on = True
     while going_on and not attempts.is_over:

@@ -22,7 +22,7 @@ SECONDS = 2.0
 
 
 def reduce_results(attempts: Minimisation) -> bool:
-    """Return a single value from main, the earliest that fails; return whether one was accepted."""
+    """Return a single value from main, the earliest that fails; return whether any was accepted."""
     program = attempts.program
     results = program.main.body.operations[-1].operands
     for value in dict.fromkeys(results):
