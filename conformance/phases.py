@@ -13,6 +13,7 @@ import pickle
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -85,19 +86,19 @@ class _Notes:
             self._path.unlink(missing_ok=True)
 
 
-_notes: _Notes | None = None
+_NOTES: ContextVar[_Notes | None] = ContextVar("notes of this call", default=None)
 
 
 @contextmanager
 def noted(path: Path) -> Generator[None]:
-    """Note the phases of what is done within in a file; it is removed at the end."""
-    global _notes
-    _notes = _Notes(path)
+    """Write the phases within the block to a file, which is removed at the end."""
+    notes = _Notes(path)
+    before = _NOTES.set(notes)
     try:
         yield
     finally:
-        _notes.close()
-        _notes = None
+        _NOTES.reset(before)
+        notes.close()
 
 
 @contextmanager
@@ -107,7 +108,7 @@ def phase(name: str, number: int = 0, of: int = 0) -> Generator[None]:
     `number` counts phases of a name, `of` says how many there will be at most; 0 leaves it open.
     Phases may be nested. Where nobody listens, nothing is done.
     """
-    notes = _notes
+    notes = _NOTES.get()
     if notes is None:
         yield
         return
@@ -123,8 +124,9 @@ def keep(value: object) -> None:
 
     Where nobody listens, nothing is done.
     """
-    if _notes is not None:
-        _notes.keep(value)
+    notes = _NOTES.get()
+    if notes is not None:
+        notes.keep(value)
 
 
 def take_kept(path: Path) -> Any:

@@ -15,7 +15,6 @@ from conformance.campaign.tasks import (
     joined,
     lost_record,
     run_tasks,
-    run_tasks_and_end,
 )
 from conformance.catalog import Cell
 from conformance.executors.executor import Executor
@@ -166,8 +165,7 @@ class _Parts:
     def call(self, bundle: Bundle, timeout: float) -> Call:
         """Return the call of a worker that does the tasks of a bundle."""
         overwrites = any(task.cell in self.overwriting for task in bundle)
-        function = run_tasks_and_end if overwrites else run_tasks
-        return Call(bundle, function, (bundle, self.manner), timeout)
+        return Call(bundle, run_tasks, (bundle, self.manner), timeout, overwrites)
 
     def ended(self, task: Task, result: TaskResult) -> Generator[tuple[Task, TaskResult]]:
         """What is done with this result of a task: a task as it was planned, or a case of one."""

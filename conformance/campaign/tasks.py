@@ -16,7 +16,6 @@ from typing import Any
 from conformance.backends.base import BackendError, Rejected, Unsupported, failure_of
 from conformance.backends.session import Session, open_session
 from conformance.catalog import Cell
-from conformance.executors.pool import end_after_call
 from conformance.judging.judgement import merge_errors
 from conformance.known.in_force import in_force
 from conformance.known.rewritings.stated import Stated
@@ -148,16 +147,6 @@ def run_tasks(tasks: Sequence[Task], manner: Manner = Manner()) -> list[TaskResu
     """
     with in_force(manner.hypotheses):
         return _run_tasks(tasks, manner)
-
-
-def run_tasks_and_end(tasks: Sequence[Task], manner: Manner = Manner()) -> list[TaskResult]:
-    """Do tasks as `run_tasks` does; the worker ends afterwards, as its memory may be overwritten.
-
-    Raises:
-        NotAvailable: when the backend cannot be had.
-    """
-    end_after_call()
-    return run_tasks(tasks, manner)
 
 
 def _run_tasks(tasks: Sequence[Task], manner: Manner) -> list[TaskResult]:

@@ -16,7 +16,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +83,8 @@ class Agent:
         with self._lock:
             for file, content in zip(call.files, contents, strict=True):
                 put(file, content, folder)
-        ended = self._line(opening).make(Call(None, answer, (call.pickled, folder), timeout))
+        arguments = (call.pickled, folder)
+        ended = self._line(opening).make(Call(None, answer, arguments, timeout, call.ends_worker))
         return ended.value, ended.seconds
 
     def rest(self, opening: bytes) -> None:
@@ -135,7 +136,7 @@ class _Line:
     def make(self, call: Call) -> Ended:
         """Make a call and wait for its end."""
         ticket = _Ticket(Future())
-        self._calls.put(Call(ticket, call.function, call.arguments, call.timeout))
+        self._calls.put(replace(call, name=ticket))
         return ticket.ended.result()
 
     def end(self) -> None:

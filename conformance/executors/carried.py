@@ -16,10 +16,14 @@ CarriedFile = tuple[str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class CarriedCall:
-    """A function and its arguments, pickled, and the files that are among these."""
+    """A function and its arguments, pickled, and the files that are among these.
+
+    `ends_worker` says that the worker is replaced afterwards.
+    """
 
     pickled: bytes
     files: tuple[CarriedFile, ...]
+    ends_worker: bool = False
 
 
 class _Writer(pickle.Pickler):
@@ -49,12 +53,14 @@ def _carried(path: Path) -> CarriedFile:
     return str(path), stat.st_size, stat.st_mtime_ns
 
 
-def carry(function: Callable[..., Any], arguments: tuple[Any, ...]) -> CarriedCall:
+def carry(
+    function: Callable[..., Any], arguments: tuple[Any, ...], *, ends_worker: bool = False
+) -> CarriedCall:
     """Return a call as bytes. Files that its arguments name as `Path` are listed, not read."""
     stream = io.BytesIO()
     writer = _Writer(stream)
     writer.dump((function, arguments))
-    return CarriedCall(stream.getvalue(), tuple(writer.files))
+    return CarriedCall(stream.getvalue(), tuple(writer.files), ends_worker)
 
 
 def answer(pickled: bytes, folder: Path) -> bytes:

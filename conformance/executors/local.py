@@ -23,27 +23,23 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any, Self
 
 import psutil
-from pebble import CONSTS, ProcessExpired
+from pebble import ProcessExpired
 
 from conformance.errors import NotAvailable
 from conformance.executors.interrupt import raise_if_seen
-from conformance.executors.pool import Pool
+from conformance.executors.pool import LOOK, Job, Pool
 from conformance.limits import LIMITS
 from conformance.phases import Phase, noted, read, take_kept
 
 TASKS_PER_WORKER = 200
 """A worker is replaced after so many calls: what a compiler leaks stays bounded."""
-
-_LOOK = 0.02
-"""Seconds after which pebble looks again whether a worker died, and a worker into its own log. With
-pebble's 0.1 the pool stands still for 50 ms at each crash; looking this often takes a hundredth of
-a core (measured)."""
 
 _WATCH = 1.0
 """Seconds after which a worker looks again whether there is anybody to work for."""
@@ -69,12 +65,17 @@ _LOG_READ = 1 << 18  # bytes of a log's end, where a stack trace may follow the 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function to call in a worker, with a name for it, and the seconds it may take."""
+    """A function to call in a worker, with a name for it, and the seconds it may take.
+
+    `ends_worker` says that the worker is replaced afterwards, because the call may have overwritten
+    its memory.
+    """
 
     name: Any
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     timeout: float
+    ends_worker: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,17 +140,11 @@ class LocalExecutor:
         self._logs = tempfile.TemporaryDirectory(prefix="hlo-conformance-")
         for name, value in QUIET.items():  # read when numpy and XLA are loaded: inherited
             os.environ.setdefault(name, value)
-        CONSTS.sleep_unit = _LOOK
         self._pool = self._new_pool()
 
     def _new_pool(self) -> Pool:
-        return Pool(
-            max_workers=self._jobs,
-            max_tasks=TASKS_PER_WORKER,
-            initializer=_start_worker,
-            initargs=(self._warm_up, self._limit, self._logs.name, os.getpid()),
-            context=_context(self._preload),
-        )
+        set_up = partial(_set_up, self._warm_up, self._limit, self._logs.name, os.getpid())
+        return Pool(self._jobs, TASKS_PER_WORKER, set_up, _context(self._preload))
 
     @property
     def jobs(self) -> int:
@@ -226,9 +221,8 @@ class LocalExecutor:
                 raise NotAvailable(f"worker processes cannot be started, they end at once{words}")
             self.rest()
         notes = Path(self._logs.name) / f"{next(self._numbers)}{_NOTES}"
-        future = self._pool.schedule(
-            _call, args=[notes, call.function, *call.arguments], timeout=call.timeout
-        )
+        made = partial(_call, notes, call.function, *call.arguments)
+        future = self._pool.schedule(Job(made, call.ends_worker), timeout=call.timeout)
         self._notes[future] = notes
         return future
 
@@ -294,15 +288,11 @@ def _last_words(log: Path) -> str:
     return _CHANGING.sub("", telling[-1].strip())[:300].strip() if telling else ""
 
 
-_failed_to_start: BaseException | None = None
-
-
-def _start_worker(
+def _set_up(
     warm_up: Callable[[], bool] | None, memory_limit: int, logs: str, parent: int
-) -> None:
-    """Set a worker up. What goes wrong is kept, to be the answer to every call of this worker."""
-    global _failed_to_start
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # one that hangs in a compiler ends at once
+) -> Exception | None:
+    """Set a worker up, and return what went wrong, the answer to each of its calls."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a worker that hangs in a compiler ends at once
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     path = Path(logs) / str(os.getpid())
@@ -317,7 +307,8 @@ def _start_worker(
         if memory_limit and limited:
             _limit_memory(memory_limit)
     except Exception as error:
-        _failed_to_start = error
+        return error
+    return None
 
 
 def _limit_memory(limit: int) -> None:
@@ -335,7 +326,7 @@ def _end_early(log: Path) -> None:
     with log.open("rb") as file:
         line = ""
         while True:
-            time.sleep(_LOOK)
+            time.sleep(LOOK)
             line += file.read().decode("latin-1")  # no byte is cut in two
             if _FATAL.search(line):
                 os.abort()
@@ -355,7 +346,5 @@ def _end_with(parent: int) -> None:
 
 
 def _call(notes: Path, function: Callable[..., Any], *arguments: Any) -> Any:
-    if _failed_to_start is not None:
-        raise _failed_to_start
     with noted(notes):
         return function(*arguments)

@@ -161,7 +161,8 @@ class RayExecutor:
 
     def _send(self, sent: _Sent) -> Any:
         assert sent.node is not None
-        call = carry(sent.call.function, sent.call.arguments)
+        given = sent.call
+        call = carry(given.function, given.arguments, ends_worker=given.ends_worker)
         contents = [self._content(file) for file in call.files]
         make = sent.node.agent.make.remote
         return make(self._opening, call, sent.call.timeout, *contents)

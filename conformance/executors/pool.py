@@ -1,64 +1,124 @@
-"""pebble's process pool, but what workers said is heard before it is seen that they ended.
+"""pebble's process pool, with workers of our own.
 
-A worker says what came of a call, and that it takes the next. pebble reads that in one thread, and
-looks for workers that ended in another. Where the parent has other work, the end of a worker may be
-seen first: then it counts as the end of the call before, and the call that ended the worker is
-waited for until its time is over; or no call is known yet, and the whole pool counts as broken.
-(pebble 5.2.3; met once in some thousand ends.)
+What differs from pebble (5.2.3):
 
-And a worker can be ended after the call that it is in (`end_after_call`).
+- Messages of workers are read before ends of workers are noticed. A worker says what came of a
+  call, and that it takes the next. pebble reads that in one thread, and looks for ended workers in
+  another. If the parent is busy, it may notice the end first. Then the end counts for the call
+  before, or for the whole pool. This happened once in some thousand ends.
+- The pool looks for ended workers every `LOOK` seconds, not every 0.1 s: the pool stands still for
+  50 ms at each crash otherwise. Looking this often takes a hundredth of a core.
+- A worker that cannot be set up answers every call with the error.
+- A worker ends after a call that says so (`Job.ends_worker`).
+- Workers end before the locks that they share are deleted. A worker that still starts could not
+  find them, and would print a traceback.
 """
 
 from __future__ import annotations
 
+import signal
+import time
 from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing.context import BaseContext
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing.context import ForkServerContext
 from typing import Any
 
 from pebble import ProcessPool
+from pebble.common.process import process_execute, process_exit
 from pebble.pool import process
-from pebble.pool.base_pool import PoolContext
-from pebble.pool.process import NoMessage, PoolManager, WorkerManager
+from pebble.pool.base_pool import PoolContext, Worker
+from pebble.pool.channel import WorkerChannel
+from pebble.pool.process import NoMessage, PoolManager, TaskResult, WorkerManager
+
+LOOK = 0.02
+"""Seconds after which the pool looks again for ended workers."""
+
+SetUp = Callable[[], BaseException | None]
+"""set_up(): prepares a worker before its first call, and returns what went wrong."""
 
 
-def end_after_call() -> None:
-    """Have this worker take no further call: it ends when the answer to its present one is sent.
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A call without arguments; its worker may end afterwards."""
 
-    A worker that ends in this way is replaced, as after its last call.
-    """
-    process.fetch_task = _no_task
+    function: Callable[[], Any]
+    ends_worker: bool = False
+
+    def __call__(self) -> Any:
+        """Make the call."""
+        return self.function()
 
 
-def _no_task(_: object) -> Any:
-    raise EOFError  # what pebble's worker takes for the end of its work
+def _work(set_up: SetUp, most: int, channel: WorkerChannel) -> None:
+    """Make calls in this process until there are `most`, or the last one ends the worker."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    channel.initialize()
+    failure = set_up()
+    try:
+        for _ in range(most):
+            task = process.fetch_task(channel)
+            job: Any = task.payload.function
+            function = job if failure is None else partial(_raise, failure)
+            process.send_result(channel, TaskResult(task.id, process_execute(function)))
+            if job.ends_worker:
+                return
+    except EOFError:  # the parent has closed the pipe
+        pass
+    except (OSError, RuntimeError) as error:
+        process_exit(getattr(error, "errno", None) or 1)
+
+
+def _raise(error: BaseException) -> None:
+    raise error
 
 
 class Workers(WorkerManager):
-    """The workers of a pool; those that ended are told once nothing is left that they said."""
+    """The workers of a pool. An ended worker is reported once all its messages are read."""
 
-    reading = False
-    """Whether a message has left the pipe, or is about to, and nothing has been done with it."""
+    is_reading = False
+    """Whether a message has left the pipe, or is about to, and is not processed yet."""
 
-    def receive(self, timeout: float) -> Any:
-        """The next message of a worker, or that there was none within so many seconds.
+    def __init__(self, jobs: int, max_calls: int, set_up: SetUp, context: ForkServerContext):
+        """Prepare `jobs` workers, each of which is replaced after `max_calls` calls."""
+        super().__init__(jobs, Worker(max_calls, None, ()), context)
+        self._max_calls, self._set_up, self._context = max_calls, set_up, context
+
+    def new_worker(self) -> None:
+        """Start a worker.
 
         Raises:
-            BrokenProcessPool: when there is no pipe any more, as when the pool is stopped.
+            BrokenProcessPool: if it cannot be started.
+        """
+        arguments = (self._set_up, self._max_calls, self.workers_channel)
+        worker = self._context.Process(target=_work, name=process.WORKERS_NAME, args=arguments)
+        try:
+            worker.start()
+        except (OSError, EOFError) as error:
+            raise BrokenProcessPool from error
+        assert worker.pid is not None
+        self.workers[worker.pid] = worker
+
+    def receive(self, timeout: float) -> Any:
+        """Return the next message of a worker, or `NoMessage` after so many seconds.
+
+        Raises:
+            BrokenProcessPool: if there is no pipe any more, because the pool was stopped.
         """
         try:
             if self.pool_channel is None or not self.pool_channel.poll(timeout):
                 return NoMessage()
         except OSError as error:
             raise BrokenProcessPool from error
-        self.reading = True  # before it leaves the pipe: there is no moment in which it is nowhere
+        self.is_reading = True  # before the message leaves the pipe: it is never out of sight
         return super().receive(0)
 
     def inspect_workers(self) -> tuple[tuple[int | None, int | None], ...]:
-        """Process ids and exit codes of workers that ended, but for those that ended well."""
+        """Return process ids and exit codes of workers that ended with an error."""
         ended = [worker for worker in tuple(self.workers.values()) if not worker.is_alive()]
-        # In this order: see `receive`.
-        if not ended or self.pool_channel is None or self.pool_channel.poll(0) or self.reading:
+        # in this order: see `receive`
+        if not ended or self.pool_channel is None or self.pool_channel.poll(0) or self.is_reading:
             return ()
         for worker in ended:
             if worker.pid is not None:
@@ -67,33 +127,39 @@ class Workers(WorkerManager):
 
 
 class Manager(PoolManager):
-    """What a pool does with the messages of its workers, and with their ends."""
+    """Processes the messages of workers, and their ends."""
 
-    def __init__(self, context: PoolContext, mp_context: BaseContext) -> None:
-        """Manage the workers that are described by pebble's context."""
-        super().__init__(context, mp_context)
-        self.heard = Workers(context.workers, context.worker_parameters, mp_context)
-        self.worker_manager = self.heard
+    def __init__(self, pool: PoolContext, workers: Workers, context: ForkServerContext) -> None:
+        """Manage these workers for a pool."""
+        super().__init__(pool, context)
+        self.worker_manager = self.workers = workers
 
     def process_next_message(self, timeout: float) -> None:
-        """Wait so many seconds for a message, and do what is to be done with it."""
+        """Process the next message, if there is one within `LOOK` seconds."""
         try:
-            super().process_next_message(timeout)
+            super().process_next_message(min(timeout, LOOK))
         finally:
-            self.heard.reading = False
+            self.workers.is_reading = False
+
+    def update_status(self) -> None:
+        """Look for ended workers and for timeouts every `LOOK` seconds, until the pool stops."""
+        while self.context.alive and not process.GLOBAL_SHUTDOWN:
+            super().update_status()
+            time.sleep(LOOK)
+
+    def stop(self) -> None:
+        """End the workers, then close their pipes and delete their locks."""
+        self.workers.force_stop_workers()
+        self.workers.close_channels()
 
 
 class Pool(ProcessPool):
-    """A pool of processes; see the head of this file."""
+    """A pool of worker processes; the docstring of this module says how it differs from pebble."""
 
     def __init__(
-        self,
-        max_workers: int,
-        max_tasks: int,
-        initializer: Callable[..., None],
-        initargs: tuple[Any, ...],
-        context: BaseContext,
+        self, jobs: int, max_calls: int, set_up: SetUp, context: ForkServerContext
     ) -> None:
-        """Prepare workers as pebble does; they start with the first call."""
-        super().__init__(max_workers, max_tasks, initializer, initargs, context)
-        self._pool_manager = Manager(self._context, context)
+        """Prepare `jobs` workers, which start with the first call."""
+        super().__init__(jobs, max_calls, context=context)
+        workers = Workers(jobs, max_calls, set_up, context)
+        self._pool_manager = Manager(self._context, workers, context)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conformance.campaign.isolation import run_isolated
-from conformance.campaign.tasks import Task, TaskResult, run_tasks, run_tasks_and_end
+from conformance.campaign.tasks import Task, TaskResult, run_tasks
 from conformance.catalog import Cell
 from conformance.executors.local import Call, Died, Ended, TimedOut
 from conformance.executors.lost import own_words
@@ -30,7 +30,7 @@ class Workers:
         self.answer = answer
         self.urgent: deque[Call] = deque()
         self.asked: list[tuple[tuple[Task, ...], float]] = []
-        self.functions: list[Any] = []
+        self.are_ended: list[bool] = []
 
     def push(self, call: Call) -> None:
         self.urgent.append(call)
@@ -40,7 +40,7 @@ class Workers:
         while (call := self.urgent.popleft() if self.urgent else next(waiting, None)) is not None:
             tasks = call.arguments[0]
             self.asked.append((tasks, call.timeout))
-            self.functions.append(call.function)
+            self.are_ended.append(call.ends_worker)
             yield Ended(call, self.answer(tasks))
 
 
@@ -110,7 +110,7 @@ def test_a_worker_ends_after_cases_that_may_have_written_to_memory_of_others() -
     cells = {TASKS[1].cell}
     done = run_isolated(workers, bundles, Limits(TIMEOUT), print, overwriting=cells)  # type: ignore[arg-type]
     assert [one for one in done if one is not None]
-    assert workers.functions == [run_tasks, run_tasks_and_end, run_tasks]
+    assert workers.are_ended == [False, True, False]
 
 
 def test_a_case_that_is_known_to_end_its_worker_is_not_run_again() -> None:

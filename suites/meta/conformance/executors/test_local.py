@@ -56,8 +56,8 @@ def test_a_worker_does_not_die_of_another_ones_last_words(tmp_path: Path) -> Non
         "from conformance.executors import local\n"
         "log = Path(sys.argv[1]) / str(os.getpid())\n"
         "log.write_text('F0000 00:00:1.2   99 hlo.cc:1] Check failed: false\\n')\n"
-        "local._start_worker(None, 0, sys.argv[1], os.getppid())\n"
-        "time.sleep(10 * local._LOOK)\n"
+        "local._set_up(None, 0, sys.argv[1], os.getppid())\n"
+        "time.sleep(10 * local.LOOK)\n"
         "os._exit(7)\n"
     )
     ended = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False)
@@ -90,16 +90,9 @@ def test_an_end_is_that_of_the_call_which_a_worker_took_last(
     assert all(isinstance(ended[name], int) for name in (0, 2, 4)), ended
 
 
-def _end_afterwards(is_last: bool) -> int:
-    """Return the number of the worker, which ends after this call if it is its last."""
-    if is_last:
-        pool.end_after_call()
-    return os.getpid()
-
-
 def test_a_worker_ends_after_its_last_call_and_its_answer_is_heard() -> None:
     with LocalExecutor(1) as executor:
-        calls = [Call(number, _end_afterwards, (number % 2 == 1,), 30.0) for number in range(6)]
+        calls = [Call(number, os.getpid, (), 30.0, number % 2 == 1) for number in range(6)]
         ended = [one for one in executor.results(calls) if one is not None]
     pids = {one.call.name: one.value for one in ended}
     assert pids[0] == pids[1] != pids[2] == pids[3] != pids[4] == pids[5]
