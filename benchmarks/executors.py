@@ -19,11 +19,11 @@ from time import perf_counter
 from conformance.backends.registry import parse
 from conformance.campaign.isolation import run_isolated
 from conformance.campaign.planning import CASES_PER_MODULE, bundles
-from conformance.campaign.runner import NEEDED
-from conformance.campaign.tasks import Task, TaskResult
+from conformance.campaign.tasks import Task, TaskResult, run_tasks
 from conformance.catalog import cells
 from conformance.executors.backend_workers import executor_of
 from conformance.executors.executor import LOCAL, Engine, EngineName, Executor
+from conformance.limits import LIMITS
 from conformance.results.versions import fingerprint
 
 OPS = ("abs", "add", "cosine", "divide", "exponential", "log", "maximum", "multiply", "tanh")
@@ -38,7 +38,7 @@ def tasks_of(backend: str, cases: int) -> list[Task]:
 def work(executor: Executor, tasks: list[Task]) -> tuple[float, dict[str, TaskResult]]:
     """Do the tasks: the seconds, and the results by task."""
     begun = perf_counter()
-    ended = run_isolated(executor, bundles(tasks), 60.0, print)
+    ended = run_isolated(executor, bundles(tasks), LIMITS, print)
     results = {one[0].id: one[1] for one in ended if one is not None}
     return perf_counter() - begun, results
 
@@ -59,7 +59,7 @@ def main() -> int:
     with ExitStack() as stack:
         opened = {
             name: stack.enter_context(
-                executor_of(parse(given.backend), jobs=jobs, preload=NEEDED, engine=engine)
+                executor_of(parse(given.backend), jobs=jobs, functions=(run_tasks,), engine=engine)
             )
             for name, (engine, jobs) in engines.items()
         }

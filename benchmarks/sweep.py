@@ -27,7 +27,6 @@ from conformance.sweep.arguments import domain_of
 from conformance.sweep.block import PIECE, Block, program_of, run_block
 from conformance.sweep.function import functions_of
 from conformance.sweep.planning import BLOCK
-from conformance.sweep.runner import PRELOAD
 
 GOAL = 1.5
 """Times the sum of both parts that a sweep may take on two cores."""
@@ -98,7 +97,7 @@ def _of_descendants() -> float:
 
 def _in_workers(blocks: list[Block], backend: str, jobs: int) -> Spent:
     spent = Spent()
-    with executor_of(parse(backend), jobs=jobs, preload=PRELOAD) as executor:
+    with executor_of(parse(backend), jobs=jobs, functions=(run_block,)) as executor:
         warm = [Call(n, run_block, (backend, blocks[0]), 600.0) for n in range(2 * jobs)]
         list(executor.results(warm))
         calls = (Call(n, run_block, (backend, block), 600.0) for n, block in enumerate(blocks))

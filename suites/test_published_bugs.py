@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from conformance.backends.registry import parse
+from conformance.check.calls import REPLAY_BATCH
 from conformance.check.counterexamples import replayed
-from conformance.check.expectations import NEEDED
 from conformance.check.settings import Replayed
 from conformance.executors.backend_workers import executor_of
 from conformance.results.versions import versions
@@ -18,7 +18,7 @@ BUGS = bugs()
 @pytest.mark.x86
 def test_bugs_of_this_version_are_flagged_and_others_pass() -> None:
     jaxlib, backend = versions()["jaxlib"], parse("cpu")
-    with executor_of(backend, jobs=1, preload=NEEDED) as executor:
+    with executor_of(backend, jobs=1, functions=(REPLAY_BATCH,)) as executor:
         ended = replayed(executor, [bug.expectation for bug in BUGS], backend.spelling)
         seen = {one.id: one for one in ended if one is not None}
     wrong = [

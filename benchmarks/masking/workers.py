@@ -78,7 +78,7 @@ def measure_all(
             if any(name in ENDINGS for name in settings.changes):
                 yield _call(measure_endings, bundle, settings)
 
-    with executor_of(choice, jobs=jobs, preload=("benchmarks.masking.measuring",)) as executor:
+    with executor_of(choice, jobs=jobs, functions=(measure_results,)) as executor:
         for ended in executor.results(calls()):
             if ended is None:
                 continue

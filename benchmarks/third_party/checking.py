@@ -9,8 +9,8 @@ from pathlib import Path
 from time import perf_counter
 
 from conformance.backends.registry import parse
-from conformance.check.files import Batch, check_batch
-from conformance.check.settings import Checked, Settings
+from conformance.check.file import check_batch
+from conformance.check.settings import Batch, Checked, Settings
 from conformance.executors.backend_workers import executor_of
 from conformance.executors.local import Call, Died, TimedOut
 from conformance.executors.lost import why
@@ -74,7 +74,7 @@ def rows(
                 settings = Settings(backend, archive, 0, known, Limits(timeout))
                 yield Call((program.stem, kind), _timed, (str(program), settings), timeout)
 
-    with executor_of(parse(backend), jobs=jobs, preload=("conformance.check.files",)) as executor:
+    with executor_of(parse(backend), jobs=jobs, functions=(_timed,)) as executor:
         for ended in executor.results(calls()):
             if ended is None:
                 continue

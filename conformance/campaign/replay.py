@@ -15,14 +15,15 @@ from conformance.backends.versions import GIVEN
 from conformance.campaign.recorded import RecordedCase, Replay
 from conformance.errors import NotAvailable, UsageError
 from conformance.executors.backend_workers import executor_of
+from conformance.executors.deferred import Deferred
 from conformance.executors.local import Call, Died, TimedOut
 from conformance.judging.messages import additional_failure_line
 from conformance.limits import LIMITS
 from conformance.results.store import FILE_NAME, Store
 from conformance.verdict import Record
 
-NEEDED = ("conformance.campaign.rerun",)
-"""What the worker loads before it is asked anything."""
+RERUN = Deferred("conformance.campaign.rerun", "rerun")
+"""Run a recorded case again, and judge it anew."""
 
 
 def find(path: Path, id: str) -> RecordedCase:  # noqa: A002 - what it is called everywhere
@@ -60,8 +61,8 @@ def replay(case: RecordedCase, timeout: float = LIMITS.timeout, *, generic: bool
         UsageError: when there is no backend of that name.
         NotAvailable: when the backend cannot be had here.
     """
-    with executor_of(parse(case.backend), jobs=1, preload=NEEDED) as executor:
-        answer = executor.one(Call(case.record.id, _rerun, (case, generic), timeout))
+    with executor_of(parse(case.backend), jobs=1, functions=(RERUN,)) as executor:
+        answer = executor.one(Call(case.record.id, RERUN, (case, generic), timeout))
     if isinstance(answer, Replay):
         return answer
     if isinstance(answer, (Died, TimedOut)):
@@ -69,12 +70,6 @@ def replay(case: RecordedCase, timeout: float = LIMITS.timeout, *, generic: bool
 
         return lost(case, answer)
     raise answer if isinstance(answer, Exception) else NotAvailable(str(answer))
-
-
-def _rerun(case: RecordedCase, generic: bool) -> Replay:
-    from conformance.campaign.rerun import rerun  # what the parent does not load
-
-    return rerun(case, generic)
 
 
 def lines(replayed: Replay, before: Record) -> Sequence[str]:

@@ -24,7 +24,7 @@ from conformance.campaign.gone import gone
 from conformance.campaign.planning import PROFILES, Options, Plan, key, plan
 from conformance.campaign.progress import Watcher
 from conformance.campaign.session import RunSession, Setting
-from conformance.campaign.tasks import peak_rss_mb
+from conformance.campaign.tasks import peak_rss_mb, run_tasks
 from conformance.errors import UsageError
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.executor import LOCAL, Executor
@@ -47,9 +47,6 @@ from conformance.results.store import FILE_NAME, Store, discard
 from conformance.results.summary import Known, RunData, read
 from conformance.results.versions import build, versions
 from conformance.text import list_differences
-
-NEEDED = ("conformance.campaign.tasks",)
-"""What workers load once, before they are asked anything: what a task is made of."""
 
 
 def run(options: Options, watcher: Watcher | None = None) -> RunData:
@@ -87,7 +84,7 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
                     choice,
                     jobs=options.jobs,
                     memory_limit=options.limits.memory_limit,
-                    preload=NEEDED,
+                    functions=(run_tasks,),
                     engine=options.engine,
                     notice=watcher.say,
                 )

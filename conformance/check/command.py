@@ -19,8 +19,11 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from conformance.backends.registry import Choice, parse
+from conformance.check.calls import CHECK_BATCH, DESCRIBED
+from conformance.check.progress import FilesBar
 from conformance.errors import NOTHING_TESTED, USAGE, UsageError
 from conformance.executors.backend_workers import describe, executor_of, workers
+from conformance.executors.deferred import modules_of
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
 from conformance.executors.lost import why
@@ -35,21 +38,6 @@ if TYPE_CHECKING:  # what the parent loads once the workers' server is on its wa
     from conformance.backends.base import Description
     from conformance.check.settings import Checked, Settings
     from conformance.gate.expectations import Expectation
-
-
-import os
-
-from rich.progress import (
-    BarColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-
-NEEDED = ("conformance.check.files", "conformance.check.file")
-"""What workers load once, before they are asked anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +72,7 @@ def check(options: Options) -> int:
     backend = parse(options.backend)
     jobs = min(options.jobs or workers(backend), len(options.files))
     limit = options.limits.memory_limit
-    with executor_of(backend, jobs=jobs, memory_limit=limit, preload=NEEDED) as executor:
+    with executor_of(backend, jobs=jobs, memory_limit=limit, functions=(CHECK_BATCH,)) as executor:
         settings, reasons = _settings(options, backend)
         described = describe(executor, backend)
         settings = replace(settings, expectations=_true_of(described, settings, options))
@@ -231,7 +219,7 @@ def describe_inputs(options: Options) -> int:
     """
     _files_exist(options.files)
     codes: set[int] = set()
-    with LocalExecutor(1, preload=("conformance.check.describing",)) as executor:
+    with LocalExecutor(1, preload=modules_of((DESCRIBED,))) as executor:
         for file in options.files:
             entries = _described(executor, file, options.limits.timeout)
             for line in map(json.dumps, entries) if options.as_json else _lines_of(entries):
@@ -243,7 +231,7 @@ def describe_inputs(options: Options) -> int:
 
 
 def _described(executor: Executor, file: str, timeout: float) -> list[dict[str, Any]]:
-    answer = executor.one(Call(file, _describe, (file,), timeout))
+    answer = executor.one(Call(file, DESCRIBED, (file,), timeout))
     if isinstance(answer, (Died, TimedOut)):
         return [{"file": file, "reason": why(answer)[2], "invalid": False}]
     if isinstance(answer, OSError):
@@ -251,13 +239,6 @@ def _described(executor: Executor, file: str, timeout: float) -> list[dict[str, 
     if isinstance(answer, Exception):
         raise answer
     return answer
-
-
-def _describe(file: str) -> list[dict[str, Any]]:
-    """In a worker: what each program of a file takes and returns."""
-    from conformance.check.describing import described
-
-    return described(file)
 
 
 def _lines_of(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -278,30 +259,3 @@ def _lines_of(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
         if taken:
             yield "  inputs.npz for --inputs, all zero:"
             yield from (f"    {line}" for line in entry["snippet"].splitlines())
-
-
-class FilesBar:
-    """How many of so many files are done: a bar on a terminal, nothing elsewhere."""
-
-    def __init__(self, console: Console, total: int) -> None:
-        """Show on this console, once entered as a context manager."""
-        self._bar = Progress(
-            SpinnerColumn(), BarColumn(bar_width=24), TextColumn("{task.completed}/{task.total}"),
-            TextColumn("{task.description}"), TimeElapsedColumn(), TextColumn("left"),
-            TimeRemainingColumn(), console=console, transient=True,
-            # what is printed goes above the bar, but not when it goes to a file
-            redirect_stdout=sys.stdout.isatty(), redirect_stderr=False,
-            disable=not console.is_terminal or bool(os.environ.get("CI")),
-        )  # fmt: skip
-        self._task = self._bar.add_task("checking", total=total)
-
-    def __enter__(self) -> FilesBar:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
-
-    def advance(self, failed: int) -> None:
-        """One more file is done; `failed` of all so far have failed."""
-        self._bar.update(self._task, advance=1, description=f"{failed} failed")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from conformance.backends.session import open_session
 from conformance.catalog import column
@@ -44,6 +45,19 @@ def replay(expectation: Expectation, name: str) -> Replayed:
         if (seen := _tried(expectation, unit, inputs, name)).reproduces:
             return seen
     return _tried(expectation, unit, inputs, name)
+
+
+def replay_lost(
+    expectation: Expectation, backend: str, verdict: Verdict, kind: str, message: str
+) -> tuple[Replayed, ...]:
+    """Match an expectation with its program, which lost a worker."""
+    reproduces = knows_lost(expectation, backend, Outcome(verdict, kind, message))
+    return (Replayed(expectation.id, reproduces, verdict, kind, message),)
+
+
+def replay_batch(batch: Sequence[Expectation], backend: str) -> tuple[Replayed, ...]:
+    """Replay these counterexamples, one after the other."""
+    return tuple(replay(expectation, backend) for expectation in batch)
 
 
 def knows_lost(expectation: Expectation, name: str, outcome: Outcome) -> bool:

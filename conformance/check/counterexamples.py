@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import cast
 
+from conformance.check.calls import REPLAY_BATCH, REPLAY_LOST
 from conformance.check.settings import Replayed
 from conformance.errors import NotAvailable
 from conformance.executors.executor import Executor
@@ -19,7 +20,6 @@ from conformance.executors.local import Call, Died, Ended, TimedOut
 from conformance.executors.lost import why
 from conformance.gate.expectations import Expectation
 from conformance.limits import LIMITS
-from conformance.pipeline.outcome import Outcome
 from conformance.pipeline.splitting import run_in_parts
 from conformance.verdict import Verdict
 
@@ -83,7 +83,7 @@ def _replayed_once(
 
 
 def _call(batch: tuple[Expectation, ...], backend: str) -> Call:
-    return Call(batch, replay_batch, (batch, backend), LIMITS.timeout)
+    return Call(batch, REPLAY_BATCH, (batch, backend), LIMITS.timeout)
 
 
 def _singles(backend: str, call: Call, value: object) -> list[Call]:
@@ -95,7 +95,7 @@ def _singles(backend: str, call: Call, value: object) -> list[Call]:
 
 def _question(backend: str, call: Call, value: Died | TimedOut) -> Call:
     """Return the call that reads a counterexample in another worker, to match its expectation."""
-    return replace(call, function=replay_lost, arguments=(*call.name, backend, *why(value)))
+    return replace(call, function=REPLAY_LOST, arguments=(*call.name, backend, *why(value)))
 
 
 def _answers(ended: Ended) -> tuple[Replayed, ...]:
@@ -112,20 +112,3 @@ def _answers(ended: Ended) -> tuple[Replayed, ...]:
         (expectation,), said = ended.call.name, why(value)
         return (Replayed(expectation.id, expectation.names(*said), *said),)
     raise value if isinstance(value, Exception) else NotAvailable(str(value))
-
-
-def replay_lost(
-    expectation: Expectation, backend: str, verdict: Verdict, kind: str, message: str
-) -> tuple[Replayed, ...]:
-    """Match an expectation with its program, which lost a worker; runs in a worker."""
-    from conformance.check.counterexample import knows_lost
-
-    reproduces = knows_lost(expectation, backend, Outcome(verdict, kind, message))
-    return (Replayed(expectation.id, reproduces, verdict, kind, message),)
-
-
-def replay_batch(batch: Sequence[Expectation], backend: str) -> tuple[Replayed, ...]:
-    """In a worker: replay these counterexamples one after the other."""
-    from conformance.check.counterexample import replay  # what the parent need not load
-
-    return tuple(replay(expectation, backend) for expectation in batch)

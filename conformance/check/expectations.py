@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import structs
 
 from conformance.backends.registry import parse
+from conformance.check.calls import REPLAY_BATCH
 from conformance.check.counterexamples import replayed
 from conformance.check.explained import Explained, explained, failures_in
 from conformance.check.settings import Replayed
@@ -33,9 +34,6 @@ from conformance.gate.versions import (
 from conformance.gate.versions import as_text as in_words
 from conformance.results.versions import versions
 from conformance.text import one_line
-
-NEEDED = ("conformance.check.counterexample",)
-"""What workers load once, before they are asked anything."""
 
 
 def chosen(
@@ -167,7 +165,7 @@ def check(
     backend = parse(name)
     failures = None if db is None else failures_in(db, backend.name)
     jobs = jobs or workers(backend)
-    with executor_of(backend, jobs=jobs, preload=NEEDED) as executor:
+    with executor_of(backend, jobs=jobs, functions=(REPLAY_BATCH,)) as executor:
         describe(executor, backend)
         ended = replayed(executor, expectations, backend.spelling, jobs)
         seen = {one.id: one for one in ended if one is not None}

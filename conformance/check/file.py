@@ -6,6 +6,8 @@ A file may hold several programs, each is run on several sets of inputs
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,8 +18,11 @@ from conformance.backends.session import open_session
 from conformance.check import saving
 from conformance.check.explaining import ExplanationTime
 from conformance.check.program import RIGHT, NotJudged, Outcome, Work
-from conformance.check.settings import INVALID, Checked, Settings
-from conformance.executors.limit import TooSlow, limited
+from conformance.check.settings import INVALID, Batch, Checked, Settings
+from conformance.errors import NotAvailable, UsageError
+from conformance.executors.limit import TooSlow, limited, memory_note
+from conformance.executors.local import Died, TimedOut
+from conformance.executors.lost import why as words_of
 from conformance.frontends.archives import read_inputs
 from conformance.frontends.arguments import InputsError
 from conformance.frontends.inputs.drawing import drawn, is_dynamic
@@ -30,6 +35,31 @@ from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.types import Array
 from reference.numerics.alike import equal_elements
+
+
+def check_batch(batch: Batch) -> tuple[Checked, ...]:
+    """Return the verdicts on a batch's files, in this process."""
+    is_single = len(batch.files) == 1  # the files of any other batch come again if time is over
+    deadline = time.monotonic() + batch.settings.limits.timeout if is_single else None
+    return tuple(_verdict_on(file, batch.settings, deadline) for file in batch.files)
+
+
+def _verdict_on(file: str, settings: Settings, deadline: float | None) -> Checked:
+    try:
+        return check_file(file, settings, deadline)
+    except (NotAvailable, InputsError, UsageError):
+        raise
+    except MemoryError as error:
+        message = ": ".join(filter(None, ("out of memory", str(error))))
+        message = f"{message}; {memory_note()}"
+        return Checked(file, Verdict.UNSUPPORTED, "not evaluated", "", message)
+    except RecursionError:
+        return Checked(file, Verdict.UNSUPPORTED, "not evaluated", "", "nested too deeply")
+    except Exception as error:  # ours, and no reason to leave the other files unchecked
+        if os.environ.get("HLO_CONFORMANCE_DEBUG"):
+            raise
+        message = f"{type(error).__name__}: {error}; please report it"
+        return Checked(file, Verdict.UNSUPPORTED, "defect of hlo-conformance", "", message)
 
 
 def check_file(path: str, settings: Settings, deadline: float | None = None) -> Checked:
@@ -103,6 +133,14 @@ def known_of(
     parts = [part for part in units(Path(path)) if isinstance(part, Unit)]
     lost = [_lost(part, settings.expectations, name, outcome) for part in parts]
     return _known(lost)
+
+
+def judge_lost(batch: Batch, lost: Died | TimedOut) -> tuple[Checked, ...]:
+    """Return the verdict on a file that lost its worker, with the expectations that match it."""
+    (file,) = batch.files
+    verdict, kind, message = words_of(lost)
+    known = known_of(file, batch.settings, verdict, kind, message)
+    return (Checked(file, verdict, kind, "", message, (), known),)
 
 
 def _lost(

@@ -6,65 +6,20 @@ one, and only those that do it again are blamed.
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Sequence
+from dataclasses import replace
 from typing import cast
 
-from conformance.check.settings import UNJUDGED, Checked, Settings
-from conformance.errors import NotAvailable, UsageError
+from conformance.check.calls import CHECK_BATCH, JUDGE_LOST
+from conformance.check.settings import UNJUDGED, Batch, Checked, Settings
+from conformance.errors import NotAvailable
 from conformance.executors.executor import Executor
-from conformance.executors.limit import memory_note
 from conformance.executors.local import Call, Died, Ended, TimedOut
 from conformance.executors.lost import why
-from conformance.frontends.arguments import InputsError
 from conformance.pipeline.splitting import run_in_parts
-from conformance.verdict import Verdict
 
 BATCH = 16
 """Files in a batch; fewer where that would leave workers idle."""
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Files to be checked in one call, from the one numbered `start`."""
-
-    start: int
-    files: tuple[str, ...]
-    settings: Settings
-
-    def singles(self) -> Iterator[Batch]:
-        """The same files, each a batch of its own."""
-        for number, file in enumerate(self.files):
-            yield Batch(self.start + number, (file,), self.settings)
-
-
-def check_batch(batch: Batch) -> tuple[Checked, ...]:
-    """Return the verdicts on a batch's files, in this process."""
-    is_single = len(batch.files) == 1  # the files of any other batch come again if time is over
-    deadline = time.monotonic() + batch.settings.limits.timeout if is_single else None
-    return tuple(_checked(file, batch.settings, deadline) for file in batch.files)
-
-
-def _checked(file: str, settings: Settings, deadline: float | None) -> Checked:
-    from conformance.check.file import check_file  # loads jaxlib, which the parent does not
-
-    try:
-        return check_file(file, settings, deadline)
-    except (NotAvailable, InputsError, UsageError):
-        raise
-    except MemoryError as error:
-        message = ": ".join(filter(None, ("out of memory", str(error))))
-        message = f"{message}; {memory_note()}"
-        return Checked(file, Verdict.UNSUPPORTED, "not evaluated", "", message)
-    except RecursionError:
-        return Checked(file, Verdict.UNSUPPORTED, "not evaluated", "", "nested too deeply")
-    except Exception as error:  # ours, and no reason to leave the other files unchecked
-        if os.environ.get("HLO_CONFORMANCE_DEBUG"):
-            raise
-        message = f"{type(error).__name__}: {error}; please report it"
-        return Checked(file, Verdict.UNSUPPORTED, "defect of hlo-conformance", "", message)
 
 
 def batches(files: Sequence[str], settings: Settings, jobs: int) -> list[Batch]:
@@ -107,7 +62,7 @@ def check_files(
 
 
 def _call(batch: Batch) -> Call:
-    return Call(batch, check_batch, (batch,), batch.settings.limits.timeout)
+    return Call(batch, CHECK_BATCH, (batch,), batch.settings.limits.timeout)
 
 
 def _singles(call: Call, value: object) -> list[Call]:
@@ -123,7 +78,7 @@ def _question(call: Call, value: Died | TimedOut) -> Call | None:
     none where the verdict was settled before the worker was lost."""
     if _is_settled(value):
         return None
-    return replace(call, function=_lost, arguments=(call.name, value))
+    return replace(call, function=JUDGE_LOST, arguments=(call.name, value))
 
 
 def _verdicts(ended: Ended) -> tuple[Checked, ...]:
@@ -155,13 +110,3 @@ def _unexplained(settled: Checked, lost: Died | TimedOut) -> Checked:
         return replace(settled, notes=(f"{UNJUDGED}: {why(lost)[2]}",), is_settled=False)
     message = f"{settled.message}; the search for the cause was not finished: {why(lost)[2]}"
     return replace(settled, message=message)
-
-
-def _lost(batch: Batch, lost: Died | TimedOut) -> tuple[Checked, ...]:
-    """Return the verdict on a file that lost its worker, with the expectations that match it."""
-    (file,) = batch.files
-    from conformance.check.file import known_of
-
-    verdict, kind, message = why(lost)
-    known = known_of(file, batch.settings, verdict, kind, message)
-    return (Checked(file, verdict, kind, "", message, (), known),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -30,6 +31,20 @@ class Settings:
     expectations: tuple[Expectation, ...] = ()
     limits: Limits = FILE_LIMITS
     save: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Files to be checked in one call, from the one numbered `start`."""
+
+    start: int
+    files: tuple[str, ...]
+    settings: Settings
+
+    def singles(self) -> Iterator[Batch]:
+        """Yield the same files, each a batch of its own."""
+        for number, file in enumerate(self.files):
+            yield Batch(self.start + number, (file,), self.settings)
 
 
 @dataclass(frozen=True, slots=True)

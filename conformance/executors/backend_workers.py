@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance.backends import isa
 from conformance.backends.registry import BACKENDS, Choice, parse
 from conformance.errors import NotAvailable
 from conformance.executors.agent import Opening
+from conformance.executors.deferred import modules_of
 from conformance.executors.executor import LOCAL, Engine, EngineName, Executor
 from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
 from conformance.limits import LIMITS, Limits
@@ -32,20 +33,20 @@ def executor_of(
     *,
     jobs: int | None = None,
     memory_limit: int = LIMITS.memory_limit,
-    preload: tuple[str, ...] = (),
+    functions: Iterable[Callable[..., Any]] = (),
     engine: Engine = LOCAL,
     notice: Callable[[str], None] = _say,
 ) -> Executor:
     """Return workers that have this backend open: as many as it can use when `jobs` is None.
 
-    `preload` names modules that the calls need, so that a new worker need not load them. `engine`
-    says where they run, `notice` is told of machines that cannot be used.
+    `functions` are those that calls will make, so that a new worker need not load their modules.
+    `engine` says where they run, `notice` is told of machines that cannot be used.
 
     Raises:
         NotAvailable: when the engine cannot be had.
     """
     family = BACKENDS[choice.family]
-    warm_up, preload = partial(_open, choice.spelling), (*family.preload, *preload)
+    warm_up, preload = partial(_open, choice.spelling), (*family.preload, *modules_of(functions))
     if engine.name is EngineName.LOCAL:
         return LocalExecutor(
             jobs or workers(choice), warm_up, memory_limit=memory_limit, preload=preload

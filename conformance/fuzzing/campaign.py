@@ -17,7 +17,7 @@ from conformance.campaign.progress import Watcher
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call, Died, Ended, TimedOut
 from conformance.executors.lost import why
-from conformance.fuzzing.calls import run_trial
+from conformance.fuzzing.calls import RUN_TRIAL
 from conformance.fuzzing.crashes import Losses, is_ours
 from conformance.fuzzing.grouping import place_of
 from conformance.fuzzing.hits import LAST, Hits
@@ -31,12 +31,6 @@ from conformance.gate.expectations import Expectation
 from conformance.limits import LIMITS, Limits
 from conformance.pipeline.splitting import run_in_parts
 from generators.chains.seeds.fragment import Fragment
-
-NEEDED = (
-    "conformance.fuzzing.minimisation",
-    "conformance.fuzzing.attribution.asking",
-)
-"""What workers load once, before they are asked anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +161,7 @@ class Sitting:
         return self._steering.steered(self._trial(start, stop))
 
     def _call(self, trial: Trial, seconds: float) -> Call:
-        return Call(trial, run_trial, (trial,), seconds)
+        return Call(trial, RUN_TRIAL, (trial,), seconds)
 
     def _singles(self, call: Call, value: object) -> list[Call]:
         """Return the calls that replace a trial which lost its worker: one for each program."""

@@ -21,7 +21,8 @@ from conformance.check.saving import PROGRAM
 from conformance.errors import NOTHING_TESTED, UsageError, unknown
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.executor import LOCAL, Engine, Executor
-from conformance.fuzzing.campaign import NEEDED, Campaign, Sitting
+from conformance.fuzzing.calls import EXPLAINED, REDUCED
+from conformance.fuzzing.campaign import Campaign, Sitting
 from conformance.fuzzing.grouping import element_types, operations
 from conformance.fuzzing.keeping.journal import FILE_NAME, Journal, Kept
 from conformance.fuzzing.keeping.replay import folders, replay_corpus
@@ -96,7 +97,7 @@ def fuzz(options: Options, report: Report | None = None) -> int:
             (options.out / f"{FILE_NAME}{ending}").unlink(missing_ok=True)
     with Journal(options.out) as journal:
         with executor_of(
-            backend, jobs=options.jobs, preload=NEEDED, engine=options.engine
+            backend, jobs=options.jobs, functions=(REDUCED, EXPLAINED), engine=options.engine
         ) as executor:
             # before anything is kept: it may be missing
             description = with_given_version(describe(executor, backend), given)

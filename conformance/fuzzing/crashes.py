@@ -14,7 +14,7 @@ from conformance.backends.session import COMPILATION, EXECUTION
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call, Died, TimedOut
 from conformance.executors.lost import why
-from conformance.fuzzing.calls import Timed, gives_answer, timed
+from conformance.fuzzing.calls import GIVES_ANSWER, Timed, timed
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.seeds.material import case_of
 from conformance.fuzzing.steering.meetings import Meetings
@@ -87,7 +87,7 @@ class Losses:
 
     def call(self, name: object, trial: Trial, program: Program, inputs: Inputs) -> Call:
         """The call that tries a program, which may cost its worker."""
-        return Call(name, timed, (gives_answer, trial, program, inputs), self.seconds)
+        return Call(name, timed, (GIVES_ANSWER, trial, program, inputs), self.seconds)
 
     def is_again(self, hit: Hit, value: object) -> bool:
         """Whether a program was lost as a hit was, by what the call came to that tried it."""

@@ -218,6 +218,11 @@ def judged_alone(
         return None
 
 
+def gives_answer(trial: Trial, program: Program, inputs: Inputs) -> bool:
+    """Return whether a program gives an answer; it may end this process."""
+    return judged_alone(trial, open_session(trial.backend, phase), program, inputs) is not None
+
+
 def outcome_of(trial: Trial, session: Session, program: Program, inputs: Inputs) -> Outcome:
     """The outcome of a program that is compiled alone.
 

@@ -9,7 +9,7 @@ from conformance.executors.executor import Executor
 from conformance.executors.local import Call, Ended
 from conformance.fuzzing.attribution.isolation import explained_alone
 from conformance.fuzzing.backlog import SHARE, Backlog, Unexplained, Waiting
-from conformance.fuzzing.calls import Timed, as_it_is, explained, reduced, timed
+from conformance.fuzzing.calls import AS_IT_IS, EXPLAINED, REDUCED, Timed, timed
 from conformance.fuzzing.crashes import Losses, Shrinking, spent_on
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.grouping import agree, is_everywhere, key_of, may_be_one
@@ -145,14 +145,14 @@ class Hits:
             return self._losses.call(trying, trial, hit.program, hit.inputs)
         name = Reducing(place, hit, again)
         if again:
-            return Call(name, timed, (as_it_is, trial, hit), 3 * Limits.MINIMISING)
+            return Call(name, timed, (AS_IT_IS, trial, hit), 3 * Limits.MINIMISING)
         seconds = self._seconds_for(Limits.MINIMISING)
-        return Call(name, timed, (reduced, trial, hit, seconds), seconds + Limits.TRANSFER)
+        return Call(name, timed, (REDUCED, trial, hit, seconds), seconds + Limits.TRANSFER)
 
     def _explain(self, one: Unexplained) -> Call:
         trial, seconds = self._trial_of(one.number), self._seconds_for(Limits.EXPLAINING)
         return Call(
-            Asking(one), timed, (explained, trial, one.finding, seconds), seconds + Limits.TRANSFER
+            Asking(one), timed, (EXPLAINED, trial, one.finding, seconds), seconds + Limits.TRANSFER
         )
 
     def _seconds_for(self, most: float) -> float:

@@ -15,8 +15,7 @@ from conformance.executors.local import Call, Died, TimedOut
 from conformance.executors.lost import why
 from conformance.frontends.arguments import load as load_inputs
 from conformance.fuzzing.attribution.isolation import explained_alone
-from conformance.fuzzing.calls import explained, failing, reduced
-from conformance.fuzzing.campaign import NEEDED
+from conformance.fuzzing.calls import EXPLAINED, FAILING, REDUCED
 from conformance.fuzzing.crashes import Losses
 from conformance.fuzzing.finding import Finding, working
 from conformance.fuzzing.keeping import bundle
@@ -66,7 +65,7 @@ def reduce(options: Options) -> int:
         load_inputs(options.inputs)
     known = load(options.expectations, (backend.name,), versions())
     given = given_versions(options.backend_versions, (backend.name,))
-    with executor_of(backend, jobs=1, preload=NEEDED) as executor:
+    with executor_of(backend, jobs=1, functions=(REDUCED, EXPLAINED)) as executor:
         known = applicable_entries(known, [with_given_version(describe(executor, backend), given)])
         trial = Trial(
             backend.spelling, options.seed, 0, 1, frozenset(), known, options.limits.evaluation
@@ -93,7 +92,7 @@ def reduce(options: Options) -> int:
 def _explained(executor: Executor, options: Options, trial: Trial, finding: Finding) -> Finding:
     """The finding with its cause; where that ends workers, each question is asked in its own."""
     seconds = Limits.EXPLAINING_CRASHES
-    call = Call("", explained, (trial, finding, seconds), seconds + options.limits.timeout)
+    call = Call("", EXPLAINED, (trial, finding, seconds), seconds + options.limits.timeout)
     answer = executor.one(call)
     if isinstance(answer, Finding):
         return answer
@@ -104,7 +103,7 @@ def _finding(
     executor: Executor, options: Options, trial: Trial, backend: Choice, seconds: float
 ) -> Finding | None:
     """What the program comes to when it is made smaller; None where it does not fail."""
-    call = Call("", failing, (trial, options.file, options.inputs), 4 * options.limits.timeout)
+    call = Call("", FAILING, (trial, options.file, options.inputs), 4 * options.limits.timeout)
     value: object = executor.one(call)
     losses = Losses(executor, options.limits.timeout)
     if isinstance(value, (Died, TimedOut)):
@@ -120,7 +119,7 @@ def _finding(
     if not isinstance(value, Hit):
         raise value if isinstance(value, Exception) else UsageError(f"{options.file}: {value}")
     answer = executor.one(
-        Call("", reduced, (trial, value, seconds), seconds + options.limits.timeout)
+        Call("", REDUCED, (trial, value, seconds), seconds + options.limits.timeout)
     )
     if isinstance(answer, Finding):
         return answer

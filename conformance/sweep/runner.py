@@ -31,9 +31,6 @@ from conformance.sweep.outcome import NOTHING, Outcome, merged
 from conformance.sweep.planning import Options, Plan, plan
 from conformance.sweep.properties import properties_of
 
-PRELOAD = ("conformance.sweep.block",)
-"""What workers load before they are asked anything."""
-
 _GIVEN_UP = 3
 """Blocks in which a function may end its process; its other blocks are then left out."""
 
@@ -87,7 +84,7 @@ def sweep(options: Options, watcher: Watcher | None = None) -> Swept:
         choice,
         jobs=options.jobs,
         memory_limit=options.memory_limit,
-        preload=PRELOAD,
+        functions=(run_block,),
         engine=options.engine,
         notice=watcher.say,
     ) as executor:

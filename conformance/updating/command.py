@@ -13,6 +13,7 @@ from pathlib import Path
 from msgspec import structs
 
 from conformance.backends.registry import Choice, names_of, parse
+from conformance.check.calls import REPLAY_BATCH
 from conformance.errors import UsageError, unknown
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.gate.expectations import Expectation, match_record
@@ -39,13 +40,8 @@ from conformance.updating.groups import (
     grouped,
     is_predicted_otherwise,
 )
-from conformance.updating.smallest import Search, counterexample
+from conformance.updating.smallest import REDUCED, Search, counterexample
 from conformance.verdict import LostBatch, Record
-
-NEEDED = (
-    "conformance.fuzzing.minimisation", "conformance.check.counterexample",
-)  # fmt: skip
-"""What workers load once, before they are asked anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +157,9 @@ def _entries(
         searches: dict[str, Search] = {}
         for choice in stored.choices:
             if any(group.backend == choice.name for group in groups):
-                executor = stack.enter_context(executor_of(choice, jobs=1, preload=NEEDED))
+                executor = stack.enter_context(
+                    executor_of(choice, jobs=1, functions=(REDUCED, REPLAY_BATCH))
+                )
                 describe(executor, choice)
                 searches[choice.name] = Search(executor, choice, (*known, *bare), seconds)
         for number, (group, entry) in enumerate(zip(groups, bare, strict=True), 1):

@@ -11,7 +11,7 @@ from conformance.executors.lost import why
 from conformance.fuzzing import calls
 from conformance.fuzzing.attribution.cause import NO_ANSWER, NO_VOTE, WRONG, Vote
 from conformance.fuzzing.attribution.search import searched
-from conformance.fuzzing.attribution.ways import UNOPTIMIZED, Plan, Way
+from conformance.fuzzing.attribution.ways import UNOPTIMIZED, Plan, Way, rewritings
 from conformance.fuzzing.crashes import is_ours
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.trial import Trial
@@ -26,29 +26,29 @@ def explained_alone(executor: Executor, trial: Trial, finding: Finding, timeout:
     """
 
     def asked(way: Way) -> str:
-        value = executor.one(Call("", calls.asked, (trial, finding, way), timeout))
+        value = executor.one(Call("", calls.ASKED, (trial, finding, way), timeout))
         if isinstance(value, (Died, TimedOut)):
             verdict, *_ = why(value)
             return WRONG if verdict is finding.verdict and not is_ours(value) else NO_ANSWER
         return value if isinstance(value, str) else NO_ANSWER
 
     cause = searched(asked, _plan(executor, trial, finding, timeout), Limits.EXPLAINING_CRASHES)
-    vote = executor.one(Call("", calls.vote, (trial, finding), timeout))
+    vote = executor.one(Call("", calls.VOTE, (trial, finding), timeout))
     if not isinstance(vote, Vote):
         vote = Vote(NO_VOTE, "it gives no answer")
-    text = executor.one(Call("", calls.readable, (finding.program,), timeout))
+    text = executor.one(Call("", calls.READABLE, (finding.program,), timeout))
     text = text if isinstance(text, str) and text else finding.text
     return replace(finding, cause=cause, vote=vote, text=text)
 
 
 def _plan(executor: Executor, trial: Trial, finding: Finding, timeout: float) -> Plan:
-    plan = executor.one(Call("", calls.plan, (trial, finding), timeout))
+    plan = executor.one(Call("", calls.PLAN, (trial, finding), timeout))
     if isinstance(plan, Plan):
         return plan
     if not isinstance(plan, (Died, TimedOut)):
         return Plan(note=f"nothing could be asked ({plan})")
-    seen = executor.one(Call("", calls.watched, (trial, finding, timeout), 2 * timeout))
-    ways = executor.one(Call("", calls.rewritings, (finding,), timeout))
+    seen = executor.one(Call("", calls.WATCHED, (trial, finding, timeout), 2 * timeout))
+    ways = executor.one(Call("", rewritings, (finding.program, finding.inputs), timeout))
     written = tuple(ways) if isinstance(ways, list) else ()
     if not isinstance(seen, tuple):
         return Plan((*written, UNOPTIMIZED), note="the backend prints no passes")

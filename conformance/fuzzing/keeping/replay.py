@@ -15,7 +15,7 @@ from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call, Died, TimedOut
 from conformance.executors.lost import why
-from conformance.fuzzing.calls import came_to
+from conformance.fuzzing.calls import CAME_TO
 from conformance.fuzzing.keeping.bundle import FINDING
 from conformance.fuzzing.trial import Trial
 from conformance.gate.reading import load
@@ -23,9 +23,6 @@ from conformance.limits import LIMITS, Limits
 from conformance.pipeline.outcome import Outcome
 from conformance.results.versions import versions
 from conformance.verdict import Verdict
-
-NEEDED = ("conformance.fuzzing.user_programs",)
-"""What workers load before they are asked anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +94,11 @@ def _row(kept: Kept, choice: Choice, timeout: float) -> Row:
     known = load(None, (choice.name,), versions())
     trial = Trial(choice.spelling, 0, 0, 1, frozenset(), known, Limits(timeout).evaluation)
     try:
-        with executor_of(choice, jobs=1, preload=NEEDED) as executor:
+        with executor_of(choice, jobs=1, functions=(CAME_TO,)) as executor:
             row = Row(choice.name, describe(executor, choice).versions)
             inputs = kept.folder / INPUTS
             given = (trial, kept.folder / PROGRAM, inputs if inputs.is_file() else None)
-            value = executor.one(Call(choice.name, came_to, given, timeout))
+            value = executor.one(Call(choice.name, CAME_TO, given, timeout))
     except NotAvailable as error:
         return Row(choice.name, why=str(error))
     if isinstance(value, (Died, TimedOut)):
@@ -177,7 +174,7 @@ def replay_corpus(
         NotAvailable: when the backend cannot be had.
     """
     calls = (
-        Call(path, came_to, (trial, path / PROGRAM, path / INPUTS), timeout)
+        Call(path, CAME_TO, (trial, path / PROGRAM, path / INPUTS), timeout)
         for path in folders(corpus)
     )
     for ended in executor.results(calls):

@@ -58,7 +58,7 @@ def _cut(executor: Executor, files: list[Path], *, told: bool = True) -> tuple[F
 
     found: dict[str, Fragment] = {}
     for file in files:  # one by one: parsing may end a worker
-        value = executor.one(Call(file, calls.cut, ((file,),), Limits.READING))
+        value = executor.one(Call(file, calls.CUT, ((file,),), Limits.READING))
         cut = value if isinstance(value, Cut) else Cut((), (f"{file}: {value}",))
         found |= {one.digest: one for one in cut.fragments}
         for note in cut.notes if told else ():

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from conformance.backends.base import ANSWERED
-from conformance.check.counterexample import replay
-from conformance.check.counterexamples import replay_lost, replayed
+from conformance.check.counterexample import replay, replay_lost
+from conformance.check.counterexamples import replayed
 from conformance.check.settings import Replayed
 from conformance.executors.local import Died, Ended, TimedOut
 from conformance.executors.lost import own_words, why

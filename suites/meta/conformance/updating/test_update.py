@@ -19,7 +19,7 @@ from conformance.gate.unpredictable import UNPREDICTABLE
 from conformance.results.store import FILE_NAME, Store
 from conformance.updating import command
 from conformance.updating.groups import entry_of, general, grouped
-from conformance.updating.smallest import written_as_it_is
+from conformance.updating.programs import written_as_it_is
 from conformance.verdict import Detail, Failing, Record, Verdict
 
 HAND_WRITTEN = """# ours, by hand

@@ -1,0 +1,23 @@
+"""Functions that workers are called for. Their modules need jaxlib, which the parent does not load.
+
+All of them may raise NotAvailable when the backend cannot be had.
+"""
+
+from __future__ import annotations
+
+from conformance.executors.deferred import Deferred
+
+CHECK_BATCH = Deferred("conformance.check.file", "check_batch")
+"""Return the verdicts on the files of a batch."""
+
+JUDGE_LOST = Deferred("conformance.check.file", "judge_lost")
+"""Return the verdict on a file that lost its worker, with the expectations that match it."""
+
+REPLAY_BATCH = Deferred("conformance.check.counterexample", "replay_batch")
+"""Replay some counterexamples, one after the other."""
+
+REPLAY_LOST = Deferred("conformance.check.counterexample", "replay_lost")
+"""Match an expectation with its counterexample, which lost its worker."""
+
+DESCRIBED = Deferred("conformance.check.describing", "described")
+"""Return what each program of a file takes and returns."""

@@ -1,0 +1,34 @@
+"""Functions that only workers load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """A function by its module and its name there, loaded when it is called.
+
+    The parent makes calls of it without loading the module, which may need jaxlib.
+    """
+
+    module: str
+    name: str
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function itself."""
+        return getattr(import_module(self.module), self.name)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the function."""
+        return self.function(*arguments)
+
+
+def modules_of(functions: Iterable[Callable[..., Any]]) -> tuple[str, ...]:
+    """Return the modules that a worker needs for calls of these functions."""
+    named = (one.module if isinstance(one, Deferred) else one.__module__ for one in functions)
+    return tuple(dict.fromkeys(named))
