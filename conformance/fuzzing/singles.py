@@ -7,7 +7,7 @@ times as fast as longer programs, which have most of the time still.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from random import Random
 
 from conformance.campaign.planning import FASTEST, cases_of
@@ -68,7 +68,7 @@ def _cells(ops: frozenset[str], quantized: bool) -> tuple[_Cell, ...]:
     )
 
 
-@cache
+@lru_cache(maxsize=2)
 def _order(count: int, seed: int, turn: int) -> list[int]:
     """In which order the trials of a turn come."""
     order = list(range(count))

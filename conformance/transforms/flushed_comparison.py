@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import lru_cache
 from itertools import count, product
 
 import numpy as np
@@ -35,7 +35,7 @@ Ways = tuple[bool, bool]
 """Whether `maximum`, and whether `minimum`, of two equal operands returns the first."""
 
 
-@cache
+@lru_cache(maxsize=1024)
 def with_flushed_comparisons(region: Region) -> tuple[Region, ...]:
     """Return the region with comparisons that treat subnormal numbers as zeros.
 

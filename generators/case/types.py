@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from reference.ir.types import ALL, ElementType
 
 
-@cache
 def bitcast_results(element_type: ElementType) -> tuple[ElementType, ...]:
     """Return the element types to which `element_type` can be bitcast, itself first.
 

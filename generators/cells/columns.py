@@ -30,7 +30,6 @@ def ordered_misses(op: str) -> tuple[Miss, ...]:
     )
 
 
-@cache
 def miss_count(op: str, per_id: int) -> int:
     """Return the number of `ordered_misses` with at most `per_id` of each id."""
     seen: dict[str, int] = defaultdict(int)

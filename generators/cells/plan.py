@@ -30,12 +30,10 @@ def _picker(key: int, index: int, planned: Mapping[str, str]) -> Pick:
     return stream(key, index, planned, (key >> 100) + index * _INPUT_SETS)
 
 
-@cache
 def _key(op: str, column: Column, seed: int) -> int:
     return key_of(f"{op} {column.name} {seed}")
 
 
-@cache
 def valid_columns(op: str) -> tuple[ElementType | QuantizedColumn, ...]:
     """Return the columns in which an op has valid programs.
 

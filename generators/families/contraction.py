@@ -9,7 +9,6 @@ either sign.
 
 from __future__ import annotations
 
-from functools import cache
 from math import prod
 from typing import NamedTuple
 
@@ -246,7 +245,6 @@ _INTEGER_ROWS: tuple[ProfileRow, ...] = (
 )  # fmt: skip
 
 
-@cache
 def value_rows(element_type: ElementType) -> tuple[ProfileRow, ...]:
     """Return the profiles of the operands of a sum of products."""
     if element_type.is_boolean:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache, partial
+from functools import partial
 from typing import NamedTuple
 
 from generators.case.case import Case
@@ -51,7 +51,6 @@ _count_label = capped_label(3)
 _STRIDES = ("1",) * 8 + ("2",) * 4 + ("3",) * 3 + ("4", "5", "7", "size", "beyond", "33 bits")
 
 
-@cache
 def contents(element_type: ElementType) -> tuple[str, ...]:
     """Return the profiles for data that is only moved: bits matter, values do not."""
     return tuple(name for name in profiles_of(element_type) if name in _MOVED)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 
@@ -143,7 +143,6 @@ def _all_gather(op: str, element: ElementType, pick: Pick, *, may_be_empty: bool
     return _case(pick, op, grid, placed, results, names, given)
 
 
-@cache
 def _kept(element: ElementType, last: bool) -> Monoid:
     """Return a body that returns its first or its last argument: associative, not commutative."""
     block = BodyBuilder.of(element, element)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cache, partial
+from functools import partial
 
 from generators.case.case import Case, InputRecipe
 from generators.case.choices import Pick, choose, seldom
@@ -51,7 +51,6 @@ def _alike(op: str, element_type: ElementType, pick: Pick) -> Case:
     return _case(pick, op, types, (result,), rows, related=related)
 
 
-@cache
 def compare_attributes(element_type: ElementType) -> tuple[dict[str, Attribute], ...]:
     """Return every direction with every `compare_type` valid for the type (C3), and without."""
     kinds: tuple[dict[str, Attribute], ...]
@@ -112,7 +111,6 @@ def _select(op: str, element_type: ElementType, pick: Pick) -> Case:
     return _case(pick, op, types, (full,), profiles.select_rows(element_type), related=True)
 
 
-@cache
 def precisions(element_type: ElementType) -> tuple[dict[str, Attribute], ...]:
     """Return exponent and mantissa bits: the minimum, the type's own, adjacent, larger."""
     fmt = element_type.float_format

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
 
 from generators.case.choices import Pick, choose, name_of, seldom
 from generators.regions import forms
@@ -37,7 +36,6 @@ class Comparator:
     alike: int = 1
 
 
-@cache
 def _profiles(element_type: ElementType, *, total: bool) -> tuple[str, ...]:
     """Return contents to sort: many equal elements, of every size; NaN rarely without total
     order."""

@@ -63,7 +63,6 @@ class Words:
         return options[order.reshape(-1)[:count]]
 
 
-@cache
 def top(element_type: ElementType) -> int:
     """Return the magnitude code of the largest finite value of a floating-point type."""
     fmt = element_type.float_format
@@ -73,13 +72,11 @@ def top(element_type: ElementType) -> int:
     return all_ones - (fmt.non_finite is NonFinite.NAN_ALL_ONES)
 
 
-@cache
 def infinity(element_type: ElementType) -> int | None:
     """Return the magnitude code of infinity, None if the format has none."""
     return top(element_type) + 1 if element_type.float_format.has_infinity else None
 
 
-@cache
 def nan_codes(element_type: ElementType) -> tuple[int, ...]:
     """Return codes, sign included, of NaNs of both signs: quiet, signalling, several payloads."""
     fmt, width = element_type.float_format, element_type.part.bits

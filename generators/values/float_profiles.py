@@ -126,7 +126,6 @@ def special(element_type: ElementType, count: int, words: Words) -> Array:
     return np.where(_signs(count, words), core, every)
 
 
-@cache
 def _landmarks(element_type: ElementType) -> Array:
     """Return codes of the core, of 0.5, and of the largest, the least and the least normal
     numbers."""

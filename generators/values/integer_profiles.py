@@ -7,7 +7,6 @@ contents.py names them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 
@@ -50,7 +49,6 @@ def small_integers(element_type: ElementType, count: int, words: Words) -> Array
     return _masked(_uniform(low, high, count, words), element_type)
 
 
-@cache
 def special_codes(element_type: ElementType) -> Array:
     """Return codes of 0, 1, -1, extremes, powers of two, alternating bits, and neighbours."""
     powers = [sign << n for n in range(element_type.bits) for sign in (1, -1)]
@@ -61,7 +59,6 @@ def special_codes(element_type: ElementType) -> Array:
     return np.array(sorted(codes), np.uint64)
 
 
-@cache
 def _core(element_type: ElementType) -> Array:
     """Return codes of 0, 1, -1 and the extremes."""
     low, high = element_type.min_integer, element_type.max_integer

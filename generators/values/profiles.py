@@ -8,7 +8,6 @@ unspecified results (shifts by more than the width, division by zero).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 
 from generators.values.contents import PROFILES, profiles_of
 from generators.values.undecided import UNDECIDED
@@ -74,7 +73,6 @@ INTEGER_POWER_ROWS: tuple[ProfileRow, ...] = (
 )  # fmt: skip
 
 
-@cache
 def rows(element_type: ElementType, values: Values = ANY) -> tuple[ProfileRow, ...]:
     """Return the rows of a unary or binary op on a type (unary ops ignore the second name)."""
     if element_type.is_integer and values.integers:
@@ -100,7 +98,6 @@ def undecided_rows(op: str, element_type: ElementType) -> tuple[ProfileRow, ...]
     return ((f"undecided_{op}", "values:-2"),)
 
 
-@cache
 def clamp_rows(element_type: ElementType) -> tuple[ProfileRow, ...]:
     """Return rows (min, operand, max): mostly min <= max."""
     names = profiles_of(element_type)
@@ -110,13 +107,11 @@ def clamp_rows(element_type: ElementType) -> tuple[ProfileRow, ...]:
     return (("lower", "small_integers", "upper"), *ordered, *((n, n, n) for n in names[:3]))
 
 
-@cache
 def select_rows(element_type: ElementType) -> tuple[ProfileRow, ...]:
     """Return rows (pred, on_true, on_false)."""
     return tuple(("bits", name, name) for name in profiles_of(element_type))
 
 
-@cache
 def conversion_rows(element_type: ElementType, to: ElementType) -> tuple[ProfileRow, ...]:
     """Return rows for a conversion: mostly values that the result type can hold, and its ties."""
     general = tuple((name,) for name in profiles_of(element_type))
@@ -126,7 +121,6 @@ def conversion_rows(element_type: ElementType, to: ElementType) -> tuple[Profile
     return (("small_integers",), *wanted * often, *general) if wanted else general
 
 
-@cache
 def wanted_rows(element_type: ElementType, to: ElementType) -> tuple[ProfileRow, ...]:
     """Return the rows that each conversion between two number types should cover.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 
@@ -208,7 +208,6 @@ def _as_in(
     return replace(found, whole=whole, flushes=flushes and has_flushing_modes(found.of))
 
 
-@cache
 def normalization_hypotheses(platform: str) -> tuple[Hypothesis, ...]:
     """Return the classes of what batch normalization gives on a `Hardware`.
 

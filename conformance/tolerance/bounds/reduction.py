@@ -9,7 +9,7 @@ give another result in an order that was not tried, so the bound is one rounding
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -81,7 +81,7 @@ def reduction_flush_loss(
     )
 
 
-@cache
+@lru_cache(maxsize=1024)
 def count_rounding_operations(region: Region) -> tuple[int, ...]:
     """Count, for each result of a body, the rounding operations that it depends on.
 

@@ -7,7 +7,6 @@ results are NaN, and `info` reports failure.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,6 @@ NOT_FINITE_INFO = -4
 """The `info` of a matrix that is not finite."""
 
 
-@cache
 def _lapack() -> Any:
     """Return scipy's LAPACK, whose functions are untyped; loaded when a routine is first called.
 

@@ -10,7 +10,7 @@ number of leaves has bits. If other trees give other results, the result is unsp
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 
@@ -46,7 +46,7 @@ def convert_arrays(arrays: Sequence[Array], to: Sequence[ElementType]) -> tuple[
     return tuple(x if x.dtype == of.storage else convert_to(x, of) for x, of in pairs)
 
 
-@cache
+@lru_cache(maxsize=1024)
 def components(region: Region) -> tuple[Monoid | None, ...]:
     """Return for each result the only op that computes it from its two arguments, else None.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -97,7 +97,7 @@ class _Formula:
     )
 
 
-@cache
+@lru_cache(maxsize=1024)
 def order_of(comparator: Region) -> Order | None:
     """Return the lexicographic order that a comparator defines, None if none is recognised."""
     formula = _Formula()

@@ -113,7 +113,6 @@ def _ignoring(operation: Operation) -> tuple[Operation, Operation]:
     )
 
 
-@cache
 def of_contraction(platform: str) -> tuple[Hypothesis, ...]:
     """Return the classes of sums of products on a `Hardware`."""
     default = default_precision(platform)
