@@ -57,7 +57,6 @@ from conformance.options import (
     Format,
     Jobs,
     LinesFormat,
-    MemoryLimit,
     Ops,
     OpsFormat,
 )
@@ -87,6 +86,7 @@ def everywhere(version: options.Version = False) -> None:
 
 
 @app.command()
+@options.with_limits(LIMITS, "Seconds for a batch of cases; a case in isolation has a third.")
 def run(
     backend: Annotated[
         list[str] | None,
@@ -149,12 +149,7 @@ def run(
         typer.Option("--no-cache", help="Run all cases, even if HLO_CONFORMANCE_CACHE is set."),
     ] = False,
     ci: CIOption = CI.AUTO,
-    timeout: Annotated[
-        float,
-        typer.Option(
-            min=0.1, help="Seconds for a batch of cases; a case in isolation has a third."
-        ),
-    ] = LIMITS.timeout,
+    limits: Limits = LIMITS,
     repeat: Annotated[
         int,
         typer.Option(
@@ -163,7 +158,6 @@ def run(
             "fails the run unless an expectation with flaky = true matches it.",
         ),
     ] = 3,
-    memory_limit: MemoryLimit = 6.0,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Delete the results that --out holds, and start over.")
     ] = False,
@@ -189,7 +183,7 @@ def run(
             seed=seed,
             shard=_parts(shard),
             jobs=jobs,
-            limits=Limits(timeout, int(memory_limit * (1 << 30))),
+            limits=limits,
             repeats=repeat,
             expectations=expectations,
             backend_versions=tuple(backend_version or ()),
@@ -256,6 +250,7 @@ app.add_typer(baseline_app, name="baseline")
 
 
 @app.command()
+@options.with_limits(LIMITS, "Seconds for the case.")
 def replay(
     id: Annotated[  # noqa: A002
         str,
@@ -267,7 +262,7 @@ def replay(
     db: Annotated[
         Path, typer.Option(help="The folder of the run, or its results.sqlite.")
     ] = DEFAULT_OUT,
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for the case.")] = LIMITS.timeout,
+    limits: Limits = LIMITS,
     generic: Annotated[
         bool, typer.Option("--generic", help="Show the program in MLIR's generic form.")
     ] = False,
@@ -291,7 +286,7 @@ def replay(
         from conformance.fuzzing.keeping import replay as findings
 
         kept = findings.read(Path(id))
-        rows = findings.replay(kept, backend or (), timeout)
+        rows = findings.replay(kept, backend or (), limits)
         print_lines(findings.lines(kept, rows))
         return findings.exit_code(rows)
     if len(Path(id).parts) > 1:
@@ -299,13 +294,14 @@ def replay(
     case = replaying.find(db, id)
     fails = False
     for name in backend or [case.backend]:
-        replayed = replaying.replay(replace(case, backend=name), timeout, generic=generic)
+        replayed = replaying.replay(replace(case, backend=name), limits, generic=generic)
         print_lines(replaying.lines(replayed, case.record))
         fails |= replayed.record.verdict.fails
     return 1 if fails else 0
 
 
 @app.command()
+@options.with_limits(FILE_LIMITS, "Seconds for each file, at most half of them to find causes.")
 def check(
     files: Annotated[
         list[str],
@@ -325,11 +321,7 @@ def check(
         LinesFormat.TEXT
     ),
     jobs: Jobs = None,
-    timeout: Annotated[
-        float,
-        typer.Option(min=0.1, help="Seconds for each file, at most half of them to find causes."),
-    ] = FILE_LIMITS.timeout,
-    memory_limit: MemoryLimit = 6.0,
+    limits: Limits = FILE_LIMITS,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the inputs that are drawn.")] = 0,
     expectations: Expectations = None,
     backend_version: BackendVersions = None,
@@ -363,7 +355,7 @@ def check(
         backend_versions=tuple(backend_version or ()),
         save=save,
         as_json=format is LinesFormat.JSON,
-        limits=Limits(timeout, int(memory_limit * (1 << 30))),
+        limits=limits,
     )
     return command.describe_inputs(asked) if describe else command.check(asked)
 

@@ -21,14 +21,30 @@ def identity_of(options: Any) -> dict[str, Any]:
     return found
 
 
+def limit(default: float, words: str, *, least: float, unit: int = 1) -> Any:
+    """Return a field of `Limits`. It is an option of every command that takes limits.
+
+    Args:
+        default: the default, in the field's own unit.
+        words: the help of the option.
+        least: the least value that the option takes.
+        unit: the unit of the option, in units of the field.
+    """
+    return field(
+        default=default, metadata={**IDENTITY, "help": words, "least": least, "unit": unit}
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Limits on the work of one command. Times are seconds of wall time, sizes are bytes."""
 
-    timeout: float = field(default=60.0, metadata=IDENTITY)
+    timeout: float = limit(60.0, "Seconds for a call of a worker.", least=0.1)
     """A call of a worker: a batch of cases, of programs or of counterexamples, or a user's file."""
 
-    memory_limit: int = field(default=6 << 30, metadata=IDENTITY)
+    memory_limit: int = limit(
+        6 << 30, "GiB of memory for each worker process; 0 for no limit.", least=0, unit=1 << 30
+    )
     """The data that a worker may map; 0 for no limit."""
 
     EVALUATIONS: ClassVar[int] = 8
@@ -87,3 +103,6 @@ LIMITS = Limits()
 
 FILE_LIMITS = Limits(240.0)
 """The default limits of checks of users' files."""
+
+SWEEP_LIMITS = Limits(600.0)
+"""The default limits of sweeps, whose blocks have four million values."""

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import fields
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from conformance.errors import UsageError
 from conformance.executors.executor import LOCAL, Engine, EngineName
+from conformance.limits import Limits
 
 NAME = "hlo-conformance"
 """The name of the command line."""
@@ -163,9 +167,6 @@ Address = Annotated[
         show_default="RAY_ADDRESS, the cluster of this machine, or a new one",
     ),
 ]
-MemoryLimit = Annotated[
-    float, typer.Option(min=0, help="GiB of memory for each worker process; 0 for no limit.")
-]
 Expectations = Annotated[
     list[str] | None,
     typer.Option(
@@ -212,6 +213,52 @@ Version = Annotated[
         "--version", callback=_tell_version, is_eager=True, help="Print the versions, and exit."
     ),
 ]
+
+
+def with_limits(
+    defaults: Limits, timeout: str
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Return a decorator that replaces a command's parameter `limits` by an option for each limit.
+
+    Args:
+        defaults: the default limits.
+        timeout: the help of `--timeout`: what has so many seconds.
+    """
+
+    def decorate(command: Callable[..., int]) -> Callable[..., int]:
+        signature = inspect.signature(command, eval_str=True)
+        shown = {**{one.name: one.metadata["help"] for one in fields(Limits)}, "timeout": timeout}
+        replacing = [
+            inspect.Parameter(
+                one.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=getattr(defaults, one.name) / one.metadata["unit"],
+                annotation=Annotated[
+                    float, typer.Option(min=one.metadata["least"], help=shown[one.name])
+                ],
+            )
+            for one in fields(Limits)
+        ]
+        parameters: list[inspect.Parameter] = []
+        for one in signature.parameters.values():
+            taken = one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            parameters += replacing if one.name == "limits" else [taken]
+
+        @functools.wraps(command)
+        def run(**given: Any) -> int:
+            limits = _limits(given)
+            return command(**given, limits=limits)
+
+        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+def _limits(given: dict[str, Any]) -> Limits:
+    """Remove the limits from the options given to a command, and return them."""
+    values = {one.name: given.pop(one.name) * one.metadata["unit"] for one in fields(Limits)}
+    return Limits(values.pop("timeout"), **{name: int(value) for name, value in values.items()})
 
 
 def given_command() -> str:

@@ -18,7 +18,7 @@ from conformance.executors.backend_workers import executor_of
 from conformance.executors.deferred import Deferred
 from conformance.executors.local import Call, Died, TimedOut
 from conformance.judging.messages import additional_failure_line
-from conformance.limits import LIMITS
+from conformance.limits import LIMITS, Limits
 from conformance.results.store import FILE_NAME, Store
 from conformance.verdict import Record
 
@@ -52,17 +52,17 @@ def _version_given(described: Sequence[Mapping[str, Any]], name: str) -> str:
     return next((number for found in told for key, number in found if key == GIVEN), "")
 
 
-def replay(case: RecordedCase, timeout: float = LIMITS.timeout, *, generic: bool = False) -> Replay:
+def replay(case: RecordedCase, limits: Limits = LIMITS, *, generic: bool = False) -> Replay:
     """Run the case again in a worker process, and judge it anew.
 
-    `timeout` is in seconds. The program is shown in MLIR's pretty form, or in the `generic` one.
+    The program is shown in MLIR's pretty form, or in the `generic` one.
 
     Raises:
         UsageError: when there is no backend of that name.
         NotAvailable: when the backend cannot be had here.
     """
-    with executor_of(parse(case.backend), jobs=1, functions=(RERUN,)) as executor:
-        answer = executor.one(Call(case.record.id, RERUN, (case, generic), timeout))
+    with executor_of(parse(case.backend), jobs=1, limits=limits, functions=(RERUN,)) as executor:
+        answer = executor.one(Call(case.record.id, RERUN, (case, generic), limits.timeout))
     if isinstance(answer, Replay):
         return answer
     if isinstance(answer, (Died, TimedOut)):

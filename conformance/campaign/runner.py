@@ -83,7 +83,7 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
                 executor_of(
                     choice,
                     jobs=options.jobs,
-                    memory_limit=options.limits.memory_limit,
+                    limits=options.limits,
                     functions=(run_tasks,),
                     engine=options.engine,
                     notice=watcher.say,

@@ -71,8 +71,9 @@ def check(options: Options) -> int:
     _files_exist(options.files)
     backend = parse(options.backend)
     jobs = min(options.jobs or workers(backend), len(options.files))
-    limit = options.limits.memory_limit
-    with executor_of(backend, jobs=jobs, memory_limit=limit, functions=(CHECK_BATCH,)) as executor:
+    with executor_of(
+        backend, jobs=jobs, limits=options.limits, functions=(CHECK_BATCH,)
+    ) as executor:
         settings, reasons = _settings(options, backend)
         described = describe(executor, backend)
         settings = replace(settings, expectations=_true_of(described, settings, options))

@@ -21,6 +21,7 @@ from conformance.options import (
 )
 
 
+@options.with_limits(LIMITS, "Seconds for a batch of programs; a program in isolation has a third.")
 def fuzz(
     backend: Backend = "cpu",
     budget: Annotated[
@@ -56,12 +57,7 @@ def fuzz(
     out: Annotated[Path, typer.Option("--out", help="Folder for the campaign.")] = Path(
         "hlo-conformance-campaign"
     ),
-    timeout: Annotated[
-        float,
-        typer.Option(
-            min=0.1, help="Seconds for a batch of programs; a program in isolation has a third."
-        ),
-    ] = LIMITS.timeout,
+    limits: Limits = LIMITS,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Delete the campaign in --out, and start over.")
     ] = False,
@@ -87,7 +83,7 @@ def fuzz(
             corpus=corpus,
             expectations=expectations,
             backend_versions=tuple(backend_version or ()),
-            limits=Limits(timeout),
+            limits=limits,
             fresh=fresh,
             seeds=seeds,
             engine=options.engine_of(executor, address),
@@ -97,6 +93,7 @@ def fuzz(
     )
 
 
+@options.with_limits(LIMITS, "Seconds for one run of the program.")
 def reduce(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="A StableHLO module that fails `check`.")
@@ -116,9 +113,7 @@ def reduce(
         "hlo-conformance-reduced"
     ),
     budget: Annotated[str, typer.Option(help="Time to minimise, such as 90s or 10m.")] = "2m",
-    timeout: Annotated[
-        float, typer.Option(min=0.1, help="Seconds for one run of the program.")
-    ] = LIMITS.timeout,
+    limits: Limits = LIMITS,
 ) -> int:
     """Minimise a failing program: it fails in the same way with fewer operations and elements.
 
@@ -136,7 +131,7 @@ def reduce(
             backend_versions=tuple(backend_version or ()),
             out=out,
             budget=budget,
-            limits=Limits(timeout),
+            limits=limits,
             command=options.given_command(),
         )
     )

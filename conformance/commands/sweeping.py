@@ -10,6 +10,7 @@ import typer
 
 from conformance import options
 from conformance.errors import UsageError
+from conformance.limits import SWEEP_LIMITS, Limits
 from conformance.options import (
     Address,
     Backend,
@@ -18,7 +19,6 @@ from conformance.options import (
     ExecutorName,
     Expectations,
     Jobs,
-    MemoryLimit,
 )
 
 SAMPLE = 1 << 18
@@ -34,6 +34,7 @@ Types = Annotated[
 ]
 
 
+@options.with_limits(SWEEP_LIMITS, "Seconds for a block of at most 4 million values.")
 def sweep(
     op: Annotated[
         list[str],
@@ -81,10 +82,7 @@ def sweep(
     out: Annotated[Path, typer.Option("--out", help="Folder for the results.")] = Path(
         "hlo-conformance-sweep"
     ),
-    timeout: Annotated[
-        float, typer.Option(min=0.1, help="Seconds for a block of at most 4 million values.")
-    ] = 600.0,
-    memory_limit: MemoryLimit = 6.0,
+    limits: Limits = SWEEP_LIMITS,
     format: Annotated[  # noqa: A002 - the option's name
         options.LinesFormat, typer.Option("--format", help="How to print.")
     ] = options.LinesFormat.TEXT,
@@ -119,8 +117,7 @@ def sweep(
         shard=_parts(shard),
         jobs=jobs,
         engine=options.engine_of(executor, address),
-        timeout=timeout,
-        memory_limit=int(memory_limit * (1 << 30)),
+        limits=limits,
         expectations=None if expectations is None else tuple(expectations),
         backend_versions=tuple(backend_version or ()),
         fresh=fresh,

@@ -23,6 +23,7 @@ from typing import Any
 from conformance.errors import NotAvailable
 from conformance.executors.carried import CarriedCall, answer, put
 from conformance.executors.local import Call, Ended, LocalExecutor
+from conformance.limits import Limits
 
 _TICK = 0.02
 """Seconds after which an agent with a free worker looks again for a call."""
@@ -38,7 +39,7 @@ class Opening:
     """
 
     warm_up: Callable[[], bool] | None
-    memory_limit: int
+    limits: Limits
     preload: tuple[str, ...] = ()
     most: int | None = None
     identity: Callable[[], dict[str, str]] = dict[str, str]
@@ -66,7 +67,7 @@ class Agent:
     def identity(self, opening: bytes) -> object:
         """Return what the backend is on this node, asked in a worker."""
         function = pickle.loads(opening).identity  # noqa: S301 - of the driver
-        return self._line(opening).make(Call(None, function, (), 120.0)).value
+        return self._line(opening).make(Call(None, function, (), Limits.START)).value
 
     def make(
         self, opening: bytes, call: CarriedCall, timeout: float, *contents: bytes
@@ -109,7 +110,7 @@ class Agent:
                     LocalExecutor(
                         jobs,
                         given.warm_up,
-                        memory_limit=given.memory_limit,
+                        limits=given.limits,
                         preload=given.preload,
                     )
                 )

@@ -32,15 +32,16 @@ def executor_of(
     choice: Choice,
     *,
     jobs: int | None = None,
-    memory_limit: int = LIMITS.memory_limit,
+    limits: Limits = LIMITS,
     functions: Iterable[Callable[..., Any]] = (),
     engine: Engine = LOCAL,
     notice: Callable[[str], None] = _say,
 ) -> Executor:
     """Return workers that have this backend open: as many as it can use when `jobs` is None.
 
-    `functions` are those that calls will make, so that a new worker need not load their modules.
-    `engine` says where they run, `notice` is told of machines that cannot be used.
+    `limits` hold for each worker. `functions` are those that calls will make: a new worker need not
+    load their modules. `engine` says where they run, `notice` is told of machines that cannot be
+    used.
 
     Raises:
         NotAvailable: when the engine cannot be had.
@@ -48,14 +49,12 @@ def executor_of(
     family = BACKENDS[choice.family]
     warm_up, preload = partial(_open, choice.spelling), (*family.preload, *modules_of(functions))
     if engine.name is EngineName.LOCAL:
-        return LocalExecutor(
-            jobs or workers(choice), warm_up, memory_limit=memory_limit, preload=preload
-        )
+        return LocalExecutor(jobs or workers(choice), warm_up, limits=limits, preload=preload)
     from conformance.executors.on_ray import ray_executor
 
     here = tuple(isa.identity([choice.name]).items())
     identity = partial(_identity, choice.spelling)
-    opening = Opening(warm_up, memory_limit, preload, family.workers, identity, here)
+    opening = Opening(warm_up, limits, preload, family.workers, identity, here)
     return ray_executor(engine, opening, jobs=jobs, device=family.device, notice=notice)
 
 

@@ -35,7 +35,7 @@ from pebble import ProcessExpired
 from conformance.errors import NotAvailable
 from conformance.executors.interrupt import raise_if_seen
 from conformance.executors.pool import LOOK, Job, Pool
-from conformance.limits import LIMITS
+from conformance.limits import LIMITS, Limits
 from conformance.phases import Phase, noted, read, take_kept
 
 TASKS_PER_WORKER = 200
@@ -122,16 +122,16 @@ class LocalExecutor:
         jobs: int,
         warm_up: Callable[[], bool] | None = None,
         *,
-        memory_limit: int = LIMITS.memory_limit,
+        limits: Limits = LIMITS,
         preload: Sequence[str] = (),
     ) -> None:
         """Prepare `jobs` workers, each of which calls `warm_up` before its first call.
 
-        `memory_limit` is in bytes, 0 for none; it does not hold where `warm_up` returns False.
+        The limit of memory does not hold where `warm_up` returns False.
         `preload` names modules that workers should find loaded: a wish, which only the first
         executor of a process is sure to be granted.
         """
-        self._jobs, self._warm_up, self._limit = jobs, warm_up, memory_limit
+        self._jobs, self._warm_up, self._limits = jobs, warm_up, limits
         self._preload = list(preload)
         self._urgent: deque[Call] = deque()
         self._notes: dict[Future[Any], Path] = {}
@@ -143,7 +143,7 @@ class LocalExecutor:
         self._pool = self._new_pool()
 
     def _new_pool(self) -> Pool:
-        set_up = partial(_set_up, self._warm_up, self._limit, self._logs.name, os.getpid())
+        set_up = partial(_set_up, self._warm_up, self._limits, self._logs.name, os.getpid())
         return Pool(self._jobs, TASKS_PER_WORKER, set_up, _context(self._preload))
 
     @property
@@ -289,7 +289,7 @@ def _last_words(log: Path) -> str:
 
 
 def _set_up(
-    warm_up: Callable[[], bool] | None, memory_limit: int, logs: str, parent: int
+    warm_up: Callable[[], bool] | None, limits: Limits, logs: str, parent: int
 ) -> Exception | None:
     """Set a worker up, and return what went wrong, the answer to each of its calls."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a worker that hangs in a compiler ends at once
@@ -304,8 +304,8 @@ def _set_up(
     try:
         limited = warm_up is None or warm_up()
         gc.freeze()  # modules are no garbage: collections need neither walk nor copy them
-        if memory_limit and limited:
-            _limit_memory(memory_limit)
+        if limits.memory_limit and limited:
+            _limit_memory(limits.memory_limit)
     except Exception as error:
         return error
     return None

@@ -97,7 +97,11 @@ def fuzz(options: Options, report: Report | None = None) -> int:
             (options.out / f"{FILE_NAME}{ending}").unlink(missing_ok=True)
     with Journal(options.out) as journal:
         with executor_of(
-            backend, jobs=options.jobs, functions=(REDUCED, EXPLAINED), engine=options.engine
+            backend,
+            jobs=options.jobs,
+            limits=options.limits,
+            functions=(REDUCED, EXPLAINED),
+            engine=options.engine,
         ) as executor:
             # before anything is kept: it may be missing
             description = with_given_version(describe(executor, backend), given)

@@ -65,7 +65,9 @@ def reduce(options: Options) -> int:
         load_inputs(options.inputs)
     known = load(options.expectations, (backend.name,), versions())
     given = given_versions(options.backend_versions, (backend.name,))
-    with executor_of(backend, jobs=1, functions=(REDUCED, EXPLAINED)) as executor:
+    with executor_of(
+        backend, jobs=1, limits=options.limits, functions=(REDUCED, EXPLAINED)
+    ) as executor:
         known = applicable_entries(known, [with_given_version(describe(executor, backend), given)])
         trial = Trial(
             backend.spelling, options.seed, 0, 1, frozenset(), known, options.limits.evaluation

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
 from conformance.errors import UsageError
 from conformance.executors.executor import LOCAL, Engine
-from conformance.limits import LIMITS
+from conformance.limits import IDENTITY, SWEEP_LIMITS, Limits
 from conformance.sweep.arguments import Domain, domain_of
 from conformance.sweep.block import PIECE, Block
 from conformance.sweep.function import Function, functions_of
@@ -38,12 +38,11 @@ class Options:
     arity: int = 0
     sample: int = SAMPLE
     exhaustive: bool = False
-    seed: int = 0
+    seed: int = field(default=0, metadata=IDENTITY)
     shard: tuple[int, int] = (1, 1)
     jobs: int | None = None
     engine: Engine = LOCAL
-    timeout: float = 600.0
-    memory_limit: int = LIMITS.memory_limit
+    limits: Limits = SWEEP_LIMITS
     expectations: tuple[str, ...] | None = None
     backend_versions: tuple[str, ...] = ()
     fresh: bool = False

@@ -24,6 +24,7 @@ from conformance.executors.lost import why
 from conformance.gate.expectations import Expectation, hypotheses_of
 from conformance.gate.reading import load
 from conformance.gate.versions import applicable_entries, given_versions, with_given_version
+from conformance.limits import identity_of
 from conformance.results.versions import build, versions
 from conformance.sweep.block import Block, lost_outcome, run_block
 from conformance.sweep.journal import FILE_NAME, Header, Journal, Line
@@ -83,7 +84,7 @@ def sweep(options: Options, watcher: Watcher | None = None) -> Swept:
     with executor_of(
         choice,
         jobs=options.jobs,
-        memory_limit=options.memory_limit,
+        limits=options.limits,
         functions=(run_block,),
         engine=options.engine,
         notice=watcher.say,
@@ -116,7 +117,7 @@ def _identity(
         "functions": planned.names,
         "backend": choice.name,
         "arguments": f"up to {options.sample}{' or all' if options.exhaustive else ''}",
-        "seed": str(options.seed),
+        **{name: str(value) for name, value in identity_of(options).items()},
         "shard": f"{part}/{parts}",
         **{f"version of {name}": number for name, number in versions().items()},
         **{f"{choice.name}'s {name}": number for name, number in described.versions},
@@ -168,7 +169,7 @@ class _Session:
                 if len(one.indices) == 1 and self._lost[one.indices[0]] >= _GIVEN_UP:
                     continue
                 arguments = (self._choice.spelling, one, hypotheses)
-                yield Call(one, run_block, arguments, self._options.timeout)
+                yield Call(one, run_block, arguments, self._options.limits.timeout)
 
     def _keep(self, call: Call, value: object) -> None:
         block: Block = call.name

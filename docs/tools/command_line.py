@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args
 
 import typer
 
@@ -95,13 +95,12 @@ def _section(name: str, function: Callable[..., Any]) -> Iterator[str]:
 
 
 def _parameters(function: Callable[..., Any]) -> Iterator[Parameter]:
-    """Yield what a command takes, read from its function's annotations.
+    """Yield what a command takes, read from its function's signature.
 
     Typer's own record of it differs from version to version; the annotations are ours.
     """
-    hints = get_type_hints(function, include_extras=True)
-    for name, parameter in inspect.signature(function).parameters.items():
-        kind, *more = get_args(hints[name])
+    for name, parameter in inspect.signature(function, eval_str=True).parameters.items():
+        kind, *more = get_args(parameter.annotation)
         declared = next(one for one in more if hasattr(one, "param_decls"))
         if declared.hidden:
             continue

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reference.interpreter.evaluate import apply
-from reference.ir.program import Operation, QuantizedType, TensorType, Value, ValueType
+from reference.ir.program import Operation, Program, QuantizedType, TensorType, Value, ValueType
 from reference.ir.types import Array, ElementType, element_type_of
 
 
@@ -15,10 +15,12 @@ from reference.ir.types import Array, ElementType, element_type_of
 class Computation:
     """One operation on tensors, its operands and its right results.
 
-    `values` are the values in scope by name, which its regions may use. `constant_operand` says
+    `program` has the functions that the operation may name. `values` are the values in scope by
+    name, which its regions may use. `constant_operand` says
     whether an operand is an embedded constant.
     """
 
+    program: Program
     operation: Operation
     operands: tuple[Array, ...] | None
     results: tuple[Array, ...]
@@ -39,7 +41,7 @@ class Computation:
             for number, array in enumerate(operands)
         )
         around = self.values if self.operation.regions else {}
-        return apply(replace(self.operation, operands=taken), operands, around)
+        return apply(replace(self.operation, operands=taken), operands, around, self.program)
 
     def changed(self, **changes: Any) -> Computation:
         """Return the same computation with the operation changed."""

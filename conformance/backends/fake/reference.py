@@ -33,7 +33,7 @@ from conformance.transforms.inline import NotInlined, inline
 from reference.interpreter.evaluate import EvaluationError, check, evaluate, split_by_process
 from reference.interpreter.processes import current_process
 from reference.ir.processes import ProcessId, processes
-from reference.ir.program import Operation, Program, Region, TensorType
+from reference.ir.program import Operation, Program, TensorType
 from reference.ir.types import Array
 from reference.ops.structure import HOST, is_constant
 from reference.ops.table import OPS
@@ -129,7 +129,7 @@ class ReferenceExecutable:
         grid = processes(self.program.process_grid or (1, 1))
         shares = zip(grid, split_by_process(self.program, inputs), strict=True)
         given = {process: dict(zip(names, share, strict=True)) for process, share in shares}
-        hook = _Faulty(wrong, self._inlined.main.body, given)
+        hook = _Faulty(wrong, self._inlined, given)
         return evaluate(self._inlined, inputs, on_result=hook)
 
 
@@ -140,9 +140,11 @@ class _Faulty:
     part of the loop or branch.
     """
 
-    def __init__(self, wrong: Wrong, main: Region, values: dict[ProcessId, dict[str, Any]]) -> None:
-        self._wrong, self._by_process = wrong, values
-        self._own = frozenset(map(id, main.operations))
+    def __init__(
+        self, wrong: Wrong, program: Program, values: dict[ProcessId, dict[str, Any]]
+    ) -> None:
+        self._wrong, self._program, self._by_process = wrong, program, values
+        self._own = frozenset(map(id, program.main.body.operations))
         self._constants: set[str] = set()
 
     def __call__(self, operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -155,7 +157,7 @@ class _Faulty:
         elif _is_on_tensors(operation):
             operands = tuple(values[value.name] for value in operation.operands)
             known = any(value.name in self._constants for value in operation.operands)
-            computation = Computation(operation, operands, results, values, known)
+            computation = Computation(self._program, operation, operands, results, values, known)
             results = self._wrong(computation, operands)
         values.update(zip(names, results, strict=True))
         return results

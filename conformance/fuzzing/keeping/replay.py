@@ -77,28 +77,28 @@ def read(folder: Path) -> Kept:
     return Kept(folder.resolve(), *found)
 
 
-def replay(kept: Kept, backends: Sequence[str], timeout: float = LIMITS.timeout) -> list[Row]:
+def replay(kept: Kept, backends: Sequence[str], limits: Limits = LIMITS) -> list[Row]:
     """Run a finding on each backend, or on the one that it was found on if none is given.
 
-    `timeout` is in seconds, for each.
+    The limits hold for each backend.
 
     Raises:
         UsageError: when there is no backend of a name, or none is known.
     """
     if not backends and not kept.backend:
         raise UsageError(f"{kept.folder.name} does not say what it was found on: give --backend")
-    return [_row(kept, one, timeout) for one in parse_all(backends or [kept.backend])]
+    return [_row(kept, one, limits) for one in parse_all(backends or [kept.backend])]
 
 
-def _row(kept: Kept, choice: Choice, timeout: float) -> Row:
+def _row(kept: Kept, choice: Choice, limits: Limits) -> Row:
     known = load(None, (choice.name,), versions())
-    trial = Trial(choice.spelling, 0, 0, 1, frozenset(), known, Limits(timeout).evaluation)
+    trial = Trial(choice.spelling, 0, 0, 1, frozenset(), known, limits.evaluation)
     try:
-        with executor_of(choice, jobs=1, functions=(CAME_TO,)) as executor:
+        with executor_of(choice, jobs=1, limits=limits, functions=(CAME_TO,)) as executor:
             row = Row(choice.name, describe(executor, choice).versions)
             inputs = kept.folder / INPUTS
             given = (trial, kept.folder / PROGRAM, inputs if inputs.is_file() else None)
-            value = executor.one(Call(choice.name, CAME_TO, given, timeout))
+            value = executor.one(Call(choice.name, CAME_TO, given, limits.timeout))
     except NotAvailable as error:
         return Row(choice.name, why=str(error))
     if isinstance(value, (Died, TimedOut)):

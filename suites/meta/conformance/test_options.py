@@ -9,11 +9,14 @@ import sys
 from importlib.metadata import version
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from conformance import options
 from conformance.backends.registry import BACKENDS
 from conformance.campaign.planning import PROFILES
 from conformance.catalog import CATALOG
+from conformance.limits import LIMITS, Limits
 from conformance.results.versions import build
 
 
@@ -94,3 +97,21 @@ def test_backends_are_listed(call) -> None:
     assert entries["cpu"]["available"]
     assert entries["cpu"]["versions"]["jaxlib"]
     assert all(entry["available"] or entry["reason"] for entry in entries.values())
+
+
+def test_every_limit_is_an_option_in_its_unit() -> None:
+    @options.with_limits(Limits(30.0, 3 << 30), "Seconds for this.")
+    def command(name: str, limits: Limits = LIMITS) -> int:
+        asked.append((name, limits))
+        return 0
+
+    asked: list[tuple[str, Limits]] = []
+    app = typer.Typer()
+    app.command()(command)
+    runner = CliRunner()
+    assert runner.invoke(app, ["a"]).exit_code == 0
+    assert runner.invoke(app, ["b", "--timeout", "7", "--memory-limit", "0.5"]).exit_code == 0
+    assert asked == [("a", Limits(30.0, 3 << 30)), ("b", Limits(7.0, 1 << 29))]
+    refused = runner.invoke(app, ["c", "--timeout", "0"])
+    assert refused.exit_code == 2
+    assert len(asked) == 2

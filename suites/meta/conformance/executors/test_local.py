@@ -56,7 +56,7 @@ def test_a_worker_does_not_die_of_another_ones_last_words(tmp_path: Path) -> Non
         "from conformance.executors import local\n"
         "log = Path(sys.argv[1]) / str(os.getpid())\n"
         "log.write_text('F0000 00:00:1.2   99 hlo.cc:1] Check failed: false\\n')\n"
-        "local._set_up(None, 0, sys.argv[1], os.getppid())\n"
+        "local._set_up(None, local.LIMITS, sys.argv[1], os.getppid())\n"
         "time.sleep(10 * local.LOOK)\n"
         "os._exit(7)\n"
     )

@@ -13,6 +13,7 @@ import pytest
 from conformance.executors.limit import Clock, TooSlow, interrupted, limited
 from conformance.executors.local import Call, LocalExecutor, TimedOut
 from conformance.executors.lost import why
+from conformance.limits import Limits
 from conformance.phases import Phase, noted, phase, read, told
 from conformance.verdict import Verdict
 
@@ -87,7 +88,7 @@ def _endless() -> None:
 
 
 def test_a_worker_that_is_ended_has_told() -> None:
-    with LocalExecutor(1, memory_limit=0) as executor:
+    with LocalExecutor(1, limits=Limits(memory_limit=0)) as executor:
         lost = executor.one(Call("endless", _endless, (), 0.5))
     assert isinstance(lost, TimedOut)
     verdict, kind, message = why(lost)

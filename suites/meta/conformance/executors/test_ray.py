@@ -23,6 +23,7 @@ from conformance.executors import on_ray
 from conformance.executors.agent import Opening
 from conformance.executors.executor import Engine, EngineName, Executor
 from conformance.executors.local import Call, Died, Ended, TimedOut
+from conformance.limits import Limits
 from conformance.results.versions import fingerprint
 from suites.meta.conformance.executors.test_workers import collect, die, fail, twice
 
@@ -50,7 +51,7 @@ def no_versions() -> dict[str, str]:
 def workers(cluster: Any, *notices: list[str], versions: Any = no_versions) -> Iterator[Executor]:
     engine = Engine(EngineName.RAY, cluster.address, versions)
     told = notices[0] if notices else []
-    opening = Opening(None, 0)
+    opening = Opening(None, Limits(memory_limit=0))
     with on_ray.ray_executor(engine, opening, jobs=None, device="", notice=told.append) as executor:
         yield executor
 
@@ -171,12 +172,18 @@ def test_an_address_without_a_cluster_is_refused_in_one_line() -> None:
     pytest.importorskip("ray", exc_type=ImportError)
     engine = Engine(EngineName.RAY, "127.0.0.1:1")
     with pytest.raises(NotAvailable, match=r"no Ray cluster answers at 127.0.0.1:1 \("):
-        on_ray.ray_executor(engine, Opening(None, 0), jobs=1, device="", notice=print)
+        on_ray.ray_executor(
+            engine, Opening(None, Limits(memory_limit=0)), jobs=1, device="", notice=print
+        )
 
 
 def test_without_ray_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(NotAvailable, match=r"pip install 'hlo-conformance\[ray\]'"):
         on_ray.ray_executor(
-            Engine(EngineName.RAY), Opening(None, 0), jobs=1, device="", notice=print
+            Engine(EngineName.RAY),
+            Opening(None, Limits(memory_limit=0)),
+            jobs=1,
+            device="",
+            notice=print,
         )

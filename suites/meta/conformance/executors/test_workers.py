@@ -17,6 +17,7 @@ import pytest
 
 from conformance.executors import interrupt
 from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
+from conformance.limits import Limits
 from conformance.results.store import FILE_NAME
 
 
@@ -105,7 +106,7 @@ def take(size: int) -> int:
 
 
 def test_a_worker_that_takes_too_much_memory_fails_alone() -> None:
-    with LocalExecutor(1, memory_limit=1 << 30) as executor:
+    with LocalExecutor(1, limits=Limits(memory_limit=1 << 30)) as executor:
         ends = collect(executor, [Call(size, take, (size,), 60) for size in (2 << 30, 1 << 20)])
     assert isinstance(ends[2 << 30], MemoryError)
     assert ends[1 << 20] == 1 << 20

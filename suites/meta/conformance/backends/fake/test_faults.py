@@ -19,6 +19,7 @@ from conformance.campaign.tasks import Task, run_task
 from conformance.catalog import CATALOG, Cell
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.pipeline.records import ONLY_IN_BATCH
+from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Record, Verdict
 from generators.case.quantized_types import QuantizedColumn
 from generators.cells import plan
@@ -197,3 +198,23 @@ def test_several_faults_of_operations_are_one_backend() -> None:
         fault_of("sign_lost@negate+flaky")
     with pytest.raises(KeyError, match="unknown fault 'x'"):
         fault_of("sign_lost@negate+x")
+
+
+_NAMES_A_FUNCTION = """
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %y = stablehlo.custom_call @SPMDShardToFullShape(%x) {
+    api_version = 4 : i32, called_computations = [@named]
+  } : (tensor<2xf32>) -> tensor<2xf32>
+  return %y : tensor<2xf32>
+}
+func.func private @named(%x: tensor<2xf32>) -> tensor<2xf32> {
+  return %x : tensor<2xf32>
+}
+"""
+
+
+def test_a_faulty_operation_may_name_functions() -> None:
+    session = Session(ReferenceBackend("reference:flush_to_zero"))
+    operand = array([1.0, 1e-40], "f32")
+    ((result,),) = session.run(parse_module(_NAMES_A_FUNCTION), [(operand,)])
+    assert result.tolist() == [1.0, 0.0]
