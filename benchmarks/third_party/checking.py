@@ -81,7 +81,7 @@ def rows(
             name, kind = ended.call.name
             if isinstance(ended.value, Died | TimedOut):
                 verdict, kind_of, message = why(ended.value)
-                checked, seconds = Checked(name, verdict, kind_of, "", message), timeout
+                checked, seconds = Checked(verdict, kind_of, message, file=name), timeout
             elif isinstance(ended.value, Exception):
                 raise ended.value
             else:

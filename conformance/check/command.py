@@ -146,8 +146,10 @@ def _report(verdicts: Iterator[Checked], options: Options, reasons: Mapping[str,
         for checked in verdicts:
             counts[_word(checked)] += 1
             codes.add(_code_of(checked))
-            failed += checked.fails
-            first = first or (checked.file if checked.fails and not checked.is_invalid else "")
+            failed += checked.is_new_failure
+            first = first or (
+                checked.file if checked.is_new_failure and not checked.is_invalid else ""
+            )
             bar.advance(failed)
             line = _as_json(checked) if options.as_json else _as_text(checked, reasons)
             sys.stdout.write(line + "\n")
@@ -181,7 +183,7 @@ def _code_of(checked: Checked) -> int:
         return USAGE
     if checked.verdict.value == "unsupported":
         return NOTHING_TESTED
-    return 1 if checked.fails else 0
+    return 1 if checked.is_new_failure else 0
 
 
 def _as_json(checked: Checked) -> str:

@@ -52,7 +52,7 @@ def replay_lost(
 ) -> tuple[Replayed, ...]:
     """Match an expectation with its program, which lost a worker."""
     reproduces = knows_lost(expectation, backend, Outcome(verdict, kind, message))
-    return (Replayed(expectation.id, reproduces, verdict, kind, message),)
+    return (Replayed(verdict, kind, message, id=expectation.id, reproduces=reproduces),)
 
 
 def replay_batch(batch: Sequence[Expectation], backend: str) -> tuple[Replayed, ...]:
@@ -101,13 +101,15 @@ def _tried(expectation: Expectation, unit: Unit, inputs: tuple[Array, ...], name
         outcome = work.judged(inputs)
     except (NotJudged, TooSlow) as reason:
         kind = reason.kind if isinstance(reason, NotJudged) else "not evaluated"
-        return Replayed(expectation.id, False, Verdict.UNSUPPORTED, kind, str(reason))
+        unjudged = (Verdict.UNSUPPORTED, kind, str(reason))
+        return Replayed(*unjudged, id=expectation.id, reproduces=False)
     extended = _extended(outcome) if expectation.verdicts == (Verdict.ACCEPTED.value,) else ""
     if extended:
         accepted = (Verdict.ACCEPTED, extended, outcome.message)
-        return Replayed(expectation.id, expectation.names(*accepted), *accepted)
+        reproduces = expectation.names(*accepted)
+        return Replayed(*accepted, id=expectation.id, reproduces=reproduces)
     reproduces = expectation.id in outcome.known
-    return Replayed(expectation.id, reproduces, outcome.verdict, outcome.kind, outcome.message)
+    return Replayed.of(outcome, id=expectation.id, reproduces=reproduces)
 
 
 def _extended(outcome: Outcome) -> str:
@@ -129,7 +131,7 @@ def _refused(expectation: Expectation, refused: NotChecked) -> Replayed:
     if not (refused.invalid and expectation.verdicts == (verdict.value,)):
         raise _unreadable(expectation, refused.reason)
     reproduces = expectation.names(verdict, kind, refused.reason)
-    return Replayed(expectation.id, reproduces, verdict, kind, refused.reason)
+    return Replayed(verdict, kind, refused.reason, id=expectation.id, reproduces=reproduces)
 
 
 def _unreadable(expectation: Expectation, reason: object) -> UsageError:

@@ -110,5 +110,5 @@ def _answers(ended: Ended) -> tuple[Replayed, ...]:
         return cast("tuple[Replayed, ...]", value)
     if isinstance(value, (Died, TimedOut)):  # it ends the process that reads it, too
         (expectation,), said = ended.call.name, why(value)
-        return (Replayed(expectation.id, expectation.names(*said), *said),)
+        return (Replayed(*said, id=expectation.id, reproduces=expectation.names(*said)),)
     raise value if isinstance(value, Exception) else NotAvailable(str(value))

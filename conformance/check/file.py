@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from conformance.backends.session import open_session
 from conformance.check import saving
@@ -52,14 +52,14 @@ def _verdict_on(file: str, settings: Settings, deadline: float | None) -> Checke
     except MemoryError as error:
         message = ": ".join(filter(None, ("out of memory", str(error))))
         message = f"{message}; {memory_note()}"
-        return Checked(file, Verdict.UNSUPPORTED, "not evaluated", "", message)
+        return Checked(Verdict.UNSUPPORTED, "not evaluated", message, file=file)
     except RecursionError:
-        return Checked(file, Verdict.UNSUPPORTED, "not evaluated", "", "nested too deeply")
+        return Checked(Verdict.UNSUPPORTED, "not evaluated", "nested too deeply", file=file)
     except Exception as error:  # ours, and no reason to leave the other files unchecked
         if os.environ.get("HLO_CONFORMANCE_DEBUG"):
             raise
         message = f"{type(error).__name__}: {error}; please report it"
-        return Checked(file, Verdict.UNSUPPORTED, "defect of hlo-conformance", "", message)
+        return Checked(Verdict.UNSUPPORTED, "defect of hlo-conformance", message, file=file)
 
 
 def check_file(path: str, settings: Settings, deadline: float | None = None) -> Checked:
@@ -79,7 +79,7 @@ def check_file(path: str, settings: Settings, deadline: float | None = None) -> 
     try:
         parts = list(units(Path(path)))
     except OSError as error:
-        return Checked(path, Verdict.REJECTED, INVALID, "", error.strerror or str(error))
+        return Checked(Verdict.REJECTED, INVALID, error.strerror or str(error), file=path)
     works: list[tuple[str, Work]] = []
     for part in _taking(parts, settings):
         found.append(_checked(path, part, settings, found, explanation_time, works))
@@ -140,7 +140,7 @@ def judge_lost(batch: Batch, lost: Died | TimedOut) -> tuple[Checked, ...]:
     (file,) = batch.files
     verdict, kind, message = words_of(lost)
     known = known_of(file, batch.settings, verdict, kind, message)
-    return (Checked(file, verdict, kind, "", message, (), known),)
+    return (Checked(verdict, kind, message, known=known, file=file),)
 
 
 def _lost(
@@ -154,7 +154,9 @@ def _lost(
 def merged(path: str, checked: Sequence[Checked]) -> Checked:
     """One verdict for all programs of a file: the worst of those that were checked."""
     if not checked:
-        return Checked(path, Verdict.UNSUPPORTED, "nothing to check", "", "the file has no program")
+        return Checked(
+            Verdict.UNSUPPORTED, "nothing to check", "the file has no program", file=path
+        )
     left = [one for one in checked if one.verdict is Verdict.UNSUPPORTED]
     done = [one for one in checked if one.verdict is not Verdict.UNSUPPORTED]
     worst = _worst(done or left)
@@ -166,24 +168,15 @@ def merged(path: str, checked: Sequence[Checked]) -> Checked:
     return replace(worst, file=path, message=message, known=known)
 
 
-class _Verdict(Protocol):
-    """What a file, a program, or a program on some inputs has come to."""
-
-    @property
-    def verdict(self) -> Verdict: ...
-    @property
-    def known(self) -> tuple[str, ...]: ...
+_O = TypeVar("_O", bound=Outcome)
 
 
-_V = TypeVar("_V", bound=_Verdict)
+def _worst(found: Sequence[_O]) -> _O:
+    """Return the worst of several; failures that are not known are worse than known ones."""
+    return max(found, key=lambda one: (one.is_new_failure, one.verdict.severity))
 
 
-def _worst(found: Sequence[_V]) -> _V:
-    """The worst of several: what fails and is not known, before what is."""
-    return max(found, key=lambda one: (one.verdict.fails and not one.known, one.verdict.severity))
-
-
-def _known(found: Sequence[_Verdict]) -> tuple[str, ...]:
+def _known(found: Sequence[Outcome]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(id_ for one in found for id_ in one.known))
 
 
@@ -201,8 +194,8 @@ def _checked(
     """
     if isinstance(part, NotChecked):
         if part.invalid:
-            return Checked(path, Verdict.REJECTED, INVALID, "", part.reason)
-        return Checked(path, Verdict.UNSUPPORTED, "not read", "", part.reason)
+            return Checked(Verdict.REJECTED, INVALID, part.reason, file=path)
+        return Checked(Verdict.UNSUPPORTED, "not read", part.reason, file=path)
     named = "" if part.name == "main" else f"@{part.name}: "
     try:
         sets, notes = _inputs(part, settings)
@@ -224,12 +217,12 @@ def _checked(
             with phase("inputs", number, len(sets)):
                 judge = partial(_judged, path, saved, inputs, origin, work, settings)
                 found.append(judge(keep_settled))
-            if found[-1].verdict.fails and not found[-1].known:
+            if found[-1].is_new_failure:
                 break
     except NotJudged as reason:
-        return Checked(path, Verdict.UNSUPPORTED, reason.kind, "", named + str(reason))
+        return Checked(Verdict.UNSUPPORTED, reason.kind, named + str(reason), file=path)
     except TooSlow as reason:
-        return Checked(path, Verdict.UNSUPPORTED, "not evaluated", "", named + str(reason))
+        return Checked(Verdict.UNSUPPORTED, "not evaluated", named + str(reason), file=path)
     return _summary(path, named, found, (*notes, part.note))
 
 
@@ -239,7 +232,7 @@ def _summary(path: str, named: str, found: Sequence[Outcome], notes: Sequence[st
     message = "; ".join(filter(None, (worst.message, *notes)))
     message = named + message if message else ""
     known = _known(found) if worst.known else ()
-    return Checked(path, worst.verdict, worst.kind, worst.operation, message, worst.elements, known)
+    return Checked.of(worst, message=message, known=known, file=path)
 
 
 def _origin(settings: Settings, inputs: Sequence[Array], number: int, count: int) -> str:

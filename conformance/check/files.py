@@ -95,13 +95,13 @@ def _verdicts(ended: Ended) -> tuple[Checked, ...]:
         if _is_settled(value):
             return (_unexplained(value.kept, value),)
         verdict, kind, message = why(value)  # the file ends the process that reads it, too
-        return (Checked("".join(ended.call.name.files), verdict, kind, "", message),)
+        return (Checked(verdict, kind, message, file="".join(ended.call.name.files)),)
     raise value if isinstance(value, Exception) else NotAvailable(str(value))
 
 
 def _is_settled(lost: Died | TimedOut) -> bool:
     """Return whether a call left a verdict that stands."""
-    return isinstance(lost.kept, Checked) and (lost.kept.fails or lost.kept.is_settled)
+    return isinstance(lost.kept, Checked) and (lost.kept.is_new_failure or lost.kept.is_settled)
 
 
 def _unexplained(settled: Checked, lost: Died | TimedOut) -> Checked:

@@ -9,7 +9,8 @@ from typing import ClassVar
 
 from conformance.gate.expectations import Expectation
 from conformance.limits import FILE_LIMITS, Limits
-from conformance.verdict import Element, Verdict
+from conformance.pipeline.outcome import Outcome
+from conformance.verdict import Verdict
 
 INVALID = "invalid program"
 """The class of a file that holds no program, or one that breaks constraints."""
@@ -47,44 +48,27 @@ class Batch:
             yield Batch(self.start + number, (file,), self.settings)
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """What became of one file.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked(Outcome):
+    """The outcome of a file: of the worst of its programs.
 
-    `verdict` is the worst of its programs', `kind` its class ("" when passed), `operation` the
-    first that goes wrong, where it can be told; `elements` are the first few that differ. `known`
-    are the ids of the expectations that know all of it. `notes` are on operations that are off by
-    more than their own budget, where programs pass nevertheless. It `is_settled` where only notes
-    are missing.
+    `notes` are on operations that exceed their own budget, if programs pass nevertheless. It
+    `is_settled` if only notes are missing.
     """
 
     file: str
-    verdict: Verdict
-    kind: str = ""
-    operation: str = ""
-    message: str = ""
-    elements: tuple[Element, ...] = ()
-    known: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     is_settled: bool = False
 
     @property
-    def fails(self) -> bool:
-        """Whether this makes the check fail: known divergences do not."""
-        return self.verdict.fails and not self.known
-
-    @property
     def is_invalid(self) -> bool:
-        """Whether this is no program at all, or not a valid one: a mistake of the user's."""
+        """Whether the file holds no valid program: a mistake of the user's."""
         return self.verdict is Verdict.REJECTED and self.kind == INVALID
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """What became of a counterexample: the verdict, its class, and what was seen.
-
-    `reproduces` says whether it is what the expectation speaks of.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed(Outcome):
+    """The outcome of a counterexample. `reproduces` says whether its expectation matches it."""
 
     SHOWN: ClassVar[str] = "reproduces"
     FIXED: ClassVar[str] = "fixed"
@@ -92,9 +76,6 @@ class Replayed:
 
     id: str
     reproduces: bool
-    verdict: Verdict
-    kind: str = ""
-    message: str = ""
 
     @property
     def state(self) -> str:

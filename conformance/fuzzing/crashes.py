@@ -132,11 +132,17 @@ class Losses:
         outcome = hit.outcome
         operations = program.main.body.operations[:-1]
         culprit = group_title(operations[-1:]) if operations else ""
-        return Finding(
-            program, text, hit.inputs, expected, (), outcome.verdict, outcome.kind,
-            outcome.message, outcome.operation, outcome.culprit or culprit,
-            outcome.known, backend=backend, fault=outcome.fault,
-        )  # fmt: skip
+        return Finding.of(
+            outcome,
+            program=program,
+            text=text,
+            inputs=hit.inputs,
+            expected=expected,
+            actual=(),
+            elements=(),
+            culprit=outcome.culprit or culprit,
+            backend=backend,
+        )
 
 
 TRIES = 60

@@ -7,21 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from conformance.fuzzing.attribution.cause import Cause, Vote
-from conformance.verdict import Element, Verdict
+from conformance.pipeline.outcome import Outcome
 from reference.ir.program import Operation, Program, TensorType, Value
 from reference.ir.types import Array
 from reference.ops.structure import is_constant
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A failing program on its inputs, with expected and actual results where there are any.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding(Outcome):
+    """The outcome of a failing program, with its inputs, and expected and actual results if any.
 
-    `text` is the program as people read it; `elements` are the first that are wrong, `known` the
-    expectations that know all of it, `culprit` what they call the operation that goes wrong.
-    `cause` is what other ways of running the program came to, `vote` the third one on it. `fault`
-    is verdict and class of the culprit by itself, where the program has several operations;
-    `number` tells findings apart whose programs have the same operations, and whose causes differ.
+    `text` is the program as people read it. `cause` is the result of running the program in other
+    ways, `vote` the third vote on it. `number` distinguishes findings whose programs have the same
+    operations, but not the same cause.
     """
 
     program: Program
@@ -29,17 +27,9 @@ class Finding:
     inputs: tuple[Array, ...]
     expected: tuple[Array, ...]
     actual: tuple[Array, ...]
-    verdict: Verdict
-    kind: str
-    message: str
-    operation: str
-    culprit: str
-    known: tuple[str, ...] = ()
-    elements: tuple[Element, ...] = ()
     backend: str = ""
     cause: Cause = field(default_factory=Cause)
     vote: Vote = field(default_factory=Vote)
-    fault: tuple[Verdict, str] | None = None
     number: int = 1
 
     @property

@@ -116,21 +116,15 @@ def _told(trial: Trial, session: Session, hit: Hit) -> Finding:
     except BackendError:
         actual = ()
     elements = _elements(session, program, inputs, actual) or outcome.elements
-    return Finding(
+    return Finding.of(
+        outcome,
         program=program,
         text=readable(program),
         inputs=inputs,
         expected=expected,
         actual=actual,
-        verdict=outcome.verdict,
-        kind=outcome.kind,
-        message=outcome.message,
-        operation=outcome.operation,
-        culprit=outcome.culprit,
-        known=outcome.known,
         elements=elements,
         backend=session.name,
-        fault=outcome.fault,
     )
 
 

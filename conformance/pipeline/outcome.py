@@ -1,9 +1,10 @@
-"""Outcomes: the verdict on a program on one set of inputs, whoever asked for it."""
+"""Outcomes: the verdict on a program, with its class and what is known of the cause."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
 
 from conformance.catalog import column
 from conformance.gate.expectations import Expectation, Failure, matching_entry
@@ -23,9 +24,9 @@ class NotJudged(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of a program on one set of inputs.
+    """The outcome of a program, whoever asked for it. Other classes add what it is about.
 
-    `operation` describes the operation at fault; `culprit` is its name in expectations, with the
+    `kind` is the class. `elements` are the first that are wrong. `operation` describes the operation at fault; `culprit` is its name in expectations, with the
     element type ("" if unknown). `fault` is verdict and class of that operation in isolation, if
     the program has several. `known` are the ids of the expectations that match it.
     """
@@ -38,6 +39,17 @@ class Outcome:
     known: tuple[str, ...] = ()
     culprit: str = ""
     fault: tuple[Verdict, str] | None = None
+
+    @property
+    def is_new_failure(self) -> bool:
+        """Whether it fails, and no expectation matches it."""
+        return self.verdict.fails and not self.known
+
+    @classmethod
+    def of(cls, outcome: Outcome, **more: Any) -> Self:
+        """Return an outcome of this class with the fields of another one, and further fields."""
+        same = {one.name: getattr(outcome, one.name) for one in fields(Outcome)}
+        return cls(**{**same, **more})
 
 
 Settled = Callable[[Outcome, Sequence[Array], Sequence[Array]], None]

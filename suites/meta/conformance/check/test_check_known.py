@@ -95,10 +95,10 @@ SINE, TANH = "sine %1 (line 4)", "tanh %3 (line 6)"
 def test_a_known_operation_is_named_and_fails_nothing(tmp_path: Path) -> None:
     found = checked(tmp_path, CHAIN, knows("sine"))
     assert found.verdict is Verdict.DIVERGENT
-    assert (found.known, found.fails, found.operation) == (("sine-wrong",), False, SINE)
+    assert (found.known, found.is_new_failure, found.operation) == (("sine-wrong",), False, SINE)
     assert f"first wrong: {SINE}: " in found.message
     found = checked(tmp_path, CHAIN, knows("tanh"))
-    assert (found.known, found.fails, found.operation) == ((), True, SINE)
+    assert (found.known, found.is_new_failure, found.operation) == ((), True, SINE)
 
 
 @pytest.mark.usefixtures("faulty")
@@ -123,8 +123,8 @@ def test_what_goes_wrong_besides_is_not_hidden(text: str, tmp_path: Path) -> Non
     ],
 )
 def test_every_field_of_an_expectation_counts(narrowed: dict[str, Any], tmp_path: Path) -> None:
-    assert checked(tmp_path, CHAIN, knows("sine", **narrowed)).fails
-    assert not checked(tmp_path, CHAIN, knows("sine", element_types=("f32",))).fails
+    assert checked(tmp_path, CHAIN, knows("sine", **narrowed)).is_new_failure
+    assert not checked(tmp_path, CHAIN, knows("sine", element_types=("f32",))).is_new_failure
 
 
 def test_an_operation_that_is_right_alone_is_not_known(
@@ -166,9 +166,9 @@ def test_all_that_is_wrong_with_an_operation_must_be_known(
     monkeypatch.setattr(session, "cached_backend", lambda _: Mixed("cpu", "cpu"))
     text = CHAIN.replace("return %3, %4", "return %1, %4")
     both = knows("sine", kinds=("wrong value", "NaN"))
-    assert not checked(tmp_path, text, both).fails
-    assert checked(tmp_path, text, knows("sine", kinds=("wrong value",))).fails
-    assert checked(tmp_path, text, knows("sine", kinds=("NaN",))).fails
+    assert not checked(tmp_path, text, both).is_new_failure
+    assert checked(tmp_path, text, knows("sine", kinds=("wrong value",))).is_new_failure
+    assert checked(tmp_path, text, knows("sine", kinds=("NaN",))).is_new_failure
 
 
 LOOP = """
@@ -259,7 +259,7 @@ def test_known_of_xla(text: str, verdict: Verdict, known: tuple[str, ...], tmp_p
     found = checked(tmp_path, text, Settings("cpu", expectations=SHIPPED))
     assert (found.verdict, found.known) == (verdict, known)
     found = checked(tmp_path, text, Settings("cpu"))
-    assert (found.verdict, found.known, found.fails) == (verdict, (), True)
+    assert (found.verdict, found.known, found.is_new_failure) == (verdict, (), True)
 
 
 SIZES = """
@@ -295,7 +295,7 @@ def test_what_is_made_of_it_is_known_too(text: str, id_: str, first: str, tmp_pa
     assert (found.verdict, found.known) == (Verdict.DIVERGENT, (id_,))
     assert found.operation.startswith(first)
     others = tuple(one for one in SHIPPED if one.id != id_)
-    assert checked(tmp_path, text, Settings("cpu", expectations=others)).fails
+    assert checked(tmp_path, text, Settings("cpu", expectations=others)).is_new_failure
 
 
 def test_a_constant_stays_one_in_an_operation_looked_at_alone() -> None:
@@ -345,14 +345,14 @@ def test_an_operation_is_of_the_column_that_its_cases_are_in(op: str) -> None:
 
 
 def test_a_file_is_known_if_all_its_failures_are() -> None:
-    one = Checked("f", Verdict.INACCURATE, known=("a",))
-    worse = Checked("f", Verdict.DIVERGENT, known=("b", "a"))
-    right = Checked("f", Verdict.PASS)
-    new = Checked("f", Verdict.FLUSHED, "subnormal result")
+    one = Checked(Verdict.INACCURATE, known=("a",), file="f")
+    worse = Checked(Verdict.DIVERGENT, known=("b", "a"), file="f")
+    right = Checked(Verdict.PASS, file="f")
+    new = Checked(Verdict.FLUSHED, "subnormal result", file="f")
     found = merged("g", [right, one, worse])
     assert (found.file, found.verdict, found.known) == ("g", Verdict.DIVERGENT, ("a", "b"))
     found = merged("g", [one, new, worse])
-    assert (found.verdict, found.known, found.fails) == (Verdict.FLUSHED, (), True)
+    assert (found.verdict, found.known, found.is_new_failure) == (Verdict.FLUSHED, (), True)
 
 
 Call = Callable[..., tuple[int, str, str]]

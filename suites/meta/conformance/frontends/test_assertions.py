@@ -259,7 +259,7 @@ def test_a_test_of_what_must_be_refused_is_left_out(tmp_path: Path) -> None:
 
 def test_the_worst_of_several_programs_decides() -> None:
     each = [
-        Checked("f", verdict, message=verdict.value)
+        Checked(verdict, message=verdict.value, file="f")
         for verdict in (Verdict.PASS, Verdict.UNSUPPORTED, Verdict.DIVERGENT, Verdict.UNSPECIFIED)
     ]
     whole = merged("f", each)

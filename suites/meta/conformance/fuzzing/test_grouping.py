@@ -42,9 +42,10 @@ TINY = 1e-40
 def finding(op: str, of: str, verdict: Verdict, kind: str, message: str = "", **more) -> Finding:
     """Return a finding about one operation of 0 and 1."""
     program = one(op, [typed(2, of=of)], typed(2, of=of))
+    values = (array([0, 1], of),)
     return Finding(
-        program, "", (array([0, 1], of),), (array([0, 1], of),), (), verdict, kind, message, "",
-        f"{op} {of}", **more,
+        verdict, kind, message, culprit=f"{op} {of}", program=program, text="", inputs=values,
+        expected=values, actual=(), **more,
     )  # fmt: skip
 
 

@@ -154,7 +154,7 @@ class _Seldom:
     def results(self, calls: Any) -> Any:
         for call in calls:
             (one,) = call.name
-            yield Ended(call, (Replayed(one.id, self.workers > 1, Verdict.CRASHED),))
+            yield Ended(call, (Replayed(Verdict.CRASHED, id=one.id, reproduces=self.workers > 1),))
 
     def rest(self) -> None:
         self.workers += 1

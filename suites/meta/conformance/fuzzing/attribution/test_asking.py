@@ -107,9 +107,10 @@ def test_a_finding_that_is_right_as_a_whole_has_no_stages() -> None:
 @pytest.mark.x86
 def test_a_crash_is_asked_about_in_workers_and_its_pass_is_named() -> None:
     program, inputs = known("dilated-convolution-of-one")
+    expected = tuple(evaluate(program, inputs))
     finding = Finding(
-        program, "", inputs, tuple(evaluate(program, inputs)), (), Verdict.CRASHED, "abort", "",
-        "", "", backend="cpu",
+        Verdict.CRASHED, "abort", program=program, text="", inputs=inputs, expected=expected,
+        actual=(), backend="cpu",
     )  # fmt: skip
     with executor_of(parse("cpu"), jobs=1) as executor:
         told = explained_alone(executor, Trial("cpu", 0, 0, 1), finding, 30.0)
@@ -150,7 +151,9 @@ def test_programs_written_otherwise_mean_the_same(backend: str, vote: str) -> No
         "with parameters as constants",
         "with barriers between operations",
     ]
-    finding = Finding(program, "", inputs, (), (), Verdict.DIVERGENT, "", "", "", "")
+    finding = Finding(
+        Verdict.DIVERGENT, program=program, text="", inputs=inputs, expected=(), actual=()
+    )
     assert {asked(Trial(backend, 0, 0, 1), finding, way) for way in ways} == {vote}
 
 
@@ -179,8 +182,8 @@ def test_the_interpreter_has_no_vote_where_it_is_known_to_differ(
         monkeypatch.setattr(third, "load", lambda *_: ())
     zeros = (array([-0.0]), array([0.0]))
     finding = Finding(
-        TOTAL_ORDER, "", zeros, (np.array([True]),), (np.array([actual]),), Verdict.DIVERGENT,
-        "wrong value", "", "", "", backend="cpu",
+        Verdict.DIVERGENT, "wrong value", program=TOTAL_ORDER, text="", inputs=zeros,
+        expected=(np.array([True]),), actual=(np.array([actual]),), backend="cpu",
     )  # fmt: skip
     told = third.vote(Trial("cpu", 0, 0, 1), finding)
     assert told.words == words

@@ -27,9 +27,11 @@ def finding(of: str, expected: float, actual: float) -> Finding:
     inputs = (array([0, 1], of), array([0, 2], of))
     results = [(array([0, number], of),) for number in (expected, actual)]
     element = Element(0, (1,), str(expected), "", str(actual), "")
+    expected, actual = results
     return Finding(
-        program, emit(program), inputs, *results, Verdict.DIVERGENT, "wrong value", "message", "",
-        "add", elements=(element,), backend="cpu",
+        Verdict.DIVERGENT, "wrong value", "message", culprit="add", elements=(element,),
+        program=program, text=emit(program), inputs=inputs, expected=expected, actual=actual,
+        backend="cpu",
     )  # fmt: skip
 
 

@@ -34,9 +34,10 @@ def folder(tmp_path: Path) -> Path:
     program = one("divide", [typed(2, of="si32")] * 2, typed(2, of="si32"))
     inputs = (array([-7, 7], "si32"), array([2, 2], "si32"))
     results = [(array([number, 3], "si32"),) for number in (-3, -4)]
+    expected, actual = results
     finding = Finding(
-        program, emit(program), inputs, *results, Verdict.DIVERGENT, "wrong value", "message", "",
-        "divide", backend=FAULTY,
+        Verdict.DIVERGENT, "wrong value", "message", culprit="divide", program=program,
+        text=emit(program), inputs=inputs, expected=expected, actual=actual, backend=FAULTY,
     )  # fmt: skip
     return write(tmp_path, finding, {}, "")
 
@@ -83,8 +84,8 @@ def test_exit_codes(verdicts: tuple[Verdict | None, ...], code: int) -> None:
 def test_what_ends_the_process_is_there_too(call, tmp_path: Path) -> None:
     program, many = one("abs", [typed(201)], typed(201)), (array([-1.0] * 201),)
     finding = Finding(
-        program, emit(program), many, (array([1.0] * 201),), (), Verdict.CRASHED, "abort", "", "",
-        "", backend="reference:abort_on_large",
+        Verdict.CRASHED, "abort", program=program, text=emit(program), inputs=many,
+        expected=(array([1.0] * 201),), actual=(), backend="reference:abort_on_large",
     )  # fmt: skip
     code, out, _ = call("replay", str(write(tmp_path, finding, {}, "")))
     assert (code, "there: crashed (abort)" in out) == (1, True)
