@@ -147,9 +147,8 @@ def _report(verdicts: Iterator[Checked], options: Options, reasons: Mapping[str,
             counts[_word(checked)] += 1
             codes.add(_code_of(checked))
             failed += checked.is_new_failure
-            first = first or (
-                checked.file if checked.is_new_failure and not checked.is_invalid else ""
-            )
+            if checked.is_new_failure and not checked.is_invalid:
+                first = first or checked.file
             bar.advance(failed)
             line = _as_json(checked) if options.as_json else _as_text(checked, reasons)
             sys.stdout.write(line + "\n")

@@ -26,9 +26,10 @@ class NotJudged(Exception):
 class Outcome:
     """The outcome of a program, whoever asked for it. Other classes add what it is about.
 
-    `kind` is the class. `elements` are the first that are wrong. `operation` describes the operation at fault; `culprit` is its name in expectations, with the
-    element type ("" if unknown). `fault` is verdict and class of that operation in isolation, if
-    the program has several. `known` are the ids of the expectations that match it.
+    `kind` is the class. `elements` are the first that are wrong. `operation` describes the
+    operation at fault; `culprit` is its name in expectations, with the element type ("" if
+    unknown). `fault` is verdict and class of that operation in isolation, if the program has
+    several. `known` are the ids of the expectations that match it.
     """
 
     verdict: Verdict

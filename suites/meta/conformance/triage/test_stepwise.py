@@ -249,7 +249,7 @@ def test_a_quotient_that_becomes_a_selection_is_of_that_class(on: Callable[..., 
     shipped = load(None, ("cpu",), versions())
     found = on(DIVIDED, DIVISORS, selecting, *shipped)
     assert (found.known, found.fails) == (("truth-value-as-a-selection",), False)
-    assert on(DIVIDED, DIVISORS, result_of("divide", np.ones_like), *shipped).fails
+    assert on(DIVIDED, DIVISORS, result_of("divide", np.ones_like), *shipped).is_new_failure
 
 
 # --- What is not the same each time -------------------------------------------------------------
@@ -271,13 +271,13 @@ def test_what_changes_where_that_is_known_is_known(on: Callable[..., Checked]) -
     varying = result_of("add", lambda array: array + next(times))
     found = on(SUM, given, varying, UNSTEADY)
     assert (found.known, found.fails) == (("unsteady",), False)
-    assert on(SUM, given, varying).fails
-    assert on(SUM, given, varying, msgspec.structs.replace(UNSTEADY, op=("negate",))).fails
+    assert on(SUM, given, varying).is_new_failure
+    assert on(SUM, given, varying, msgspec.structs.replace(UNSTEADY, op=("negate",))).is_new_failure
 
 
 def test_what_is_wrong_in_one_way_is_not_known_by_what_changes(on: Callable[..., Checked]) -> None:
     steady = result_of("add", lambda array: array + 1)
-    assert on(SUM, {"x": np.ones(4, np.float32)}, steady, UNSTEADY).fails
+    assert on(SUM, {"x": np.ones(4, np.float32)}, steady, UNSTEADY).is_new_failure
 
 
 FUSED = """
@@ -321,7 +321,7 @@ def test_operations_that_go_wrong_together_only_are_named_together(
     found = on(FUSED, NAN, _without_nan, together)
     assert (found.known, found.fails) == (("fused",), False)
     less = msgspec.structs.replace(together, op=("maximum + reduce",))
-    assert on(FUSED, NAN, _without_nan, less).fails
+    assert on(FUSED, NAN, _without_nan, less).is_new_failure
 
 
 LONG = """
