@@ -93,10 +93,10 @@ def test_what_is_wrong_behind_it_is_not_hidden(
     on: Callable[..., Checked], text: str, change: Change
 ) -> None:
     found = on(text, SEED, change)
-    assert (found.verdict.value, found.fails) == ("divergent", True)
+    assert (found.verdict.value, found.is_new_failure) == ("divergent", True)
     assert found.operation.startswith("sine %")
     found = on(text, SEED, change, Expectation("s", ("sine",), "sine is wrong"))
-    assert (found.known, found.fails) == (("s",), False)
+    assert (found.known, found.is_new_failure) == (("s",), False)
 
 
 # --- Rounding that decides -----------------------------------------------------------------------
@@ -220,7 +220,7 @@ def test_a_product_that_becomes_a_selection_is_a_class(on: Callable[..., Checked
     assert "truth value as a selection" in found.message
     shipped = load(None, ("cpu",), versions())
     found = on(MASKED, MASK, _selecting, *shipped)
-    assert (found.known, found.fails) == (("truth-value-as-a-selection",), False)
+    assert (found.known, found.is_new_failure) == (("truth-value-as-a-selection",), False)
 
 
 def test_only_what_the_model_predicts_is_of_the_class(on: Callable[..., Checked]) -> None:
@@ -231,7 +231,7 @@ def test_only_what_the_model_predicts_is_of_the_class(on: Callable[..., Checked]
         return found
 
     found = on(MASKED, MASK, change, *load(None, ("cpu",), versions()))
-    assert found.fails
+    assert found.is_new_failure
     assert "as a selection" not in found.message
 
 
@@ -248,7 +248,7 @@ def test_a_quotient_that_becomes_a_selection_is_of_that_class(on: Callable[..., 
 
     shipped = load(None, ("cpu",), versions())
     found = on(DIVIDED, DIVISORS, selecting, *shipped)
-    assert (found.known, found.fails) == (("truth-value-as-a-selection",), False)
+    assert (found.known, found.is_new_failure) == (("truth-value-as-a-selection",), False)
     assert on(DIVIDED, DIVISORS, result_of("divide", np.ones_like), *shipped).is_new_failure
 
 
@@ -270,7 +270,7 @@ def test_what_changes_where_that_is_known_is_known(on: Callable[..., Checked]) -
     given = {"x": np.ones(4, np.float32)}
     varying = result_of("add", lambda array: array + next(times))
     found = on(SUM, given, varying, UNSTEADY)
-    assert (found.known, found.fails) == (("unsteady",), False)
+    assert (found.known, found.is_new_failure) == (("unsteady",), False)
     assert on(SUM, given, varying).is_new_failure
     assert on(SUM, given, varying, msgspec.structs.replace(UNSTEADY, op=("negate",))).is_new_failure
 
@@ -319,7 +319,7 @@ def test_operations_that_go_wrong_together_only_are_named_together(
     assert "negate" not in found.message
     together = Expectation("fused", ("dot_general + maximum + reduce",), "loses NaN")
     found = on(FUSED, NAN, _without_nan, together)
-    assert (found.known, found.fails) == (("fused",), False)
+    assert (found.known, found.is_new_failure) == (("fused",), False)
     less = msgspec.structs.replace(together, op=("maximum + reduce",))
     assert on(FUSED, NAN, _without_nan, less).is_new_failure
 

@@ -260,4 +260,4 @@ def test_what_xla_does_is_known(
     np.savez(tmp_path / "in.npz", **given)
     settings = Settings("cpu", inputs=tmp_path / "in.npz", expectations=SHIPPED)
     found = checked(tmp_path, text, settings)
-    assert (found.verdict, found.known, found.fails) == (Verdict.DIVERGENT, known, False)
+    assert (found.verdict, found.known, found.is_new_failure) == (Verdict.DIVERGENT, known, False)
