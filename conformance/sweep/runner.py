@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from time import monotonic
 from typing import cast
@@ -25,6 +25,7 @@ from conformance.gate.expectations import Expectation, hypotheses_of
 from conformance.gate.reading import load
 from conformance.gate.versions import applicable_entries, given_versions, with_given_version
 from conformance.limits import identity_of
+from conformance.pipeline.splitting import run_in_parts
 from conformance.results.versions import build, versions
 from conformance.sweep.block import Block, lost_outcome, run_block
 from conformance.sweep.journal import FILE_NAME, Header, Journal, Line
@@ -154,7 +155,7 @@ class _Session:
         self._watcher.start(tally)
         try:
             calls = self._calls(left, finished, hypotheses)
-            for ended in self._executor.results(calls):
+            for ended in run_in_parts(self._executor, calls, _singles):
                 if ended is not None:
                     self._keep(ended.call, ended.value)
                 self._watcher.update(tally)
@@ -174,13 +175,7 @@ class _Session:
     def _keep(self, call: Call, value: object) -> None:
         block: Block = call.name
         if isinstance(value, Died | TimedOut):
-            index, *others = block.indices
-            if others:
-                for number in range(len(block.indices)):
-                    one = block.single(number)
-                    arguments = (call.arguments[0], one, call.arguments[2])
-                    self._executor.push(Call(one, run_block, arguments, call.timeout))
-                return
+            (index,) = block.indices
             verdict, kind, message = why(value)
             self._lost[index] += 1
             self._watcher.say(f"{block.domains[0].function.name}: {message}")
@@ -199,6 +194,16 @@ class _Session:
         )
         self._last = now
         self._tally.done += block.values
+
+
+def _singles(call: Call, value: object) -> list[Call]:
+    """Return the calls that replace a block which lost its worker: one for each function."""
+    block: Block = call.name
+    if isinstance(value, Exception) or len(block.indices) == 1:
+        return []
+    backend, _, hypotheses = call.arguments
+    singles = (block.single(number) for number in range(len(block.indices)))
+    return [replace(call, name=one, arguments=(backend, one, hypotheses)) for one in singles]
 
 
 def finished_parts(lines: Sequence[Line]) -> set[tuple[int, int]]:
