@@ -16,7 +16,7 @@ from generators.case.case import Case
 from generators.case.choices import NamedChoice
 from generators.chains.chain import Chain, element, shape_of
 from generators.chains.fitting import fit_shape
-from generators.families.bounded import bounds_of
+from generators.families.dynamism import bounds_of
 from generators.families.table import BUILDERS
 from generators.values.contents import PROFILES, is_stated
 from reference.ir.op import Dialect, Op, Structure

@@ -9,9 +9,9 @@ from generators.case.case import Case
 from generators.case.choices import Pick, choose
 from generators.case.shapes import capped_label, shape
 from generators.families import data_movement, elementwise, gathering, sorting
-from generators.families.bounded import NOT_LOOKED_AT, Writer, bounded_type, ways_to_look
 from generators.families.contraction import shuffle
 from generators.families.dynamism import BUILDERS as DYNAMIC
+from generators.families.dynamism import NOT_LOOKED_AT, Writer, bounded_type, ways_to_look
 from generators.families.xla.twins import Restate, twins
 from generators.programs.building import Builder, case
 from generators.values import profiles

@@ -14,7 +14,6 @@ import pytest
 from conformance.backends import session
 from conformance.backends.base import Executable
 from conformance.backends.pjrt import PjrtBackend
-from conformance.catalog import CATALOG, column
 from conformance.check.command import Options
 from conformance.check.file import check_file, known_of, merged
 from conformance.check.settings import Checked, Settings
@@ -27,11 +26,8 @@ from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
 from conformance.transforms.extract import extract_operation
 from conformance.verdict import Verdict
-from generators.case.columns import Invalid
-from generators.cells.plan import cases
 from reference.ir.program import Operation, Program, Region
 from reference.ir.types import Array
-from reference.ops.table import OPS
 from suites.meta.support.checking import checked, values_of
 
 SHIPPED = load(None, ("cpu",), versions())
@@ -314,31 +310,6 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
     names = [one.name for one in taken[0].main.body.operations]
     assert names == ["constant", "broadcast_in_dim", "divide", "return"]
     assert [array.tolist() for array in taken[1]] == [[3, 6]]
-
-
-NOT_TENSORS = {"after_all", "create_token", "get_tuple_element", "tuple"}
-"""Ops whose cells are named after what goes with them, or within them."""
-
-
-READ = [op for op in CATALOG if op not in NOT_TENSORS and OPS[op].lower is None]
-"""What is lowered no file holds."""
-
-
-@pytest.mark.parametrize("op", READ)
-def test_an_operation_is_of_the_column_that_its_cases_are_in(op: str) -> None:
-    names = {of.name for of in CATALOG[op].columns}
-    for of in CATALOG[op].columns:
-        if isinstance(of, Invalid):
-            continue
-        # a sort's key may stand among what is sorted along: then the first operand names the cell;
-        # what is quantized anew may come with a scale a slice in a cell of one scale
-        several = cases(op, of, 0, 8 if op == "sort" or of.name.startswith("q<") else 1)
-        every = [[column(one) for one in case.program.walk() if one.name == op] for case in several]
-        found = next((found for found in every if found[-1:] == [of.name]), every[0])
-        if op == "uniform_dequantize" and of.name.startswith("q<"):
-            assert found[-1] in names  # the f32 that comes out names a cell as well
-        else:
-            assert found[-1:] == [of.name]
 
 
 # --- Verdicts of several programs, the command ---------------------------------------------------

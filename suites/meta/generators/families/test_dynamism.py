@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from generators.cells import plan
-from generators.families.bounded import ALL, PART, bounded_type, bounds_of, ways_to_look
+from generators.families.dynamism import ALL, PART, bounded_type, bounds_of, ways_to_look
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program, TensorType
