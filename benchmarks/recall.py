@@ -52,9 +52,10 @@ def smallest(bug: Bug) -> frozenset[str]:
 
 
 def forms(here: Sequence[Bug]) -> dict[str, set[frozenset[str]]]:
-    """By bug the mnemonics of its programs: the one that is stated, and that one minimised.
+    """Return the mnemonics of the programs of each bug: of the stated program and of its minimised
+    form.
 
-    What ends its process is not minimised: that takes a worker for every try.
+    A program that ends its process is not minimised: each attempt would need a worker.
     """
     found = {bug.id: {operations(bug.program)} for bug in here}
     some = [bug for bug in here if bug.verdict != Verdict.CRASHED.value]
@@ -69,7 +70,7 @@ def forms(here: Sequence[Bug]) -> dict[str, set[frozenset[str]]]:
 def is_one(bug: Bug, ways: Collection[frozenset[str]], folder: Path) -> bool:
     """Return whether a finding is that bug, whose programs have such operations.
 
-    Findings group programs by cause: any of the minimised ones may be the bug's.
+    Findings group programs by cause: any of the minimised programs may be the bug's.
     """
     told = json.loads((folder / FINDING).read_text("utf-8"))
     signatures = {told["signature"], *told.get("signatures", ())}

@@ -5,7 +5,7 @@
 Both run the same modules on the same inputs in one run. Prints the seconds of each and their ratio.
 The reference's figure is the best of several runs. The interpreter runs once, in a process of its
 own, which it may crash; if it exceeds the limit it is stopped, and the ratio is at least the
-printed one. Then prints the microseconds of small ops, each as a program of its own.
+printed ratio. Then prints the microseconds of small ops, each as a program of its own.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
 Two stores of made-up records are written as a run writes them, one transaction for each task. Every
 operation is timed on both. Exits with 1 where a record of the large store costs more than twice a
-record of the small one: that would be quadratic, or lack an index.
+record of the small store: that would be quadratic, or lack an index.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from conformance.verdict import Detail, Errors, Record, Timing, Verdict
 
 PER_TASK = 32
 GROWTH = 2.0
-"""The largest ratio of the cost of a record in the large store to that in the small one."""
+"""The largest ratio of the cost of a record in the large store to its cost in the small store."""
 
 FAILING = 50
 """One record in so many fails, and has a program."""

@@ -86,7 +86,7 @@ def _timed(blocks: list[Block], backend: str) -> tuple[Spent, Spent, Spent]:
 
 
 def _of_descendants() -> float:
-    """CPU seconds of the processes under this one."""
+    """CPU seconds of the descendants of this process."""
     found = 0.0
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):

@@ -9,7 +9,7 @@ The reference with a fault is the backend. There are two kinds of faults:
   (`benchmarks/campaign_faults/rewritings.py`). A campaign over all ops should find each within
   `--long 5m`.
 
-A campaign here has one worker and no steering; a real one has a worker per core, and steering.
+A campaign here has one worker and no steering; a real campaign has a worker per core, and steering.
 Prints the seconds and programs for each fault. Exits with 1 if one was not found.
 """
 
@@ -57,7 +57,7 @@ def work(jobs: list[Job], wanted: int, processes: int) -> list[Done]:
 
 
 def main() -> int:
-    """Seed the faults, run the campaigns, print the table; return 1 if one was not found."""
+    """Seed the faults, run the campaigns, print the table; return 1 if any was not found."""
     asked = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     asked.add_argument("--faults", type=int, default=0, help="changed ops to be found")
     asked.add_argument("--rewritings", nargs="*", help="wrong rewritings to be found; none for all")

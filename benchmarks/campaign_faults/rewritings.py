@@ -346,7 +346,7 @@ def _product_of_exponentials(seen: Seen, one: Operation) -> Iterable[Operation] 
 
 
 def _product_with_transposed(seen: Seen, one: Operation) -> Iterable[Operation] | None:
-    """Rewrite a product with a transposed operand to one with the operand, if sizes permit."""
+    """Rewrite a product with a transposed operand to omit the transpose, if sizes permit."""
     made = seen.maker(one.operands[0], "transpose") if one.name == "dot_general" else None
     if made is None or made.operands[0].type != one.operands[0].type:
         return None

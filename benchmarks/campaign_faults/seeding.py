@@ -81,7 +81,7 @@ def family_of(op: str) -> frozenset[str]:
 
 
 def in_turn(seed: int) -> Iterator[str]:
-    """Return StableHLO's ops that chains can contain, one of each family in turn."""
+    """Return StableHLO's ops that chains can contain: round-robin over the families."""
     shuffled = sorted(name for name, row in CATALOG.items() if row.dialect == "stablehlo")
     random.Random(seed).shuffle(shuffled)
     families: dict[str, list[str]] = {}

@@ -14,7 +14,7 @@ import numpy as np
 from reference.ir.types import Array, element_type_of, from_bits, to_bits
 
 ANYWHERE = 0.1
-"""The share of corruptions whose element is chosen among all elements, wrong ones too."""
+"""The share of corruptions whose element is chosen among all elements, wrong elements included."""
 
 TRIED = 64
 """Positions that are tried before a change is said not to apply to an array."""
@@ -113,7 +113,7 @@ def negated(old: Array) -> Array | None:
 
 
 def zeroed(old: Array) -> Array | None:
-    """Return zero, of a type that has one, in place of a number that is not."""
+    """Return zero for a number other than zero, if the type has a zero."""
     of = element_type_of(old)
     if (of.is_float and not of.float_format.has_zero) or _wide(old)[0] == 0:
         return None
@@ -121,7 +121,7 @@ def zeroed(old: Array) -> Array | None:
 
 
 def made_nan(old: Array) -> Array | None:
-    """Return NaN, of a type that has one, in place of a number."""
+    """Return NaN for a number, if the type has NaN."""
     of = element_type_of(old)
     if not of.is_float or not of.float_format.has_nan or np.isnan(_wide(old)[0]):
         return None
@@ -168,7 +168,7 @@ def swapped(actual: Array, expected: Array, random: Random) -> Array | None:
 def shifted_tile(actual: Array, expected: Array, random: Random) -> Array | None:
     """Shift a whole tile by one along one of its dimensions, the last element becoming the first.
 
-    It contains the element that is chosen as that of other changes is.
+    It contains an element that is chosen as in other changes.
     """
     long = [axis for axis, size in enumerate(actual.shape) if size > 1]
     for position in _order(actual, expected, random) if long else ():

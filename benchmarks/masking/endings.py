@@ -66,10 +66,10 @@ ENDINGS: dict[str, tuple[Ending, Sequence[str]]] = {
 
 
 def ended(name: str, task: Task) -> list[Record]:
-    """Return the records of a task of one case that ends so, one for each message.
+    """Return the records of a task of one case that ends this way, a record for each message.
 
-    There are none where the ending would be right, of a near miss that is refused, nor of a
-    program that cannot be written, and so reaches no backend.
+    There are no records if the ending is right, as a refusal of a near miss is, or if the program
+    cannot be written and so reaches no backend.
     """
     ending, messages = ENDINGS[name]
     if name == "refused" and isinstance(task.cell.element_type, Invalid):

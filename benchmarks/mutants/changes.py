@@ -48,7 +48,7 @@ _TWINS = {name: other for pair in _PAIRS for name, other in (pair, pair[::-1])}
 class Change:
     """One replaced node, in the list or field of the node above it.
 
-    `lines` are those of its statement, only the head of one with a body. `function` is the
+    `lines` are the lines of its statement; of a compound statement only the head. `function` is the
     innermost function around it.
     """
 

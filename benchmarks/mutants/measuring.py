@@ -15,7 +15,7 @@ from benchmarks.mutants.swapping import Impossible, Living, Mutant, sources
 from benchmarks.mutants.trials import Trial, Tried, trials_of, tried
 
 POOL = "deep"
-"""The profile whose cases, under another seed, tell a wrong mutant from one that is none."""
+"""The profile whose cases, under another seed, decide whether a mutant is equivalent."""
 
 EVERY = 1 << 30
 

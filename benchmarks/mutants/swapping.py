@@ -47,7 +47,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A change of a file: the one with number `number`."""
+    """A change of a file, with its number."""
 
     source: Source
     number: int

@@ -159,7 +159,7 @@ class Tried:
 
 
 def tried(living: Living, mutant: Mutant, trials: Sequence[Trial]) -> Tried:
-    """Try a mutant on each of these until it fails one.
+    """Run trials of a mutant until any fails.
 
     Raises:
         Impossible: when the mutant cannot take the place of the reference.

@@ -95,7 +95,7 @@ class Message:
         self._put(number, [(number, _BYTES, one.serialise()) for one in messages])
 
     def _put(self, number: int, fields: list[tuple[int, int, Payload]]) -> None:
-        """Put fields where the first one of that number stands, or at the end."""
+        """Put fields at the position of the first field with that number, or at the end."""
         at = next((n for n, one in enumerate(self.fields) if one[0] == number), len(self.fields))
         kept = [one for one in self.fields if one[0] != number]
         self.fields = [*kept[:at], *fields, *kept[at:]]

@@ -42,7 +42,7 @@ class Site:
         self.instruction.put_integers(fields.OPERANDS, ids)
 
     def insert(self, made: Message) -> int:
-        """Add an instruction before this one, and return its id."""
+        """Add an instruction before this instruction, and return its id."""
         number = 1 + max(one.integer(fields.ID) for one in self.instructions)
         made.put_integer(fields.ID, number)
         self.instructions.insert(self.position, made)

@@ -44,7 +44,7 @@ def _swap_operands(one: int, other: int) -> Slip:
 
 
 def _opcode(turned: dict[str, str]) -> Slip:
-    """Replace the opcode by another one that takes and gives the same types."""
+    """Replace the opcode by another opcode that takes and returns the same types."""
 
     def slip(site: Site) -> bool:
         if site.opcode not in turned:
@@ -176,7 +176,7 @@ def _of_dimensions(*opcodes: str) -> Slip:
 
 
 def _in_message(number: int, inner: int) -> Slip:
-    """Swap the first two numbers of a list in a message, or move the only one."""
+    """Swap the first two numbers of a list in a message, or change its only number."""
 
     def slip(site: Site) -> bool:
         found = Message.parse(site.instruction.data(number))
@@ -252,7 +252,7 @@ def _converted(like: Message, element: int, operand: int) -> Message:
 
 
 def _move_index(site: Site) -> bool:
-    """Use the index along one dimension for another one."""
+    """Use another dimension's index for the index along a dimension."""
     number = _INDICES.get(site.opcode) if site.opcode.startswith("dynamic") else None
     return number is not None and _swap_operands(number, number + 1)(site)
 

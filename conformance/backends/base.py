@@ -40,7 +40,7 @@ class Rejected(BackendError):
 
 
 class Failed(BackendError):
-    """The backend reports an error of its own: an internal error, or one at run time."""
+    """The backend reports an error of its own: an internal error, or an error at run time."""
 
 
 ANSWERED = {
@@ -132,10 +132,10 @@ class Backend(Protocol):
         ...
 
     def configured(self, settings: Settings) -> Backend:
-        """Return the same backend with other compiler settings; this one is unchanged.
+        """Return the same backend with other compiler settings; the original is unchanged.
 
         Raises:
-            Unsupported: if it has no compiler with settings.
+            Unsupported: if the backend has no compiler with settings.
         """
         ...
 

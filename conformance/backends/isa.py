@@ -65,7 +65,7 @@ def host_sets() -> frozenset[str]:
 
 
 def requested_maximum() -> str:
-    """Return the maximum that the environment asks XLA for, "" for none or an unknown one."""
+    """Return the maximum that the environment asks XLA for, "" if it is absent or unknown."""
     found = _GIVEN.findall(os.environ.get(ENVIRONMENT, ""))
     name = found[-1].upper() if found else ""
     return name if name in MAXIMA else ""
@@ -82,7 +82,7 @@ def request(maximum: str) -> None:
 
 @contextmanager
 def request_in_block(maximum: str) -> Generator[None]:
-    """Set the maximum, and restore the previous one if the block raises."""
+    """Set the maximum, and restore the previous maximum if the block raises."""
     before = os.environ.get(ENVIRONMENT)
     request(maximum)
     try:

@@ -38,7 +38,8 @@ from reference.ops.structure import COMMUNICATION, HOST
 _HLO = ("cpu", "gpu")
 """Platforms whose client translates to HLO, which has no quantized types: the translation of a
 quantized op "can't be translated to XLA HLO", or ends with a type that is "PRIMITIVE_TYPE_INVALID"
-(jaxlib 0.10.2 and 0.12.0). To be told so for each program costs what compiling one does."""
+(jaxlib 0.10.2 and 0.12.0). To ask XLA about each program would cost as much as to compile it.
+"""
 
 _HARDWARE = {
     "gpu": Hardware.GPU, "cuda": Hardware.GPU, "rocm": Hardware.GPU, "tpu": Hardware.TPU,
@@ -91,7 +92,9 @@ def cpu_devices(count: int) -> list[Any]:
 
 
 def _device(platform: str) -> Any:
-    """Return the first device of a platform; no other platform replaces a missing one."""
+    """Return the first device of a platform; a missing platform is not replaced by another
+    platform.
+    """
     if platform == "cpu":
         return cpu_devices(1)[0]
     jax = jax_module()
@@ -321,7 +324,9 @@ class SharedExecutable:
         ]
 
     def _shardings(self, given: Any, types: Sequence[TensorType]) -> list[Any]:
-        """Return jax's shardings of values; a value without one is replicated on each device."""
+        """Return jax's shardings of values; a value without a sharding is replicated on each
+        device.
+        """
         from jax._src.sharding_impls import GSPMDSharding
 
         if given is None:
@@ -377,14 +382,14 @@ class PjrtBackend:
     """XLA on one device, of a platform that jax knows (`cpu`, `gpu`, `tpu`) or of a plugin."""
 
     def __init__(self, name: str, platform: str = "", *, device: Any = None) -> None:
-        """Find the first device of a platform, or take the one that is given.
+        """Find the first device of a platform, or use the given device.
 
-        `name` is what records call the backend; for `cpu:AVX2` the part behind the colon is the
-        maximum of the instruction sets that XLA is to target.
+        `name` is the backend's name in records. In `cpu:AVX2` the part behind the colon is the
+        largest instruction set that XLA may use.
 
         Raises:
-            NotAvailable: when jax sees none of this platform, or has not this instruction set, with
-                how to mend it.
+            NotAvailable: if jax finds no device of this platform, or the CPU lacks this instruction
+            set; the message says how to mend it.
         """
         self.name = name
         self._settings = Settings()

@@ -45,10 +45,10 @@ class Family:
 
     `meaning` describes them. `arguments` describes in words what may follow the colon, "" for
     nothing; it is required if `needs_argument`. `preload` are modules that a worker loads before it
-    forks. `workers` is the number of processes that may use the device at a time, None for one per
-    core. `device` is the device as cluster schedulers name it, "" for none. `quantized` says that
-    programs with quantized types are known to work. `configures` says that the argument only
-    configures the family's backend, so that what is known of `cpu` is known of `cpu:AVX2`.
+    forks. `workers` is the number of processes that may use the device at a time, None for one
+    process per core. `device` is the device as cluster schedulers name it, "" for none. `quantized`
+    says that programs with quantized types are known to work. `configures` says that the argument
+    only configures the family's backend, so that what is known of `cpu` is known of `cpu:AVX2`.
     `only_compiles` says that programs are compiled and not executed, and that the reference
     evaluates the optimised modules.
     """
@@ -300,4 +300,4 @@ BACKENDS: dict[str, Family] = {
         quantized=True,
     ),
 }
-"""The families of backends, each with what the harness must know before it opens one."""
+"""The families of backends, each with the facts that are needed before a backend is opened."""

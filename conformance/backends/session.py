@@ -32,7 +32,8 @@ Around = Callable[[str], AbstractContextManager[None]]
 """A function of a step: a context manager around each step of a session, such as a timer."""
 
 KEPT = 32
-"""Compiled programs that a session keeps, because a search runs the same ones on other inputs."""
+"""Compiled programs that a session keeps, because a search runs the same programs on other inputs.
+"""
 
 _opened: dict[str, tuple[Choice, Backend]] = {}
 
@@ -106,10 +107,10 @@ class Session:
         return self._backend.refusal(program)
 
     def compile(self, program: Program, text: str = "") -> Compiled:
-        """Compile a program; `text` is its text if it was read from one.
+        """Compile a program; `text` is its source text, if there is one.
 
         Raises:
-            EmitError: if it cannot be written as text; no backend has seen it then.
+            EmitError: if the program cannot be written as text; the backend is not called then.
             BackendError: the backend's answer, if it is an error.
         """
         if not text:

@@ -1,4 +1,4 @@
-"""Verification of a program before one of XLA's compilers sees it."""
+"""Verification of a program before any of XLA's compilers sees it."""
 
 from __future__ import annotations
 

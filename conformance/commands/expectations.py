@@ -67,7 +67,7 @@ def check_expectations(
         ),
     ] = False,
 ) -> int:
-    """Replay the counterexamples, and exit with 1 if one does not reproduce.
+    """Replay the counterexamples, and exit with 1 if any does not reproduce.
 
     Reports entries whose bug is fixed, and your entries that an earlier entry overlaps.
     """

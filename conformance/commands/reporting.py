@@ -115,8 +115,8 @@ def report(
 ) -> int:
     """Write the reports of a run: HTML, JUnit, Markdown, JSON. Of a campaign or a sweep, its HTML.
 
-    Several runs are merged into one: shards, and other backends with the same options. The merged
-    run is stored, and every command reads it. The exit code is that of the whole run.
+    Several runs are merged into one run: shards, and other backends with the same options. The
+    merged run is stored, and every command reads it. The exit code is that of the whole run.
 
     Sweeps that are given beside a run are a section of its report. They change no exit code.
 
@@ -207,11 +207,11 @@ def _report_campaign(path: Path, out: Path | None, format: LinesFormat, *, is_al
 
 @dataclass(frozen=True)
 class _Read:
-    """A run as it was asked for.
+    """A run as the user names it.
 
-    `at` is the folder in which `replay` finds it, `folder` the one that reports are written to.
-    `merged` is how many runs were merged into it, 0 for one that is stored; `missing` has a line
-    for each part that a merged run lacks.
+    `at` is the folder in which `replay` finds it, `folder` the folder to which reports are written.
+    `merged` is how many runs were merged into it, 0 for a stored run; `missing` has
+    a line for each part that a merged run lacks.
     """
 
     data: RunData

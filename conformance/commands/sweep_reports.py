@@ -1,4 +1,4 @@
-"""Files, page and lines that `sweep` and `report` write of sweeps, and shards merged into one."""
+"""Files, page and lines that `sweep` and `report` write for sweeps; merging of shards."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SweepReport:
 
 
 def report_sweeps(paths: list[Path], out: Path | None, *, writes: bool) -> SweepReport:
-    """Write the page of a sweep again, or merge shards of one into a folder.
+    """Write the page of a sweep again, or merge the shards of a sweep into a folder.
 
     Args:
         paths: the folder of a sweep, or of each shard.
@@ -32,7 +32,7 @@ def report_sweeps(paths: list[Path], out: Path | None, *, writes: bool) -> Sweep
         writes: whether the page of a single sweep is written.
 
     Raises:
-        UsageError: when they are no shards of one sweep, or cannot be read or written.
+        UsageError: when they are no shards of a single sweep, or cannot be read or written.
     """
     return _rewrite(paths[0], out, writes=writes) if len(paths) == 1 else _merge(paths, out)
 

@@ -1,4 +1,4 @@
-"""The command `sweep`: functions on all values of small types, and on samples of large ones."""
+"""The command `sweep`: functions on all values of small types, and on samples of large types."""
 
 from __future__ import annotations
 

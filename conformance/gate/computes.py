@@ -129,10 +129,12 @@ def _check_constants(found: Expectation, record: Op) -> None:
 def check_instances(found: Expectation) -> None:
     """Parse `computes` with MLIR for operations of each op and element type of the entry.
 
-    Operations of an op may differ in more than their types, so one that parses is enough.
+    Operations of an op may differ in more than their types, so it is enough if any operation
+    parses.
 
     Raises:
-        ValueError: with the first op and element type for which none parses, and the reason.
+        ValueError: with the first op and element type for which no operation parses, and the
+        reason.
     """
     if not found.computes or found.instead_of:
         return

@@ -100,7 +100,7 @@ def floor_lines(run: RunData, at_least: float | None) -> list[str]:
 def closing_lines(
     run: RunData, comparison: Comparison | None, at_least: float | None, replay: str
 ) -> list[str]:
-    """Return what is printed of a comparison, where there is one, and of a missed floor."""
+    """Return the printed lines about a comparison, if there is one, and about a missed floor."""
     compared = [] if comparison is None else comparison_lines(comparison, replay)
     return [*compared, *floor_lines(run, at_least)]
 

@@ -62,7 +62,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One known divergence: a [[known]] table of a file, whose keys are these fields.
 
     It matches a failure if its patterns (names or globs) match backend, op and element type, if it
-    has one of the verdicts, a class that one of `kinds` matches, and no error over `max_ulp`. One
+    has any of the verdicts, a class that any of `kinds` matches, and no error over `max_ulp`. Any
     of `words` must be in the message; for a program without results, in the backend's own words.
     For a program without results, one of `where` must be in the operation in MLIR's generic form.
     `contains` defines the patterns of both. A program that ends its process without a message
@@ -109,7 +109,9 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def hypothesis(self) -> Stated | None:
-        """The stated hypothesis: what a backend computes in place of the op; None without one."""
+        """The stated hypothesis: what a backend computes in place of the op. None if the entry
+        states no hypothesis.
+        """
         if not self.computes:
             return None
         within = ulps(self.within)
@@ -150,7 +152,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
     def matches_operation(self, operation: str) -> bool:
-        """Return whether one of `where` is in an operation."""
+        """Return whether an operation contains any text of `where`."""
         return any(contains(operation, pattern) for pattern in self.where)
 
     def matches_batch(self, batch: LostBatch) -> bool:
@@ -190,7 +192,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
     def matches_words(self, verdict: Verdict, message: str) -> bool:
-        """Return whether the message has one of the words, or the entry has none."""
+        """Return whether the message has any of the words, or the entry has none."""
         if verdict.has_results:
             return not self.words or any(contains(message, pattern) for pattern in self.words)
         said = own_words(message)
@@ -252,7 +254,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def failures_of(cell: CellKey, failing: Sequence[Failing], operation: Operation) -> list[Failure]:
-    """Return the failures of an operation's results, one for each class of wrong elements."""
+    """Return the failures of an operation's results, a failure for each class of wrong elements."""
     return [
         Failure(*cell, one.verdict, one.kind, one.message, one.worst_ulp, operation)
         for one in failing

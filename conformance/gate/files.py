@@ -12,7 +12,7 @@ from conformance.backends.registry import names_of
 from conformance.text import one_line
 
 SHIPPED = Path(__file__).with_name("known")
-"""The folder of the files that are shipped, one per backend."""
+"""The folder of the shipped files, one file per backend."""
 
 NONE = "none"
 """The value of `--expectations` for no expectations."""
@@ -145,7 +145,7 @@ def _add(
 
 
 def _included(file: File, name: str) -> Path:
-    """Return the file for an 'include': beside the including file, or a shipped one."""
+    """Return the file for an 'include': beside the including file, or a shipped file."""
     beside = file.path.parent / Path(name).expanduser()
     if beside.is_file():
         return beside

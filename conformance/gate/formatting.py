@@ -22,7 +22,7 @@ _LONG = ('"""', "'''")
 
 @dataclass(slots=True)
 class _Statement:
-    """A key with its value as written, comments above it, and one after it."""
+    """A key with its value as written, comments above it, and a comment after it."""
 
     key: str
     value: str

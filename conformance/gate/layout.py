@@ -11,7 +11,7 @@ ORDER = (
     "where", "max_ulp", "rare", "flaky", "unpredictable", "instead_of", "computes", "within",
     "flushes", "constants", "reason", "link", "counterexample",
 )  # fmt: skip
-"""The keys of an entry, in the order in which they are written; unknown ones come last."""
+"""The keys of an entry, in the order in which they are written; unknown keys come last."""
 
 INNER = ("program", "inputs")
 """The keys of a counterexample, in order."""

@@ -1,4 +1,4 @@
-"""Expectation files whose entries are all about other backends than the tested ones."""
+"""Expectation files whose entries match only backends that are not tested."""
 
 from __future__ import annotations
 

@@ -26,8 +26,9 @@ _JOINED = " + "
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """An entry that matches failures which earlier entries match; `is_shadowed` if one of them
-    matches all."""
+    """An entry that matches failures which earlier entries match; `is_shadowed` if a single earlier
+    entry matches all of them.
+    """
 
     later: str
     earlier: tuple[str, ...]
@@ -67,7 +68,7 @@ def overlaps(entries: Sequence[Expectation], apart: Collection[str] = ()) -> Ite
 def between_files(
     given: Given, backends: Sequence[str], entries: Sequence[Expectation]
 ) -> tuple[Overlap, ...]:
-    """Return the overlaps among loaded entries, except shipped ones with each other.
+    """Return the overlaps among loaded entries, except overlaps between shipped entries.
 
     Raises:
         ExpectationError: if a file cannot be read.
@@ -143,15 +144,16 @@ def _are_matched(narrow: Sequence[str], wide: Sequence[str]) -> bool:
 
 
 def _meet(some: Sequence[str], others: Sequence[str], names: Collection[str]) -> bool:
-    """Return whether a pattern of one list is within the other list, or both match one of the
-    names."""
+    """Return whether a pattern of one list is within the other list, or any of the names matches
+    both lists.
+    """
     if any(fnmatchcase(a, b) or fnmatchcase(b, a) for a in some for b in others):
         return True
     return any(_matches(name, some) and _matches(name, others) for name in names)
 
 
 def _are_within(narrow: Sequence[str], wide: Sequence[str]) -> bool:
-    """Return whether each text contains one of the wide texts, or there are none."""
+    """Return whether each text contains one of the wide texts, or there are no wide texts."""
     if not wide:
         return True
     return bool(narrow) and all(

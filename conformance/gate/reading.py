@@ -6,17 +6,16 @@ include = ["cpu", "ours.toml"]    # optional, above all: entries of other files,
 id = "atan2-zero-sign"            # unique in the file; what the report shows
 op = "atan2"                      # a name or a glob, or a list of them; of operations that
                                   # go wrong together only: "convolution + maximum + reduce"
-element_types = ["complex<*>"]    # names or globs; every type when left out
-verdicts = ["divergent"]          # failing verdicts; when left out, every one on results
-kinds = ["signed zero"]           # classes or globs; every one when left out
-words = ["foo.cc:*] Check failed: size > 0"]  # in the message, one of these; * is any text
-where = ["sort\"*dimension = -"]  # in the operation as MLIR's generic form spells it, one of these
-max_ulp = 8                       # errors up to here; of any size when left out
-reason = "why this is known, in a sentence"
-link = "https://..."              # optional: where it is discussed
-versions = "<0.11"                # optional: the versions of jaxlib that it is true of, or
+element_types = ["complex<*>"]    # names or globs; every type when left out verdicts =
+["divergent"]          # failing verdicts; when left out, every verdict on results kinds = ["signed
+zero"]           # classes or globs; every class when left out words = ["foo.cc:*] Check failed:
+size > 0"]  # any of these in the message; * is any text where = ["sort\"*dimension = -"]  # in the
+operation as MLIR's generic form spells it, any of these max_ulp = 8                       # errors
+up to here; of any size when left out reason = "why this is known, in a sentence" link =
+"https://..."              # optional: where it is discussed versions = "<0.11"                #
+optional: the versions of jaxlib that it is true of, or
                                   # { jaxlib = "<0.11", plugin = ">=2.1", library = "4f1d2c" }
-backends = ["cpu"]                # optional: names or globs; in a file of one backend, that one
+backends = ["cpu"]                # optional: names or globs; in a file of one backend, that backend
 computes = "%0 = ..."             # optional: what is computed in place of the op; see computes.py
 instead_of = "(op x y)"           # optional: what `computes` replaces, both patterns; pairs.py
 within = "2 ulp"                  # of that; bit for bit when left out
@@ -138,7 +137,7 @@ def _check_instances(found: Sequence[Expectation]) -> None:
     """Parse the `computes` of entries with MLIR, for the ops that they match.
 
     Raises:
-        ExpectationError: if one does not parse.
+        ExpectationError: if any does not parse.
     """
     for one in found:
         try:
@@ -233,10 +232,10 @@ def _explained(error: msgspec.ValidationError) -> str:
 
 
 def _check_meaning(found: Expectation) -> None:
-    """Check that every pattern matches something; a misspelt one would silently match nothing.
+    """Check that every pattern matches something; a misspelt pattern would silently match nothing.
 
     Raises:
-        ValueError: with the error.
+        ValueError: if a pattern matches nothing.
     """
     for key in _NEEDED:
         if not getattr(found, key):

@@ -26,7 +26,7 @@ def check_finished(entries: Sequence[Expectation], paths: Mapping[str, Path]) ->
     A `flaky` entry is never fixed, and needs no counterexample.
 
     Raises:
-        ExpectationError: if an entry lacks one; the message says how to mend it.
+        ExpectationError: if an entry lacks either; the message says how to mend it.
     """
     unexplained = [one for one in entries if not has_reason(one)]
     if unexplained:

@@ -95,7 +95,7 @@ def given_versions(texts: Sequence[str], backends: Sequence[str]) -> dict[str, s
     `texts` are such as `2.1`, for a single backend, or `plugin:mine=2.1`.
 
     Raises:
-        UsageError: if one is no version, or its backend is not tested.
+        UsageError: if a text is no version, or its backend is not tested.
     """
     found: dict[str, str] = {}
     for text in texts:
@@ -179,6 +179,6 @@ def _is_true(entry: Expectation, backend: str, own: OwnVersions) -> bool:
 
 
 def _is_digest(wanted: str, digest: str) -> bool:
-    """Return whether one of two digests is the beginning of the other."""
+    """Return whether either of two digests is the beginning of the other."""
     wanted, digest = wanted.lower(), digest.lower()
     return bool(digest) and (digest.startswith(wanted) or wanted.startswith(digest))

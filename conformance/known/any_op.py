@@ -29,7 +29,7 @@ from reference.numerics.rounding import round_to, to_float64
 from reference.ops.table import OPS
 
 _DETOURS = (np.float32, np.float16, ml_dtypes.bfloat16)
-"""The types that backends compute narrower ones in, to round a second time afterwards."""
+"""Types in which backends compute narrower types, so that results are rounded twice."""
 
 
 def hypotheses_of_any_op(folded: Sequence[bool] | None) -> tuple[Hypothesis, ...]:

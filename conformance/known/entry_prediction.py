@@ -176,7 +176,9 @@ def _form(array: Array) -> tuple[Any, ...]:
 
 
 def prediction_distances(other: Array, got: Array) -> Array:
-    """Return how many ulp elements are off predicted ones; infinite for a zero of another sign."""
+    """Return the distance in ulp between elements and predicted elements; infinite between zeros of
+    different sign.
+    """
     of, off = element_type_of(got), ulps_from_prediction(other, got)
     if not (of.is_float or of.is_complex):
         return off

@@ -48,7 +48,9 @@ class Arithmetic(Enum):
 
 
 Concerns = Callable[[Operation], bool]
-"""concerns(operation): whether a hypothesis is about the operation, or about one in it."""
+"""concerns(operation): whether a hypothesis is about the operation, or about an operation in its
+regions.
+"""
 
 NEAR = 2.0
 """Largest distance, in ulp, of an element that counts as predicted."""
@@ -178,7 +180,7 @@ def rewriting_hypothesis(label: str, rewrite: Rewrite, bound: Bound) -> Hypothes
 
 
 def any_outcome_hypothesis(label: str, others: Others) -> Hypothesis:
-    """Return the class of results that equal one of `others` in all elements."""
+    """Return the class of results that equal any of `others` in all elements."""
 
     def errors(
         operation: Operation, operands: Operands, expected: Results, actual: Results

@@ -1,7 +1,7 @@
 """Texts of `computes`: the body of a StableHLO function, generic in the types of an operation.
 
 It is written over the operands of an op by the specification's names: `%lhs`, `%operand`. An
-operand of which there may be any number is `%inputs` where there is one of it, else `%inputs.0`,
+operand of which there may be any number is `%inputs` if there is exactly one, else `%inputs.0`,
 `%inputs.1` and so on. Before MLIR reads the body, these are replaced:
 
 $lhs                    the type of that operand
@@ -71,7 +71,7 @@ def check_names(text: str, record: Op) -> None:
     """Check that every placeholder means something for that op.
 
     Raises:
-        TemplateError: when one does not.
+        TemplateError: if any placeholder means nothing.
     """
     operands = [name.removeprefix("*") for name in record.operands]
     for found in _PLACEHOLDER.finditer(text):

@@ -1,1 +1,1 @@
-"""What commands write as JSON: the shapes, their versions, and their JSON Schemas."""
+"""The JSON that commands write: shapes, versions, and JSON Schemas."""

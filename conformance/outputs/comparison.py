@@ -36,7 +36,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """What changed since a baseline."""
+    """Changes since a baseline."""
 
     baseline: Annotated[str, about("The baseline, as it was given.")]
     counts: Annotated[

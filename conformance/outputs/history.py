@@ -10,11 +10,11 @@ from conformance.outputs.fields import State, about
 from conformance.outputs.run import Backend, Shares
 
 Outcome = Literal["conforms", "known", "new", "unsupported", "untested"]
-"""Which of the counts of `Shares` a cell is in."""
+"""The count of `Shares` that includes a cell."""
 
 
 class PastRun(msgspec.Struct, frozen=True, kw_only=True):
-    """One of several runs."""
+    """A run in a history of several runs."""
 
     path: Annotated[str, about("Its folder or database, as it was given.")]
     started: Annotated[str, about("When it began: UTC, in ISO 8601.")]
@@ -28,7 +28,7 @@ class PastRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PastCell(msgspec.Struct, frozen=True, kw_only=True):
-    """A cell in every one of the runs: both lists have an item for each run, in their order."""
+    """A cell in all runs: both lists have an item for each run, in their order."""
 
     op: Annotated[str, about("The op.")]
     element_type: Annotated[str, about("The element type.")]

@@ -64,7 +64,9 @@ def _section(output: Output) -> Iterator[str]:
 
 
 def _reached(name: str, definitions: Mapping[str, Any]) -> list[str]:
-    """Return the definitions that one needs, itself first, in the order in which they are met."""
+    """Return the definitions that a definition needs, itself first, in the order in which they are
+    referenced.
+    """
     found, ahead = [name], [name]
     while ahead:
         for one in _references(definitions[ahead.pop(0)]):

@@ -24,7 +24,7 @@ class KnownElements(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Denominators(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of everything that can be tested was tested."""
+    """The tested share of everything that can be tested."""
 
     ops: Annotated[Count, about("Ops of the catalog.")]
     ops_tested: Annotated[Count, about("Ops with at least one tested cell.")]
@@ -59,7 +59,7 @@ class Shares(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reached(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of what test cases can vary was reached."""
+    """The covered share of what test cases can vary."""
 
     values: Annotated[Count, about("Values of dimensions of variation that cases have.")]
     declared_values: Annotated[Count, about("All such values.")]
@@ -74,7 +74,7 @@ class Reached(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True):
-    """What the cases reach: in total, by dialect and by op."""
+    """Coverage of the cases: in total, by dialect and by op."""
 
     whole: Annotated[Reached, about("All ops together.")]
     dialects: Annotated[dict[str, Reached], about("By dialect: StableHLO, XlaBuilder.")]
@@ -177,7 +177,7 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Backend(msgspec.Struct, frozen=True, kw_only=True):
-    """What a backend says of itself."""
+    """A backend and its versions."""
 
     name: Annotated[str, about("Its name in this run, without the path of a plugin.")]
     platform: Annotated[str, about("Its platform, such as cpu or cuda.")]

@@ -1,4 +1,4 @@
-"""What the folder of a failing program says of it, as JSON: that of `fuzz`, and that of `check`."""
+"""The JSON in the folder of a failing program: written by `fuzz`, and by `check`."""
 
 from __future__ import annotations
 
@@ -94,5 +94,5 @@ class CheckFolder(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def as_now(told: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a finding.json says under today's names: older ones have spaces in them."""
+    """Return the content of a finding.json with today's names: older names have spaces."""
     return {name.replace(" ", "_"): value for name, value in told.items()}

@@ -26,7 +26,7 @@ _PLACE = "#/$defs/{name}"
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A shape that is written as JSON: its name, version, class, and how to get one."""
+    """A shape that is written as JSON: its name, version and class, and the command for it."""
 
     name: str
     version: str

@@ -22,7 +22,7 @@ class UnspecifiedCase:
     """A case with unspecified results, on several backends.
 
     `kind` is its class. `answers` are (backend, decimal) at the first element at which backends
-    differ, or at the first unspecified one if they agree.
+    differ, or at the first unspecified element if they agree.
     """
 
     op: str

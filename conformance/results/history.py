@@ -287,7 +287,7 @@ _MOST_TOLD = 10
 
 
 def history_lines(history: History) -> list[str]:
-    """Return the printed lines of a history: one per run, then the cells that changed last."""
+    """Return the printed lines of a history: a line per run, then the cells that changed last."""
     lines: list[str] = []
     for number, run in enumerate(history.runs):
         told = "; ".join(shares_words(one) for one in run.shares)

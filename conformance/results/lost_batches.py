@@ -13,9 +13,9 @@ _MISSING = "missing result"
 def unexplained_batches(
     batches: Sequence[LostBatch], records: Iterable[Record]
 ) -> tuple[LostBatch, ...]:
-    """Return the batches that no record explains, without those that contain another one.
+    """Return the batches that no record explains, without batches that contain another such batch.
 
-    A record explains a batch if one of its cases gave no results in isolation either. A batch also
+    A record explains a batch if any of its cases gave no results in isolation either. A batch also
     counts as lost if some of its cases were not run again.
     """
     explained = {_case(record) for record in records if _loses(record)}

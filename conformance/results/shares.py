@@ -20,7 +20,7 @@ def outcome_of(cell: CellResults) -> str:
 def outcome(state: str, new: int, known: int) -> str:
     """Return the outcome of a cell from its state and its numbers of new and known failures.
 
-    A new failure outweighs known ones.
+    A new failure outweighs known failures.
     """
     if new:
         return NEW

@@ -239,7 +239,7 @@ class Store:
         return sorted(found, key=lambda batch: (batch.backend, batch.cases))
 
     def add_store(self, other: Store) -> None:
-        """Add all tasks and records of another store; none may be in this one."""
+        """Add all tasks and records of another store; none may be in this store."""
         with self._transaction() as database:
             for table in ("tasks", "records", "details", "errors", "lost_batches"):
                 with _explained(other.path):

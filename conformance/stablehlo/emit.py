@@ -105,7 +105,10 @@ def spell_operation(operation: Operation) -> str:
 
 
 def operations_in(text: str) -> Iterator[str]:
-    """Yield each operation of a text that `emit` wrote, with its regions; inner ones, too."""
+    """Yield each operation of a text that `emit` wrote, with its regions.
+
+    Operations within regions are yielded, too.
+    """
     lines = text.splitlines()
     for number, line in enumerate(lines):
         head = _HEAD.match(line)

@@ -110,7 +110,7 @@ class Pick:
 
     @property
     def takes_turns(self) -> bool:
-        """Whether the case is one of a cell's, and not drawn by itself."""
+        """Whether the case belongs to a cell's plan, and is not drawn by itself."""
         return self._turn is not None
 
     def in_turn(self, count: int, step: int) -> int:

@@ -144,7 +144,7 @@ class Chain:
         return self.op("constant", to=tensor_type, value=value)
 
     def some(self) -> Value:
-        """Return an available value, mostly a recent one."""
+        """Return an available value, mostly a recent value."""
         last = len(self.data) - 1
         return self.data[last - min(self.pick(len(self.data)), self.pick(len(self.data)))]
 

@@ -98,7 +98,7 @@ def linked_ops(of: ElementType, ops: frozenset[str] = frozenset()) -> tuple[str,
 
 
 def link(chain: Chain, value: Value, ops: frozenset[str] = frozenset()) -> bool:
-    """Add a case of some op that uses an available value; return whether there was one.
+    """Add a case of some op that uses an available value; return whether an op was found.
 
     The results become available values.
     """

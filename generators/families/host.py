@@ -49,7 +49,9 @@ def _grid_label(grid: ProcessGrid | None) -> str:
 
 
 def _routes(pick: Pick, grid: ProcessGrid | None) -> Dense:
-    """Return pairs of sending and receiving processes: each sends to and receives from one."""
+    """Return pairs of sending and receiving processes: each process sends to one process and
+    receives from one.
+    """
     if grid is None:
         return SELF
     targets = permutation(pick, max(grid))

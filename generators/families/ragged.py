@@ -1,8 +1,8 @@
 """Cases of the ops on ragged tensors in reference/ops/ragged.py.
 
 Group sizes sum to all indices of the ragged dimension, to fewer or to more; some groups or all are
-empty, or one has all indices. Group sizes are shared, or separate for each index of the preceding
-dimensions.
+empty, or one group has all indices. Group sizes are shared, or separate for each index of the
+preceding dimensions.
 """
 
 from __future__ import annotations

@@ -388,7 +388,7 @@ def _compared(element: ElementType, pick: Pick) -> Mapping:
 
 
 def _promoted(element: ElementType, pick: Pick) -> Mapping:
-    """Return a conversion to a wider type, if there is one."""
+    """Return a conversion to a wider type, if the type has a wider type."""
     block = BodyBuilder.of(element)
     to = choose(pick, bodies.wider_than(element) or (element,))
     return (element,), block.returns(block.op("convert", block.arguments[0], to=to))
@@ -404,7 +404,7 @@ def _clamped(element: ElementType, pick: Pick) -> Mapping:
 
 
 def _kept(element: ElementType, pick: Pick) -> Mapping:
-    """Return one of the arguments unchanged, or a constant."""
+    """Return an argument unchanged, or a constant."""
     block = BodyBuilder.of(element, element)
     if pick(3) == 2:
         return (element, element), block.returns(block.constant(1, element))

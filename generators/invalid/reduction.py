@@ -256,7 +256,7 @@ def _map(_: str) -> Iterator[Miss]:
 
 
 def _bad_computations() -> Iterator[Region]:
-    """Yield computations that do not map two f32 to one."""
+    """Yield computations that do not map two f32 to a single f32."""
     yield adder(_F64)
     yield adder(_SI32)
     yield adder(_F32, _F32)

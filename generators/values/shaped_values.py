@@ -93,7 +93,7 @@ def _triangular(
 
 
 def _powers(shape: tuple[int, ...], words: Words, element_type: ElementType) -> Array:
-    """Return powers of two of moderate exponents, one for each row of matrices of this shape."""
+    """Return powers of two of moderate exponents, a power for each row of the matrices."""
     reach = min(6, element_type.float_format.max_exponent // 8 + 1)
     exponents = words.below(math.prod(shape[:-1]), 2 * reach + 1) - reach
     return np.ldexp(1.0, exponents).reshape(shape[:-1])

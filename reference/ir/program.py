@@ -158,8 +158,9 @@ class Dense:
 
 
 Attribute = bool | int | float | str | Dense | tuple[Any, ...]
-"""An attribute's value: a scalar, an enum's or symbol's name, a constant, a tuple, or one of the
-frozen structs (dimension numbers and the like), which are tuples too (NamedTuple)."""
+"""An attribute's value: a scalar, an enum's or symbol's name, a constant, a tuple, or a frozen
+struct (dimension numbers and the like), which are tuples too (NamedTuple).
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,8 +170,8 @@ def _exponents(folded: _LeafFolds) -> tuple[Array, Array]:
 def product_bound(values: Array, init: Array, leaves: Leaves, expected: Array) -> Array:
     """Return the largest distance of a rounded real product from `expected`, in any order: float64.
 
-    The bound is |product| ((1 + u)^n - 1): n - 1 roundings of the backend and one of the reference.
-    It is 0 if the type can hold the product of the odd parts of all leaves.
+    The bound is |product| ((1 + u)^n - 1): n - 1 roundings of the backend and a rounding of the
+    reference. It is 0 if the type can hold the product of the odd parts of all leaves.
     """
     of = element_type_of(values)
     found = _LeafFolds(values, init, leaves)

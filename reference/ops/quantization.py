@@ -199,7 +199,7 @@ def rounded_scales(quantized_type: QuantizedType, rank: int) -> Array:
 
 
 def shape_per_axis(values: Array, quantized_type: QuantizedType, rank: int) -> Array:
-    """Return one value for all elements, or one for each index of the quantization dimension."""
+    """Return a value for all elements, or a value for each index of the quantization dimension."""
     axis = quantized_type.quantization_dimension
     if axis is None:
         return values.reshape(())

@@ -23,7 +23,7 @@ def is_not_needed(_: Op) -> bool:
 def assemble(
     package: str, name: str, *, needed: Callable[[Op], bool] = _is_needed
 ) -> dict[str, Any]:
-    """Return one table, merged from the tables called `name` of a package's modules, one per
+    """Return one table, merged from the tables called `name` of a package's modules, a module per
     family. A family whose ops need no entry may lack a module.
 
     Args:

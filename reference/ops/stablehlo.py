@@ -1,6 +1,6 @@
 """The ops of the StableHLO specification: the records of all its families.
 
-This list of families is the only one. Upper layers add their data for each op (cases, near misses,
+There is no other list of families. Upper layers add their data for each op (cases, near misses,
 unspecified results, a rule) in modules of the same names, see `reference.ops.registry`.
 """
 

@@ -306,8 +306,8 @@ def _tie_without_mantissa(
     """Return ties between powers of two in a format without mantissa bits.
 
     Spec, "reduce_precision", breaks ties to even. Without mantissa bits, the even power of two is
-    ambiguous: 1 or 10 (binary), or their exponents. It matters if the exponent of one of them fits
-    the reduced range, or if one overflows and one underflows.
+    ambiguous: 1 or 10 (binary), or their exponents. It matters if the exponent of either fits the
+    reduced range, or if one power overflows and the other underflows.
     """
     fmt = element_type_of(operands[0]).float_format
     exponent_bits, mantissa_bits = _reduction(operation)

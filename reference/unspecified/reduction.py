@@ -106,7 +106,7 @@ def _reduction(
 
 
 def _init_matters(monoid: Monoid, values: Array, init: Array, leaves: Leaves) -> Array:
-    """Return where the number of init values changes the result; an empty slice has one.
+    """Return where the number of init values changes the result; an empty slice has one init value.
 
     A sum of -0 that an init value of +0 turns into +0 is excluded: only its sign is unspecified.
     """

@@ -69,7 +69,7 @@ class CompiledBackend:
         return None
 
     def compile(self, text: str, program: Program) -> CompiledExecutable:
-        """Compile a module. The optimised one is read back when it is first evaluated.
+        """Compile a module. The optimised module is read when it is first evaluated.
 
         Raises:
             BackendError: the compiler's answer, when it is an error.
@@ -97,10 +97,9 @@ class CompiledBackend:
 
 
 class CompiledExecutable:
-    """An optimised module, which is read and evaluated when results are asked for.
+    """An optimised module, read and evaluated when results are requested.
 
-    Reading is left till then, so that a program whose module cannot be read is compiled all the
-    same: an invalid one is accepted.
+    An invalid program counts as accepted as soon as it compiles, even if its module cannot be read.
     """
 
     def __init__(self, module: bytes, program: Program) -> None:

@@ -1,8 +1,8 @@
 """XLA's compilers for CPU, GPU and TPU, asked for optimised modules on any machine.
 
 Source: jax.experimental.topologies of jax 0.10.2 and 0.12.0, measured. The compilers for GPU and
-TPU are the ones in the plugins of these devices. They take a description of the device in place of
-the device.
+TPU are in the plugins of these devices. They take a description of the device in place of the
+device.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def _library(distribution: str) -> Path:
     """Return the plugin's library.
 
     Raises:
-        ValueError: when the package has not one.
+        ValueError: if the package has no library.
     """
     found = libraries_of(distribution) or ()
     if len(found) != 1:

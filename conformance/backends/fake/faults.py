@@ -38,7 +38,7 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault of the fake backend; most define one of these functions.
+    """A fault of the fake backend; most define only one of these functions.
 
     `compile` is called before a program is compiled, `start` before it is run, `operation` replaces
     each operation except constants, `rewrite` returns the program that is run instead, `process`
@@ -360,10 +360,9 @@ FAULTS: dict[str, Fault] = {**_HARMLESS, **_VALUES, **_ANSWERS}
 
 
 def fault_of(name: str) -> Fault:
-    """Return the fault with a name.
-
-    `NAME@OP` limits it to operations of that op, or to programs that have one. `NAME@OP+NAME@OP`
-    has several, each applied to the results of the one before.
+    """Return the fault with the given name. `NAME@OP` limits it to operations of that op, or to
+    programs that contain the op. `NAME@OP+NAME@OP` has several, each applied to the results of the
+    previous fault.
 
     Raises:
         KeyError: if there is no such fault, with the names that exist, or if it cannot be limited

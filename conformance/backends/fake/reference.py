@@ -42,8 +42,10 @@ _STRUCTURE = frozenset({"return", "func.return", "func.call", "call"})
 
 
 class ReferenceBackend:
-    """`reference`; `reference:FAULT` for one with that fault, `reference:FAULT@OP` for one that
-    has it in operations of that op only, `reference:FAULT@OP+FAULT@OP` for one with several."""
+    """`reference` computes what the reference does. `reference:FAULT` has that fault,
+    `reference:FAULT@OP` has it only in operations of that op, `reference:FAULT@OP+FAULT@OP` has
+    several faults.
+    """
 
     hardware = Hardware.CPU
 

@@ -1,4 +1,4 @@
-"""Wrongly computed operations: each fault is one that real backends had.
+"""Wrongly computed operations: each fault was seen in a real backend.
 
 Every function takes the operation to compute and its operands, and returns results. Operations that
 a fault does not concern are computed right.
@@ -64,7 +64,7 @@ def on_elements(change: Callable[[Array], Array], *, but: frozenset[str] = froze
 
 
 def each_part(change: Callable[[Array], Array], array: Array) -> Array:
-    """Apply `change` to a floating-point array, or to both parts of a complex one."""
+    """Apply `change` to a floating-point array, or to both parts of a complex array."""
     of = element_type_of(array)
     if of.is_float:
         return change(array)

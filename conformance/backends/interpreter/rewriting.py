@@ -2,7 +2,7 @@
 
 Some constructs crash it needlessly: complex numbers among the arguments or results of main, integer
 division by zero, a sort with a comparator that is no order, and negative padding of a convolution
-beyond the operand's size. Complex numbers are passed as parts. A zero divisor is replaced by one,
+beyond the operand's size. Complex numbers are passed as parts. A zero divisor is replaced by 1,
 because the quotient is unspecified. Sorts are made stable, as the specification permits. Padding is
 limited to the operand's size. A scatter overwrites its inputs, so it gets copies.
 

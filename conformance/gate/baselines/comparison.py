@@ -48,7 +48,7 @@ changes."""
 class Change:
     """A changed case, or a changed cell as a whole, whose index is None.
 
-    `after` is None if the case was not run. `record` is the record of this run, if there is one.
+    `after` is None if the case was not run. `record` is the record of this run, if it was run.
     """
 
     kind: Kind

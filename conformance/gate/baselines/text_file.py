@@ -12,8 +12,8 @@
 Cells follow their backend, in the order of their names. A cell has the first digits of the digest
 of each case, by which another program at the same index is recognised, and `-` for an index without
 a case. Below it are the cases that did not pass, by index: the verdict; of a failure whether an
-expectation knew it, its class, and its largest error where there is one. The last line tells a
-whole file from a part of one.
+expectation matched it, its class, and its largest error if it is measured. The last line shows that
+the file is complete.
 """
 
 from __future__ import annotations

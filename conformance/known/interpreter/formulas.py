@@ -1,9 +1,9 @@
 """Functions of complex numbers by their textbook formulas, step by step.
 
 The interpreter evaluates them in f64, atan2 in the operands' own type, and rounds what comes out.
-Each model takes the same steps, and says how far rounding within libm's functions may lead from
-its result: an element that is as near is of the class, and so is one that is no finite number
-where the model's is none.
+Each model takes the same steps, and says how far rounding within libm's functions may lead from its
+result: an element that is as near is of the class, and so is an element that is not finite where
+the model's is not.
 
 Source: the interpreter's Element.cpp; R. Smith, Algorithm 116: Complex Division.
 """

@@ -1,7 +1,7 @@
 """Functions that the interpreter leaves to the C library, to the last bit.
 
 It calls them in f64 and rounds what they return. Numpy's functions of complex numbers and Python's
-of real ones are those of the same library.
+functions of real numbers call the same library.
 
 Source: the interpreter's Element.cpp; jaxlib 0.10.2 and 0.12, measured.
 """

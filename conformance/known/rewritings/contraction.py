@@ -1,7 +1,7 @@
 """Contraction: products and quotients that compilers add without rounding them.
 
 A product and the sum that takes it become one operation with one rounding (contraction). The
-specification rounds the product; where that is exact, or overflows, the result is another one, and
+specification rounds the product; where that is exact, or overflows, the result differs, and
 perturbed evaluation moves nothing there. What is modelled here is evaluated on the values that the
 backend has:
 
@@ -203,7 +203,7 @@ _UNROUNDED: dict[str, Callable[..., Iterator[_Unrounded]]] = {
 
 
 def _reciprocals(divisor: Array) -> Iterator[Array]:
-    """1 / divisor rounded to its type; and to f32, in which narrower ones are computed."""
+    """Yield 1 / divisor rounded to its type; also to f32, in which narrower types are computed."""
     of = element_type_of(divisor)
     with np.errstate(all="ignore"):
         exact = 1 / to_float64(divisor)
@@ -236,14 +236,14 @@ def _places(operation: Operation) -> Array | None:
 def contracted_sums(
     program: Program, operation: Operation, values: Mapping[str, Array], *, quotients: bool = False
 ) -> Iterator[Predicted]:
-    """Yield sums of two numbers, one of them an unrounded product (or quotient)."""
+    """Yield sums of two numbers, either of which is an unrounded product (or quotient)."""
     yield from _of_two(program, operation, values, quotients, lambda rhs: rhs)
 
 
 def contracted_differences(
     program: Program, operation: Operation, values: Mapping[str, Array], *, quotients: bool = False
 ) -> Iterator[Predicted]:
-    """Yield differences of two numbers, one of them an unrounded product."""
+    """Yield differences of two numbers, either of which is an unrounded product."""
     yield from _of_two(program, operation, values, quotients, lambda rhs: -rhs)
 
 

@@ -1,7 +1,7 @@
 """Identities of real numbers that compilers apply to rounded numbers, as data.
 
-To add one: a line here, with a class of its own, and an entry in conformance/gate/known/ that names
-the class and has a counterexample.
+To add an identity: a line here, with a class of its own, and an entry in conformance/gate/known/
+that names the class and has a counterexample.
 """
 
 from __future__ import annotations

@@ -201,7 +201,7 @@ class _Model(ObservedProgram):
             return None
 
     def has_excess_bits(self, value: Value) -> bool:
-        """Whether a value is another one in eight bits than as it is shown."""
+        """Whether a narrow value is computed with more bits than are shown."""
         wide, shown = (self._wide(value), self._shown(value)) if is_narrow(value) else (None, None)
         return wide is not None and shown is not None and not np.array_equal(wide, shown)
 

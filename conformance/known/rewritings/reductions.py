@@ -1,8 +1,8 @@
-"""Reductions of reductions that are made one.
+"""Reductions of reductions that are merged into a single reduction.
 
-Each of the two may take its elements in any order, but none of the second before the first is
-through: where the partial results of the one reduction overflow in some orders, or become zero,
-those of two may be finite in all.
+Each of the two may take its elements in any order, but the second begins after the first has ended.
+So the partial results of the merged reduction may overflow or become zero in some orders, though
+those of the two reductions are finite in all orders.
 """
 
 from __future__ import annotations

@@ -17,10 +17,10 @@ from reference.ir.program import Dense, Function, Operation, Program, Region, Te
 def pattern_hypothesis(
     rewritings: Sequence[Rewriting], folded: Sequence[bool] = (), *, stated: bool = False
 ) -> Hypothesis:
-    """Return the class of results that one of some rewritings of an operation predicts.
+    """Return the class of results that any of several rewritings of an operation predicts.
 
-    They have the same class, and predict within `ulps`, or bit for bit where there are none.
-    `folded` says which operands are constants to a compiler.
+    The rewritings have the same class, and predict within `ulps`, or bit for bit if there are no
+    `ulps`. `folded` says which operands are constants to a compiler.
     """
     within = rewritings[0].ulps or 0.0
 

@@ -1,8 +1,8 @@
-"""Slices of slices that are made one, whose start is the sum of theirs.
+"""Slices of slices that are merged into one slice, whose start is the sum of both starts.
 
-The start of a dynamic slice is moved to where the slice fits. Of a slice of a slice compilers make
-one that begins at the sum of both starts, the first moved to where the last slice alone would fit,
-the second not moved at all.
+The start of a dynamic slice is moved to where the slice fits. Compilers replace a slice of a slice
+by a slice that begins at the sum of both starts. They move the first start to where the last slice
+would fit by itself, and do not move the second.
 """
 
 from __future__ import annotations

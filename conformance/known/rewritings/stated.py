@@ -48,7 +48,7 @@ class StatedRewriting:
         return Rewriting(self.label, text, tuple(Kind), ulps=self.within, flushes=self.flushes)
 
     def applies(self, operation: Operation, folded: Sequence[bool] | None = None) -> bool:
-        """Tell whether its pattern is that of one operation, and of this one."""
+        """Return whether its pattern is a single operation, and matches this operation."""
         del folded
         is_single = not any(isinstance(one, Term) for one in self._rewriting.pattern.operands)
         return is_single and self.acts_on(operation)

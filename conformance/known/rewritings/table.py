@@ -146,7 +146,7 @@ def _identified(
 def is_rewriting(label: str) -> bool:
     """Tell whether a class is that of a rewriting, known or stated by an expectation in force.
 
-    An operation that is of one of them goes wrong with those around it, not in isolation.
+    An operation of such a class fails together with the operations around it, not in isolation.
     """
     return label in LABELS or any(one.label == label for one in stated_rewritings())
 

@@ -45,9 +45,10 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """An operation on values, on numbers, and on other terms; `maker` is the one that a program
-    has, where there is one. In a pattern it may have a condition, and is `ordered` if its operands
-    are not to be swapped."""
+    """An operation on values, on numbers, and on other terms; `maker` is the operation of the
+    program, if there is one. In a pattern it may have a condition, and is `ordered` if its operands
+    are not to be swapped.
+    """
 
     op: str
     operands: tuple[Node, ...]

@@ -45,9 +45,10 @@ def _without_nan(monoid: Monoid, operand: Array, init: Array) -> tuple[Array, Ar
 def _since_the_last_nan(
     lanes: int, monoid: Monoid, operand: Array, init: Array
 ) -> tuple[Array, Array] | None:
-    """Without what came before a NaN in one of so many lanes that take the elements by turns.
+    """Return the result without what came before a NaN, in any of several lanes that take the
+    elements in round-robin order. None if there is no such result.
 
-    An instruction that gives its second operand where one is NaN forgets so what its lane has
+    An instruction that returns its second operand where either is NaN discards what its lane has
     accumulated.
     """
     if not monoid.extremum:
@@ -121,7 +122,7 @@ _SIGNED = (-1.0, -0.0, 0.0, 1.0)
 def body_monoid(region: Region) -> Monoid | None:
     """Return the monoid that a body computes with other operations, or None.
 
-    Its results on zeros of both signs and on ones determine it.
+    Its results on zeros of both signs and on 1 determine it.
     """
     first, second = (value.type for value in region.arguments)
     if free_values(region) or first != second or not isinstance(first, TensorType):
@@ -190,6 +191,7 @@ OF_REDUCTIONS = (
     _hypothesis("summed from +0", _make_measure(_from_zero, _zeros), signs=True),
     _hypothesis("summed from +0", _complex_from_zero, signs=True),
 )
-"""An extremum of the numbers alone, of all or of those that no NaN follows; one that is the zero
-of the other sign, which is there too; and a sum that is +0 although its init value and all elements
-are -0."""
+"""Classes of reductions: an extremum of the numbers only, of all of them or of those that no NaN
+follows; an extremum that is a zero of the other sign; and a sum that is +0 although its init value
+and all elements are -0.
+"""

@@ -1,8 +1,8 @@
 """Numbers of f64 as sums of two numbers of f32, which the TPU's compiler computes with.
 
 TPUs have no instructions for f64. Their compiler splits a number into the nearest number of f32 and
-the nearest one to what is missing, and writes each operation as a sequence of operations on such
-pairs. So results have about 48 bits of significand and the range of f32.
+the number of f32 nearest to the remainder, and writes each operation as a sequence of operations on
+such pairs. So results have about 48 bits of significand and the range of f32.
 
 A result is predicted if it is that of the operation on operands rounded to pairs, within the error
 of arithmetic on pairs. Larger numbers than those of f32 are infinite, or NaN: the second number of
@@ -47,7 +47,8 @@ _SIGNS = ((1.0, 1.0), (-1.0, 1.0), (1.0, -1.0))
 
 
 def round_to_pairs(array: Array) -> Array:
-    """Return numbers of f64, or complex ones, as the sums of pairs that stand for them.
+    """Return numbers of f64, or complex numbers of f64, as the sums of the pairs that represent
+    them.
 
     Arrays of other types are returned as they are.
     """

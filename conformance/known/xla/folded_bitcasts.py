@@ -73,7 +73,9 @@ def extend_sign(program: Program) -> Iterator[tuple[Program]]:
 
 
 def _folded(program: Program) -> Array | None:
-    """Return the constant that a program of one such bitcast is about; None for any other."""
+    """Return the constant that a program with a single such bitcast is about; None for any other
+    program.
+    """
     *before, end = program.main.body.operations
     if not before or program.main.arguments:
         return None

@@ -211,8 +211,8 @@ def _as_in(
 def normalization_hypotheses(platform: str) -> tuple[Hypothesis, ...]:
     """Return the classes of what batch normalization gives on a `Hardware`.
 
-    The specification's formula with subnormal numbers lost, and the other formulas, in the
-    operands' type and in wider ones, from what is nearest to the text.
+    The specification's formula with subnormal numbers flushed, and the other formulas, in the
+    operands' type and in wider types. The formulas nearest to the text come first.
     """
     chosen = arithmetic_on(platform)
     lost = measure_by(

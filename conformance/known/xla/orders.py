@@ -118,10 +118,10 @@ def _in_tiles(operation: Operation, operands: Operands) -> Iterator[Results]:
 def _without_padding(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
-    """Return 0 for windows that are wrong, but right if padding took no part in them.
+    """Return 0 for wrong windows that are right without padding.
 
-    The specification makes padding of init values, and elements of it: where an init value is no
-    identity that shows. A window has none then, or one, or those of a running fold by tiles.
+    The specification pads with init values, which count as elements. This shows if an init value is
+    no identity. A window then has no init value, or one, or those of a running fold by tiles.
     """
     parts = decompose_reduction(operation, operands)
     bounds = reduction_bound(operation, operands, expected)

@@ -41,7 +41,7 @@ def _remainders(
 
 
 def _fits(above: Array, width: int, total: int) -> bool:
-    """Return whether sorted integers may be remainders by `width` of one of `total` numbers."""
+    """Return whether sorted integers may be remainders by `width` of integers below `total`."""
     quotient, rest = divmod(total, width)
 
     def below(number: Array) -> Array:

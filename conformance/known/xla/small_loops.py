@@ -1,4 +1,4 @@
-"""Numbers of FNUZ types that are rounded from wider ones in loops over little memory.
+"""Numbers of FNUZ types that are rounded from wider types in loops over little memory.
 
 A loop over at most a KiB is one function to XLA's CPU compiler. The code generator of such
 functions rounds to these types otherwise:
@@ -48,7 +48,7 @@ _UNROUNDED = CONTROL_FLOW | {
 
 
 def _rounded(wide: Array, to: ElementType) -> Array:
-    """Return numbers of a wider type as they are rounded to one of these types."""
+    """Return numbers of a wider type as they are rounded to a type of these."""
     number = to_float64(wide)
     right = round_to(number, to)
     up = rounded_up(right) if element_type_of(wide) is _F16 else None

@@ -1,9 +1,9 @@
-"""Loops with one turn too few, or too many, because their turns were counted wrongly beforehand.
+"""Loops with one iteration too few, or too many, because the trip count is computed wrongly.
 
-XLA counts the turns of a loop from a constant start to a constant limit by a constant step: of `<`
-it takes limit - start over the step, of `<=` one more, divided towards zero. So a loop whose first
-step goes beyond its limit has no turn, and one that starts just beyond its limit has one. Loops of
-no turn and of one are then replaced by what they give.
+XLA computes the trip count of a loop from a constant start to a constant limit by a constant step:
+for `<` it is (limit - start) / step, for `<=` one more, divided towards zero. So a loop whose first
+step goes beyond its limit has no iteration, and one that starts just beyond its limit has one.
+Loops of no turn and of one are then replaced by what they give.
 
 Source: https://github.com/openxla/xla/pull/48454; jaxlib 0.10.2, measured.
 """
@@ -68,7 +68,7 @@ def _numbers(region: Region) -> Numbers:
 def _loop(loop: Operation, known: Numbers) -> Operation:
     """Return a loop with its start as limit, if its trip count is miscounted.
 
-    Then `<` has no iteration and `<=` has one.
+    Then `<` has no iteration and `<=` has one iteration.
     """
     condition, body = loop.regions
     if len(condition.operations) < 2:

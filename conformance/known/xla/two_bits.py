@@ -64,9 +64,9 @@ def _bytes(array: Array) -> Array:
 
 
 def _stored(operation: Operation, operands: Operands, *, update: int) -> Iterator[Results]:
-    """Yield an array updated by such a constant: -1 in what follows an update in its byte.
+    """Yield an array updated by such a constant: -1 in the elements after an update in its byte.
 
-    The elements that depend on the constant are those that another one makes others.
+    The elements that depend on the constant are found by a second evaluation with another constant.
     """
     constant = operands[update]
     if negative(constant) is None:

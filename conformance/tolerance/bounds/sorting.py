@@ -1,8 +1,8 @@
 """Tolerance rule of sort: any order of equal elements, unless the sort is stable.
 
-The reference's order is one of several. A result is right if every slice holds the same tuples of
-elements as the inputs' slice, and no element precedes an element that the comparator puts before
-it.
+The reference's order is not the only right order. A result is right if every slice holds the same
+tuples of elements as the inputs' slice, and no element precedes an element that the comparator puts
+before it.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ def index_profiles(chosen: Access, *, far: bool = True) -> tuple[str, ...]:
 
 
 def index_type(pick: Pick, chosen: Access) -> ElementType:
-    """Choose an index type: mostly one that can hold all sizes, sometimes any."""
+    """Choose an index type: mostly a type that can hold all sizes, sometimes any type."""
     wide = tuple(of for of in _COMMON if of.max_integer > max(chosen.shape, default=0))
     return choose(
         pick, INDEX_TYPES if seldom(pick, 10) else wide, "index type", index_label, paired=False
@@ -153,7 +153,7 @@ def index_type(pick: Pick, chosen: Access) -> ElementType:
 
 
 def explicit(vectors: Sequence[Sequence[int]], chosen: Access, *, implicit: bool) -> str:
-    """Return the profile of given index vectors, one for each element of the batch, row-major."""
+    """Return the profile of given index vectors: a vector per batch element, row-major."""
     width = len(chosen.mapped)
     if implicit:
         return "values:" + ",".join(str(vector[0]) for vector in vectors)

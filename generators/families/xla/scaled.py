@@ -54,7 +54,7 @@ _ROWS: tuple[ProfileRow, ...] = (
 
 
 def _part(pick: Pick, size: int) -> int:
-    """Return a proper divisor of a size greater than 1, if there is one."""
+    """Return a proper divisor of a size greater than 1, if it has any."""
     every = [n for n in range(1, size + 1) if size % n == 0] or [size]
     return choose(pick, every[1:-1] or every)
 

@@ -51,7 +51,7 @@ def quantized(
 
 
 def mistyped(ids: Ids, axes: Axes) -> Iterator[Typed]:
-    """Yield types of lhs, rhs and result, one of which violates a constraint."""
+    """Yield types of lhs, rhs and result, a single one of which violates a constraint."""
     of, other = quantized(), quantized(point=3)
     yield "I1", quantized(axis=axes.lhs), of, of
     # hybrid: only rhs is quantized

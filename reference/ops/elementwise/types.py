@@ -165,7 +165,7 @@ def compare_type(
     compare_type: str | None = None,
     result: TensorType | None = None,
 ) -> TensorType:
-    """Return the result type of `compare`; the default `compare_type` is the one that C3 requires.
+    """Return the result type of `compare`; the default `compare_type` is what C3 requires.
 
     Raises:
         ConstraintViolation: I1 to I4, C1 (element types), C2 (shapes), C3 (compare_type).

@@ -120,7 +120,7 @@ def init_row(rows: Rows, inits: tuple[Array, ...]) -> Rows:
 
 
 def tree(lanes: Lanes, rows: Rows, offset: int = 0) -> Rows:
-    """Fold at least one leaf by pairs of neighbours until one is left.
+    """Fold at least one leaf by pairs of neighbours until a single value is left.
 
     With an `offset` of 1 the first leaf of each level waits for the next level: a different tree.
     """

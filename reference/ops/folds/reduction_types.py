@@ -32,7 +32,7 @@ def _signature(region: Region) -> str:
 
 
 def _scalars(region: Region) -> tuple[tuple[Element, ...], tuple[Element, ...]] | None:
-    """Return element types of a region's arguments and results; None if one is not a scalar."""
+    """Return element types of a region's arguments and results; None if any is not a scalar."""
     found: list[tuple[Element, ...]] = []
     for types in (argument_types(region), output_types(region)):
         scalars = [of for of in types if isinstance(of, TensorType) and of.rank == 0]

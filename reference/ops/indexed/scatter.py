@@ -61,7 +61,7 @@ def scatter(
         scatter_dims_to_operand_dims: the dimension of `inputs` of each component of an index
             vector.
         index_vector_dim: the dimension of `scatter_indices` with the components of index vectors.
-        update_computation: takes an element of each input and one of each update.
+        update_computation: takes an element of each input and of each update.
         input_batching_dims: batching dimensions of `inputs`.
         scatter_indices_batching_dims: the same dimensions of `scatter_indices`.
         indices_are_sorted: a promise that the result does not depend on.

@@ -40,7 +40,8 @@ class Key:
 class Order:
     """A lexicographic order: its keys by priority, and the region that computes them.
 
-    `region` takes one side's elements, one of each operand, and returns the values of the keys.
+    `region` takes one side's elements, an element of each operand, and returns the values of the
+    keys.
     """
 
     keys: tuple[Key, ...]
@@ -222,7 +223,8 @@ class Codes:
 
 
 def codes_of(values: Array, key: Key) -> list[Codes] | None:
-    """Return codes for the values of a key: one, or two for complex numbers; None without an order.
+    """Return a code for the values of a key, or two codes for complex numbers; None without an
+    order.
 
     There is none if a value is NaN, except in total order.
     """

@@ -73,7 +73,7 @@ def sort(
         is_stable: whether equal elements keep their order. Here they always do.
 
     Returns:
-        New arrays, one for each input.
+        New arrays, an array for each input.
     """
     rows = tuple(np.moveaxis(array, dimension, -1) for array in inputs)
     order = permutation(rows, comparator)

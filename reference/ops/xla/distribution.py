@@ -133,8 +133,8 @@ def _check_scatters(
 ) -> None:  # fmt: skip
     """Require P1 to P3 of ReduceScatter.
 
-    P1: a dimension of each operand. P2: `shard_count` parts, one for each result. P3: an array, or
-    a tuple of arrays that is not empty.
+    P1: a dimension of each operand. P2: `shard_count` parts, a part for each result. P3: an array,
+    or a tuple of arrays that is not empty.
     """
     require("P3", len(operands) > 0, "no operand")
     inside = all(0 <= scatter_dimension < of.rank for of in operands)

@@ -219,12 +219,12 @@ _OF_SCATTER: dict[str, tuple[str, ...]] = {
 """The page's conditions on a Scatter, in its order, as constraints of StableHLO's scatter.
 
 P1: updates have the element types of their operands. P2: the computation takes an element of each
-operand and of each update, and returns one of each operand. P3: `scatter_dims_to_operand_dims` is
-injective. P4: at least one operand, each with an array of updates. P5: operands have the same
-dimensions. P6: so have the updates. P7: updates have the rank and the sizes that indices and
-windows require. P8: `update_window_dims` is in order, without repetition and in range. P9: so is
-`inserted_window_dims`. P10: the operand's rank is the sum of their sizes. P11:
-`scatter_dims_to_operand_dims` is as long as an index vector, and in range.
+operand and of each update, and returns an element of each operand. P3:
+`scatter_dims_to_operand_dims` is injective. P4: at least one operand, each with an array of
+updates. P5: operands have the same dimensions. P6: so have the updates. P7: updates have the rank
+and the sizes that indices and windows require. P8: `update_window_dims` is in order, without
+repetition and in range. P9: so is `inserted_window_dims`. P10: the operand's rank is the sum of
+their sizes. P11: `scatter_dims_to_operand_dims` is as long as an index vector, and in range.
 """
 
 _unary_op = partial(lowered_op, operands=("operand",))

@@ -1,7 +1,7 @@
-"""Functions of complex numbers by real ones, as MLIR's complex dialect is lowered to them.
+"""Functions of complex numbers in real arithmetic, as MLIR lowers its complex dialect.
 
-XLA's CPU compiler makes every function of complex numbers one of that dialect, and has it lowered
-to arithmetic of real numbers, each step rounded to their type.
+XLA's CPU compiler writes every function of complex numbers in that dialect. MLIR lowers it to
+arithmetic of real numbers, and each step is rounded to their type.
 
 Source: mlir/lib/Conversion/ComplexToStandard/ComplexToStandard.cpp of LLVM, and for quotients
 mlir/lib/Conversion/ComplexCommon/DivisionConverter.cpp.

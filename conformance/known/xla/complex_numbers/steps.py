@@ -246,7 +246,7 @@ class Number:
 
 
 def exactly(numbers: Array, machine: Machine) -> Number:
-    """Numbers without an error; where the machine flushes them, subnormal ones are zero."""
+    """Return numbers without an error; subnormal numbers are zero if the machine flushes them."""
     value = machine.kept(numbers.astype(np.longdouble))
     return Number(value, np.zeros(value.shape, np.longdouble), machine)
 

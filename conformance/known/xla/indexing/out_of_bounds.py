@@ -2,7 +2,7 @@
 
 Spec "scatter" drops an update where its own `result_index` is out of bounds. XLA drops the whole
 window if any of its elements is (its ScatterExpander compares the start index with the largest
-one at which the window fits), and makes that comparison in the type of the indices, in which the
+start at which the window fits), and makes that comparison in the type of the indices, in which the
 bound may not have room. It puts back what stood where a dropped window would be, clamped; of a
 constant input and constant unsigned indices it reads that by their signs. StableHLO's interpreter
 sign-extends unsigned indices.

@@ -1,8 +1,8 @@
-"""Reshapes that take padding for elements.
+"""Reshapes that misread padding as elements.
 
 A value of a size that is known up to a bound lies in memory for its bound. XLA reshapes all of
-that, and cuts the new sizes out of it: right where the dimension that is cut stays the outermost
-one, and wrong where another one is cut afterwards, since padding then lies between the elements.
+that, and cuts the new sizes out of it: right where the cut dimension stays the outermost, and wrong
+where another dimension is cut afterwards, since padding then lies between the elements.
 
 Source: jaxlib 0.10.2 and 0.12, measured.
 """
@@ -91,7 +91,7 @@ def _most(of: TensorType) -> tuple[int, ...] | None:
 
 
 def _cut(of: object, dimension: int) -> TensorType:
-    """Return the type with one more dimension of a size that is known up to a bound."""
+    """Return the type with one more dimension whose size is known up to a bound."""
     assert isinstance(of, TensorType)
     bounds = of.bounds or (None,) * len(of.shape)
     before, after = slice(dimension), slice(dimension + 1, None)

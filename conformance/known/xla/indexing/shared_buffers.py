@@ -1,8 +1,9 @@
 """Scatters that are given one value as two of their inputs: both results share one buffer.
 
-XLA's CPU compiler updates inputs in place. Of two inputs that are one value, or constants that are
-alike, it keeps one, and its code writes both results there, that of the first input last. So they
-come out the same. The heap is damaged on the way: more elements may be others, or the process ends.
+XLA's CPU compiler updates inputs in place. Two inputs that are the same value, or equal constants,
+share one buffer, and its code writes both results there, the first input's result last. So both
+results are the same. The heap is damaged on the way: more elements may be others, or the process
+ends.
 
 Source: jaxlib 0.10.2, measured. 0.12 fails to compile such scatters.
 """

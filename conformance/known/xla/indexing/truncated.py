@@ -1,7 +1,7 @@
 """Indices of 64 bits of which a compiler keeps the low 32 bits.
 
-The TPU's compiler splits 64-bit integers into two words. Slices, gathers and scatters take the low
-word of an index for the whole index, as a signed one.
+The TPU's compiler splits 64-bit integers into two words. Slices, gathers and scatters read only the
+low word of an index, as a signed integer.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Several operands of all_to_all, misread as the parts of a split operand.
 
-The specification splits every operand. XLA's instruction has two forms, one with a single operand
-that it splits and one with an operand for every process of the group; a translation that writes
-the operands of the specification as those of the second form gives each process whole operands.
+The specification splits every operand. XLA's instruction has two forms: with a single operand that
+it splits, and with an operand for every process of the group. A translation to the second form
+gives each process whole operands.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LABEL = "operands taken for parts"
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
-    """Yield a program of several processes with all operands as the parts of one."""
+    """Yield a program in which all operands of a collective are the parts of a single operand."""
     for one in (program, without_device_ids(program)):
         collective = None if one is None else collective_of(one)
         if one is None or collective is None or collective.name != "all_to_all":

@@ -64,7 +64,7 @@ def rounded_up(array: Array) -> Array | None:
 
 
 def flush_in_order(array: Array) -> Array | None:
-    """Return numbers with zeros of their sign for subnormal ones: -0 comes before +0."""
+    """Return numbers with subnormal numbers replaced by zeros of their sign: -0 comes before +0."""
     of = element_type_of(array)
     if not of.is_float or not has_subnormals(array):
         return None

@@ -1,7 +1,7 @@
-"""Sorts of a dimension that is counted from the last one, which are not done.
+"""Sorts that XLA skips: the dimension is negative, counted from the last dimension.
 
-The size of dimension -k is what stands k words before the sizes. One word before them is their
-number, so that a sort of dimension -1 is always done.
+XLA reads the size of dimension -k from the k-th word before the sizes. The word just before them is
+their number, so that a sort of dimension -1 is always done.
 
 Source: jaxlib 0.10.2 and 0.12.0, measured.
 """

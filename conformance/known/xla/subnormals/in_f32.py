@@ -2,7 +2,7 @@
 
 A compiler without instructions for a narrow type computes in f32. The smallest number of f8E8M0FNU,
 2^-127, is subnormal in f32. Instructions that take denormals for zeros make it zero, as an operand
-or as a result. f8E8M0FNU has no zero: NaN comes back where the result is one.
+or as a result. f8E8M0FNU has no zero: the result is NaN there.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def may_flush(operands: Sequence[Any], results: Sequence[Any]) -> bool:
 
 
 def flushed_results(operation: Operation, operands: Sequence[Array]) -> Iterator[Results]:
-    """Yield the results that f32 and flushing may give in place of the right ones.
+    """Yield the results that f32 and flushing may give in place of the right results.
 
     A body may keep f32 from its first step to its last, or round each step to the narrow type.
 
@@ -91,7 +91,7 @@ def to_f32(array: Array) -> Array:
 
 
 def to_narrow_type(array: Array, of: ElementType) -> Array:
-    """Return results in f32, subnormal ones flushed, as numbers of such a type."""
+    """Return results in f32, with subnormal numbers flushed, as numbers of a narrow type."""
     return round_to(to_float64(flush_subnormals(array)), of)
 
 
@@ -100,7 +100,7 @@ def _is_tiny(array: Array) -> Array:
 
 
 def _taken_element(of: object) -> ElementType | None:
-    """Return the element type of a tensor type if it is one of such types."""
+    """Return the element type of a tensor type if it is such a narrow type."""
     element = of.element_type if isinstance(of, TensorType) else None
     return element if isinstance(element, ElementType) and is_narrow(element) else None
 

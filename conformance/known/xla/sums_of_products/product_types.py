@@ -1,9 +1,9 @@
 """Products computed in another type than the result's, where that type holds less.
 
-Of the operands' and the result's element type XLA multiplies and adds up in the "higher" one, and
-takes the one with more range for that, however few bits of precision it has. So f8E4M3FN operands
-lose a bit where the result is f8E5M2, f16 operands lose three where it is bf16, and a result of
-f16 is one of bf16, converted, where the operands are bf16.
+XLA multiplies and adds in the "higher" of the operands' and the result's element types: the type
+with more range, however few bits of precision it has. So f8E4M3FN operands lose a bit where the
+result is f8E5M2, f16 operands lose three where it is bf16, and a result of f16 is one of bf16,
+converted, where the operands are bf16.
 
 Source: xla/primitive_util.h, `HigherPrecisionType`; jaxlib 0.10.2 and 0.12.0, measured.
 """

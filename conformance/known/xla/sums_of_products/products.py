@@ -72,10 +72,10 @@ def _of_bf16(
 
 
 def _without_algorithm(default: DefaultPrecision) -> Hypothesis:
-    """Return the class of sums as good as an operation permits that states no algorithm, of one
-    that states one.
+    """Return the class of sums that ignore the algorithm that the operation states.
 
-    Or sums in the type that the algorithm says, of operands that are not rounded.
+    They are as good as without an algorithm, or they are sums in the type of the algorithm, of
+    operands that are not rounded.
     """
     plainly = make_measure(contraction.contraction_sums, contraction.depth_of, default)
 
@@ -103,7 +103,7 @@ def _ulps_ignoring(
 
 
 def _ignoring(operation: Operation) -> tuple[Operation, Operation]:
-    """Return an operation without its algorithm, and with one that rounds no operands."""
+    """Return an operation without its algorithm, and with an algorithm that rounds no operands."""
     plain = [pair for pair in operation.attributes if pair[0] != "accumulation_type"]
     types = {f"{side}_precision_type": "f64" for side in ("lhs", "rhs")}
     unrounded = [(name, types.get(name, value)) for name, value in operation.attributes]

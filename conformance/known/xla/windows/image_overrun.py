@@ -1,10 +1,10 @@
 """Convolutions that read on behind the image, where its low padding is negative and its high not.
 
 Eigen's patches, by which XLA's CPU convolves images in two dimensions or one, take the places of
-the high padding for further places of the image, where as many or more were cut off before it: they
-hold what lies there in memory, in the order of batch, spatial dimensions and feature. It is the
-next row, or the next image; what lies behind the last one nobody knows. How much of such a place is
-read, all of its features or some or none, depends on the width of the processor's vectors.
+the high padding for further places of the image, where at least as many were cut off before it:
+they hold what lies there in memory, in the order of batch, spatial dimensions and feature. It is
+the next row, or the next image; what lies behind the last one nobody knows. How much of such a
+place is read, all of its features or some or none, depends on the width of the processor's vectors.
 
 Source: https://github.com/openxla/xla/issues/48713; jaxlib 0.10.2, measured.
 """

@@ -1,10 +1,10 @@
 """Convolutions of NaN and infinities that add up other products with 0 than the specification's.
 
 XLA's CPU computes some convolutions by a loop that leaves out products with padding and with the
-holes of dilation, though 0 * NaN and 0 * infinity are NaN. Groups become one group on the way:
-kernels of batch groups are laid over each other, each multiplied by a mask of zeros and ones, and
-kernels of feature groups of one feature become one with zeros for the features of other groups. So
-NaN and infinities of one group make NaN in the results of others.
+holes of dilation, though 0 * NaN and 0 * infinity are NaN. The groups are merged into one group:
+kernels of batch groups are laid over each other, each multiplied by a mask of zeros and ones.
+Kernels of feature groups of one feature become one kernel with zeros for the features of other
+groups. So NaN and infinities of one group make NaN in the results of others.
 
 Source: jaxlib 0.10.2 and 0.12.0, measured.
 """
@@ -163,7 +163,7 @@ def _flushed(operands: tuple[Array, ...]) -> Iterator[tuple[Array, ...]]:
 def _in_one_group(
     operation: Operation, operands: tuple[Array, ...], of: Geometry
 ) -> tuple[Operation, tuple[Array, ...]]:
-    """Return the convolution whose groups are made one by products with zeros and ones."""
+    """Return the convolution whose groups are merged by products with zeros and ones."""
     lhs, rhs, *rest = operands
     if of.batch_groups > 1:
         return operation, (lhs, _masked(rhs, of), *rest)

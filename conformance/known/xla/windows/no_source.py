@@ -1,9 +1,9 @@
 """A select_and_scatter without source elements that scatters what is in memory all the same.
 
-Where all operands are constants, XLA's evaluator folds it. It goes through the windows one after
-the other until there is no next, and so begins with the first even where there is none: along a
-dimension of no windows it takes the first, which ends behind the operand. What it scatters to the
-elements selected there is read behind the source.
+Where all operands are constants, XLA's evaluator folds it. It visits the windows in order until
+there is no next window, and so visits the first window even where there is none: along a dimension
+without windows the first window ends behind the operand. What it scatters to the elements selected
+there is read behind the source.
 
 Source: xla/hlo/evaluator/hlo_evaluator.cc (`HandleSelectAndScatter`); jaxlib 0.10.2 and 0.12,
 measured.
