@@ -21,7 +21,7 @@ ANNOTATIONS = 10
 
 
 SUMMARY_LIMIT = 1_000_000
-"""The largest job summary in bytes; GitHub shows nothing of a longer one."""
+"""The largest job summary in bytes; GitHub shows nothing of a longer summary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,8 @@ class Problem:
 def problems(
     run: RunData, comparison: Comparison | None = None, db: str = "", root: str = ""
 ) -> list[Problem]:
-    """Return the failures of a run: new or lost cases against a baseline, otherwise all new ones.
+    """Return the failures of a run: new or lost cases against a baseline, otherwise all new
+    failures.
 
     Lost batches and incidents follow. `db` is the folder for `replay`, `root` the folder of the
     repository, "" for the working directory.

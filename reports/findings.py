@@ -97,7 +97,7 @@ def replay_command(record: Record, db: str) -> str:
 
 
 def groups(run: RunData, db: str) -> tuple[Group, ...]:
-    """Return the findings by class: new ones first, worst first, then in the catalog's order."""
+    """Return the findings by class: new first, then worst first, then in the catalog's order."""
     shown = [record for record in run.records if record.verdict.fails or record.detail is not None]
     anchors = text.unique("d-" + text.slug(record.id) for record in shown)
     classes: dict[tuple[str, str, Verdict, str, str, str], list[Finding]] = defaultdict(list)
@@ -122,8 +122,9 @@ def groups(run: RunData, db: str) -> tuple[Group, ...]:
 
 
 def _one_of_each_first(findings: Sequence[Finding]) -> list[Finding]:
-    """Return findings with one of each op and element type first, so that a cut keeps some of
-    each."""
+    """Return findings with a finding of each op and element type first, so that a cut keeps some of
+    each.
+    """
     turns: Counter[tuple[str, str]] = Counter()
     ranked: list[tuple[int, str, tuple[int, str], Finding]] = []
     for finding in sorted(findings, key=lambda f: f.record.index):

@@ -138,7 +138,7 @@ def _left_out(cell: Square, seen: View) -> str:
 
 
 def _failures(cell: Square, seen: View) -> list[Failure]:
-    """Return the failures of a cell: new ones, or new and lost ones against the baseline."""
+    """Return the failures of a cell: new failures, or new and lost cases against the baseline."""
     if seen.comparison is None:
         return [_failure(record, seen.db) for record in cell.records if record.is_new_failure]
     changes = seen.comparison.by_cell.get(cell.key, [])

@@ -146,6 +146,6 @@ def words(state: str) -> str:
 
 
 def type_order(name: str) -> tuple[int, str]:
-    """Return a sort key for element types in the specification's order, unknown ones last."""
+    """Return a sort key for element types in the specification's order, unknown types last."""
     known = list(ELEMENT_TYPES)
     return (known.index(name) if name in ELEMENT_TYPES else len(known), name)

@@ -100,8 +100,9 @@ def _hidden(character: str) -> bool:
 
 
 def clipped(text: str, limit: int) -> tuple[str, int]:
-    """Return the first `limit` characters, cut at a line's end if one is near, and the number of
-    the others."""
+    """Return the first `limit` characters, cut at a line's end if a line ends nearby, and the
+    number of the others.
+    """
     if len(text) <= limit:
         return text, 0
     end = text.rfind("\n", limit * 3 // 4, limit)
@@ -122,7 +123,7 @@ def slug(text: str) -> str:
 
 
 def unique(names: Iterable[str]) -> list[str]:
-    """Return the names, repeated ones numbered, so that all differ."""
+    """Return the names, repeated names numbered, so that all differ."""
     seen: dict[str, int] = {}
     result: list[str] = []
     for name in names:

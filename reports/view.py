@@ -205,8 +205,9 @@ def errors_of(run: RunData, cell: Square) -> Errors | None:
 
 
 def filters(run: RunData) -> list[tuple[str, str]]:
-    """Return the options that selected this run's cells as (option, value); unused ones are left
-    out."""
+    """Return the options that selected this run's cells as (option, value); unused options are left
+    out.
+    """
     items: list[tuple[str, str]] = []
     for name, value in run.filters.items():
         if value not in (None, "", [], ()):

@@ -14,10 +14,10 @@ FILE = Path(__file__).with_suffix(".toml")
 
 
 class Bug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A published bug, and what is said of a version that has it.
+    """A published bug, and the verdict on a version that has it.
 
     `inputs` are written as those of counterexamples are (conformance/gate/counterexamples.py).
-    `kinds` are the classes that it may show, any where there are none; `versions` the ones of
+    `kinds` are the classes that it may show, any where there are none; `versions` the versions of
     jaxlib that have it, all where that is "". `backends` are those that show it; `culprit` is the
     pass of a compiler that the thread names, or that stands for what it names.
     """

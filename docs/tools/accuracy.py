@@ -3,8 +3,8 @@
     python -m docs.tools.accuracy FOLDER...
 
 adds the sweeps in these folders to the file of their version of jaxlib, and writes the pictures. A
-function swept over all its arguments replaces one of a sample. `python -m docs.tools` writes the
-page.
+sweep over all arguments of a function replaces a sweep over a sample. `python -m docs.tools` writes
+the page.
 """
 
 from __future__ import annotations
@@ -352,7 +352,7 @@ def drawing(op: str, found: Sequence[Measurement]) -> str:
 
 
 def write_pictures() -> None:
-    """Write the picture of every op that has one."""
+    """Write the picture of every op that has a picture."""
     found = measurements()
     for op in drawn(found):
         (FOLDER / f"{op}.svg").write_text(drawing(op, found), encoding="utf-8")

@@ -58,7 +58,7 @@ def parse_all(text: str) -> None:
     """Parse every command of hlo-conformance that a page contains, in blocks or in its text.
 
     Raises:
-        OptionError: when the command line does not take one of them.
+        OptionError: if the command line does not accept a command.
     """
     for command in commands(text):
         for part in _JOINED.split(_SUBSTITUTION.sub("VALUE", command.text)):

@@ -84,7 +84,7 @@ def _run(folder: Path) -> None:
 
 @contextmanager
 def browser(width: int, height: int) -> Generator[Any]:
-    """Yield a Chromium whose window has this size; a narrow one is a phone."""
+    """Yield a Chromium whose window has this size; a narrow window is a phone."""
     options = Options()
     for argument in ("--headless=new", "--no-sandbox", "--hide-scrollbars"):
         options.add_argument(argument)

@@ -77,7 +77,7 @@ def write(folder: Path) -> Path:
 
 
 def write_to(data: CampaignData, folder: Path) -> Path:
-    """Write the page of a campaign into a folder, beside the report of a run if there is one.
+    """Write the page of a campaign into a folder, beside the report of a run, if any.
 
     Raises:
         OSError: if it cannot be written.
@@ -157,8 +157,9 @@ def _shown(data: CampaignData, kept: Kept) -> ShownFinding:
 
 
 def _cause(kept: Kept) -> list[tuple[str, str]]:
-    """Return culprit, votes and attribution of a finding as (name, text); unknown ones are left
-    out."""
+    """Return culprit, votes and attribution of a finding as (name, text); unknown values are left
+    out.
+    """
     told = kept.told
     found: dict[str, Any] = told.get("attribution", {})
     ways: dict[str, str] = found.get("ways", {})
@@ -181,7 +182,7 @@ def _cause(kept: Kept) -> list[tuple[str, str]]:
 
 
 def _several(names: list[str]) -> list[str]:
-    """Return the names if there are several; the page shows a single one in another place."""
+    """Return the names if there are several; the page shows a single name in another position."""
     return names if len(names) > 1 else []
 
 

@@ -27,7 +27,7 @@ _ABSENT = "-"
 
 
 def context_data(context: Context) -> dict[str, Any]:
-    """Return the data of both sections, None for one that was not asked for."""
+    """Return the data of both sections, None for a section that was not requested."""
     return {
         "history": None if context.history is None else _history(context.history),
         "causes": None if context.causes is None else _causes(context.causes),

@@ -19,8 +19,9 @@ LINES_PER_GROUP = 60
 LINES_PER_REPORT = 4_000
 PROGRAM_LIMIT, MESSAGE_LIMIT, LINE = 4_000, 2_000, 120
 PROGRAM_CHARACTERS = 900_000
-"""The approximate size of all programs of a page, in characters; later ones are left to
-`replay`."""
+"""The approximate size of all programs of a page, in characters; later programs are left to
+`replay`.
+"""
 
 STATUSES = (findings.NEW, findings.KNOWN, findings.OPEN)
 
@@ -36,7 +37,7 @@ class ListedGroup:
 
 
 def list_groups(groups: Sequence[Group]) -> list[ListedGroup]:
-    """Divide the page's space for cases: first one for each class, then more."""
+    """Divide the page's space for cases: first a case for each class, then more."""
     allotted = _shared_out([len(g.findings) for g in groups], FULL_PER_GROUP, FULL_PER_REPORT)
     rests = [len(g.findings) - n for g, n in zip(groups, allotted, strict=True)]
     lines = _shared_out(rests, LINES_PER_GROUP, LINES_PER_REPORT)
@@ -76,7 +77,7 @@ class Programs:
     """The texts of programs; cases with equal programs share one text."""
 
     def __init__(self, pretty: Mapping[str, str]) -> None:
-        """Take the pretty form of each program that has one, by its generic form."""
+        """Take the pretty form of each program that has such a form, by its generic form."""
         self.texts: list[list[Any]] = []
         self._pretty = pretty
         self._numbers: dict[str, int] = {}

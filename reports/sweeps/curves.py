@@ -46,7 +46,7 @@ IN_A_PAGE = Palette("none", "var(--strong)", "var(--muted)", "var(--budget)")
 
 
 def exponents_of(of: ElementType) -> tuple[int, int]:
-    """Return the least and the largest exponent of a type's numbers, subnormal ones included."""
+    """Return the least and the largest exponent of a type's numbers, subnormal numbers included."""
     form = of.float_format
     return form.min_exponent - form.mantissa_bits, form.max_exponent
 

@@ -123,7 +123,7 @@ def numbers_of(point: Point) -> str:
 
 
 def failures_of(functions: Iterable[SweptFunction]) -> list[Failure]:
-    """Return the failing classes of each function, new ones first."""
+    """Return the failing classes of each function, new classes first."""
     failures = [
         Failure(one.name, found, is_new(found), _example(found))
         for one in functions

@@ -58,7 +58,7 @@ PI_HALVES = [[0.0, 1.57079632], [3.14159265, 4.71238898]]
 PARTS = of("complex<f32>", [1 + 2j, 3 + 4j])
 ROUNDED = [-0.8166, -0.2530, 0.2530, 0.8166, 2.0]
 F32_PRINTED = 6e-8
-"""Examples whose f64 results were printed from f32 ones."""
+"""Examples whose f64 results were printed from f32 results."""
 
 
 def integers(op: str, lhs: Any, rhs: Any, result: Any, of_type: str = "si32") -> Example:

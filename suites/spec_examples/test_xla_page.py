@@ -176,7 +176,7 @@ PREFERRED = [
     ("f32", "f16", [300.0, 300.0, 1.0], INF),
     ("complex<f32>", "complex<f64>", [1j, 2.0, 0.0], 3.0),
 ]
-"""An element type, the preferred one, the elements of both operands, and their product."""
+"""An element type, the preferred element type, the elements of both operands, and their product."""
 
 CONVOLUTIONS = {
     "Conv": {"padding": "VALID"},
@@ -195,7 +195,7 @@ CONVOLUTIONS = {
 def test_results_have_the_preferred_element_type(
     op: str, of: str, preferred: str, elements: list[Any], product: Any
 ) -> None:
-    """A wider type holds what the operands' does not; a narrower one is rounded to, or wraps."""
+    """A wider type holds more than the operands' type; in a narrower type, the product wraps."""
     convolves = op in CONVOLUTIONS
     shape = (1, 1, 3) if convolves else (3,)
     array = np.array(elements, element_type(of).storage).reshape(shape)

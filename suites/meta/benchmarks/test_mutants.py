@@ -47,7 +47,7 @@ COLLECTIVES = "reference/ops/distribution/distribution.py"
 
 
 def mutant(file: str, after: str) -> Mutant:
-    """The only mutant of a file that turns a statement into this one."""
+    """Return the only mutant of a file that replaces a statement by the given text."""
     (source,) = (source for source in sources() if source.name == file)
     numbers = [n for n, change in enumerate(source.changes) if change.shown()[1] == after]
     (number,) = numbers

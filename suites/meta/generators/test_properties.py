@@ -26,7 +26,7 @@ UNREAD = "collective_reduce"
 """Ops that the dialect of jaxlib 0.10, whose parser reads all text, does not have."""
 
 FEWER = re.compile(r"requires (?:a single operand|one result)")
-"""Messages of that dialect about ops that take any number of operands, where it takes one."""
+"""Messages of that dialect about ops that take any number of operands, though it takes only one."""
 
 Drawn = tuple[tuple[str, ElementType], Case]
 CASES = st.sampled_from(CELLS).flatmap(

@@ -66,7 +66,7 @@ def violations(browser, axe: str) -> list[str]:
 
 @pytest.mark.parametrize("state", STATES)
 def test_no_rule_is_violated(browser, folder, axe, size, state):
-    """A phone has the light scheme, a desk the dark one: layout and colours vary together."""
+    """A phone has the light scheme, a desk the dark scheme: layout and colours vary together."""
     scheme = "light" if size == SIZES["phone"] else "dark"
     features = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", features)

@@ -1,8 +1,8 @@
 """A new op is added in three places; all else follows from its record, or fails loudly.
 
 The project is copied, the op put into the copy as CONTRIBUTING.md says, and the copy's command line
-run: the op's cells pass on a right backend, quantized ones and near misses among them, and fail on
-a wrong one. What is left out is asked for by name.
+run: the op's cells pass on a right backend, quantized cells and near misses among them, and fail on
+a wrong backend. What is left out is asked for by name.
 """
 
 from __future__ import annotations

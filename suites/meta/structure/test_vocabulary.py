@@ -15,27 +15,41 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 
-COVERED = (
+LATER = (
+    "conformance/campaign",
+    "conformance/catalog.py",
+    "conformance/check",
+    "conformance/errors.py",
+    "conformance/executors",
+    "conformance/fuzzing",
+    "conformance/limits.py",
+    "conformance/listing.py",
+    "conformance/options.py",
+    "conformance/phases.py",
+    "conformance/pipeline",
+    "conformance/sweep",
+    "conformance/updating",
+    "conformance/verdict.py",
+)
+"""Folders and files whose docstrings are not checked yet; a line goes once they pass."""
+
+FOLDERS = (
     "benchmarks",
-    "conformance/backends",
-    "conformance/commands",
-    "conformance/frontends",
-    "conformance/gate",
-    "conformance/hlo",
-    "conformance/judging",
-    "conformance/known",
-    "conformance/results",
-    "conformance/stablehlo",
-    "conformance/tolerance",
-    "conformance/transforms",
-    "conformance/triage",
+    "conformance",
     "docs",
     "examples",
     "generators",
     "reference",
     "reports",
+    "suites",
 )
-"""Folders whose docstrings are checked; a folder is added once its docstrings pass."""
+"""Folders whose docstrings are checked."""
+
+SHARE = 0.04
+"""The largest share of docstrings that begin with a question word or use "one" as a pronoun.
+
+Partitives ("one of the operands") count, too; some are the plainest wording.
+"""
 
 TERMS = {
     r"left open|leaves? open|is open|are open": "unspecified",
@@ -59,6 +73,13 @@ TERMS = {
 
 _PHRASES = re.compile("|".join(rf"\b(?:{phrase})\b" for phrase in TERMS))
 _QUESTION = re.compile(r"(What|Which|Where|How|Why|Who|When)\b")
+_PRONOUN = re.compile(
+    r"(?<!zeros and )(?<!zeros or )(?<!with )\bones\b"
+    r"|\b(?:an?|the|this|that|which|another|each|every|any)(?: \w+)? one"
+    r"(?=[.,;:)]|$| (?:is|was|has)\b)"
+    r"|\b[Oo]ne (?:of|that|which|whose|with|without|per|for each|in each)\b"
+)
+"""The word "one" where it stands for a noun; a number ("one ulp", "one by one") is none."""
 
 
 def docstrings(source: str) -> Iterator[tuple[int, str]]:
@@ -67,34 +88,74 @@ def docstrings(source: str) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             text = node.value.value
             if isinstance(text, str):
-                yield node.lineno, text
+                yield node.lineno, " ".join(text.split())
 
 
 def offences(text: str) -> list[str]:
     """Return the first word, if it is a question word, and the phrases that have a term."""
     question = _QUESTION.match(text)
-    joined = " ".join(text.split())
-    return [*([question[0]] if question else []), *(m[0] for m in _PHRASES.finditer(joined))]
+    return [*([question[0]] if question else []), *(m[0] for m in _PHRASES.finditer(text))]
 
 
-@pytest.mark.parametrize("folder", COVERED)
+def files_of(folder: str) -> list[Path]:
+    """Return the Python files of a folder."""
+    found = sorted((ROOT / folder).rglob("*.py"))
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_docstrings_use_the_fields_terms(folder: str) -> None:
-    files = sorted((ROOT / folder).rglob("*.py"))
-    assert files
     found = [
-        f"{file.relative_to(ROOT)}:{line}: {', '.join(words)}"
-        for file in files
+        f"{name}:{line}: {', '.join(words)}"
+        for file in files_of(folder)
+        if not (name := str(file.relative_to(ROOT))).startswith(LATER)
         for line, text in docstrings(file.read_text("utf-8"))
         if (words := offences(text))
     ]
     assert not found, "\n".join(["docstrings with phrases of our own (see TERMS):", *found])
 
 
+def test_few_docstrings_need_their_context() -> None:
+    found = {
+        f"{file.relative_to(ROOT)}:{line}": text
+        for folder in FOLDERS
+        for file in files_of(folder)
+        for line, text in docstrings(file.read_text("utf-8"))
+    }
+    broken = [where for where, text in found.items() if needs_context(text)]
+    share = len(broken) / len(found)
+    print(
+        f"{len(broken)} of {len(found)} docstrings ({share:.1%}) begin with a question or say one"
+    )
+    assert share <= SHARE, "\n".join(broken)
+
+
+def needs_context(text: str) -> bool:
+    """Return whether a docstring begins with a question word or uses "one" as a pronoun."""
+    return bool(_QUESTION.match(text) or _PRONOUN.search(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Return one ulp, one by one.", False),
+        ("Return a tensor of zeros and ones.", False),
+        ("Return the old one.", True),
+        ("Return large ones.", True),
+        ("Return the number one or zero.", False),
+        ("Which of them is it?", True),
+    ],
+)
+def test_pronouns_are_found(text: str, found: bool) -> None:
+    assert needs_context(text) is found
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("Return the mask of unspecified elements.", []),
-        ("What the specification leaves\n    open.", ["What", "leaves open"]),
+        ("What the specification leaves open.", ["What", "leaves open"]),
         ("Return the values at hand.", ["at hand"]),
         ("Whether the result is exact.", []),
         ("Return whether the file can be opened.", []),

@@ -78,7 +78,7 @@ def any_numbers(function: Function, count: int, seed: int) -> tuple[Array, ...]:
 def swept_figures(
     function: Function, operands: tuple[Array, ...], backend: str
 ) -> tuple[Outcome, Array]:
-    """What a sweep says of these arguments, and the backend's results."""
+    """Return the outcome of a sweep of these arguments, and the backend's results."""
     session, count = open_session(backend), len(operands[0])
     (actual,) = session.kept(function.program(count)).run(operands)
     domain = Domain(function, count, 0, count, is_exhaustive=False, is_mirrored=False)
@@ -159,7 +159,7 @@ def disagreement(op: str, of: str, operands: tuple[Array, ...], backend: str) ->
 
 
 def _slack(function: Function, worst: float) -> float:
-    """How far two errors may be apart.
+    """Return the largest distance of two errors.
 
     A sweep measures errors of f64 in extended precision, which has 11 bits more, and where a
     function has no such values in whole ulp from the rounded result.

@@ -61,7 +61,7 @@ def codes(of: ElementType) -> Array:
 
 @cache
 def pairs(of: ElementType) -> tuple[Array, Array]:
-    """All pairs of a small type's codes; of wider ones, all codes with some of them."""
+    """Return all pairs of a small type's codes; of wider types, all codes with some codes."""
     left = codes(of)
     right = left if of.bits < 8 else left[:: 17 if of.bits == 8 else 3]
     lhs, rhs = np.repeat(left, len(right)), np.tile(right, len(left))
@@ -77,7 +77,7 @@ def number_pairs(of: ElementType) -> list[tuple[Number, Number]]:
 
 @cache
 def ordered_pairs(of: ElementType) -> list[tuple[Fraction, Fraction] | None]:
-    """The pairs' values, infinities as very large ones; None where one is NaN."""
+    """The pairs' values, infinities as very large numbers; None where either is NaN."""
     return [
         None if NAN in pair else (ordered(pair[0])[0], ordered(pair[1])[0])
         for pair in number_pairs(of)

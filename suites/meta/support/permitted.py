@@ -14,7 +14,7 @@ def permitted(expected: Array, rule: Rule) -> Array:
     """The expected result, off by as many ulp as the rule permits and with other NaNs.
 
     Results at a limit of the rule's range stay, and so do those whose sign would change, and
-    complex ones, whose parts are measured by the larger one.
+    complex results, whose parts are measured by the larger part.
     """
     of = element_type_of(expected)
     with np.errstate(invalid="ignore"):

@@ -24,7 +24,7 @@ def closed(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def validate(name: str, value: Any) -> None:
-    """Check an output by its schema exactly, and by all earlier ones of the same MAJOR."""
+    """Check an output by its schema exactly, and by all earlier schemas of the same MAJOR."""
     Draft202012Validator(closed(schema_of(OUTPUTS[name]))).validate(value)
     major = OUTPUTS[name].version.partition(".")[0]
     for path in ROOT.glob(f"schema/{name}-{major}.*.json"):

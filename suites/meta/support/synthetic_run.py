@@ -272,7 +272,9 @@ def nasty_run() -> RunData:
 
 
 def worse_page() -> str:
-    """The report of the full run against one in which all was well, but for what is fixed now."""
+    """Return the report of the full run against a run in which all was well, except what is fixed
+    now.
+    """
     now = run("full")
     then = [
         replace(one, verdict=Verdict.DIVERGENT if n % 97 == 0 else Verdict.PASS, known="")
@@ -293,11 +295,11 @@ RUNS = {
 
 @cache
 def run(name: str) -> RunData:
-    """One of RUNS, made once: not to be changed."""
+    """Return a run of RUNS, made once: not to be changed."""
     return RUNS[name]()
 
 
 @cache
 def page(name: str) -> str:
-    """The HTML report of one of RUNS; the full one takes seconds, and two modules look at it."""
+    """The HTML report of one of RUNS; the full report takes seconds, and two modules look at it."""
     return html.html(run(name))

@@ -1,1 +1,1 @@
-"""Tests of backends, and of the faults of the fake one."""
+"""Tests of backends, and of the faults of the fake backend."""

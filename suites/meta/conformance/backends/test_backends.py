@@ -208,7 +208,7 @@ def test_messages_are_classified(message, program, kind):
 
 
 def test_an_algorithm_without_known_hardware_is_unsupported() -> None:
-    """The specification's own example, bf16 in three components, is one."""
+    """The specification's own example, bf16 in three components, is such an algorithm."""
     values = tuple(Value(name, typed(2, 2)) for name in ("lhs", "rhs"))
     given = {
         "lhs_contracting_dimensions": (1,), "rhs_contracting_dimensions": (0,),

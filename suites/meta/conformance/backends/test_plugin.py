@@ -1,4 +1,4 @@
-"""PJRT plugins: what is none is one line, and one that is there is tested like any backend."""
+"""PJRT plugins: tested like any backend; a library that is no plugin is reported in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does not fail every time, or in a batch alone: told, and known by flaky entries only."""
+"""Cases that fail sometimes, or only in a batch: reported, and matched by flaky entries only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entries whose counterexamples show no more: told in each run, and failures of a strict one."""
+"""Entries whose counterexamples no longer fail: reported in each run; failures if `strict`."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Workers:
 def outcomes(
     answer: Callable[[tuple[Task, ...]], Any], apart: Iterable[Task] = ()
 ) -> tuple[dict[Task, TaskResult], list[str], Workers]:
-    """What becomes of one bundle of all tasks, what was noticed, and the workers asked."""
+    """Return the outcome of one batch of all tasks, the notes, and the calls of the workers."""
     workers, noticed = Workers(answer), list[str]()
     done = run_isolated(
         workers, [tuple(TASKS)], Limits(TIMEOUT), noticed.append, {task.cell for task in apart}

@@ -1,4 +1,4 @@
-"""Near misses as cells: refused by a right backend, accepted by one that checks nothing."""
+"""Near misses as cells: refused by a right backend, accepted by a backend that checks nothing."""
 
 import pytest
 

@@ -425,8 +425,9 @@ def test_expectations_are_read_before_anything_is_made(tmp_path: Path) -> None:
 
 
 def test_all_that_fails_is_kept_with_the_inputs_that_show_it(tmp_path: Path) -> None:
-    """One element of one input set wrong beside another that is NaN in another set: both are told,
-    and an expectation of the one does not know the other."""
+    """One element of one input set wrong beside another that is NaN in another set: both are
+    reported, and an expectation of either does not match the other.
+    """
     cell = Cell("add", F32, "reference")
     made = case("add", F32, 0, START)
     inputs = [materialise(made.program, recipe) for recipe in made.inputs]

@@ -52,7 +52,7 @@ def test_a_wrong_operation_in_it_is_found(tmp_path: Path) -> None:
 
 
 def test_a_value_that_is_each_partition_s_own_shares_out_nothing() -> None:
-    """What programs of several processes are written with."""
+    """Such attributes belong to programs of several processes."""
     manual = SHARDED
     for placed in ("{devices=[8,1]<=[8]}", "{replicated}", "{devices=[2,4]<=[8]}"):
         manual = manual.replace(placed, "{manual}")

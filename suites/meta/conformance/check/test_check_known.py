@@ -32,11 +32,11 @@ from suites.meta.support.checking import checked, values_of
 
 SHIPPED = load(None, ("cpu",), versions())
 WRONG = {"sine": "cosine", "tanh": "negate", "abs": "sign"}
-"""What the faulty backend computes in place of an op."""
+"""The op that the faulty backend computes in place of an op."""
 
 
 class Faulty(PjrtBackend):
-    """XLA on programs in which ops are taken for others, in programs of more than `least` ops."""
+    """XLA with some ops computed as other ops, in programs of more than `least` ops."""
 
     def __init__(self, least: int = 0) -> None:
         super().__init__("cpu", "cpu")

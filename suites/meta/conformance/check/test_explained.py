@@ -1,4 +1,4 @@
-"""What expectations explain of a stored run: `expectations check --db`."""
+"""Failures of a stored run that expectations match: `expectations check --db`."""
 
 from __future__ import annotations
 

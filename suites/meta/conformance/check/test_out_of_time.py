@@ -98,7 +98,7 @@ def test_what_a_lost_call_kept_comes_with_its_loss() -> None:
 def test_a_wrong_operation_settles_that_a_program_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """How its results are wrong may take longer than there is time for."""
+    """The search for the fault may take longer than there is time for."""
 
     def endless(*_: object) -> None:
         raise OutOfTime

@@ -1,4 +1,4 @@
-"""What is written of a failing check, so that another tool can go on from it."""
+"""Files that a failing check writes, so that another tool can continue from them."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ SPLIT = "split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 2 
 def test_groups_that_are_empty_break_their_constraint(
     tmp_path: Path, op: str, given: str, result: str, id_: str, grid: str
 ) -> None:
-    """Whether or not the program says how many replicas there are, there is one at least."""
+    """There is at least one replica, whether or not the program states their number."""
     folds = "(" + SUM.partition("(%x) (")[2].partition("})")[0] + "})"
     module = f"attributes {{mhlo.num_replicas = {grid} : i32}}" if grid else ""
     groups = "replica_groups = dense<> : tensor<0x0xi64>"
@@ -284,7 +284,7 @@ module attributes {mhlo.num_replicas = 4 : i32} {
 
 @pytest.mark.parametrize("shape", ["2x", ""])
 def test_several_sums_that_are_wrong_are_divergent(tmp_path: Path, shape: str) -> None:
-    """What a sum loses by flushing is asked of folds within a process, not of collectives."""
+    """The loss by flushing is considered in folds within a process, not in collectives."""
     wrong = Settings("reference:one_wrong_element")
     found = checked(tmp_path, TWO_SUMS.replace("tensor<2xf32>", f"tensor<{shape}f32>"), wrong)
     assert found.verdict is Verdict.DIVERGENT, found

@@ -32,7 +32,7 @@ def test_a_worker_whose_compiler_says_that_a_check_failed_is_not_waited_for() ->
 
 
 def test_what_is_fatal_and_no_check_is_told_too() -> None:
-    """The line has words of no kind that is looked for elsewhere; the stack after it has some."""
+    """The line contains no known words; the stack after it does."""
     said = FAILED.replace(b"Check failed: width == 8", b"unhandled direction")
     stack = b"*** Check failure stack trace: ***\n    @     0x7f70342 LogMessageFatal::~\n"
     with LocalExecutor(1) as executor:
@@ -42,7 +42,7 @@ def test_what_is_fatal_and_no_check_is_told_too() -> None:
 
 
 def test_other_words_end_no_worker() -> None:
-    """An error, a line that has the words further on, and one that is not ended yet."""
+    """An error, a line that has the words further on, and a line that has not ended yet."""
     said = b"E" + FAILED[1:] + b"note: " + FAILED[:40] + b"\n" + FAILED.rstrip()
     with LocalExecutor(1) as executor:
         assert executor.one(Call("others", _say, (said,), 30.0)) == "went on"
@@ -74,7 +74,7 @@ def _end(code: int) -> int:
 def test_an_end_is_that_of_the_call_which_a_worker_took_last(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """However late the parent reads that a call was done, and that the next one was taken."""
+    """Even if the parent reads late that a call was done, and that the next call was taken."""
     receive = pool.Workers.receive
 
     def late(self: pool.Workers, timeout: float) -> object:

@@ -1,4 +1,4 @@
-"""What a worker was doing when its time was over: noted by it, told by who ended it."""
+"""The step of a worker at its timeout: noted by the worker, reported by the parent."""
 
 from __future__ import annotations
 

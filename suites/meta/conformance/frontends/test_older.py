@@ -1,4 +1,4 @@
-"""Text of older versions, MHLO, and portable artifacts of older and later ones."""
+"""Text of older versions, MHLO, and portable artifacts of older and later versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs of unknown sizes: made over for given ones, and the calls that jax writes for them."""
+"""Programs of unknown sizes: specialised to given sizes, and the calls that jax writes for them."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ OP = "multiply"
 
 
 def hits() -> list[Hit]:
-    """Programs of several operations, one of which is to blame."""
+    """Return failing programs of several operations, of which a single operation is to blame."""
     found = []
     for number in range(80):
         case = program_at(11, number)

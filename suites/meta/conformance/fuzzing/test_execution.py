@@ -11,7 +11,7 @@ from reference.ir.program import Program, TensorType
 
 
 def test_a_single_operation_is_judged_by_its_own_rule() -> None:
-    """Within longer programs a root may be off by a unit in the last place; alone it may not.
+    """Within longer programs a root may be off by 1 ulp; in isolation it may not.
 
     The fault changes the last element of a result, where there is one.
     """
@@ -26,7 +26,9 @@ def test_a_single_operation_is_judged_by_its_own_rule() -> None:
 
 
 def _may_be_off(program: Program) -> bool:
-    """Whether a program has no element, or a quantized one: its code may be off by one."""
+    """Return whether a program has no element, or a quantized element, whose code may be off by
+    one.
+    """
     (of,) = program.main.result_types
     return isinstance(of, TensorType) and (0 in of.shape or "quant" in str(of))
 

@@ -1,4 +1,4 @@
-"""Campaigns on the fake backend: faults are found and made small, nothing else is reported."""
+"""Campaigns on the fake backend: faults are found and minimised, nothing else is reported."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def finding(op: str, of: str, verdict: Verdict, kind: str, message: str = "", **
 
 
 def chain(ops: Sequence[str]) -> Program:
-    """Return a program of these operations, each of the one before."""
+    """Return a program of these operations, each on the result of the operation before it."""
     names = ["%a", *(f"%v{number}" for number in range(len(ops)))]
     lines = [
         f"{made} = stablehlo.{op} {taken} : tensor<2xf32>"

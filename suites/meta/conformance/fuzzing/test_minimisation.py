@@ -1,4 +1,4 @@
-"""Hits made into findings: what is told of one is of its own program, though it fails by chance."""
+"""From failures to findings: a finding reports its own program, though it may fail by chance."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ FAILED = Outcome(
 
 
 def finding(failing: Program, times: int, monkeypatch: pytest.MonkeyPatch) -> minimisation.Finding:
-    """What a hit comes to that is minimised to SMALL, where `failing` fails the n-th time only."""
+    """Return the finding of a failure that is minimised to SMALL, where `failing` fails only the
+    n-th time.
+    """
     left = [times]
 
     def judged(_: Trial, __: object, program: Program, ___: object) -> Outcome:

@@ -1,4 +1,4 @@
-"""Entries that know the same failures: shadowed ones, overlapping ones, and those apart."""
+"""Entries that match the same failures: shadowed, overlapping and separate entries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CRASH = Expectation("crash", ("sort",), "r", verdicts=("crashed",), words=("size
 
 
 def found(earlier: Expectation, **changes: object) -> str:
-    """Return the overlaps of an entry that differs from the earlier one by these changes."""
+    """Return the overlaps of an entry that differs from the earlier entry by these changes."""
     later = structs.replace(earlier, id="later", **changes)
     seen = list(overlaps([earlier, later]))
     return "" if not seen else "shadowed" if seen[0].is_shadowed else "overlaps"

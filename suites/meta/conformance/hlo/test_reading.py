@@ -1,4 +1,4 @@
-"""What a module means is what a program of plain operations means."""
+"""A module read from HLO means the same as a program of plain operations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from suites.meta.conformance.hlo.modules import Pair, pairs
 ROUNDED = {
     "cublaslt_gelu_with_its_operand": 1e-6, "cudnn_norm": 1e-5, "cudnn_norm_gradients": 1e-5,
 }  # fmt: skip
-"""How far results may be apart where functions are rounded at other places; elsewhere no bit."""
+"""Largest errors where functions are rounded at other points; other modules must agree bit for bit.
+"""
 
 WIDER_RESULT = "C27"
 """The constraint on convolutions that HLO does not have: the result is of the operands' type."""

@@ -1,4 +1,4 @@
-"""What cannot be read is named, and nothing else is raised."""
+"""Unreadable modules are named, and no other exception is raised."""
 
 from __future__ import annotations
 

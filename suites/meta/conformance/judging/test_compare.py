@@ -1,4 +1,4 @@
-"""The judge: each kind of wrong result gets its verdict and class, a right one is never accused."""
+"""The judge: each kind of wrong result gets its verdict and class, a right result never fails."""
 
 from __future__ import annotations
 
@@ -374,7 +374,9 @@ def test_bits_of_nan_count_only_where_the_rule_says_so() -> None:
 
 
 def test_a_subnormal_scalar_converted_to_many_elements_is_judged() -> None:
-    """Of a bitcast_convert that makes a dimension, no operand's element meets one of the result."""
+    """In a bitcast_convert that adds a dimension, operand elements and result elements do not
+    correspond.
+    """
     tiny = np.asarray(5e-324)
     of = TensorType((8,), element_type("ui8"))
     program = single_op(

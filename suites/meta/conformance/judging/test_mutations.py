@@ -41,7 +41,7 @@ NOTHING_TO_SEE: dict[str, str] = {
     "create_token": "its result is a token: it has no value",
     "custom_call": "implementation-defined: every element of a result is left open",
 }
-"""Ops of which no wrong version can be told from a right one."""
+"""Ops of which no wrong version can be distinguished from the right version."""
 
 HINT = "a hint to the compiler, or a promise of the program"
 NAMED = "says what the operation is called, not what it computes"
@@ -103,7 +103,7 @@ OPEN: dict[tuple[str, str], str] = {
 
 
 def types_of(op: str) -> list[Column]:
-    """Some element types of an op, different ones first."""
+    """Some element types of an op, different types first."""
     types = CATALOG[op].element_types
     return list(dict.fromkeys([types[len(types) // 2], types[-1], types[0], *types]))[:TYPES]
 
@@ -199,7 +199,7 @@ def verdicts_in(op: str, column: Column, count: int) -> set[Verdict]:
 
 @pytest.mark.parametrize(("op", "about"), WITHOUT_EFFECT)
 def test_what_has_no_effect_has_none(op: str, about: str) -> None:
-    """And there are cases where it could have had one."""
+    """There are also cases where it could have an effect."""
     pool = pool_of(op, [case.program for of in types_of(op) for case in cases(op, of, SEED, CASES)])
     verdicts = {
         verdict_of(op, of, case, mutation)

@@ -1,8 +1,8 @@
 """No model explains the plainest wrong results of its op, but for those that it predicts.
 
 A model is what gives an element a class of known divergences: the hypotheses about an op on any
-hardware, and the mistakes of whole programs. All are found by way of the catalog, so
-that a new one is asked without a line here. Rewritings of several operations are not asked here.
+hardware, and the mistakes of whole programs. All are found by way of the catalog, so that a new
+model is tested without a line here. Rewritings of several operations are not asked here.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from reference.ops.table import OPS
 from suites.meta.support.faults.plain_mistakes import OTHER_ZERO, plain_mistakes
 
 TYPES = ("f32", "f64", "complex<f32>", "si32")
-"""Types of so many digits that a wrong number is hardly ever the predicted one by chance."""
+"""Types of so many digits that a wrong number is hardly ever the predicted number by chance."""
 
 CASES = 2
 
 OF_ANY_OP = {one.label for one in hypotheses_of_any_op((True,))}
 """Classes of whatever op, such as of ties that are broken the other way."""
 ROUNDED = {"zero", "one", "neighbouring element", "neighbouring number"}
-"""Mistakes whose numbers may be next to the right ones: what a second rounding gives."""
+"""Mistakes whose numbers may be next to the right numbers, as second rounding gives."""
 
 SLOW = ("batch_norm_grad", "batch_norm_training")
 """Ops whose models take minutes; batch_norm_inference shares them."""

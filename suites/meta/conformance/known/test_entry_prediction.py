@@ -1,4 +1,4 @@
-"""What an entry says that a backend computes: instantiated, evaluated, and in force or not."""
+"""The `computes` of an entry: instantiated, evaluated, and in force or not."""
 
 from __future__ import annotations
 

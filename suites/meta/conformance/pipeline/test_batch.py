@@ -1,4 +1,4 @@
-"""Batches: which items are compiled as one module, and how a refused one is split."""
+"""Batches: which items are compiled as one module, and how a refused batch is split."""
 
 from __future__ import annotations
 

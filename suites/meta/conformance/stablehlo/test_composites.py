@@ -82,7 +82,7 @@ def test_scales_that_the_op_does_not_take_are_left_to_the_decomposition() -> Non
 
 
 def test_equal_decompositions_are_shared_and_others_have_their_own_names() -> None:
-    """One for operations of the same types; functions of other names stay."""
+    """One decomposition for operations of the same types; functions of other names stay."""
     made = plan.case("RngBernoulli", element_type("ui32"), 0, 0).program
     other = plan.case("RngBernoulli", element_type("ui32"), 0, 3).program
     assert made.main.result_types != other.main.result_types

@@ -81,7 +81,7 @@ def constants(arrays):
 
 
 def codes(of):
-    """All codes of a small type; specials, NaNs with payloads and random codes of a large one."""
+    """All codes of a small type; specials, NaNs with payloads and random codes of a large type."""
     rng = np.random.default_rng(7)
     part = of.part
     if part.bits <= 8:

@@ -1,4 +1,4 @@
-"""What is passed over as certainly right is right, and nothing that differs is passed over."""
+"""Results skipped as certainly right are right, and no result that differs is skipped."""
 
 from __future__ import annotations
 

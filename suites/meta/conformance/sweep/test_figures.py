@@ -54,7 +54,7 @@ def rounded(exact: object) -> np.float32:
 
 
 def all_differences(function: Function, x: Array) -> Differences:
-    """What is known of every result: a backend is supposed that has none of them right."""
+    """Return all differences: the supposed backend has no right result."""
     found = differences_of(function, (x,), np.full(len(x), 12345.678, np.float32))
     assert found.where.tolist() == list(range(len(x)))
     return found
@@ -76,7 +76,7 @@ def test_expected_results_and_errors_are_those_of_mpfr(op: str) -> None:
 
 
 def shifted(function: Function, by: int) -> tuple[Array, Array, Array]:
-    """All f16 arguments, with results that are so many ulp above the right ones where finite."""
+    """All f16 arguments, with results `by` ulp above the right results where finite."""
     domain = domain_of(function, 0, exhaustive=False)
     (x,) = domain.arguments(0, domain.numbers)
     expected = function.evaluate((x,))

@@ -1,7 +1,7 @@
 """Signs of zeros of ops that add up: the reference's, and those that the rules permit.
 
 What is permitted of `reduce` is found by making every tree of the specification: the elements in
-order, up to two init values anywhere among them, +0 and -0 told apart. The verdicts on +0 and on
+order, up to two init values anywhere among them, +0 and -0 distinguished. The verdicts on +0 and on
 -0 are held against that.
 """
 
@@ -48,7 +48,7 @@ def judged(program: Program, inputs: Sequence[Array], actual: Array, **given: An
 
 
 def permits(program: Program, inputs: Sequence[Array], actual: Array) -> bool:
-    """Whether a result passes; one that fails does so for the sign of its zeros."""
+    """Return whether a result passes; a failing result fails because of the sign of its zeros."""
     found = judged(program, inputs, actual)
     assert found.verdict is Verdict.PASS or found.verdict is Verdict.DIVERGENT
     assert found.verdict is Verdict.PASS or found.kind in SIGN_KINDS
@@ -110,7 +110,7 @@ def schedules(leaves: Sequence[float], init: float) -> set[str]:
 
 
 def with_part(array: Array, place: int, number: float) -> Array:
-    """The array with a number in the place of an element, of a complex one its real part."""
+    """Return the array with an element, or the real part of it, replaced by a number."""
     changed = array.copy()
     if array.dtype.kind == "c":
         changed.real[place] = number

@@ -80,7 +80,9 @@ func.func @main(%n: tensor<i32>, %x: tensor<4xf32>)
   return %sum, %sorted, %places : tensor<4xf32>, tensor<4xf32>, tensor<4xi32>
 }"""
 """A called function; a loop of two results, with a branch in it that uses values from around the
-loop, one of them twice; a sort of two results, whose comparator uses a constant around it."""
+loop, and uses one of these values twice; a sort of two results, whose comparator uses a constant
+around it.
+"""
 
 WHOLE = parse_module(TEXT)
 FLAT = inline(WHOLE).program

@@ -194,8 +194,9 @@ def test_what_goes_wrong_where_it_is_not_shown_is_known_by_what_comes_of_it(
     first: float, is_known: bool
 ) -> None:
     def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
-        """A sum is another one where the product is not rounded, and neither it nor the sum is
-        shown."""
+        """A sum differs if the product is not rounded, and neither the product nor the sum is
+        observed.
+        """
         names = [one.name for one in program.main.body.operations]
         end = program.main.body.operations[-1]
         shows = any(
@@ -238,8 +239,9 @@ func.func @main(%x: tensor<2xf32>) -> (tensor<ui8>, tensor<2xf32>) {
 
 
 def loops(got: float, *, folds: bool) -> Run:
-    """A backend that leaves a zero out of sums, where it `folds` only one that is a constant, and
-    has loops give something."""
+    """Return a backend that leaves a zero out of sums (with `folds` only a constant zero), and
+    whose loops give `got`.
+    """
 
     def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
         shown = ObservedProgram(program, {})

@@ -125,7 +125,7 @@ def test_any_number_of_harmless_values_before_it_hide_no_culprit(on: Any, count:
 
 
 def test_operations_that_change_a_result_only_as_a_group_are_all_at_fault() -> None:
-    """Each of two sums by itself leaves the larger one as it is."""
+    """Each of two sums by itself leaves the larger addend as it is."""
     program = parse_module("""
 func.func @main(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> {
   %0 = stablehlo.negate %x : tensor<f32>

@@ -1,4 +1,6 @@
-"""The step of a compiler that goes wrong is found between the last right stage and a wrong one."""
+"""The step of a compiler that goes wrong is found between the last right stage and the first wrong
+stage.
+"""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def test_bins() -> None:
 
 
 def test_only_spectra_of_real_numbers_have_an_inverse() -> None:
-    """The first and last bins of an even length, the first of an odd one."""
+    """The first and last bins of an even length, the first bin of an odd length."""
     for length, bin_, is_open in ((4, 0, True), (4, 2, True), (5, 0, True), (5, 2, False)):
         operand = np.ones((2, count_bins(length)), np.complex64)
         operand[1, bin_] += 1j
@@ -186,7 +186,9 @@ def test_transforms_in_f32_are_within_the_rule(length) -> None:
 
 
 def test_the_norm_of_a_transforms_errors_is_bounded() -> None:
-    """Each alone is as large as a single one may be; all together they are too large."""
+    """Each error in isolation is as large as a single error may be; all together they are too
+    large.
+    """
     x = complex_values("complex<f32>", (256,))
     exact = fft(x, fft_type="FFT", fft_length=(256,))
     permitted = 4 * 2.0**-24 * 8 * np.linalg.norm(exact)

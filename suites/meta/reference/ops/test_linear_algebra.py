@@ -341,7 +341,7 @@ def test_substitution_in_the_type_itself_is_within_the_rule(name, given) -> None
 
 
 def test_a_forward_error_is_no_backward_error() -> None:
-    """On an ill-conditioned system a good solution is far from the exact one."""
+    """On an ill-conditioned system a good solution is far from the exact solution."""
     size = 40
     a = (np.eye(size) - np.triu(np.ones((size, size)), 1)).astype(np.float32)
     b = (np.arange(size * 1.0)[:, None] / 7).astype(np.float32)

@@ -145,7 +145,7 @@ def test_folding_is_a_class_of_its_own() -> None:
 
 
 def test_quotients_are_not_products_with_reciprocals() -> None:
-    """All steps but the quotient are exact, and that is the correctly rounded one."""
+    """All steps but the quotient are exact, and the quotient is correctly rounded."""
     operands = one_feature([float(n) for n in range(1, 60)], [1], [0], [0], [9])
     right = evaluate(program("batch_norm_inference", operands, 0.0, 1), operands)
     product = (operands[0] * (np.float32(1) / np.float32(3)),)

@@ -268,7 +268,7 @@ def test_undefined_distributions_are_unspecified() -> None:
 
 @pytest.mark.parametrize("name", ["si8", "si32", "f16", "bf16", "f32", "f64"])
 def test_distributions_are_distinguished(name) -> None:
-    """Right ones are never accused, plausible wrong ones are found in 2000 numbers."""
+    """Right numbers never fail; plausible wrong numbers are found among 2000."""
     generator = np.random.default_rng(5)
     exact = generator.random(2000)
     if name.startswith("si"):
@@ -306,7 +306,7 @@ def counted(mean, numbers):
 
 
 def test_the_mean_is_that_of_the_numbers() -> None:
-    """Right ones are never accused; constants, complements and other means are found."""
+    """Right numbers never fail; constants, complements and other means are found."""
     uniform = np.random.default_rng(4).random((40, 50))
     for mean in (0.0, 0.125, 0.25, 0.4375, 0.875, 1.0):
         right = uniform < mean
@@ -328,7 +328,9 @@ def test_of_a_mean_at_an_end_there_is_no_exception() -> None:
 
 
 def test_a_mean_is_as_fine_as_uniform_numbers_are() -> None:
-    """One of 2^-30 may be met by a number in 2^23; 2^-20 of 2000 numbers is none, or one."""
+    """A mean of 2^-30 may be met by a number in 2^23; a mean of 2^-20 gives none or one of 2000
+    numbers.
+    """
     lone = np.arange(2000) == 7
     for mean in (2.0**-30, 2.0**-20, 2.0**-40):
         assert counted(mean, lone).verdict is Verdict.PASS

@@ -20,7 +20,7 @@ _OTHER_ELEMENTS = ("i1", "si32", "f32", "complex<f32>", "f8E4M3")
 
 
 def _others(of: ValueType) -> Iterator[ValueType]:
-    """Types near that one: of other ranks, sizes, unknown sizes, element types."""
+    """Types near that type: of other ranks, sizes, unknown sizes, element types."""
     if not isinstance(of, TensorType):
         yield TensorType((2,), ELEMENT_TYPES["f32"])
         return
@@ -44,7 +44,7 @@ def _operations(op: str) -> Iterator[Operation]:
 
 @pytest.mark.parametrize("op", CATALOG)
 def test_other_operands_are_typed_or_break_a_constraint(op: str) -> None:
-    """Programs of users and varied ones of campaigns have any types; none may end in an error."""
+    """Programs of users and variations in campaigns have any types; none may end in an error."""
     tried = 0
     for operation in _operations(op):
         record = OPS.get(operation.name)  # a return has none

@@ -1,4 +1,5 @@
-"""Wrong versions of an op, made from what its record says of it, and the backend that has one.
+"""Wrong versions of an op, made from what its record says of it, and the backend that has a wrong
+version.
 
 A mutation is wrong about one thing that the op takes or gives: an operand, an attribute, a region,
 the results. What takes its place is something that a program could have there as well (another
@@ -61,7 +62,7 @@ class Mutation:
     results: Callable[[Any], Any] | None = None
 
     def is_valid(self, program: Program) -> bool:
-        """Whether the mutated program is another one, and breaks no constraint."""
+        """Whether the mutated program differs, and breaks no constraint."""
         mutated = self.program(program)
         return mutated != program and not check(mutated)
 
@@ -270,7 +271,9 @@ def _stating(**values: Any) -> Change:
 
 
 def _regions(semantics: Op, subject: Operation, name: str) -> Iterator[Change]:
-    """A region in another one's place, or giving another one of the values that it has."""
+    """Yield regions in which a region is replaced by another region, or returns another of its
+    values.
+    """
     grouped = semantics.name_regions(range(len(subject.regions)))
     positions = grouped[name]
     for place in positions if isinstance(positions, tuple) else (positions,):
@@ -312,7 +315,7 @@ def _giving(place: int, number: int, value: Value) -> Change:
 class MutatedReference:
     """The reference as a backend, one of its ops mutated; with no mutation it is right.
 
-    It plays the host of programs that need one, as `reference` does not.
+    It plays the host for programs that need a host; `reference` does not.
     """
 
     mutation: Mutation | None = None
@@ -326,7 +329,7 @@ class MutatedReference:
         del program
 
     def compile(self, text: str, program: Program) -> MutatedExecutable:
-        """Mutate the program; one that is no longer valid is refused."""
+        """Mutate the program; an invalid mutated program is refused."""
         del text
         mutated = program if self.mutation is None else self.mutation.program(program)
         broken = check(mutated)
@@ -343,7 +346,7 @@ class MutatedExecutable:
     mutation: Mutation | None
 
     def execute(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
-        """Evaluate the program; one that cannot be evaluated, or has no end, fails."""
+        """Evaluate the program. A program that cannot be evaluated, or does not end, fails."""
         executed = 0
 
         def observe(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -61,7 +61,7 @@ OTHER_ZERO = "other zero"
 def plain_mistakes(
     program: Program, inputs: Sequence[Array], expected: Results
 ) -> Iterator[tuple[str, Results]]:
-    """Yield each mistake by its name with the results that it makes of the expected ones."""
+    """Yield each mistake by its name with the results that it makes of the expected results."""
     for name, change in CHANGES.items():
         yield name, tuple(map(change, expected))
     swapped = _with_swapped_operands(program)

@@ -79,7 +79,9 @@ CONSTRUCTS: dict[str, tuple[Callable[[Program], Program], int | bool | None]] = 
     "loop of one iteration": (partial(in_while, hoists=True), 1),
     "loop of two iterations": (partial(in_while, hoists=False), 2),
 }
-"""By name: what places a program in a construct, and the construct's own input if it has one."""
+"""By name: the function that places a program in a construct, and the construct's own input, if
+any.
+"""
 
 
 def _branching(program: Program, op: str, of: TensorType, hoists: bool) -> Program:

@@ -67,9 +67,8 @@ def is_negative(number: Number) -> bool:
 
 
 def nearest(value: Number, fmt: FloatFormat) -> tuple[Number | None, bool]:
-    """The nearest number of a format, ties to even, and whether the specification leaves it open.
-
-    The number is None where only that it is open matters.
+    """The nearest number of a format, ties to even, and whether it is unspecified. The number is
+    None where only that matters.
     """
     if isinstance(value, str):
         return _nearest_special(value, fmt)

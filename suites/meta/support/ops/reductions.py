@@ -1,7 +1,7 @@
 """Reductions written as loops from the specification, and helpers to make and judge programs.
 
 The loops fold one element after the other through the body itself, from the left, with one init
-value before them: one of the orders that the specification permits.
+value before them: an order that the specification permits.
 """
 
 from collections.abc import Callable, Iterator, Sequence

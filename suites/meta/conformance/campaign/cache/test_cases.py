@@ -128,7 +128,7 @@ def test_whatever_a_case_depends_on_is_part_of_its_key(
 
 
 def test_expectations_are_no_part_of_the_key(tmp_path: Path) -> None:
-    """What they say that a backend computes is asked of wrong elements alone."""
+    """Only wrong elements are compared with what expectations say that a backend computes."""
     file = tmp_path / "known.toml"
     file.write_text(
         '[[known]]\nid = "swapped"\nop = "add"\nelement_types = ["f32"]\ncomputes = """\n'
@@ -309,7 +309,7 @@ def test_cases_of_a_lost_batch_are_held_back_until_it_is_known_who_is_to_blame(
 
 
 def test_a_run_that_is_killed_leaves_a_sound_cache(tmp_path: Path) -> None:
-    """What was written stays, and the rest is run."""
+    """Stored cases stay, and the rest is run."""
     script = (
         "import os, sys\nfrom pathlib import Path\n"
         "from conformance.campaign.cache.entries import Entries, key_of\n"

@@ -1,4 +1,4 @@
-"""What failed before is run once, and judged again only where it gives something else."""
+"""Cases that failed before run once, and are judged again only if the results differ."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def options(tmp_path: Path, out: str, fault: str = FAULT, **given) -> Options:
 
 @dataclass(slots=True)
 class Work:
-    """What is done over cases in this process, in place of workers."""
+    """Work on cases in this process, in place of workers."""
 
     judged: int = 0
     compiled: list[int] = field(default_factory=list)

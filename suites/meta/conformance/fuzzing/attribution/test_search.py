@@ -11,7 +11,7 @@ PASSES = Passes(("algsimp", "fusion", "layout", "dce"), ("simplification",))
 
 
 def cause(needed: set[str], passes: Passes = PASSES, seconds: float = 60.0) -> Cause:
-    """What is found of a divergence that is there while one of the `needed` passes is run."""
+    """Return the cause of a divergence that occurs while any of the `needed` passes runs."""
     asked: list[Way] = []
 
     def ask(way: Way) -> str:

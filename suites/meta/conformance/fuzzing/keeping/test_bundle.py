@@ -50,7 +50,9 @@ def test_the_script_says_whether_the_bug_is_there(tmp_path: Path, of: str) -> No
 
 
 def test_elements_of_an_operation_within_are_none_of_the_results(tmp_path: Path) -> None:
-    """Which may have other shapes than the program's: the folder is written all the same."""
+    """The elements may have other shapes than the program's results; the folder is written all the
+    same.
+    """
     elements = tuple(Element(0, index, "1", "", "3", "") for index in ((7,), (0, 0), (1,)))
     own = write(tmp_path, replace(finding("f32", 5, 3), elements=elements), {}, "")
     assert "WRONG = [(0, [1]," in (own / "reproduce.py").read_text()

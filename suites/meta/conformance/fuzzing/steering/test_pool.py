@@ -1,4 +1,4 @@
-"""What a campaign varies: what met a new pair, what failed first of a place; in equal ways."""
+"""Programs that a campaign varies: they covered a new pair, or failed in a new way."""
 
 from __future__ import annotations
 

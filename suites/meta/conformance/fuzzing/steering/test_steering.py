@@ -18,7 +18,7 @@ def tried(met: Meetings) -> Tried:
 
 
 def campaign(*, guided: bool) -> tuple[Meetings, list[Program]]:
-    """What so many programs meet, tried one after the other, and the programs."""
+    """Return the coverage of so many programs, tried one after the other, and the programs."""
     steering, total, programs = Steering(Meetings(), 1, PER_TRIAL), Meetings(), list[Program]()
     for start in range(0, PROGRAMS, PER_TRIAL):
         trial, met = Trial("reference", 5, start, start + PER_TRIAL), Meetings()

@@ -1,4 +1,4 @@
-"""What the interpreter computes otherwise: models give it to the last bit, and explain no more."""
+"""Divergences of the interpreter: models predict them to the last bit, and explain no more."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def session() -> Session:
 
 
 def judged(session: Session, text: str, inputs: Sequence[Array]) -> tuple[Judgement, Judgement]:
-    """What is said of the interpreter's results, and of these with one element changed."""
+    """Return the judgements of the interpreter's results, and of these with one element changed."""
     program = parse_module(text)
     expected = evaluate(program, inputs)
     actual = session.compile(program).run(inputs)
@@ -163,7 +163,7 @@ FORMS = {
     ),
     "reduce_precision": ", format = e3m1",
 }
-"""What stands behind the operand."""
+"""Attributes that follow the operand."""
 
 
 @pytest.mark.parametrize(

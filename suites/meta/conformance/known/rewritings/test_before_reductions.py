@@ -1,4 +1,4 @@
-"""Operations that go wrong where they are made one with a reduction after them."""
+"""Operations that are wrong where they are fused with a reduction after them."""
 
 from __future__ import annotations
 

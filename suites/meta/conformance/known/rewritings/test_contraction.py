@@ -84,7 +84,7 @@ func.func @main(%x: tensor<1xf32>, %y: tensor<1xf32>) -> tensor<1xf32> {{
 
 @pytest.mark.parametrize(("exponent", "is_contracted"), [(2.0, True), (3.0, False)])
 def test_a_square_is_a_product(exponent: float, is_contracted: bool) -> None:
-    """What is too small for a number has a sign, and gives it to the zero."""
+    """A product too small for a number still has a sign, which the zero gets."""
     given = [np.array([1e-37], F32), np.array([0], F32)]
     found = kind_of(SQUARE.format(exponent=exponent), given, np.array([-0.0], F32))
     assert (found == CONTRACTED) == is_contracted

@@ -1,4 +1,4 @@
-"""Patterns: how they are spelled, what they match, and a new one as a line of data."""
+"""Patterns: how they are spelled, what they match, and a new pattern as a line of data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reductions of reductions that are made one: any number where only their order decides."""
+"""Reductions of reductions that are merged: any number where only their order decides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparisons with zero of what is taken for not negative, by what makes it."""
+"""Comparisons with zero of values assumed not to be negative, by the op that produces them."""
 
 from __future__ import annotations
 

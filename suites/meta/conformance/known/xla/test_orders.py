@@ -26,7 +26,7 @@ AFFINE = next(body for body in several(UI8) if body.name == "affine maps")
 
 
 def running(size: int) -> Program:
-    """All maps up to each one."""
+    """Return all maps up to each of these."""
     values = (Value("a", tensor(UI8, size)), Value("b", tensor(UI8, size)))
     padding = padding_of(((size - 1, 0),))
     given: dict[str, Attribute] = {"window_dimensions": (size,), "padding": padding}
@@ -64,7 +64,7 @@ def test_what_comes_before_a_tile_taken_after_it_is_named(size: int, tile: int) 
 
 
 def test_the_last_place_of_a_dimension_after_all_others_is_named() -> None:
-    """As XLA folds windows with a padding of one at the end of their last dimension."""
+    """As XLA folds windows with a padding of 1 at the end of their last dimension."""
     types = (tensor(UI8, 2, 3), tensor(UI8, 2, 3))
     values = tuple(Value(name, of) for name, of in zip("ab", types, strict=True))
     given: dict[str, Attribute] = {"window_dimensions": (2, 3)}
@@ -79,7 +79,7 @@ def test_the_last_place_of_a_dimension_after_all_others_is_named() -> None:
 
 
 def test_a_selection_between_equals_in_such_an_order_is_named() -> None:
-    """Of equal elements the one whose place comes first is selected."""
+    """Of equal elements the element at the first position is selected."""
     types = {"x": tensor(UI8, 2, 3), "source": tensor(UI8, 1, 1), "init": tensor(UI8)}
     given: dict[str, Attribute] = {"window_dimensions": (2, 3)}
     regions = (selector(UI8, "LE"), fold_of("add", UI8).region)
@@ -211,8 +211,9 @@ def _findings(
 
 
 def test_another_order_comes_before_flushing_in_narrow_types() -> None:
-    """All numbers of f4E2M1FN are normal ones where they are computed with: an element that is 0 in
-    place of -1 was selected elsewhere, and is no subnormal number taken for zero."""
+    """All numbers of f4E2M1FN are normal in the wider type: an element that is 0 in place of -1 was
+    selected at another position, and is no flushed subnormal number.
+    """
     of = element_type("f4E2M1FN")
     x = np.array([[0, 3, 0], [3, 0, 0]]).astype(of.storage)
     y = np.array([[-1, 0]]).astype(of.storage)

@@ -160,7 +160,9 @@ def exact_parts(name, row):
 
 
 def round_fraction(value, of):
-    """A fraction to a type, by the definition: its two neighbours, and the even one for a tie."""
+    """Round a fraction to a type, by the definition: the nearest neighbour, and the even neighbour
+    for a tie.
+    """
     near = min(max(value, Fraction(-(2**1100))), Fraction(2**1100))
     with gmpy2.context(precision=2400):
         exact = gmpy2.mpq(near.numerator, near.denominator)

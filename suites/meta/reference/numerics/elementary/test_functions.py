@@ -102,7 +102,7 @@ def hard_values(of):
 
 
 def operands_of(name, of, count):
-    """Operands where a function is hard, and random ones, as float64 arrays."""
+    """Operands where a function is hard, and random operands, as float64 arrays."""
     generator = np.random.default_rng(len(name) + of.bits)
     drawn = round_to(generator.standard_normal(count) * 4, of)
     lengths = np.exp(generator.uniform(-60, 60, count)) * generator.choice([-1, 1], count)

@@ -23,7 +23,7 @@ from suites.meta.support.ops.exact import Number, exact, nearest, numbers, same
 
 
 def meanings(array: Array) -> list[Number]:
-    """The values of real elements of any type; of complex ones, of their real parts."""
+    """The values of real elements of any type; of complex elements, of their real parts."""
     of = element_type_of(array)
     if of.is_complex:
         return meanings(np.ascontiguousarray(np.real(array)))

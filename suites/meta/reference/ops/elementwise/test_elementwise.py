@@ -1,8 +1,8 @@
 """The floating-point elementwise ops against an oracle of Python fractions (`exact.py`).
 
-Exhaustive over all pairs of the types of at most six bits; over a grid of codes of wider ones.
-Each comparison also checks that `unspecified` masks exactly the elements that the oracle holds
-for open: no more, so that wrong results are found, and no fewer, so that right ones pass.
+Exhaustive over all pairs of the types of at most six bits; over a grid of codes of wider types.
+Each comparison also checks that `unspecified` masks exactly the elements that the oracle finds
+unspecified: no more, so that wrong results fail, and no fewer, so that right results pass.
 """
 
 import math
@@ -312,8 +312,9 @@ def test_reduce_precision(of: ElementType) -> None:
 
 
 def test_reduce_precision_without_infinity() -> None:
-    """Beyond an IEEE format's range: overflow is open in a format without infinity, and whether
-    the reduced format's range is an IEEE one at all."""
+    """Beyond an IEEE format's range: overflow is unspecified in a format without infinity, and so
+    is whether the reduced format has an IEEE range at all.
+    """
     operand = np.array([448.0, 1.0, 2.0, 0.5, 0.0]).astype(ELEMENT_TYPES["f8E4M3FN"].storage)
     result, mask = run("reduce_precision", operand, exponent_bits=2, mantissa_bits=3)
     assert mask.tolist() == [True, False, False, True, False]

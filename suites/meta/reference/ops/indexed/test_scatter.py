@@ -260,7 +260,8 @@ def test_overflow_that_depends_on_the_order_is_unspecified() -> None:
 
 def test_what_is_contested_and_impossible_agree() -> None:
     """No outcome that some order gives is impossible, and where nothing is contested the
-    reference's own is the only one."""
+    reference's own outcome is the only outcome.
+    """
     seen = 0
     for case in cases("scatter", SI32, seed=5, count=200):
         operation, operands, results = traced(case, 0)

@@ -160,7 +160,7 @@ def comparator_of(of: Any, **planned: str) -> Region:
 @pytest.mark.parametrize("of", [F32, SI32, UI8, C64], ids=str)
 @pytest.mark.parametrize("way", ["LT", "GT"])
 def test_elements_of_different_operands_are_compared(of: Any, way: str) -> None:
-    """On operands that are one, as such cases have it, it is the order of one operand."""
+    """On equal operands, as such cases have them, it is the order of one operand."""
     region = comparator_of(of, comparator="across", direction=way)
     assert order_of(region) is None
     types = (tensor(of, 7), tensor(of, 7), tensor(SI32, 7))

@@ -44,7 +44,7 @@ def test_the_bound_is_cut_to_the_index_type(
 
 
 def test_what_is_written_outside_of_the_result_is_not_there() -> None:
-    """A bound of 299 is 43 in eight bits, one of 199 is -57: before the beginning of memory."""
+    """A bound of 299 is 43 in eight bits, a bound of 199 is -57: before the beginning of memory."""
     program = parse_module(TEXT.replace("KIND", "i8").replace("300", "200"))
     inputs = [np.zeros((200, 2), np.int16), np.ones((1, 1), np.int16)]
     inputs += [np.array(100, np.int8), np.array(1, np.int8)]

@@ -95,7 +95,7 @@ TWICE = [1.0, 0.5, 0.00390625, 0.0], [1.0, 0.125, 1.0, 0.0]
 
 @pytest.mark.parametrize("op", ["dot", "convolution"])
 def test_sums_may_be_rounded_to_the_operands_type_first(op: str) -> None:
-    """The page: a backend may add up in another type and convert to the preferred one."""
+    """The page: a backend may add up in another type and convert to the preferred type."""
     assert judged(op, "bf16", "f8E4M3FN", *TWICE, 1.125)[0] is Verdict.PASS
     assert judged(op, "bf16", "f8E4M3FN", *TWICE, 1.0)[0] is Verdict.PASS
     assert judged(op, "bf16", "f8E4M3FN", *TWICE, 1.25)[0].fails

@@ -16,7 +16,8 @@ from reference.ir.types import element_type
 
 def kind_of(of: str, x: list[int], kernel: list[int], got: int, to: str = "") -> str:
     """The class of that number for the sum of the products, "" where it is right; `to` is the type
-    of the result, if it is another one."""
+    of the result, if it differs.
+    """
     to = to or of
     program = parse_module(f"""
 func.func @main(%x: tensor<1x2x{of}>, %k: tensor<2x1x{of}>) -> tensor<1x1x{to}> {{

@@ -85,7 +85,7 @@ def test_a_kernel_that_padding_is_not_multiplied_with_is_another_matter(value: f
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf])
 def test_infinity_times_what_lies_behind_is_an_infinity(value: float) -> None:
-    """Padding makes NaN of an infinite kernel, numbers that are read in its place do not."""
+    """Padding makes NaN of an infinite kernel, numbers that are read instead do not."""
     kernel = np.full_like(KERNEL, np.inf)
     assert kind_of(-2, 1, ((0, 1), value), kernel=kernel) == LABEL
     assert kind_of(-2, 1, ((0, 1), value), kernel=np.full_like(KERNEL, np.nan)) == "NaN"
@@ -98,7 +98,7 @@ def test_infinity_times_what_lies_behind_is_an_infinity(value: float) -> None:
 def test_memory_that_happens_to_be_right_now_and_then(
     behind: tuple[float, ...], kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What lies behind the last row is another thing every time, and may be what is expected."""
+    """The numbers behind the last row differ every time, and may be the expected numbers."""
     subject = program(-2, 1)
     (expected,) = evaluate(subject, (IMAGE, KERNEL))
     rounds: list[list[list[Array]]] = []

@@ -44,7 +44,7 @@ def kind_of(subject: Program, actual: Array) -> str:
 
 
 SMALLER = np.maximum(X[::2], X[1::2])
-"""What comes out without dilation."""
+"""The result without dilation."""
 
 
 @pytest.mark.parametrize("behind", [0.0, np.nan, 7.0])
