@@ -51,16 +51,16 @@ LINEAR_ALGEBRA = "linear algebra and transforms"
 RANDOM = "random numbers"
 QUANTIZATION = "quantization"
 XLA_BUILDER = "XlaBuilder: "
-"""Before the family of a twin."""
+"""Prefix of the families of XlaBuilder's ops."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One op: its family, the rule that judges it, and its share of a run's cases.
 
-    `weight` multiplies the cases of a profile, for ops with more to reach than one element type,
-    or with less to show than their twins have shown. It is the most that a cell of the profile
-    `standard` has: one that has reached all that it can ends before.
+    `weight` multiplies the cases of a profile, for ops whose dimensions of variation need more
+    cases, or that their twins have tested already. In the profile `standard` it gives the largest
+    number of cases; a cell ends earlier if further cases cover nothing new.
     """
 
     name: str
@@ -69,12 +69,14 @@ class Row:
     weight: float = 1
 
     def cases(self, per_cell: int) -> int:
-        """How many cases a cell of the op has where a profile gives `per_cell` of them."""
+        """Return the number of cases in a cell of the op, if a profile has `per_cell` cases per
+        cell.
+        """
         return max(1, int(per_cell * self.weight))
 
     @property
     def dialect(self) -> str:
-        """Where the op is specified."""
+        """The document that specifies the op."""
         return OPS[self.name].dialect.value
 
     @property
@@ -84,7 +86,7 @@ class Row:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """What the op's cells are about: its element types, and its near misses."""
+        """The op's columns in the matrix: its element types, and its near misses."""
         from generators.cells.columns import columns_of  # loads every strategy and near miss
 
         return columns_of(self.name)
@@ -246,9 +248,9 @@ _BY_NAME = {row.name: row for row in (*_ROWS, *_INSTRUCTIONS, *_COMPOSITES)}
 
 
 def _row_of_xla(record: Op) -> Row:
-    """The row of an op that is lowered, judged as its twin; what the twin shows is not repeated.
+    """Return the row of an op that is lowered: judged like its twin, with fewer cases.
 
-    What has no twin has a row of its own.
+    An op without a twin has a row of its own.
     """
     if not record.twin:
         return _BY_NAME[record.name]
@@ -285,7 +287,9 @@ class Cell:
 
     @property
     def rule(self) -> Rule:
-        """What judges the cell: the rule of the op, or on quantized tensors that one's codes."""
+        """The rule that judges the cell: the op's rule, for quantized tensors applied to their
+        codes.
+        """
         column = self.element_type
         if isinstance(column, QuantizedColumn):
             return quantization.quantized_rule(self.row.tolerance)
@@ -296,9 +300,9 @@ class Cell:
 
 
 def column(operation: Operation) -> str:
-    """The name of the cell's column: the type of the principal operand, or of the output.
+    """Return the name of the cell's column: the type of the principal operand, or of the output.
 
-    "" where that is no tensor.
+    "" if that is no tensor.
     """
     record = OPS.get(operation.name)
     principal = FIRST_OPERAND if record is None else record.principal
@@ -324,10 +328,10 @@ def _name(value_type: ValueType) -> str:
 
 
 def rule_of(operation: Operation) -> Rule | None:
-    """The rule that judges an operation; None of an op that is not in the catalog.
+    """Return the rule that judges an operation, or None if its op is not in the catalog.
 
-    Custom calls have that of data; those of LAPACK are judged by backward errors instead
-    (conformance/judging/lapack/).
+    Custom calls have the rule of data movement. Calls of LAPACK are judged by backward errors
+    instead (conformance/judging/lapack/).
     """
     row = RULED.get(operation.name)
     if row is None:
@@ -340,7 +344,7 @@ def rule_of(operation: Operation) -> Rule | None:
 
 
 def rule_of_numbers(operation: Operation) -> Rule | None:
-    """The rule of an operation's op on numbers, where the operation itself is on quantized ones."""
+    """Return the rule of the op on numbers, for an operation on quantized tensors."""
     row = RULED.get(operation.name)
     return None if row is None else row.tolerance
 
@@ -351,7 +355,7 @@ def _rule(row: Row, *, is_complex: bool) -> Rule:
 
 
 def matching(patterns: Sequence[str], names: Sequence[str]) -> list[str]:
-    """The names that any of the shell-style patterns matches, in the order of `names`.
+    """Return the names that any of the shell-style patterns matches, in the order of `names`.
 
     No pattern at all means every name. complex<f32> also goes by complex_f32, which needs no quotes
     in a shell.
@@ -373,10 +377,10 @@ def _matches(name: str, pattern: str) -> bool:
 def cells(
     ops: Sequence[str] = (), element_types: Sequence[str] = (), backends: Sequence[str] = ("cpu",)
 ) -> list[Cell]:
-    """The cells that the patterns of ops and element types choose, on every backend given.
+    """Return the cells that the patterns of ops and element types select, on every backend given.
 
     Raises:
-        LookupError: when a pattern matches nothing that the catalog knows.
+        LookupError: if a pattern matches no op or element type of the catalog.
     """
     chosen = matching(ops, list(CATALOG))
     known = list(dict.fromkeys(of.name for row in CATALOG.values() for of in row.columns))

@@ -341,7 +341,7 @@ def check(
 ) -> int:
     """Check your own programs, and name the first operation with a wrong result.
 
-    Exits with 1 when one goes wrong in a way that no expectation knows.
+    Exits with 1 if a program fails in a way that no expectation matches.
     """
     from conformance.check import command
 
@@ -377,7 +377,7 @@ def ops(
         typer.Option("--format", help="How to print; markdown is the page of all that is covered."),
     ] = OpsFormat.TABLE,
 ) -> int:
-    """List the ops, or show one."""
+    """List the ops, or describe a single op."""
     from conformance import listing
     from conformance.catalog import CATALOG
 
@@ -433,7 +433,7 @@ def main() -> None:
 
 
 def guarded(command: Callable[[], int | None]) -> int:
-    """The exit code of a command; what goes wrong in it becomes a line on standard error."""
+    """Return the exit code of a command; print an error as a line on standard error."""
     try:
         code = command() or 0
         if code == INTERRUPTED:  # typer's answer to KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""What users are told, and no traceback: errors of what was asked for, and the exit codes."""
+"""Errors of usage, reported in one line without a traceback, and exit codes."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import difflib
 from collections.abc import Iterable
 
 USAGE, NOT_AVAILABLE, NOTHING_TESTED, INTERRUPTED = 2, 3, 4, 130
-"""Exit codes of the command line; 0 is conforms, 1 a new divergence."""
+"""Exit codes of the command line. 0 means that the backend conforms, 1 a new divergence."""
 
 
 MOST_NAMED = 60
-"""Names that a message lists at most; of more it says how many there are."""
+"""Largest number of names that a message lists; the number of all names follows."""
 
 
 class UsageError(Exception):
-    """What was asked for makes no sense; the message says what and, if it can, what was meant."""
+    """The command makes no sense; the message says why and suggests a correction, if possible."""
 
 
 class NotAvailable(Exception):
-    """The backend cannot be had here; the message says why and how to mend it (exit code 3)."""
+    """The backend is not available; the message says why and how to mend it (exit code 3)."""
 
 
 def unknown(what: str, given: str, known: Iterable[str]) -> str:
-    """A line saying that there is no such thing, and what may have been meant."""
+    """Return a line that says that a name is unknown, and suggests similar names."""
     names = list(known)
     bare = given.strip("*?")
     close = [name for name in names if bare and bare in name][:3]

@@ -1,4 +1,4 @@
-"""What there is: the catalog of ops, and the backends of this machine, as data and as tables."""
+"""The tables and the JSON that the commands `ops` and `backends` print."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reference.ops.xla.page import UNSUPPORTED_HEADINGS
 
 
 def op_entry(row: Row) -> dict[str, Any]:
-    """All that the catalog knows of an op, as JSON can hold it."""
+    """All facts of the catalog about an op, as JSON can hold them."""
     semantics = OPS[row.name]
     return {
         "name": row.name,
@@ -43,7 +43,7 @@ def op_entry(row: Row) -> dict[str, Any]:
 
 
 def coverage_entry(row: Row) -> dict[str, Any]:
-    """The dimensions of variation of an op's cases, and what the standard profile reaches."""
+    """Return the dimensions of variation of an op's cases, and the coverage of `standard`."""
     from conformance.campaign.planning import cases_of
     from generators.cells import plan  # loads every builder, the table does without
 
@@ -57,7 +57,7 @@ def coverage_entry(row: Row) -> dict[str, Any]:
 
 
 def constraints_tested(op: str) -> list[str]:
-    """The ids of which there is a program that breaks just that one, in order."""
+    """Return the ids of constraints that some near miss breaks, in order."""
     from generators.invalid.table import NEAR_MISSES, near_misses  # the table does without
 
     tested = {id_ for id_, _ in near_misses(op)} if op in NEAR_MISSES else set[str]()
@@ -74,7 +74,7 @@ def _ids(row: Row) -> str:
 
 
 def ops_table() -> Table:
-    """The catalog, a line per op."""
+    """Return the catalog as a table, a line per op."""
     table = Table(box=None, pad_edge=False)
     for heading in ("op", "dialect", "family", "types", "rule", "constraints"):
         table.add_column(heading, justify="right" if heading == "types" else "left")
@@ -115,7 +115,7 @@ def _reached_text(reached: dict[str, Any]) -> str:
 
 
 def coverage_page() -> str:
-    """What there is of both documents, as Markdown: every op, its cells, and what is left out."""
+    """Return the page of both documents, as Markdown: every op, its cells, and what is left out."""
     lines = [
         "# Coverage", "",
         "Made by `hlo-conformance ops --format markdown`; a test compares it.", "",
@@ -156,10 +156,10 @@ _DOCUMENTS = {"stablehlo": "The StableHLO specification", "xla": "XLA's operatio
 
 
 def backend_entries(names: Sequence[str]) -> list[dict[str, Any]]:
-    """The backends of these names, or all that there are: each is asked in a worker of its own.
+    """Return the backends of these names, or all backends. Each is opened in a worker of its own.
 
     Raises:
-        UsageError: when there is no backend of a name.
+        UsageError: if a name is no backend.
     """
     if names:
         return [_backend_entry(choice) for choice in parse_all(names)]
@@ -170,7 +170,7 @@ def backend_entries(names: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _unnamed_entry(name: str) -> dict[str, Any]:
-    """What is said of a family of which there is no backend until one is named."""
+    """Return the entry of a family that has no backend without an argument."""
     family = BACKENDS[name]
     spelling, _, meaning = family.arguments.partition(": ")
     reason = f"{family.meaning}, as {name}:{spelling} ({meaning})"
@@ -199,7 +199,7 @@ def _backend_entry(choice: Choice) -> dict[str, Any]:
 
 
 def backends_table(entries: list[dict[str, Any]]) -> Table:
-    """The backends, a line each."""
+    """Return the backends as a table, a line each."""
     table = Table(box=None, pad_edge=False)
     for heading in ("backend", "here", "what"):
         table.add_column(heading)

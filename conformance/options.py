@@ -1,4 +1,4 @@
-"""What the options of the command line take: their help, and what a shell completes them with."""
+"""Types of the command line's options: their help, and their completion in a shell."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ BACKEND_VERSION_HELP = (
 
 
 class Format(StrEnum):
-    """How a listing is printed."""
+    """The formats of a listing."""
 
     TABLE = "table"
     JSON = "json"
 
 
 class OpsFormat(StrEnum):
-    """How the ops are printed."""
+    """The formats of a listing of ops."""
 
     TABLE = "table"
     JSON = "json"
@@ -63,7 +63,7 @@ class OpsFormat(StrEnum):
 
 
 class CI(StrEnum):
-    """The systems of continuous integration that are told in ways of their own."""
+    """The systems of continuous integration that get output of their own."""
 
     AUTO = "auto"
     GITHUB = "github"
@@ -79,19 +79,19 @@ class CI(StrEnum):
 
 
 class LinesFormat(StrEnum):
-    """How verdicts on files are printed: a line for each, or an object of JSON on a line."""
+    """The formats of verdicts on files: a line of text for each, or an object of JSON on a line."""
 
     TEXT = "text"
     JSON = "json"
 
 
 def profiles(incomplete: str) -> list[str]:
-    """The profiles that begin so."""
+    """Return the profiles that begin with the given text."""
     return _beginning(PROFILES, incomplete)
 
 
 def backends(incomplete: str) -> list[str]:
-    """The backends that begin so; a family that needs an argument with its colon."""
+    """Return the backends that begin with the given text; "NAME:" if it needs an argument."""
     from conformance.backends.registry import BACKENDS
 
     names = (f"{name}:" if family.needs_argument else name for name, family in BACKENDS.items())
@@ -99,14 +99,16 @@ def backends(incomplete: str) -> list[str]:
 
 
 def ops(incomplete: str) -> list[str]:
-    """The ops that begin so."""
+    """Return the ops that begin with the given text."""
     from reference.ops.table import OPS
 
     return _beginning(OPS, incomplete)
 
 
 def element_types(incomplete: str) -> list[str]:
-    """The columns that begin so, complex<f32> as complex_f32, which needs no quotes in a shell."""
+    """Return the columns that begin with the given text; complex<f32> as complex_f32, without
+    quotes.
+    """
     from generators.case.columns import INVALID
     from generators.case.quantized_types import QUANTIZED_COLUMNS
     from reference.ir.types import ELEMENT_TYPES

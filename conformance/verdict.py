@@ -1,4 +1,4 @@
-"""Verdicts: what a case's comparison can end in, and the records that a run keeps of them."""
+"""Verdicts on cases, and the records of them that a run stores."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """How a case ended. The order is severity, from harmless to worst."""
+    """The outcome of a case. The order is severity, from harmless to worst."""
 
     PASS = "pass"  # noqa: S105 - a verdict, no password
     """Every element is permitted."""
     UNSPECIFIED = "unspecified"
-    """Differs only where the specification leaves the result open; never a failure."""
+    """Differs only where the specification does not define the result; never a failure."""
     UNSUPPORTED = "unsupported"
     """The backend says that it does not implement this."""
     FLUSHED = "flushed"
@@ -32,7 +32,7 @@ class Verdict(StrEnum):
 
     @property
     def fails(self) -> bool:
-        """Whether this verdict fails a run, unless an expectation knows it."""
+        """Whether this verdict fails a run, unless an expectation matches it."""
         return self not in _HARMLESS
 
     @property
@@ -56,13 +56,13 @@ _GRAVITY = {"signed zero": -1, "NaN": 1, "infinity": 1}
 
 
 def gravity(kind: str) -> int:
-    """How grave a class is beside others of the same verdict: of several the gravest is named."""
+    """Return the rank of a class among the classes of the same verdict; the gravest is reported."""
     return _GRAVITY.get(kind, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One element of one result that differs: where, and what stood there.
+    """An element of a result that differs: its index, the expected and the actual value.
 
     `expected` and `actual` are decimal; the `_hex` forms are the bits. `inputs` are the elements
     of the operands that met there, as (name, decimal, hex), where shapes make that meaningful.
@@ -84,10 +84,10 @@ class Failing:
     """The elements of a case that fail with one verdict and one class.
 
     `wrong` counts them, `elements` are the worst few. `worst_ulp` is the largest error among them,
-    in the unit of the op's rule; None where none is a number of such units. `inputs` is the archive
-    of the input set that shows them, b"" where that is the one of the case's `Detail`. `known` is
-    the id of the expectation that knows them, "" when none does. `predicted` counts the elements
-    that are within 2 ulp of what the class predicts: none of a class that predicts no values.
+    in the unit of the op's rule; None if none can be measured. `inputs` is the archive of the input
+    set that shows them, b"" if it is the archive of the case's `Detail`. `known` is the id of the
+    expectation that matches them, "" if none does. `predicted` counts the elements that are within
+    2 ulp of the predictions of the class; 0 if it predicts no values.
     """
 
     verdict: Verdict
@@ -118,7 +118,7 @@ class Detail:
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """How often a case failed that was run several times and did not fail every time.
+    """The number of failures of a case that was run several times and did not fail every time.
 
     `classes` are the classes of its failures.
     """
@@ -130,7 +130,7 @@ class Repeats:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a run keeps of one case: one program on all of its input sets, on one backend.
+    """The stored result of a case: a program on all of its input sets, on one backend.
 
     `element_type` is the cell's; `kind` the class label of the divergence ("" when passed);
     `pairs` the input sets judged, `values` the elements; `worst_ulp` and `budget_ulp` the largest
@@ -152,44 +152,44 @@ class Record:
     worst_ulp: float | None = None
     budget_ulp: float | None = None
     known: str = ""
-    """The id of the expectation that knows this divergence; "" when none does."""
+    """The id of the expectation that matches this divergence; "" if none does."""
     detail: Detail | None = None
     failing: tuple[Failing, ...] = ()
-    """All that fails among the elements of its results, of which the record shows one."""
+    """All failing elements of its results by class; the record shows the gravest class."""
     repeats: Repeats | None = None
-    """How often it failed, where it did not fail in every run."""
+    """The number of failures, if it did not fail in every run."""
 
     @property
     def id(self) -> str:
-        """What `replay` takes: op, element type, backend and index, such as add-f32-cpu-17."""
+        """The name for `replay`: op, element type, backend and index, such as add-f32-cpu-17."""
         plain = self.element_type.replace("<", "_").replace(">", "")
         return f"{self.op}-{plain}-{self.backend}-{self.index}"
 
     @property
     def known_by(self) -> tuple[str, ...]:
-        """The ids of all expectations that know something of what is wrong with it."""
+        """The ids of all expectations that match any of its failing elements."""
         ids = (self.known, *(one.known for one in self.failing))
         return tuple(dict.fromkeys(id_ for id_ in ids if id_))
 
     @property
     def beside(self) -> tuple[Failing, ...]:
-        """What fails in it beside what is shown."""
+        """The failing elements of other classes than the class that is shown."""
         return tuple(
             one for one in self.failing if (one.verdict, one.kind) != (self.verdict, self.kind)
         )
 
     @property
     def is_new_failure(self) -> bool:
-        """Whether this record alone makes the run fail."""
+        """Whether this record by itself makes the run fail."""
         return self.verdict.fails and not self.known
 
 
 @dataclass(frozen=True, slots=True)
 class LostBatch:
-    """Cases that failed when they were run together, and of which none failed in isolation.
+    """Cases that failed as a batch, though none failed in isolation.
 
     `cases` are op, element type and index of each. Verdict, class and message say how the batch
-    failed, in `failed` of `runs` runs. `known` is the id of the expectation that knows it.
+    failed, in `failed` of `runs` runs. `known` is the id of the expectation that matches it.
     """
 
     backend: str
@@ -211,7 +211,7 @@ class LostBatch:
 
     @property
     def line(self) -> str:
-        """What is said of it in one line, with the backend's words."""
+        """The lost batch in one line, with the backend's message."""
         cases = "1 case" if len(self.cases) == 1 else f"{len(self.cases)} cases"
         often = f"{self.failed} of {self.runs} runs" if self.runs > 1 else "its only run"
         return (
@@ -231,9 +231,10 @@ def _some(names: list[str]) -> str:
 
 
 HISTOGRAM_EDGES: tuple[int, ...] = (0, 1, 2, 3, 4, 5, 6, 8, 16, 32, 64, 128, 1024)
-"""ULP histogram: bin 0 counts exact results, bin i errors in (edges[i-1], edges[i]], the last
-one everything above. An error is the distance to the correctly rounded result: in real types a
-whole number."""
+"""ULP histogram: bin 0 counts exact results, bin i errors in (edges[i-1], edges[i]], the last bin
+everything above. An error is the distance to the correctly rounded result: in real types a whole
+number.
+"""
 
 
 @dataclass(slots=True)
