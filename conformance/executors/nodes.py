@@ -17,6 +17,7 @@ from typing import Any
 from conformance.errors import NotAvailable
 from conformance.executors.agent import Agent, Opening
 from conformance.executors.local import QUIET, Died, TimedOut
+from conformance.executors.ray_output import CommandOutput
 from conformance.text import list_differences, one_line
 
 Notice = Callable[[str], None]
@@ -121,6 +122,7 @@ class Nodes:
         _check_reachable(address or os.environ.get("RAY_ADDRESS", ""))
         for name, value in _OF_RAY.items():
             os.environ.setdefault(name, value)
+        CommandOutput.take()
         try:
             self._ray.init(
                 address, log_to_driver=False, configure_logging=False, include_dashboard=False
@@ -128,6 +130,7 @@ class Nodes:
         except Exception as error:  # of many kinds: see ray.init
             where = address or os.environ.get("RAY_ADDRESS") or "no --address"
             words = one_line(error)[:400]
+            CommandOutput.give_back()
             raise NotAvailable(f"Ray cannot connect to a cluster ({where}): {words}") from None
         self._is_ours = True
 
@@ -152,6 +155,7 @@ class Nodes:
         self._nodes.clear()
         if self._is_ours:
             self._ray.shutdown()
+            CommandOutput.give_back()
 
     def rest(self, opening: bytes) -> None:
         """End the workers of a backend on all nodes."""

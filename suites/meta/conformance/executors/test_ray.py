@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from conformance.executors import on_ray
 from conformance.executors.agent import Opening
 from conformance.executors.executor import Engine, EngineName, Executor
 from conformance.executors.local import Call, Died, Ended, TimedOut
+from conformance.executors.ray_output import CommandOutput
 from conformance.limits import Limits
 from conformance.results.versions import fingerprint
 from suites.meta.conformance.executors.test_workers import collect, die, fail, twice
@@ -175,6 +177,20 @@ def test_an_address_without_a_cluster_is_refused_in_one_line() -> None:
         on_ray.ray_executor(
             engine, Opening(None, Limits(memory_limit=0)), jobs=1, device="", notice=print
         )
+
+
+def test_what_ray_prints_is_no_output_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    before = sys.stdout
+    CommandOutput.take()
+    try:
+        of_ray = threading.Thread(target=print, args=("(raylet) lost",), name="ray_listen_errors")
+        of_ray.start()
+        of_ray.join()
+        print("{}")
+    finally:
+        CommandOutput.give_back()
+    assert sys.stdout is before
+    assert capsys.readouterr() == ("{}\n", "(raylet) lost\n")
 
 
 def test_without_ray_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
