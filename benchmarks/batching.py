@@ -1,0 +1,90 @@
+"""Speed of compiling and running the cases of a profile in modules of several sizes.
+
+    python -m benchmarks.batching --op "a*" --op "c*" --profile smoke
+
+A run makes modules of one op. They are compared with modules of any ops, which have as many cases
+as their size says. What the backend refuses is left out of all, and so are programs of several
+processes. All is done in one process; of the rounds, the fastest counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
+
+from conformance.backends.session import open_session
+from conformance.campaign.planning import FASTEST, Options, bundles, plan, shortened
+from conformance.campaign.tasks import Task, cases_of
+from conformance.pipeline.batch import Batcher, run_all
+from conformance.pipeline.items import Item
+from generators.case.columns import Invalid
+from generators.values.contents import materialise
+
+PLANNED = "of one op, as planned"
+
+
+def items_of(tasks: Sequence[Task]) -> list[Item]:
+    """Return the cases of a module with their inputs."""
+    return [
+        Item(0, case.program, [materialise(case.program, one) for one in case.inputs], [])
+        for task in tasks
+        for case in cases_of(task)
+        if case.program.process_grid is None
+    ]
+
+
+def seconds_of(batcher: Batcher, modules: Sequence[Sequence[Item]]) -> float:
+    """Return the seconds that compiling and running all modules takes."""
+    begun = perf_counter()
+    for module in modules:
+        batcher.run(module)
+    return perf_counter() - begun
+
+
+def main() -> int:
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--op", action="append", default=[], help="ops by name or glob")
+    asked.add_argument("--element-type", action="append", default=[])
+    asked.add_argument("--profile", default=FASTEST)
+    asked.add_argument("--backend", default="cpu")
+    asked.add_argument("--sizes", type=int, nargs="+", default=[8, 16, 32, 64])
+    asked.add_argument("--rounds", type=int, default=2)
+    given = asked.parse_args()
+    options = Options(
+        Path(), (given.backend,), tuple(given.op), tuple(given.element_type), given.profile
+    )
+    batcher = Batcher(open_session(given.backend), repeats=0)
+    planned: list[list[Item]] = []
+    tasks = (shortened(one, given.profile).planned() for one in plan(options).tasks
+             if not isinstance(one.cell.element_type, Invalid))  # fmt: skip
+    for bundle in bundles(one for one in tasks if len(one)):
+        items = items_of(bundle)
+        ((*answers,),), _ = run_all(batcher, [items]) if items else (([],), ())
+        accepted = [
+            one for one, told in zip(items, answers, strict=True) if isinstance(told.answer, list)
+        ]
+        planned += [accepted] if accepted else []
+    programs = [one for module in planned for one in module]
+    layouts: dict[str, list[list[Item]]] = {PLANNED: planned}
+    for size in given.sizes:
+        starts = range(0, len(programs), size)
+        layouts[f"of any ops, {size} cases"] = [programs[at : at + size] for at in starts]
+    best = {
+        name: min(seconds_of(batcher, modules) for _ in range(given.rounds))
+        for name, modules in layouts.items()
+    }
+    fastest = min(best.values())
+    sys.stdout.write(f"{len(programs):,} programs\n")
+    for name, seconds in best.items():
+        sys.stdout.write(
+            f"{name:24}{len(layouts[name]):5} modules{seconds:8.1f} s"
+            f"{1e3 * seconds / len(programs):8.2f} ms each{fastest / seconds:7.2f} of the best\n"
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
