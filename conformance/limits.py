@@ -54,7 +54,7 @@ class Limits:
     """Opening a backend."""
 
     TRANSFER: ClassVar[float] = 40.0
-    """What a call with a time budget of its own may take beyond that budget."""
+    """Time that a call with a time budget of its own may take beyond that budget."""
 
     GENERATED: ClassVar[float] = 1.0
     """An evaluation of a generated program: it takes milliseconds, unless it loops without end."""
@@ -76,9 +76,10 @@ class Limits:
 
     @property
     def item(self) -> float:
-        """One program of a batch that lost its worker, in a call of its own: a third of a call.
+        """The limit for a program of a batch whose worker crashed or timed out, in a call of its
+        own: a third of a call.
 
-        A hang costs a call, and two thirds of one to name the program.
+        A hang costs a whole call for the batch, and two thirds of a call to find the program.
         """
         return self.timeout / 3
 

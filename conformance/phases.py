@@ -1,8 +1,8 @@
-"""What a worker is doing, noted where the process that may end it can read it.
+"""The current step of a worker, noted in a file that the parent can read.
 
-A check that takes too long is ended from outside: what it was at, how long already, and how far it
-had got would be lost with it. So each phase is noted in a file when it begins and when it ends, and
-a result that is settled before the call ends is written to another file beside it.
+The parent ends a check that takes too long. So that the timeout's message can name the step, each
+phase is noted when it begins and when it ends. A result that is known before the call ends is
+written to a second file beside it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 _FREE = 1.25
-"""How much longer than it seems to need a check should be allowed to take."""
+"""Factor of the suggested time limit over the estimated time."""
 
 _DOING = {
     "drawing": "inputs had been drawn for {}",
@@ -30,7 +30,7 @@ _DOING = {
     "locating": "the first wrong operation had been looked for for {}",
     "settling": "operations had been judged on the backend's own operands for {}",
 }
-"""What is told of the phases that may be the innermost one."""
+"""Messages for the innermost phase."""
 
 _AROUND = {
     "drawing": "while inputs were drawn",
@@ -42,7 +42,7 @@ _AROUND = {
     "locating": "while the first wrong operation was looked for",
     "settling": "while operations were judged on the backend's own operands",
 }
-"""What is told of the phases around it."""
+"""Messages for the phases around it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +103,10 @@ def noted(path: Path) -> Generator[None]:
 
 @contextmanager
 def phase(name: str, number: int = 0, of: int = 0) -> Generator[None]:
-    """What is done within is phase `name`; also a decorator of functions that are one.
+    """Note the block as phase `name`; also a decorator for functions.
 
-    `number` counts phases of a name, `of` says how many there will be at most; 0 leaves it open.
-    Phases may be nested. Where nobody listens, nothing is done.
+    `number` counts the phases of a name, `of` is their largest number, 0 if unknown. Phases may be
+    nested. Without a file for notes, nothing is written.
     """
     notes = _NOTES.get()
     if notes is None:
@@ -145,7 +145,7 @@ def _kept_beside(path: Path) -> Path:
 
 
 def read(path: Path) -> tuple[Phase, ...]:
-    """The phases noted in a file, in the order of beginning; none where there is no such file."""
+    """Return the phases noted in a file, in the order of their beginning; none without a file."""
     phases: list[Phase] = []
     going_on: list[int] = []
     with suppress(OSError, ValueError):
@@ -162,9 +162,10 @@ def read(path: Path) -> tuple[Phase, ...]:
 
 
 def told(phases: Sequence[Phase], seconds: float) -> str:
-    """Who was slow when a call was ended after so many seconds, how far it was, what it needs.
+    """Return a message about a call that was ended after so many seconds.
 
-    "" where nothing was noted.
+    It says which step was slow, how far the call was, and which limit it needs. "" if no phase was
+    noted.
     """
     open_ = [one for one in phases if one.ended is None]
     if not open_:
@@ -184,7 +185,9 @@ def told(phases: Sequence[Phase], seconds: float) -> str:
 
 
 def _evaluating(phases: Sequence[Phase], last: Phase, set_: Phase | None, since: str) -> str:
-    """The evaluation that was going on, how many there are, and how long one takes."""
+    """Return the message about an unfinished evaluation: its number, and the mean time of
+    evaluations.
+    """
     done = _durations(phases, "evaluation")
     if not done:
         return _DOING["evaluation"].format(since)
@@ -195,7 +198,7 @@ def _evaluating(phases: Sequence[Phase], last: Phase, set_: Phase | None, since:
 
 
 def _number(phases: Sequence[Phase], last: Phase, set_: Phase | None) -> int:
-    """Which evaluation of this input set one is, from 1."""
+    """Return the number, from 1, of the last evaluation of this input set."""
     since = set_.began if set_ else 0.0
     return sum(one.name == last.name and one.began >= since for one in phases)
 
@@ -205,7 +208,7 @@ def _durations(phases: Sequence[Phase], name: str) -> list[float]:
 
 
 def _advice(phases: Sequence[Phase], last: Phase, set_: Phase | None, seconds: float) -> str:
-    """What limit it would have taken, as far as that can be told from what was done."""
+    """Return the advice on a time limit, estimated from the finished evaluations."""
     done = _durations(phases, "evaluation")
     if last.name != "evaluation" or not done or last.of < _number(phases, last, set_):
         return f"how much more it needs cannot be told: try --timeout {_round(2 * seconds)}"
@@ -217,7 +220,7 @@ def _advice(phases: Sequence[Phase], last: Phase, set_: Phase | None, seconds: f
 
 
 def _round(seconds: float) -> str:
-    """The number with two digits, upwards."""
+    """Return the number rounded up to two digits."""
     step = 10.0 ** (math.floor(math.log10(max(seconds, 1e-3))) - 1)
     return f"{math.ceil(seconds / step - 1e-9) * step:g}"
 

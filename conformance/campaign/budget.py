@@ -1,4 +1,4 @@
-"""A run with a time limit: every cell has its first cases before any has its second ones."""
+"""A run with a time limit: every cell has its first cases before any cell has its second cases."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ than fill a module."""
 
 
 def seconds_of(budget: str) -> float:
-    """The seconds of a budget such as 90s, 30m or 8h.
+    """Return the seconds of a budget such as 90s, 30m or 8h.
 
     Raises:
-        UsageError: when it is none.
+        UsageError: if the text is no budget.
     """
     found = _TIME.fullmatch(budget.strip())
     if found is None or not float(found[1]):
@@ -36,9 +36,8 @@ def seconds_of(budget: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """When a session of a run is to end: `seconds` of it are left when it begins, or no limit.
-
-    What has begun may take `grace` seconds longer.
+    """The end of a session of a run: `seconds` after it begins, or no limit. Calls that have begun
+    may take `grace` seconds longer.
     """
 
     begun: float
@@ -71,10 +70,10 @@ def _cut(task: Task) -> Iterable[Task]:
 
 
 def rounds(tasks: Sequence[Task], seed: int) -> list[list[Task]]:
-    """Return the first task of every cell, then the second of every one, and so on.
+    """Return the first task of every cell, then the second of every cell, and so on.
 
     In each round ops come in an order of the seed's, so that a limit does not always leave out the
-    same ones.
+    same ops.
     """
     found: dict[int, list[Task]] = {}
     for task in tasks:

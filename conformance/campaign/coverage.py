@@ -1,4 +1,4 @@
-"""What the cases of a run reach of the dimensions of variation that their builders declare."""
+"""Coverage of a run: the values of the dimensions of variation that its cases cover."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from generators.cells.coverage import CoverageReport
 def coverage_of(
     records: Iterable[Record], seed: int, entries: Entries | None = None
 ) -> dict[str, CoverageReport]:
-    """What the cases behind these records reach, by op; whatever came of them, they were tried.
+    """Return the coverage by op of the cases with these records, whatever their verdict.
 
-    The plans of all ops are made again, which takes some milliseconds for each, but for what a
-    cache has.
+    The plans of all ops are made again, which takes some milliseconds for each op that the cache
+    does not have.
     """
     from generators.cells.plan import coverage_report  # loads every builder: once there is a result
 

@@ -25,7 +25,7 @@ from conformance.results.store import Store
 from conformance.verdict import Record
 
 _KEPT = "counterexamples"
-"""What the store calls what became of counterexamples."""
+"""The key in the store of the outcomes of counterexamples."""
 
 
 MANY = 20
@@ -91,11 +91,9 @@ def gone(
 
 @dataclass(frozen=True, slots=True)
 class _Cache:
-    """Outcomes of counterexamples on a backend in earlier runs, where there is a cache.
-
-    It depends on all our sources, on the entry and on the backend. That one does not reproduce is
-    kept only where nothing else can be the reason: neither memory or a race, by what the entry
-    says, nor a process that ended or a machine that was too busy.
+    """Outcomes of counterexamples on a backend in earlier runs, if there is a cache. The key
+    depends on all our sources, on the entry and on the backend. That a counterexample does not
+    reproduce is stored only if memory, a race, a crash or a busy machine cannot be the reason.
     """
 
     entries: Entries | None

@@ -30,7 +30,8 @@ from conformance.verdict import Errors, LostBatch, Timing
 Notice = Callable[[str], None]
 
 Losing = Callable[[LostBatch], None]
-"""What is told of each batch that lost its worker, at once; and again when more is known."""
+"""Called with each batch whose worker crashed or timed out, at once, and again when more is known.
+"""
 
 Bundle = tuple[Task, ...]
 """Tasks that are one call of a worker: they are compiled as one module where that can be."""
@@ -38,10 +39,10 @@ Bundle = tuple[Task, ...]
 
 @dataclass(slots=True)
 class _Lost:
-    """A bundle that goes on in parts: its tasks or, of a single task, its cases.
+    """A batch that is split: into its tasks or, for a single task, into its cases.
 
-    `batch` is what is told of it where its worker was lost, `defect` where the harness raised an
-    error; neither where nobody tried its cases together. `left` parts have not ended.
+    `batch` is the report if its worker crashed or timed out, `defect` if the harness raised an
+    error; both are None if the batch was never run as a whole. `left` parts have not ended.
     """
 
     bundle: Bundle
@@ -61,7 +62,9 @@ class _Lost:
 
 @dataclass(frozen=True, slots=True)
 class _Again:
-    """A bundle that lost its worker, none of whose cases did in isolation: run once more."""
+    """A batch whose worker crashed or timed out, though none of its cases did in isolation: run
+    once more.
+    """
 
     bundle: Bundle
     number: int
@@ -77,23 +80,23 @@ def run_isolated(
     losing: Losing | None = None,
     overwriting: Container[Cell] = (),
 ) -> Generator[tuple[Task, TaskResult] | None]:
-    """Do the tasks of these bundles in workers and yield each with its result, as they end.
+    """Do the tasks of these batches in workers and yield each with its result, as they end.
 
-    Where a worker is lost, the tasks of the bundle go on one by one, and the cases of a task: that
-    costs hardly more than halving, and a hang is waited for twice more, not five times. Cases of
-    the cells in `apart`, which are known to lose workers and are no part of larger bundles, are on
-    their own from the start. Any other case that loses a worker alone is run again, to see whether
-    it does so every time, and so is a bundle none of whose cases loses one. Bundles that lose a
-    worker go to `losing`, whether a case is to blame or not; without it, those that blame no case
-    go to `notice`. So does a case over which the harness raised an error: it has no record.
+    If the worker of a batch crashes or times out, the batch is split into its tasks, and a task
+    into its cases. That costs hardly more than halving, and a hang is waited for twice more, not
+    five times. Cases of the cells in `apart`, which are known to crash, are in isolation from the
+    start. Any other case that crashes in isolation is run again, to see whether it does so every
+    time. So is a batch that crashes though none of its cases does. Batches that crash are passed
+    to `losing`, whether a case is to blame or not. Without `losing`, batches that blame no case
+    are passed to `notice`. So is a case for which the harness raised an error: it has no record.
 
     After cases of the cells in `overwriting`, which are known to write to memory that is not
-    theirs, a worker is replaced: it could give wrong results for others.
+    theirs, the worker is replaced: it could give wrong results for other cases.
 
-    Yields None now and then, while nothing ends.
+    Yields None now and then, while no call ends.
 
     Raises:
-        NotAvailable: when the backend cannot be had, or no worker can be started.
+        NotAvailable: if the backend is not available, or no worker can be started.
     """
     parts = _Parts(limits, notice, losing, manner, overwriting)
 
@@ -127,10 +130,11 @@ def run_isolated(
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """The bundles that go on in parts, by each part that has not ended.
+    """The batches that are split, by each part that has not ended.
 
-    `tries` are the results so far of cases that are run again, as they lost a worker alone;
-    `again` the batches that are run again, with how often they lost one. `calls` are to be made.
+    `tries` are the results so far of cases that are run again, because their worker crashed or
+    timed out in isolation. `again` are the batches that are run again, with the number of their
+    crashes. `calls` are to be made.
     """
 
     limits: Limits
@@ -144,14 +148,16 @@ class _Parts:
     calls: deque[Call] = field(default_factory=deque["Call"])
 
     def replacing(self, call: Call, value: Any) -> list[Call]:
-        """Return the calls that replace one of several tasks or cases; none of a single case."""
+        """Return the calls that replace a call of several tasks or cases; none for a case."""
         bundle = call.name
         if isinstance(bundle, _Again) or (len(bundle) == 1 and len(bundle[0]) == 1):
             return []
         return self.of(bundle, value)
 
     def of(self, bundle: Bundle, value: Any = None) -> list[Call]:
-        """The calls of a bundle's parts, from now on awaited; `value` is how the whole ended."""
+        """Return the calls of a batch's parts, which are awaited from now on; `value` is the end of
+        the whole.
+        """
         batch = _batch(bundle, value)
         is_defect = value is not None and batch is None
         defect = f"defect of hlo-conformance ({type(value).__name__}: {value})" if is_defect else ""
@@ -163,12 +169,14 @@ class _Parts:
         return [self.call((one,), seconds) for one in parts]
 
     def call(self, bundle: Bundle, timeout: float) -> Call:
-        """Return the call of a worker that does the tasks of a bundle."""
+        """Return the call of a worker that does the tasks of a batch."""
         overwrites = any(task.cell in self.overwriting for task in bundle)
         return Call(bundle, run_tasks, (bundle, self.manner), timeout, overwrites)
 
     def ended(self, task: Task, result: TaskResult) -> Generator[tuple[Task, TaskResult]]:
-        """What is done with this result of a task: a task as it was planned, or a case of one."""
+        """Yield the results that become final with this result of a task: a planned task, or a case
+        of such a task.
+        """
         whole = self.lost.pop(task, None)
         if whole is None or len(whole.bundle) > 1:
             yield task, result
@@ -206,7 +214,7 @@ def _name(bundle: Bundle) -> str:
 
 
 def _batch(bundle: Bundle, value: Any) -> LostBatch | None:
-    """Return what is told of a bundle that lost its worker; None where that was not so."""
+    """Return the report of a batch whose worker crashed or timed out; None for other values."""
     if not isinstance(value, (Died, TimedOut)):
         return None
     cases = tuple(
@@ -241,9 +249,8 @@ def _answers(results: Sequence[TaskResult]) -> set[bytes]:
 
 
 def _summed_up(tries: Sequence[TaskResult]) -> TaskResult:
-    """Return the result of a case that lost its worker in the first of these tries.
-
-    Where it did not fail in every one, the record says that, and in how many.
+    """Return the result of a case whose worker crashed or timed out in the first of these tries. If
+    it did not fail in every try, the record says in how many it did.
     """
     first = tries[0]
     records = [record for one in tries for record in one.records]

@@ -1,4 +1,4 @@
-"""Runs merged into one: the shards of a run, and runs of other backends on other machines."""
+"""Merging of runs: the shards of a run, and runs of other backends on other machines."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from conformance.results.summary import RunData, read
 from conformance.text import spell_option
 
 _OWN = ("shard", "backend")
-"""What runs that are merged may differ in, of all that identifies them."""
+"""Options in which merged runs may differ, of all that identify a run."""
 
 _SETS = "instruction sets of "
-"""How the instruction sets of a backend are called among what identifies a run."""
+"""Prefix of the instruction sets of a backend, among what identifies a run."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Part:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What it must have in common with whatever continues it."""
+        """The options and versions that must be equal in a session that continues the run."""
         return self.meta["identity"]
 
     @property
@@ -46,19 +46,20 @@ class Part:
 
     @cached_property
     def shard(self) -> tuple[int, int]:
-        """Which part of how many it is."""
+        """The number of the shard, and the number of shards."""
         part, _, parts = self.identity["shard"].partition("/")
         return int(part), int(parts)
 
 
 def merge_runs(paths: Sequence[Path], out: Path, command: str) -> tuple[RunData, list[str]]:
-    """Merge the runs in these folders into a store in `out`, and return it with what is missing.
+    """Merge the runs in these folders into a store in `out`, and return it with a line for each
+    missing part.
 
     The cells of shards that were not given are planned in the merged run, and not tested.
 
     Raises:
-        UsageError: when they are no parts of one run, or `out` holds another run.
-        StoreError: when one cannot be read, or the merged one cannot be written.
+        UsageError: if they are no parts of a single run, or `out` holds another run.
+        StoreError: if a run cannot be read, or the merged run cannot be written.
     """
     with ExitStack() as stack:
         parts = [_opened(path, stack) for path in paths]
@@ -94,7 +95,7 @@ def _opened(path: Path, stack: ExitStack) -> Part:
 
 
 def _check(parts: Sequence[Part]) -> None:
-    """Refuse runs that are no parts of one.
+    """Refuse runs that are no parts of a single run.
 
     Raises:
         UsageError: naming the first two, and all in which they differ.

@@ -22,8 +22,9 @@ from generators.cells.columns import miss_count
 from generators.cells.plan import needed_cases
 
 CASES_PER_MODULE = 32
-"""The cases of a bundle of tasks, compiled as one module: with more, a case costs hardly less
-(measured)."""
+"""Number of cases of a batch of tasks, which is compiled as one module. With more, a case costs
+hardly less (measured).
+"""
 
 PROFILES: dict[str, int] = {"smoke": 2, "standard": 8, "deep": 100}
 """Cases per cell of an op whose row has no weight of its own."""
@@ -33,9 +34,10 @@ SPARING = "standard"
 anything new of its op's values and pairs."""
 
 FASTEST = "smoke"
-"""The profile in which each further unit of weight is one case more, not as many again, and an op
-of few columns has as many cases as fill a module, or a part of one where its weight is a part of 1:
-so much has every value of every dimension in some column."""
+"""The profile in which a unit of weight adds a single case to an op's cell instead of multiplying
+the cases. An op of few columns has as many cases as fill a module, times its weight if that is
+below 1: enough to cover every value of every dimension in some column.
+"""
 
 MISSES_PER_ID: dict[str, int] = {"smoke": 1, "standard": 4, "deep": 1000}
 """Near misses of each constraint."""
@@ -43,7 +45,7 @@ MISSES_PER_ID: dict[str, int] = {"smoke": 1, "standard": 4, "deep": 1000}
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to run. Patterns are shell-style; no pattern means everything.
+    """The options of a run. Patterns are shell-style; no pattern means everything.
 
     `shard` is (i, n): the i-th of n parts, counted from 1. A failing case is run again `repeats`
     times. `jobs` None chooses by the backend.
@@ -88,10 +90,11 @@ class Plan:
 
 
 def plan(options: Options) -> Plan:
-    """What these options ask for: the same for the same options, whatever ran before.
+    """Return the plan for these options. It depends on nothing else.
 
     Raises:
-        UsageError: for a backend, op, type or profile that does not exist, or a senseless shard.
+        UsageError: for a backend, op, type or profile that does not exist, or a shard that makes no
+        sense.
     """
     _check(options)
     backends = [choice.name for choice in parse_all(options.backends)]
@@ -107,15 +110,14 @@ def plan(options: Options) -> Plan:
 
 
 def plan_of(cell: Cell, profile: str, seed: int) -> list[Task]:
-    """The tasks of one cell, in order, with the cases that they have."""
+    """Return the tasks of a cell, in order, with their cases."""
     tasks = [shortened(task, profile) for task in _drafted(cell, profile, seed)]
     return [task for task in tasks if len(task)]
 
 
 def shortened(task: Task, profile: str) -> Task:
-    """The task without what its cell does not need, which may leave none of its cases.
-
-    To know, all cells of the op are planned.
+    """Return the task without the cases that its cell does not need, possibly without any. All
+    cells of the op are planned for this.
     """
     cell = task.cell
     if profile != SPARING or isinstance(cell.element_type, Invalid):
@@ -128,7 +130,7 @@ def shortened(task: Task, profile: str) -> Task:
 
 
 def _drafted(cell: Cell, profile: str, seed: int) -> list[Task]:
-    """The tasks of one cell with as many cases as its row gives it."""
+    """Return the tasks of a cell with as many cases as its row gives it."""
     count = cases_of(cell.row, profile)
     if isinstance(cell.element_type, Invalid):
         count = miss_count(cell.op, MISSES_PER_ID.get(profile, PROFILES[profile]))
@@ -139,7 +141,7 @@ def _drafted(cell: Cell, profile: str, seed: int) -> list[Task]:
 
 
 def cases_of(row: Row, profile: str) -> int:
-    """How many cases a cell of an op has at most in a profile, near misses apart."""
+    """Return the largest number of cases of a cell of an op in a profile, without near misses."""
     if profile != FASTEST:
         return row.cases(PROFILES[profile])
     columns = sum(not isinstance(column, Invalid) for column in row.columns)
@@ -149,10 +151,10 @@ def cases_of(row: Row, profile: str) -> int:
 
 
 def bundles(tasks: Iterable[Task], apart: Container[Cell] = ()) -> Generator[tuple[Task, ...]]:
-    """Tasks in order, in bundles of one op and backend that can be one module.
+    """Yield tasks in order, in batches of one op and backend that can be one module.
 
     To compile a module takes twice as long as to compile one more small program within it. Near
-    misses are compiled each alone, and so are the cases of the cells in `apart`.
+    misses are compiled in isolation, and so are the cases of the cells in `apart`.
     """
     bundle: list[Task] = []
     room = 0
@@ -172,7 +174,7 @@ def bundles(tasks: Iterable[Task], apart: Container[Cell] = ()) -> Generator[tup
 
 
 def key(cell: Cell) -> CellKey:
-    """The cell as the store names it."""
+    """Return the key of a cell in the store."""
     return (cell.op, cell.element_type.name, cell.backend)
 
 

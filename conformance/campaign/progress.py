@@ -1,4 +1,4 @@
-"""How far a run is: a live bar on a terminal, a line now and then in a log."""
+"""Progress of a run: a live bar on a terminal, a line now and then in a log."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ LOG_SECONDS = 15.0
 
 
 class Progressing(Protocol):
-    """What can be shown: how much of what is done, and a line on it."""
+    """Progress that can be shown: how much is done, how much is planned, and a line about it."""
 
     @property
     def done(self) -> float:
-        """How far it is, of `total`."""
+        """The amount that is done, of `total`."""
         ...
 
     @property
     def total(self) -> float:
-        """What is planned."""
+        """The amount that is planned."""
         ...
 
     def line(self) -> str:
@@ -42,7 +42,7 @@ class Progressing(Protocol):
 
 @dataclass(slots=True)
 class Tally:
-    """What a run has done so far, in this sitting and (cases, cells) in those before."""
+    """The progress of a run in this session and, as (cases, cells), in earlier sessions."""
 
     cases: int = 0
     cases_planned: int = 0
@@ -55,16 +55,16 @@ class Tally:
 
     @property
     def done(self) -> float:
-        """How far it is, of `total`."""
+        """The amount that is done, of `total`."""
         return self.cases
 
     @property
     def total(self) -> float:
-        """What is planned."""
+        """The amount that is planned."""
         return self.cases_planned
 
     def line(self) -> str:
-        """The tally in one line."""
+        """Return the tally in one line."""
         rate = self.pairs / max(monotonic() - self.begun, 1e-3)
         return (
             f"{self.cells}/{self.cells_planned} cells, {self.cases} programs, "
@@ -76,7 +76,7 @@ class Watcher:
     """Shows a tally. This one shows nothing: for tests, and for calls from Python."""
 
     def start(self, tally: Progressing) -> None:
-        """Begin, with what earlier sittings of the same run have done."""
+        """Begin, with the progress of earlier sessions of the same run."""
 
     def update(self, tally: Progressing) -> None:
         """Show the tally as it is now; called often."""
@@ -129,7 +129,7 @@ class LogWatcher(Watcher):
         self._last = monotonic()
 
     def update(self, tally: Progressing) -> None:
-        """Write a line when the last one is old enough."""
+        """Write a line if the last line is old enough."""
         if monotonic() - self._last >= LOG_SECONDS:
             self._last = monotonic()
             share = int(100 * min(tally.done / max(tally.total, 1), 1))
@@ -141,7 +141,7 @@ class LogWatcher(Watcher):
 
 
 def watcher(console: Console) -> Watcher:
-    """A bar where someone watches, lines in a log or in continuous integration."""
+    """Return a bar for a terminal, lines for a log or continuous integration."""
     return (
         LogWatcher(console)
         if not console.is_terminal or os.environ.get("CI")

@@ -1,4 +1,4 @@
-"""A recorded case, and what it came to when it was run again."""
+"""A recorded case, and its outcome when it was run again."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from conformance.verdict import Record
 
 @dataclass(frozen=True, slots=True)
 class RecordedCase:
-    """A case as a run recorded it, with what it takes to make the case again.
+    """A case as a run recorded it, with all that is needed to make it again.
 
-    `backend` is what to run it on, as it was asked for then, or as it is asked for now;
-    `expectations` is what the run was given by that name, None for the shipped ones;
-    `version` is the backend's own, where it was given by hand.
+    `backend` is the backend to run it on: as given to the run, or as given now. `expectations` is
+    the run's option, None for the shipped expectations. `version` is the backend's own version, if
+    it was given by option.
     """
 
     record: Record

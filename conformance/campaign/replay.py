@@ -27,11 +27,11 @@ RERUN = Deferred("conformance.campaign.rerun", "rerun")
 
 
 def find(path: Path, id: str) -> RecordedCase:  # noqa: A002 - what it is called everywhere
-    """The case of that id in a run's folder, or in its results.sqlite.
+    """Return the case with that id in a run's folder, or in its results.sqlite.
 
     Raises:
-        StoreError: when there is no run, or it cannot be read.
-        UsageError: when the run has no such case, with the nearest ids.
+        StoreError: if there is no run, or it cannot be read.
+        UsageError: if the run has no such case, with the nearest ids.
     """
     with Store(path / FILE_NAME if path.is_dir() else path, read_only=True) as store:
         record = store.record(id)
@@ -55,11 +55,11 @@ def _version_given(described: Sequence[Mapping[str, Any]], name: str) -> str:
 def replay(case: RecordedCase, limits: Limits = LIMITS, *, generic: bool = False) -> Replay:
     """Run the case again in a worker process, and judge it anew.
 
-    The program is shown in MLIR's pretty form, or in the `generic` one.
+    The program is shown in MLIR's pretty form, or in the `generic` form.
 
     Raises:
-        UsageError: when there is no backend of that name.
-        NotAvailable: when the backend cannot be had here.
+        UsageError: if there is no backend of that name.
+        NotAvailable: if the backend is not available here.
     """
     with executor_of(parse(case.backend), jobs=1, limits=limits, functions=(RERUN,)) as executor:
         answer = executor.one(Call(case.record.id, RERUN, (case, generic), limits.timeout))
@@ -73,7 +73,9 @@ def replay(case: RecordedCase, limits: Limits = LIMITS, *, generic: bool = False
 
 
 def lines(replayed: Replay, before: Record) -> Sequence[str]:
-    """What to print: program, arguments, results, the worst elements, the verdict then and now."""
+    """Return the lines to print: program, arguments, results, the worst elements, the verdict then
+    and now.
+    """
     record = replayed.record
     shown = ["program:", replayed.program.rstrip()]
     for name, of, values in replayed.arguments:

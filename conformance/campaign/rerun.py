@@ -69,7 +69,7 @@ def _rerun(case: RecordedCase, hypotheses: Sequence[Stated], generic: bool) -> R
 
 
 def _bundle_of(cell: Cell, index: int, case: RecordedCase) -> tuple[Task, ...]:
-    """The tasks that the case of that index was compiled with in a run of the op's every cell."""
+    """Return the tasks with which the case was compiled in a run of all cells of the op."""
     beside = cells([cell.op], backends=[cell.backend])
     tasks = [task for one in beside for task in plan_of(one, case.profile, case.seed)]
     return next(
@@ -80,7 +80,9 @@ def _bundle_of(cell: Cell, index: int, case: RecordedCase) -> tuple[Task, ...]:
 
 
 def lost(case: RecordedCase, reason: Died | TimedOut) -> Replay:
-    """The case whose worker was lost: nothing of it is run. For the parent."""
+    """Return the replay of a case whose worker crashed or timed out. The parent calls this; nothing
+    is run.
+    """
     record = case.record
     cell = Cell(record.op, column(record.element_type), parse(case.backend).name)
     task = Task(cell, case.seed, record.index, record.index + 1)
@@ -117,7 +119,7 @@ def _again(task: Task, record: Record, generic: bool) -> Replay:
 
 
 def _case(task: Task, record: Record) -> tuple[Program, list[tuple[Array, ...]]]:
-    """The stored program and inputs where they were kept; a case that passed is made again."""
+    """Return the stored program and inputs; a case that passed is made again."""
     detail = record.detail
     if detail is not None and detail.inputs:
         from conformance.stablehlo.parse import parse_module  # loads jaxlib
@@ -143,7 +145,7 @@ def _shown(
 
 
 def _in_each_process(program: Program) -> list[str]:
-    """The names of the parameters, those of each process in turn where there are several."""
+    """Return the names of the parameters, process by process if there are several."""
     names = [argument.name for argument in program.main.arguments]
     if program.process_count == 1:
         return names
@@ -160,7 +162,9 @@ def _type(array: Array) -> str:
 
 
 def text_of(array: Array) -> str:
-    """An array in decimal, every digit that tells its values apart; long ones cut in the middle."""
+    """Return an array in decimal, with enough digits to distinguish its values; long arrays are
+    cut.
+    """
     try:
         of = element_type_of(array)
     except KeyError:

@@ -132,9 +132,8 @@ def _absolute(given: Given) -> list[str] | None:
 
 
 def _describe(workers: dict[Choice, Executor], given: Mapping[str, str]) -> list[Description]:
-    """All backends, before anything runs on any; only the first one's workers are kept.
-
-    `given` are versions that backends do not tell themselves, by their names.
+    """Return descriptions of all backends, before anything runs on any. Only the first backend's
+    workers are kept. `given` are versions that backends do not report themselves, by their names.
     """
     found: list[Description] = []
     for number, (choice, executor) in enumerate(workers.items()):
@@ -185,7 +184,7 @@ def _identify(store: Store, options: Options, planned: Plan, found: dict[str, st
 
 
 def _cache(options: Options, watcher: Watcher, stack: ExitStack) -> Entries | None:
-    """Open the cache, where one is asked for."""
+    """Open the cache, if the options request it."""
     if options.cache is None:
         return None
     if options.engine.name is not LOCAL.name:
@@ -231,7 +230,7 @@ def _known(expectation: Expectation) -> dict[str, Any]:
 
 
 def _assign(store: Store, expectations: Sequence[Expectation]) -> None:
-    """Bring what is stored in line with the expectations of this sitting."""
+    """Match what is stored with the expectations of this session."""
     before = store.records()
     after = [match_record(record, expectations) for record in before]
     store.settle([new for old, new in zip(before, after, strict=True) if new != old])

@@ -33,10 +33,9 @@ from conformance.verdict import LostBatch
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a session works with: its options, the tasks of the whole run, and where things go.
-
-    `digests` are those of the backends, where there is a cache. `begun` is when the command began,
-    by the monotonic clock.
+    """The setting of a session: its options, the tasks of the whole run, and where output goes.
+    `digests` are the digests of the backends, if there is a cache. `begun` is the time at which the
+    command began, by the monotonic clock.
     """
 
     options: Options
@@ -121,8 +120,9 @@ class RunSession:
                 return
 
     def _todo(self, tasks: Sequence[Task], cached: CachedCases | None) -> Generator[Task]:
-        """What is left to do of these tasks, planned as workers ask for it: a plan is of all cells
-        of an op, and each worker would make the whole of it."""
+        """Yield the tasks that are left to do, planned as workers request them. A plan covers all
+        cells of an op, so each worker would make the whole plan.
+        """
         for task in tasks:
             if self._deadline.is_over:
                 return

@@ -74,7 +74,7 @@ class Task:
         return self.start <= index < self.stop
 
     def singles(self) -> list[Task]:
-        """The same cases, each a task of its own."""
+        """Return the same cases, each as a task of its own."""
         return [self._single(index) for index in range(self.start, self.stop)]
 
     def _single(self, index: int) -> Task:
@@ -87,7 +87,7 @@ class Task:
         return self.earlier[index - self.start] if self.earlier else None
 
     def planned(self) -> Task:
-        """The same task with its plans, which takes the plan of its op to be made so far."""
+        """Return the same task with its plans; this makes the plan of its op up to there."""
         cell = self.cell
         if isinstance(cell.element_type, Invalid):
             return self
@@ -97,10 +97,9 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How tasks are done: what else is asked of a worker than their records.
-
-    `hypotheses` are what expectations say that the backend computes in place of ops, `repeats` is
-    how often a failing case is run again. With `by_case`, results have the conclusion on each case.
+    """Options of a worker for doing tasks. `hypotheses` are the hypotheses of expectations,
+    `repeats` is the number of times that a failing case is run again. With `by_case`, results have
+    the conclusion on each case.
     """
 
     hypotheses: tuple[Stated, ...] = ()
@@ -220,7 +219,7 @@ def _lost_batch(
 
 
 def cases_of(task: Task) -> list[Case]:
-    """The task's cases, in order, as StableHLO has them; near misses have no inputs."""
+    """Return the task's cases, in order, lowered to StableHLO; near misses have no inputs."""
     cell = task.cell
     if isinstance(cell.element_type, Invalid):
         misses = ordered_misses(cell.op)[task.start : task.stop]
@@ -263,7 +262,7 @@ def _miss_record(cell: Cell, prepared: Item, id_: str, bench: Bench) -> Record:
 
 
 def joined(parts: Sequence[TaskResult]) -> TaskResult:
-    """The results of several parts of a task as one."""
+    """Return the results of several parts of a task as a single result."""
     seconds = zip(*(astuple(part.timing) for part in parts), strict=True)
     return TaskResult(
         tuple(sorted((r for part in parts for r in part.records), key=lambda r: r.index)),
@@ -278,7 +277,7 @@ def joined(parts: Sequence[TaskResult]) -> TaskResult:
 
 
 def peak_rss_mb() -> float:
-    """The most memory that this process has had resident so far, in MB."""
+    """Return the peak resident memory of this process, in MB."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
@@ -301,12 +300,12 @@ def _prepare(task: Task, bench: Bench) -> list[Item]:
 
 
 def _expected(program: Program, sets: list[Inputs], session: Session) -> list[Inputs]:
-    """What the reference makes of each input set; nothing of a program that will not be run."""
+    """Return the reference's results for each input set; none if the program will not be run."""
     return [] if session.refusal(program) else [evaluate(program, one) for one in sets]
 
 
 def lost_record(task: Task, verdict: Verdict, kind: str, message: str) -> Record:
-    """The record of a task of one case whose worker died or had to be stopped.
+    """Return the record of a task of one case whose worker crashed or timed out.
 
     Made in the parent: it generates the case, and neither runs nor evaluates anything.
     """

@@ -42,7 +42,7 @@ if TYPE_CHECKING:  # what the parent loads once the workers' server is on its wa
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to check, and how; see `hlo-conformance check --help`."""
+    """Options of `hlo-conformance check`."""
 
     files: tuple[str, ...]
     backend: str = "cpu"
@@ -88,7 +88,7 @@ def _files_exist(files: Sequence[str]) -> None:
 
 
 def _settings(options: Options, backend: Choice) -> tuple[Settings, dict[str, str]]:
-    """What workers are told, and the reason of each expectation by its id."""
+    """Return the settings of workers, and the reason of each expectation by its id."""
     from conformance.check.settings import Settings
     from conformance.frontends.arguments import load as load_inputs
     from conformance.gate.reading import load
@@ -128,7 +128,7 @@ def _can_be_written(folder: Path) -> None:
 def _verdicts(
     executor: Executor, options: Options, settings: Settings, jobs: int
 ) -> Iterator[Checked]:
-    """The verdicts on the files, in order, as they come."""
+    """Yield the verdicts on the files, in order, as soon as they are known."""
     from conformance.check.files import check_files
 
     for checked in check_files(executor, options.files, settings, jobs):
@@ -186,7 +186,7 @@ def _code_of(checked: Checked) -> int:
 
 
 def _as_json(checked: Checked) -> str:
-    """A verdict as an object of JSON on one line."""
+    """Return a verdict as an object of JSON on one line."""
     shown = output.Checked(
         schema="check",
         schema_version=CHECK.version,
@@ -202,7 +202,7 @@ def _as_json(checked: Checked) -> str:
 
 
 def _as_text(checked: Checked, reasons: Mapping[str, str]) -> str:
-    """A verdict on one line."""
+    """Return a verdict on one line."""
     told = [f"a known divergence, {id_}: {reasons[id_]}" for id_ in checked.known]
     notes = [f"note: {note}" for note in checked.notes]
     message = "; ".join(filter(None, (checked.message, *told, *notes)))
@@ -244,7 +244,7 @@ def _described(executor: Executor, file: str, timeout: float) -> list[dict[str, 
 
 
 def _lines_of(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """What programs take and return, for people."""
+    """Yield lines about parameters and results of programs, for people."""
     for entry in entries:
         if "reason" in entry:
             yield f"{entry['file']}: {one_line(entry['reason'])}"

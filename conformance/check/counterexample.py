@@ -22,7 +22,9 @@ from generators.case.columns import INVALID
 from reference.ir.types import Array
 
 ATTEMPTS = 8
-"""How often what depends on memory or on a race is compiled and tried, where an entry says so."""
+"""Number of compilations and runs of a program that depends on memory or on a race, as its entry
+says.
+"""
 
 
 def replay(expectation: Expectation, name: str) -> Replayed:
@@ -95,7 +97,7 @@ def _unit_of(expectation: Expectation) -> Unit | NotChecked:
 
 
 def _tried(expectation: Expectation, unit: Unit, inputs: tuple[Array, ...], name: str) -> Replayed:
-    """What the program comes to, compiled anew."""
+    """Return the outcome of the program, compiled anew."""
     work = Work(unit, open_session(name, phase), (expectation,), LIMITS.item)
     try:
         outcome = work.judged(inputs)
@@ -122,10 +124,10 @@ def _extended(outcome: Outcome) -> str:
 
 
 def _refused(expectation: Expectation, refused: NotChecked) -> Replayed:
-    """What MLIR's verifier, which is the backend's too, does not take: known, or a mistake.
+    """Return the outcome of a program that MLIR's verifier refuses: a known refusal, or an error.
 
     Raises:
-        UsageError: where the expectation does not speak of refused programs, and of nothing else.
+        UsageError: unless the expectation matches only refused programs.
     """
     verdict, kind = Verdict.REJECTED, "refused as invalid"
     if not (refused.invalid and expectation.verdicts == (verdict.value,)):

@@ -24,8 +24,9 @@ from conformance.pipeline.splitting import run_in_parts
 from conformance.verdict import Verdict
 
 ROUNDS = 4
-"""How many workers try what depends on memory or on a race, at most: where an entry says so, and
-where a process ends without a word."""
+"""Largest number of workers that try a program that depends on memory or on a race, as its entry
+says, or whose process ends without a message.
+"""
 
 BATCH = 16
 """Counterexamples that are replayed in one call to a worker."""
@@ -34,15 +35,14 @@ BATCH = 16
 def replayed(
     executor: Executor, expectations: Sequence[Expectation], backend: str, jobs: int = 1
 ) -> Generator[Replayed | None]:
-    """Replay the counterexamples of those expectations that have one, in the order of ending.
+    """Replay the counterexamples of expectations, in the order of ending.
 
-    `backend` is what it was asked for with (see Choice.spelling).
-
-    Yields None now and then, while nothing ends.
+    `backend` is the name as given (see Choice.spelling). Yields None now and then, while no call
+    ends.
 
     Raises:
-        UsageError: when a counterexample cannot be read.
-        NotAvailable: when the backend cannot be had, or no worker can be started.
+        UsageError: if a counterexample cannot be read.
+        NotAvailable: if the backend is not available, or no worker can be started.
     """
     having = [e for e in expectations if e.counterexample is not None]
     unsteady = {e.id: e for e in having if is_unsteady(e)}
@@ -87,7 +87,9 @@ def _call(batch: tuple[Expectation, ...], backend: str) -> Call:
 
 
 def _singles(backend: str, call: Call, value: object) -> list[Call]:
-    """Return the calls that replace a batch which lost its worker: one for each counterexample."""
+    """Return the calls that replace a batch whose worker crashed or timed out: a call for each
+    counterexample.
+    """
     if isinstance(value, Exception) or len(call.name) == 1:
         return []
     return [_call((expectation,), backend) for expectation in call.name]
@@ -99,7 +101,7 @@ def _question(backend: str, call: Call, value: Died | TimedOut) -> Call:
 
 
 def _answers(ended: Ended) -> tuple[Replayed, ...]:
-    """Return what a call came to.
+    """Return the outcomes of a call.
 
     Raises:
         NotAvailable: when the call did not begin.

@@ -1,4 +1,4 @@
-"""What programs take and return, and how to make an archive of inputs: `check --describe`."""
+"""Parameters and results of programs, and how to make an archive of inputs: `check --describe`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from reference.ir.program import TensorType
 from reference.ir.types import bits_dtype
 
 UNKNOWN_SIZE = 3
-"""What a dimension of unknown size is in the snippet, to be changed at will."""
+"""The size in the snippet of a dimension of unknown size; users may change it."""
 
 
 def described(file: str) -> list[dict[str, Any]]:
-    """What each program of a file takes and returns; of a part that is none, why not.
-
-    A program has the keys file, program, parameters, results and snippet; what is no program has
-    file, reason and invalid.
+    """Return the parameters and results of each program of a file. A program has the keys file,
+    program, parameters, results and snippet; a part that is no program has file, reason and
+    invalid.
 
     Raises:
         OSError: when the file cannot be read.

@@ -39,14 +39,13 @@ from conformance.text import one_line
 def chosen(
     given: Given, name: str, ids: Sequence[str], own_versions: Sequence[str] = ()
 ) -> tuple[Expectation, ...]:
-    """The expectations of a backend that are true of the versions here, all or those of `ids`.
-
-    `own_versions` are the backend's, as `--backend-version` takes them.
+    """Return the expectations of a backend for the installed versions: all, or those with `ids`.
+    `own_versions` are the backend's versions, as `--backend-version` takes them.
 
     Raises:
         ExpectationError: when the expectations make no sense.
-        UsageError: when there is no such backend, or one of `ids` is not among them.
-        NotAvailable: when an entry depends on the backend's version, and it cannot be had.
+        UsageError: when there is no such backend, or any of `ids` is not among them.
+        NotAvailable: when an entry depends on the backend's version, and it is not available.
     """
     choice = parse(name)
     backend = choice.name
@@ -66,7 +65,7 @@ def picked(
     """Return the entries of these ids, or all where none are given.
 
     Raises:
-        UsageError: when one of `ids` is not among them.
+        UsageError: if any of `ids` is not among them.
     """
     found = {one.id: one for one in entries}
     for id_ in ids:
@@ -76,7 +75,7 @@ def picked(
 
 
 def entry(expectation: Expectation) -> dict[str, Any]:
-    """An expectation as JSON can hold it."""
+    """Return an expectation as JSON can hold it."""
     shown = expectation.counterexample
     return {
         "id": expectation.id,
@@ -98,7 +97,7 @@ def entry(expectation: Expectation) -> dict[str, Any]:
 
 
 def clashing(given: Given, name: str, expectations: Sequence[Expectation]) -> tuple[Overlap, ...]:
-    """Return which of a backend's entries know what an earlier one knows.
+    """Return the overlaps of a backend's entries with earlier entries.
 
     Raises:
         ExpectationError: when a file cannot be read.
@@ -120,7 +119,7 @@ def check_finished(given: Given, name: str, expectations: Sequence[Expectation])
     """Check that each entry has a reason and a counterexample.
 
     Raises:
-        ExpectationError: when one has not.
+        ExpectationError: if either is missing.
     """
     strict.check_finished(expectations, paths_of(given, (parse(name).name,)))
 
@@ -132,7 +131,7 @@ def _versions(found: str | Versions) -> str | dict[str, str]:
 
 
 def as_text(expectation: Expectation) -> str:
-    """An expectation on one line."""
+    """Return an expectation on one line."""
     where = ", ".join(filter(None, (in_words(expectation.versions), expectation.isa)))
     of = f" ({where})" if where else ""
     ops, verdicts = ", ".join(expectation.op), "|".join(expectation.verdicts)
@@ -150,8 +149,9 @@ def check(
 ) -> int:
     """Replay the counterexamples, print what became of each, and return the exit code.
 
-    1 where one does not reproduce that is not `flaky`, 4 where none of these expectations has one,
-    0 otherwise. Of the run stored in `db` what each of them explains is printed, too.
+    1 if a counterexample of an entry that is not `flaky` does not reproduce, 4 if there are no
+    counterexamples, 0 otherwise. The failures that each entry matches in the run stored in `db` are
+    printed, too.
 
     Raises:
         UsageError: when a counterexample cannot be read, or the run is of other backends.

@@ -1,4 +1,4 @@
-"""What an expectation explains of a stored run, and what it leaves unexplained in its scope."""
+"""Failures of a stored run in the scope of an expectation: matched and not matched."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from conformance.verdict import Record
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """What an expectation matches in a run.
-
-    `programs` counts the programs of which it matches something, `elements` those of their results
-    that it matches. `not_predicted` counts the elements of its ops and element types that fail and
-    that it does not predict: it does not match them, or they are over 2 ulp off.
+    """The failures that an expectation matches in a run. `programs` counts the programs with a
+    match, `elements` the matched elements of their results. `not_predicted` counts the elements of
+    its ops and element types that fail and that it does not predict: it does not match them, or
+    they are over 2 ulp off.
     """
 
     programs: int
@@ -28,7 +27,7 @@ class Explained:
     not_predicted: int
 
     def __str__(self) -> str:
-        """The figures in a line."""
+        """Return the figures in a line."""
         programs = f"{self.programs:,} program{'s' if self.programs != 1 else ''}"
         found = f"matches {programs} and {self.elements.count:,} elements of the run"
         return f"{found}; does not predict {self.not_predicted:,} that fail in its scope"
@@ -75,7 +74,7 @@ def _elements(records: Iterable[Record]) -> int:
 
 
 def _failing(record: Record) -> int:
-    """How many elements of a case fail."""
+    """Return the number of failing elements of a case."""
     if record.failing:
         return sum(one.wrong for one in record.failing)
     return record.detail.wrong if record.detail else 0

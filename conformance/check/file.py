@@ -127,8 +127,9 @@ def _refusal(part: Unit, inputs: Path) -> str | None:
 def known_of(
     path: str, settings: Settings, verdict: Verdict, kind: str, message: str
 ) -> tuple[str, ...]:
-    """The expectations that know of an operation of a file's programs that it fails in this way,
-    where the file ends the process that checks it, or gives no answer."""
+    """Return the expectations that match this failure of any operation of a file's programs, if the
+    file ends the process that checks it, or gives no answer.
+    """
     name, outcome = open_session(settings.backend).name, Outcome(verdict, kind, message)
     parts = [part for part in units(Path(path)) if isinstance(part, Unit)]
     lost = [_lost(part, settings.expectations, name, outcome) for part in parts]
@@ -172,7 +173,7 @@ _O = TypeVar("_O", bound=Outcome)
 
 
 def _worst(found: Sequence[_O]) -> _O:
-    """Return the worst of several; failures that are not known are worse than known ones."""
+    """Return the worst of several; new failures are worse than known failures."""
     return max(found, key=lambda one: (one.is_new_failure, one.verdict.severity))
 
 
@@ -236,7 +237,7 @@ def _summary(path: str, named: str, found: Sequence[Outcome], notes: Sequence[st
 
 
 def _origin(settings: Settings, inputs: Sequence[Array], number: int, count: int) -> str:
-    """Which set of inputs this is; "" where there are none."""
+    """Return the name of this set of inputs; "" if there are no inputs."""
     if not inputs:
         return ""
     return "given inputs" if settings.inputs else f"drawn inputs, set {number} of {count}"
@@ -277,7 +278,7 @@ def _judged(
 
 
 def _on(origin: str, outcome: Outcome, *notes: str) -> Outcome:
-    """The outcome, with a note where it fails on some inputs of several."""
+    """Return the outcome, with a note if it fails only on some of several inputs."""
     if not outcome.verdict.fails:
         return outcome
     return replace(outcome, message="; ".join(filter(None, (outcome.message, origin, *notes))))
@@ -292,7 +293,8 @@ def _drawn(unit: Unit, settings: Settings) -> list[tuple[Array, ...]]:
 
 
 def _made_over(unit: Unit, sets: list[tuple[Array, ...]], outcomes: list[Outcome]) -> Unit:
-    """A program of unknown sizes made over for those of the inputs, as backends need it.
+    """Return a program of unknown sizes specialised to the sizes of the inputs, as backends need
+    it.
 
     If it does not mean the same for the reference, that is an outcome of its own.
     """
@@ -315,7 +317,7 @@ def _made_over(unit: Unit, sets: list[tuple[Array, ...]], outcomes: list[Outcome
 
 @phase("drawing")
 def _inputs(unit: Unit, settings: Settings) -> tuple[list[tuple[Array, ...]], tuple[str, ...]]:
-    """The sets of inputs, and what is to be said of them."""
+    """Return the sets of inputs, and notes about them."""
     program = unit.flat.program
     if settings.inputs is None or not program.main.arguments:
         try:

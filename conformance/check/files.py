@@ -23,7 +23,7 @@ BATCH = 16
 
 
 def batches(files: Sequence[str], settings: Settings, jobs: int) -> list[Batch]:
-    """The files in batches of consecutive ones."""
+    """Return the files in batches of consecutive files."""
     size = max(1, min(BATCH, len(files) // (4 * jobs)))
     return [
         Batch(start, tuple(files[start : start + size]), settings)
@@ -66,7 +66,9 @@ def _call(batch: Batch) -> Call:
 
 
 def _singles(call: Call, value: object) -> list[Call]:
-    """Return the calls that replace a batch which lost its worker: one for each file."""
+    """Return the calls that replace a batch whose worker crashed or timed out: a call for each
+    file.
+    """
     batch: Batch = call.name
     if isinstance(value, Exception) or len(batch.files) == 1:
         return []

@@ -9,7 +9,7 @@ from reference.ir.program import Program
 
 
 def unit_of(program: Program) -> Unit:
-    """A program as a unit, given to a backend as the text that it is written as.
+    """Return a program as a unit, which a backend gets as text.
 
     Raises:
         EmitError: when it cannot be written.

@@ -2,7 +2,7 @@
 
 A program is judged as a whole by perturbed evaluation (conformance/judging/perturbation/judge.py)
 and by the backend's own values (conformance/triage/conclusion.py), or by what it asserts itself,
-where it is one of StableHLO's test programs; of one that fails, the operation that goes wrong is
+where it is one of StableHLO's test programs; for a failing program, the operation at fault is
 named, unless all of it is known (conformance/triage/attribute.py).
 """
 
@@ -52,7 +52,7 @@ RIGHT = ("reference", "reference:right")
 """The names of the backend that is the reference itself."""
 
 COMPILED_ANEW = 3
-"""How often a program is compiled anew to see whether its results change."""
+"""Number of times that a program is compiled anew to see whether its results change."""
 
 
 class Work:
@@ -68,8 +68,8 @@ class Work:
     ) -> None:
         """Prepare to run and judge a program.
 
-        `seconds` is what the reference may take for an evaluation; `explanation_time` limits how
-        long a failure is explained.
+        `seconds` is the limit of an evaluation by the reference; `explanation_time` limits how long
+        a failure is explained.
         """
         self._explanation_time = explanation_time
         self._unit, self._session, self._platform = unit, session, session.hardware
@@ -231,7 +231,7 @@ class Work:
         return replace(outcome, message=message, operation=where, elements=elements)
 
     def _in_time(self, outcome: Outcome, explain: Callable[[], Outcome]) -> Outcome:
-        """Return the explained outcome, or the settled one where the time is over before."""
+        """Return the explained outcome, or the outcome without an explanation if time runs out."""
         explanation_time = self._explanation_time or ExplanationTime(Limits(math.inf))
         try:
             return explanation_time.spend(explain)
@@ -245,8 +245,9 @@ class Work:
     def _of_malformed(
         self, program: Program, permitted: PermittedResults, actual: Sequence[Array]
     ) -> Outcome:
-        """The outcome where results are not of the types that they should be: what makes the first
-        of those is to blame."""
+        """Return the outcome for results that are not of the right types: the operation that
+        defines the first of them is at fault.
+        """
         judgement = judge_program(permitted, actual)
         outcome = _outcome(judgement)
         pairs = zip(permitted.expected, actual, strict=False)
@@ -271,7 +272,7 @@ class Work:
         return replace(outcome, operation=where, known=known, culprit=group_title((maker,)))
 
     def _of_invalid(self, operation: Operation, ids: tuple[str, ...]) -> Outcome:
-        """A program that breaks constraints: a backend should refuse it."""
+        """Return the outcome of a program that breaks constraints: a backend should refuse it."""
         where = described(self._unit, operation)
         message = f"breaks {', '.join(ids)} of {operation.name}"
         if not self._is_reference:
@@ -296,7 +297,9 @@ class Work:
         return next(self.run(self._unit.flat.program, [inputs]))
 
     def both(self, inputs: tuple[Array, ...]) -> tuple[Sequence[Array] | None, ...]:
-        """What the reference and the backend make of a set of inputs, each None where nothing."""
+        """Return the results of the reference and of the backend on a set of inputs; None if there
+        are none.
+        """
         program = self._unit.flat.program
         try:
             expected = evaluate(program, inputs, infeeds=self._unit.infeeds)
@@ -308,7 +311,7 @@ class Work:
             return expected, None
 
     def run(self, program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
-        """The backend's results of a program on each set of inputs.
+        """Yield the backend's results of a program on each set of inputs.
 
         Raises:
             BackendError: the backend's answer, when it is an error.
@@ -317,7 +320,7 @@ class Work:
         return self._session.run(program, sets, self._unit.text if whole else "")
 
     def _if_known(self, judgement: Judgement) -> Outcome:
-        """The outcome of a program of one operation: that is the one that goes wrong."""
+        """Return the outcome of a program of one operation, which is at fault."""
         outcome = _outcome(judgement)
         if not outcome.verdict.fails:
             return outcome
@@ -328,7 +331,7 @@ class Work:
     def _if_known_refusal(
         self, program: Program, inputs: tuple[Array, ...], refused: Judgement
     ) -> Outcome:
-        """The outcome of a program of several operations that is refused."""
+        """Return the outcome of a program of several operations that is refused."""
         outcome, found = _outcome(refused), self._explainer.match_refusal(program, inputs, refused)
         if found is None:
             return outcome
@@ -337,7 +340,7 @@ class Work:
         return replace(outcome, operation=where, known=(id_,), culprit=group_title((operation,)))
 
     def _by_assertions(self, permitted: PermittedResults, actual: Sequence[Array]) -> Outcome:
-        """The worst of a test program's own assertions."""
+        """Return the worst outcome of a test program's own assertions."""
         bad = describe_malformed(permitted.expected, actual)
         if bad is not None:
             return Outcome(Verdict.DIVERGENT, *bad)
@@ -357,10 +360,9 @@ class Work:
         return max(outcomes, key=lambda one: one.verdict.severity)
 
     def _as_right(self, permitted: PermittedResults, number: int, got: Array, want: Array) -> Array:
-        """Which elements may be either: expected values are some backend's own, and rounded.
-
-        Where the assertion permits less than the roundings of the program come to, an expected
-        value that a backend may give is no reason to find fault with another such value.
+        """Return the mask of elements that are right although the assertion fails. Expected values
+        come from some backend, and are rounded. If the assertion permits less than the program's
+        roundings amount to, every value that a backend may give is right.
         """
         either = permitted_elements(permitted, number, want)
         return either if self._is_reference else either & permitted_elements(permitted, number, got)
@@ -370,7 +372,9 @@ class Work:
         self, outcome: Outcome, judgement: Judgement, program: Program,
         inputs: tuple[Array, ...], actual: Sequence[Array], steps_made: OperationAudit | None,
     ) -> Outcome:  # fmt: skip
-        """The outcome with the operation that goes wrong first, or first of those not known."""
+        """Return the outcome with the first operation at fault that no expectation matches, or the
+        first of all.
+        """
         given = (program, inputs, actual, judgement, steps_made, self._unit.infeeds)
         why = self._explainer.explain(FailedProgram(*given))
         fault = why.new or why.first
@@ -401,8 +405,10 @@ class Work:
         inputs: tuple[Array, ...],
         actual: Sequence[Array],
     ) -> tuple[str, ...]:
-        """The expectations that know an operation at fault to give other results now and then,
-        where the program does when it is compiled anew: no search can tell what else is wrong."""
+        """Return the expectations of nondeterminism that match an operation at fault, if the
+        program's results change when it is compiled anew. Then no search can find what else is
+        wrong.
+        """
         known = self._explainer.match_unsteady(fault.group or (fault.operation,))
         before = [array.tobytes() for array in actual]
         for _ in range(COMPILED_ANEW if known else 0):
@@ -412,7 +418,7 @@ class Work:
         return ()
 
     def _told(self, fault: Fault) -> str:
-        """The operation at fault, and those without which it is right."""
+        """Return a text about the operation at fault, and those without which it is right."""
         told = described(self._unit, fault.operation, fault.within)
         others = [one for one in fault.group if one is not fault.operation]
         if others:
@@ -425,7 +431,7 @@ def _is_same(expected: object, actual: Array) -> bool:
 
 
 def _left_open(permitted: PermittedResults, number: int) -> Array:
-    """Which elements of a result depend on what the specification leaves open."""
+    """Return the mask of elements of a result that depend on unspecified values."""
     want = permitted.expected[number]
     varying = np.zeros(want.shape, np.bool_)
     for one in permitted.filled_samples():

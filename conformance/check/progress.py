@@ -17,7 +17,7 @@ from rich.progress import (
 
 
 class FilesBar:
-    """A bar on a terminal that shows how many files are done; nothing elsewhere."""
+    """A bar on a terminal that shows how many files are done; nothing outside of a terminal."""
 
     def __init__(self, console: Console, total: int) -> None:
         """Show on this console, once entered as a context manager."""

@@ -1,8 +1,8 @@
-"""What is written of a failing check: a folder with the program, its inputs and its results.
+"""Files about a failing check: a folder with the program, its inputs and its results.
 
-So another tool can go on from it, and `check` itself can be run again on just that. The inputs are
-written before the backend runs, as it may take the process with it; a folder of what passes is
-removed.
+Another tool can continue from the folder, and `check` can be run again on it. The inputs are
+written before the backend runs, because it may end the process. The folder of a program that passes
+is removed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _LONGEST = 60
 
 
 class _Outcome(Protocol):
-    """What a program on some inputs has come to."""
+    """The outcome of a program on some inputs."""
 
     @property
     def verdict(self) -> Verdict: ...
@@ -103,7 +103,7 @@ class Folder:
 
     @property
     def path(self) -> Path:
-        """Where it is: a name that is safe anywhere, of this file, program and inputs alone."""
+        """The folder's path: safe as a name, and determined by the file, program and inputs."""
         absolute = str(Path(self.file).absolute())
         digest = hashlib.sha256(absolute.encode("utf-8", "surrogateescape")).hexdigest()[:6]
         source = self.program.unit.source
@@ -191,7 +191,7 @@ class Folder:
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
-    """An .npz archive of arrays; of types that numpy does not have, their bits.
+    """Write an .npz archive of arrays; of types that numpy does not have, their bits.
 
     numpy.savez takes no array called `file`, and saves types of ml_dtypes as void.
     """
@@ -212,7 +212,7 @@ def _safe(part: str) -> str:
 
 
 def _write_executed(own: Path, unit: Unit) -> None:
-    """The program as the backend is given it, where that is not the text of the file."""
+    """Write the program that the backend gets, if it differs from the text of the file."""
     try:
         (own / EXECUTED).write_text(emit(unit.flat.program), encoding="utf-8")
     except EmitError:

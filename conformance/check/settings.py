@@ -1,4 +1,4 @@
-"""What a check is asked, and what it answers: of many files alike, and between processes."""
+"""Settings and outcomes of checks, as they pass between processes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from conformance.pipeline.outcome import Outcome
 from conformance.verdict import Verdict
 
 INVALID = "invalid program"
-"""The class of a file that holds no program, or one that breaks constraints."""
+"""The class of a file that holds no program, or a program that breaks constraints."""
 
 UNJUDGED = "operations were not judged one by one"
-"""What a note on a program that passes says before the reason."""
+"""First words of a note on a program that passes; the reason follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What all files of a call are checked with.
+    """Settings of a check for all files of a call.
 
     `save` is the folder for programs that fail.
     """
@@ -79,7 +79,7 @@ class Replayed(Outcome):
 
     @property
     def state(self) -> str:
-        """Whether it reproduces, is fixed (it passes now), or comes to something else."""
+        """The state: it reproduces, is fixed (passes now), or has another outcome."""
         if self.reproduces:
             return self.SHOWN
         passes = self.verdict in (Verdict.PASS, Verdict.UNSPECIFIED)

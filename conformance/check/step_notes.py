@@ -1,11 +1,11 @@
 """Notes on operations that are off by more than their own budget in a program that passes.
 
-The bound of a whole program takes in what the errors of all its operations come to: an operation
-deep in a long program may be off by far more than it may be by itself. So where results differ at
-all from the reference's, each operation is judged on the operands that the backend has for it, as
-for a program that fails. It costs one more compilation with all results as outputs, and one
-evaluation of each operation. Longer programs than `MOST_OPERATIONS` are left out, and it may take
-no longer than the verdict took, or `LEAST_SECONDS`: the note then says so.
+The bound of a whole program covers the errors of all its operations together: an operation deep in
+a long program may be off by far more than it may be by itself. So where results differ at all from
+the reference's, each operation is judged on the operands that the backend has for it, as for a
+program that fails. It costs one more compilation with all results as outputs, and one evaluation of
+each operation. Longer programs than `MOST_OPERATIONS` are left out, and it may take no longer than
+the verdict took, or `LEAST_SECONDS`: the note then says so.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ IsKnown = Callable[[Operation, Judgement], bool]
 
 @dataclass(frozen=True, slots=True)
 class Auditor:
-    """How the operations of a program are judged one by one, and told of."""
+    """Judgement of the operations of a program one by one, and notes about them."""
 
     run: Run
     platform: str

@@ -31,11 +31,11 @@ _TICK = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """How the workers of a backend are started on a node; see `LocalExecutor`.
+    """The workers of a backend to start on a node; see `LocalExecutor`.
 
-    `most` is how many of them may use the node's device, None where every core may have one.
-    `identity` returns what must be equal on all nodes for them to be the same backend, by name;
-    of that, `expected` says what it is on this machine.
+    `most` is the number of workers that may use the node's device, None for one per core.
+    `identity` returns by name the values that must be equal on all nodes, so that they have the
+    same backend; `expected` has the values of this machine.
     """
 
     warm_up: Callable[[], bool] | None

@@ -59,7 +59,9 @@ def executor_of(
 
 
 def workers(choice: Choice) -> int:
-    """How many workers a backend has by default: one per core, or as many as share its device."""
+    """Return the default number of workers of a backend: one per core, or as many as can share its
+    device.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return min(cores or 1, BACKENDS[choice.family].workers or cores or 1)
 
@@ -79,17 +81,17 @@ def _description(spelling: str) -> Description:
 
 
 def _identity(spelling: str) -> dict[str, str]:
-    """Return what makes a backend another one, by name."""
+    """Return the values that identify a backend, by name."""
     found = _description(spelling)
     here = isa.identity([parse(spelling).name])
     return {"platform": found.platform, "device": found.device, **dict(found.versions), **here}
 
 
 def describe(executor: Executor, choice: Choice) -> Description:
-    """What a backend is, asked in a worker.
+    """Return the description of a backend, from a worker.
 
     Raises:
-        NotAvailable: when it cannot be had.
+        NotAvailable: if the backend is not available.
     """
     from conformance.backends.base import Description
 

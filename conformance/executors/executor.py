@@ -16,7 +16,7 @@ class Executor(Protocol):
 
     @property
     def jobs(self) -> int:
-        """How many workers there are."""
+        """The number of workers."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -24,7 +24,7 @@ class Executor(Protocol):
     def __exit__(self, *_: object) -> None: ...
 
     def rest(self) -> None:
-        """End the workers; the next call starts new ones."""
+        """End the workers; the next call starts new workers."""
         ...
 
     def push(self, call: Call) -> None:
@@ -49,7 +49,7 @@ class Executor(Protocol):
 
 
 class EngineName(StrEnum):
-    """Where workers run."""
+    """The place where workers run."""
 
     LOCAL = "local"
     RAY = "ray"
@@ -57,11 +57,11 @@ class EngineName(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Where workers run: on this machine, or on the nodes of a Ray cluster.
+    """The place where workers run: this machine, or the nodes of a Ray cluster.
 
-    `address` is the cluster's, None for the one that Ray finds or starts by itself. `fingerprint`
-    returns what must be equal on each node and here for records to be equal, by name: versions and
-    the build. It is called by its name, on each node.
+    `address` is the address of the cluster, None for a cluster that Ray finds or starts by itself.
+    `fingerprint` returns by name the versions and the build, which must be equal on all nodes for
+    records to be equal. It is called on each node, by its name.
     """
 
     name: EngineName = EngineName.LOCAL

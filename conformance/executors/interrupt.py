@@ -21,10 +21,10 @@ def install() -> None:
 
 
 def raise_if_seen() -> None:
-    """Raise what has been remembered, once.
+    """Raise an interrupt that has been remembered, once.
 
     Raises:
-        KeyboardInterrupt: when there was one.
+        KeyboardInterrupt: if there was an interrupt.
     """
     if _seen.is_set():
         _seen.clear()

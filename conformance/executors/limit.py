@@ -29,7 +29,7 @@ class OutOfTime(BaseException):
 
 
 class Clock(Enum):
-    """What is measured: wall time, or the processor time that the process spends computing."""
+    """The clock that is measured: wall time, or the processor time of the process."""
 
     WALL = (signal.ITIMER_REAL, signal.SIGALRM)
     PROCESSOR = (signal.ITIMER_VIRTUAL, signal.SIGVTALRM)

@@ -1,8 +1,8 @@
 """Calls in worker processes of this machine, which may die or hang without harm to the run.
 
 The pool is pebble's, mended in one place (pool.py). Each worker has a memory limit of its own, so
-that a backend which takes all memory dies alone; its output goes to a file, where the last words of
-one that died are read.
+that a backend which takes all memory ends only its own worker. Its output goes to a file; the last
+message of a worker that died is read there.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class TimedOut:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a call ended: `value` is what the function returned, or raised, or how it was lost.
+    """The end of a call. `value` is what the function returned or raised, or how its worker ended.
 
     `seconds` is the time from its start to its end, as the parent sees it.
     """
@@ -148,7 +148,7 @@ class LocalExecutor:
 
     @property
     def jobs(self) -> int:
-        """How many workers there are."""
+        """The number of workers."""
         return self._jobs
 
     def __enter__(self) -> Self:
@@ -163,7 +163,7 @@ class LocalExecutor:
         self._pool.join()
 
     def rest(self) -> None:
-        """End the workers; the next call starts new ones."""
+        """End the workers; the next call starts new workers."""
         self._end_workers()
         self._pool = self._new_pool()
 
@@ -251,10 +251,9 @@ class LocalExecutor:
 def _context(preload: list[str]) -> ForkServerContext:
     """Workers are forked off a server that has the harness loaded, one thread, and nothing else.
 
-    Forking the parent would copy locks that its threads hold; a spawned worker would load every
-    module anew, which is most of what it costs to replace one that died. The command line
-    is among them because a worker loads the program that it was started by. The server starts at
-    once, so that it loads while the parent does.
+    A spawned worker would load every module anew, which is most of the cost of replacing a worker.
+    The command line is among them because a worker loads the program that it was started by. The
+    server starts at once, so that it loads while the parent does.
     """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["conformance.cli", __name__, *preload])
@@ -272,10 +271,10 @@ def _reason(code: int) -> str:
 
 
 def _last_words(log: Path) -> str:
-    """The line of a worker's output that says why it ended, "" where none does.
+    """Return the line of a worker's output that says why it ended, or "".
 
-    That is the last fatal one of its log, or else the last that tells of an end in some other way;
-    without what changes from run to run.
+    That is the last fatal line of its log, or else the last line that says in other words that the
+    process ends. Text that changes from run to run is removed.
     """
     try:
         with log.open("rb") as file:

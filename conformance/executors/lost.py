@@ -1,4 +1,4 @@
-"""What a lost worker comes to: a verdict, and words for it."""
+"""Verdicts on calls whose worker crashed or timed out."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ BROKEN_HEAP = (
     "malloc*(): ", "free(): ", "realloc(): ", "munmap_chunk(): ", "corrupted ",
     "double free or corruption", "malloc assertion failure",
 )  # fmt: skip
-"""What glibc's allocator says before it ends a process whose memory was overwritten, with `*` for
-any text. Which of these it says, and whether it says anything, differs from run to run."""
+"""Messages of glibc's allocator before it ends a process whose memory was overwritten; `*` is any
+text. The message differs from run to run, and may be missing.
+"""
 
 _ENDED, _UNANSWERED = "the process ended with", "no answer within"
 _OURS = re.compile(rf"{_ENDED} [\w ]+(?:: )?|{_UNANSWERED} .*|^in \d+ of \d+ runs: ", re.DOTALL)
@@ -30,7 +31,7 @@ def own_words(message: str) -> str:
 
 
 def why(lost: Died | TimedOut) -> tuple[Verdict, str, str]:
-    """Verdict, kind and message for a lost worker."""
+    """Return verdict, class and message for a worker that crashed or timed out."""
     if isinstance(lost, TimedOut):
         parts = (f"{_UNANSWERED} {lost.seconds:g} s", told(lost.phases, lost.seconds))
         return Verdict.TIMED_OUT, "no answer", ": ".join(filter(None, parts))

@@ -37,7 +37,7 @@ _AGENTS = 3
 _CARRIED = (
     "XLA_", "JAX_", "TF_", "LIBTPU_", "PJRT_", "OMP_", "MKL_", "OPENBLAS_",
 )  # fmt: skip
-"""How the names of environment variables begin that workers have on nodes as here."""
+"""Prefixes of the environment variables that workers on nodes have as on this machine."""
 
 _LABEL = re.compile(r"\w+: ")
 
@@ -60,10 +60,11 @@ def load_ray() -> Any:
 
 @dataclass(slots=True)
 class Node:
-    """A node of the cluster; its agent is None until its versions were compared with ours.
+    """A node of the cluster; its agent is None until its versions have been compared with this
+    machine's.
 
-    `awaited` is what it was asked last and has not answered, `answered` which backends its agent
-    has opened, by pickled `Opening`: True where they are as elsewhere.
+    `awaited` is its last request that is not answered. `answered` has the backends that its agent
+    has opened, by pickled `Opening`: True if they are the same as on this machine.
     """
 
     id: str
@@ -95,10 +96,10 @@ class Nodes:
         jobs: int | None,
         notice: Notice,
     ) -> None:
-        """Connect to the cluster at this address, or to the one that Ray finds or starts.
+        """Connect to the cluster at this address, or to a cluster that Ray finds or starts.
 
-        `jobs` is the number of workers on all nodes, None for one per core. `notice` is told of
-        each node that is left out, in one line.
+        `jobs` is the number of workers on all nodes, None for one per core. `notice` is called with
+        a line for each node that is left out.
 
         Raises:
             NotAvailable: when Ray is not installed, or there is no such cluster.
@@ -140,7 +141,7 @@ class Nodes:
 
     @property
     def workers(self) -> int:
-        """How many workers there are; before any started, how many there may be."""
+        """The number of workers; before any has started, their largest number."""
         started = sum(node.workers for node in self._nodes.values())
         return started or self._jobs or sum(_cores(one) for one in self._alive()) or 1
 
@@ -340,9 +341,9 @@ def _check_reachable(address: str) -> None:
 
 
 def _probe() -> Callable[[bytes], object]:
-    """Return a function that calls a pickled one, and says where that cannot be loaded.
+    """Return a function that calls a pickled function, or says that it cannot be loaded.
 
-    It is made here so that Ray sends its code: a node may lack this package.
+    It is defined here so that Ray sends its code: a node may lack this package.
     """
 
     def probe(function: bytes) -> object:

@@ -1,9 +1,9 @@
 """Calls in worker processes of the nodes of a Ray cluster.
 
-Ray moves calls to agents, one on each node, and their ends back. An agent has local workers: what
-ends one of them is told as on this machine. Ray retries nothing. A call whose node is lost is made
-again on another one; one that several nodes were lost under gets a node of its own, and if that is
-lost too, it counts as a call that ended its worker.
+Ray moves calls to agents, one on each node, and their ends back. An agent has local workers: its
+crash is reported as on this machine. Ray retries nothing. A call whose node is lost is made again
+on another node. A call that has lost several nodes gets a node of its own. If that node is lost
+too, the call counts as a worker crash.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from conformance.executors.local import Call, Died, Ended
 from conformance.executors.nodes import Node, Nodes, Notice, load_ray, words_of
 
 _SUSPECT, _BLAMED = 2, 4
-"""Nodes lost under a call before it gets one of its own, and before it is to blame."""
+"""Nodes that a call may lose before it gets a node of its own, and before it counts as a crash."""
 
 _FILES = 100
 """Files of calls that are held in Ray's store at most."""
@@ -69,7 +69,7 @@ class RayExecutor:
 
     @property
     def jobs(self) -> int:
-        """How many workers there are."""
+        """The number of workers."""
         return self._nodes.workers
 
     def __enter__(self) -> Self:
@@ -79,7 +79,7 @@ class RayExecutor:
         self._leave()
 
     def rest(self) -> None:
-        """End the workers; the next call starts new ones."""
+        """End the workers; the next call starts new workers."""
         self._nodes.rest(self._opening)
 
     def push(self, call: Call) -> None:
@@ -213,11 +213,12 @@ _shared: dict[Engine, _Shared] = {}
 def ray_executor(
     engine: Engine, opening: Opening, *, jobs: int | None, device: str, notice: Notice
 ) -> RayExecutor:
-    """Return workers on the cluster of an engine; executors of a process share its agents.
+    """Return an executor of workers on the cluster of an engine; executors of a process share its
+    agents.
 
-    `jobs` is the number of workers on all nodes together, None for one per core. `device` is what
-    the backend needs of a node, as Ray names it; "" for nothing. `notice` is told of each node that
-    is left out, in one line.
+    `jobs` is the number of workers on all nodes together, None for one per core. `device` is the
+    resource that the backend needs on a node, as Ray names it; "" for none. `notice` is called with
+    a line for each node that is left out.
 
     Raises:
         NotAvailable: when Ray is not installed, or there is no such cluster.

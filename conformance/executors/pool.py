@@ -52,7 +52,7 @@ class Job:
 
 
 def _work(set_up: SetUp, most: int, channel: WorkerChannel) -> None:
-    """Make calls in this process until there are `most`, or the last one ends the worker."""
+    """Make calls in this process until `most` are made, or a call ends the worker."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     channel.initialize()
     failure = set_up()

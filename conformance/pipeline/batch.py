@@ -192,8 +192,8 @@ def run_all(
     """Run groups of items as one module where the backend compiles it, else in parts.
 
     The first parts are the groups. Items that the backend would refuse unseen are in no module.
-    Those of different process grids cannot be in the same one, and those of different meshes are
-    not: XLA reads the replica groups of all collectives in a module as if they were of one mesh.
+    Items of different process grids cannot share a module, and items of different meshes do not:
+    XLA reads the replica groups of all collectives in a module as if they were of one mesh.
 
     Returns:
         The answers to the items of each group, and the batches that were refused as a whole only.
@@ -263,8 +263,9 @@ class _Split:
             self.refused.append(self._refused_batch(batch, answer))
 
     def _one_by_one(self, batch: Sequence[Item]) -> Generator[Sequence[Item]]:
-        """Yield single items until one has results, as backends mostly refuse whole cells; then the
-        halves of the rest."""
+        """Yield single items until an item has results, as backends mostly refuse whole cells; then
+        the halves of the rest.
+        """
         rest = batch
         while rest:
             first, rest = rest[0], rest[1:]

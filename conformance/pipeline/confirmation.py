@@ -1,8 +1,8 @@
 """Confirmation of failing cases: they are run again in isolation, several times.
 
-A case that fails every time has the verdict and the class of that failure. One that does not is
-`not deterministic`, with how often it failed. One that fails every time in a batch, and never in
-isolation, is `only in batch`.
+A case that fails every time has the verdict and the class of that failure. A case that fails only
+sometimes is `not deterministic`, with the number of failures. A case that fails every time in a
+batch, and never in isolation, is `only in batch`.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _varying(
 ) -> Conclusion:
     """Return the record of a case whose results on input set `turn` change from run to run.
 
-    Counted are the runs in which that set failed: of several sets, one or another may fail always.
+    Only runs in which that set failed are counted: another set may fail in every run.
     """
     of_turn = repeats_of([cache.finding(one, turn) for one in outcomes])
     repeats = of_turn if of_turn.failed else repeats_of([cache.finding(one) for one in outcomes])

@@ -48,7 +48,7 @@ class Outcome:
 
     @classmethod
     def of(cls, outcome: Outcome, **more: Any) -> Self:
-        """Return an outcome of this class with the fields of another one, and further fields."""
+        """Return an outcome of this class with the fields of another, and further fields."""
         same = {one.name: getattr(outcome, one.name) for one in fields(Outcome)}
         return cls(**{**same, **more})
 

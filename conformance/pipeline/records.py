@@ -31,7 +31,7 @@ class Conclusion(NamedTuple):
     """The record of a case, with its error picture.
 
     `outcomes` are digests of the case's answers, where it failed and every run in isolation gave
-    the same. A later run with one of these answers has the same record. They are empty for a case
+    the same. A later run with any of these answers has the same record. They are empty for a case
     that did not fail, that failed in a batch only or that did not fail every time.
     """
 
@@ -102,8 +102,9 @@ def judged(
 
 
 def _failing(item: Item, whole: Judgement, judgements: Sequence[Judgement]) -> tuple[Failing, ...]:
-    """Return the classes that fail in a case, the one that the record shows first: each with the
-    inputs that show it, unless the same inputs show all."""
+    """Return the classes that fail in a case, the class that the record shows first. Each has the
+    inputs that show it, unless the same inputs show all.
+    """
     turns: dict[tuple[Verdict, str], int] = {}
     for turn, judgement in enumerate(judgements):
         for one in judgement.failures:

@@ -16,8 +16,9 @@ from conformance.executors.executor import Executor
 from conformance.executors.local import Call, Died, Ended, TimedOut
 
 Parts = Callable[[Call, Any], Sequence[Call]]
-"""parts(call, value): the calls that replace one which lost its worker or raised an error; none
-where it stands as it is. `value` is how it ended."""
+"""parts(call, value): the calls that replace a call that crashed, timed out or raised an error;
+none if its end is final. `value` is its end.
+"""
 
 Question = Callable[[Call, Any], Call | None]
 """question(call, value): a call about a program that lost its worker, made in another worker; None
@@ -35,15 +36,15 @@ class _Asked:
 def run_in_parts(
     executor: Executor, calls: Iterable[Call], parts: Parts, question: Question | None = None
 ) -> Generator[Ended | None]:
-    """Make calls and yield how each ended; those that `parts` replaces are not among them.
+    """Make calls and yield the end of each, except of calls that `parts` replaces.
 
-    A lost call that is not replaced has the answer to the `question` about it as its value, if
-    there is one; if that loses its worker, too, it has the value that it had.
+    The `question` is asked about a call whose worker crashed or timed out, if it is not replaced.
+    The answer becomes its value; if the question crashes, too, the value stays.
 
-    Yields None now and then, while nothing ends.
+    Yields None now and then, while no call ends.
 
     Raises:
-        NotAvailable: when the backend cannot be had, or no worker can be started.
+        NotAvailable: if the backend is not available, or no worker can be started.
     """
     for ended in executor.results(calls):
         if ended is None:

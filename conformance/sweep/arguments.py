@@ -49,7 +49,7 @@ class Domain:
     def arguments(self, start: int, stop: int) -> tuple[Array, ...]:
         """Return the operands, 1-D, for the numbers from `start` to before `stop`.
 
-        Of a mirrored domain positive ones come first, then as many negative ones.
+        In a mirrored domain positive numbers come first, then as many negative numbers.
         """
         of = self.function.operand_type
         if not self.is_exhaustive:
@@ -112,7 +112,7 @@ def _sample_of(domain: Domain) -> tuple[Array, ...]:
 def _sample(
     operand: str, arity: int, count: int, seed: int, *, is_mirrored: bool
 ) -> tuple[Array, ...]:
-    """Return the codes of a sample: a column for each operand, two for each complex one."""
+    """Return the codes of a sample: a column for each operand, two for each complex operand."""
     of = ELEMENT_TYPES[operand]
     random = np.random.Generator(np.random.Philox(_key(operand, arity, count, seed)))
     if is_mirrored:
@@ -130,7 +130,7 @@ def _sample(
 
 
 def _relate(codes: list[Array], of: ElementType, random: np.random.Generator) -> None:
-    """Bring an eighth of the last column within a few units of the first one."""
+    """Bring an eighth of the last column within a few units of the first column."""
     some = random.random(len(codes[0])) < 0.125
     near = codes[0] + random.integers(-4, 5, len(codes[0])).astype(codes[0].dtype)
     if of.bits < bits_dtype(of).itemsize * 8:

@@ -48,7 +48,7 @@ class Block:
         return (self.stop - self.start) * sum(1 + one.is_mirrored for one in self.domains)
 
     def single(self, number: int) -> Block:
-        """Return the same stretch of one of the functions."""
+        """Return the block with the same arguments and a single function."""
         return Block((self.indices[number],), (self.domains[number],), self.start, self.stop)
 
 
@@ -76,7 +76,7 @@ def run_block(backend: str, block: Block, hypotheses: Sequence[Stated] = ()) -> 
 
 @cache
 def _session(backend: str) -> Session:
-    """Return the session of a backend, the same one for all blocks: it keeps compiled programs."""
+    """Return the session of a backend. All blocks share it, because it keeps compiled programs."""
     return open_session(backend)
 
 

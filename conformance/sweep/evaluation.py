@@ -1,4 +1,4 @@
-"""Where results are not the correctly rounded ones, and by how much.
+"""Results that are not correctly rounded, and their errors.
 
 The reference of every result is correctly rounded, but most of them need no rounding. Where the
 function has a value in float64, results that are certain to be its rounding are passed over:
@@ -53,12 +53,12 @@ Exact = Callable[[Array], Array]
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """The results whose bits are not those of the correctly rounded ones.
+    """The results whose bits are not those of the correctly rounded results.
 
     `where` has their positions, ascending, and `expected` the correctly rounded results there. NaN
     in place of another NaN may be left out. `exact(index)` returns exact values of some of them, by
-    their index in `where`: float64 or longdouble, far nearer to the exact ones than half an ulp of
-    the result. It is None where such values are not available.
+    their index in `where`: float64 or longdouble, far nearer to the exact values than half an ulp
+    of the result. It is None where such values are not available.
     """
 
     where: Array
@@ -69,7 +69,7 @@ class Differences:
 def differences_of(
     function: Function, operands: tuple[Array, ...], actual: Array, *, is_ordered: bool = False
 ) -> Differences:
-    """Compare the results of a function on vectors of arguments with the correctly rounded ones.
+    """Compare the results of a function on vectors of arguments with the correctly rounded results.
 
     Args:
         function: the function.
@@ -161,7 +161,7 @@ def _uncertain_in(
 
 
 def _values(operand: Array) -> Array:
-    """Return numbers of at most 32 bits as float64; a single one where all are the same."""
+    """Return numbers of at most 32 bits as float64; a single number if all are the same."""
     of = element_type_of(operand)
     if not (of.is_float and of.bits == WIDEST):
         return operand.astype(np.float64)
@@ -232,7 +232,7 @@ def _unlike(
 
 
 def _differing_in(real: Real, x: Array, actual: Array, start: int) -> tuple[Array, Array, Array]:
-    """Return positions, expected results and values where results are not the right ones."""
+    """Return positions, expected results and values where results are not right."""
     with np.errstate(all="ignore"):
         argument = x.astype(np.float64)
         y = real.fast(argument)

@@ -1,4 +1,4 @@
-"""What is swept: an elementwise op of one or two operands, on one element type, in one form."""
+"""Swept functions: an elementwise op of one or two operands, on one element type, in one form."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class Journal:
         self._file.close()
 
     def _continue(self, lines: list[bytes], folder: Path) -> None:
-        """Take up the sweep that the file holds, or write the header of a new one."""
+        """Take up the sweep that the file holds, or write the header of a new sweep."""
         if lines:
             self.header = _checked(_read(lines[0], Header, self._path), self.header, folder)
             self._done = [_read(line, Line, self._path) for line in lines[1:]]

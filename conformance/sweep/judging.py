@@ -105,7 +105,7 @@ def _malformed(total: int, kind: str, message: str) -> Outcome:
 
 
 class _Judged:
-    """Judges the results that differ in their bits from the expected ones.
+    """Judgement of the results whose bits differ from the expected results.
 
     Most of them are within the budget, and are counted by a few operations on whole arrays. Only
     the others are classified as in a run.
@@ -225,7 +225,7 @@ class _Judged:
     def worst(self, before: float) -> Element | None:
         """Return the counted result with the largest error; None where all are right.
 
-        None also where the error is not larger than one of `before`.
+        None also where the error is not larger than `before`.
         """
         wrong = self.has_ulp and bool((self.counted & (self.distances > 0)).any())
         if not wrong:
@@ -295,7 +295,9 @@ def _count(
 
 
 def _sides(operand: Array, actual: Array) -> tuple[Array, Array]:
-    """Return the results of positive arguments and of negative ones, without those of NaN."""
+    """Return the results of positive arguments and of negative arguments, without the results of
+    NaN.
+    """
     numbers = half = len(actual) // 2
     if np.isnan(operand[half - 1]):  # magnitudes ascend, NaN last
         numbers -= int(np.count_nonzero(np.isnan(operand[:half])))

@@ -1,4 +1,4 @@
-"""Shards of a sweep merged into the whole, as if it had been swept in one."""
+"""Shards of a sweep merged into the whole, as if it had been swept at once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from conformance.sweep.runner import Swept, add_up, finished_parts, is_done
 from conformance.sweep.saving import SUMMARY
 
 _SHARD = "shard"
-"""What shards differ in, of all that identifies a sweep."""
+"""The part of a sweep's identity in which shards differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Part:
 
     @property
     def shard(self) -> tuple[int, int]:
-        """Which part of how many it is."""
+        """The number of the shard, and the number of shards."""
         part, _, parts = self.header.identity[_SHARD].partition("/")
         return int(part), int(parts)
 
@@ -46,12 +46,11 @@ def is_sweep(path: Path) -> bool:
 
 
 def merge_sweeps(paths: Sequence[Path], out: Path, command: str) -> tuple[Swept, list[str]]:
-    """Merge the sweeps in these folders into one in `out`; return it, and a line for each gap.
-
-    What is missing can be swept into `out` by the command of the whole sweep.
+    """Merge the sweeps in these folders into a sweep in `out`; return it, and a line for each gap.
+    Missing parts can be swept into `out` by the command of the whole sweep.
 
     Raises:
-        UsageError: when they are no shards of one sweep, or `out` holds another sweep.
+        UsageError: when they are no shards of a single sweep, or `out` holds another sweep.
         ExpectationError: when the expectations make no sense.
     """
     parts = [Part(path, *read_journal(path)) for path in paths]
@@ -90,7 +89,7 @@ _BUILD = "build of hlo-conformance"
 
 
 def _check(parts: Sequence[Part], out: Path) -> None:
-    """Refuse sweeps that are no shards of one, and a folder that holds something else.
+    """Refuse sweeps that are no shards of a single sweep, and a folder that holds something else.
 
     Raises:
         UsageError: naming the first two, and all in which they differ.

@@ -1,4 +1,4 @@
-"""What came of sweeping some arguments of a function: counts and worst cases, which add up."""
+"""Outcome of some arguments of a function: counts and worst cases, which add up."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import msgspec
 from conformance.verdict import HISTOGRAM_EDGES, Element, Verdict
 
 Edges = tuple[str, str, str, str]
-"""The first and the last result of positive arguments, then of negative ones; in hexadecimal."""
+"""The first and the last result of positive arguments, then of negative arguments; in hexadecimal.
+"""
 
 
 class ClassCount(msgspec.Struct, frozen=True, kw_only=True):
-    """The results of one verdict and class: how many, the largest error, one of them in full."""
+    """The results of one verdict and class: their number, the largest error, and an example."""
 
     verdict: Verdict
     kind: str
@@ -25,7 +26,7 @@ class ClassCount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of some arguments, in order.
+    """The outcome of some arguments, in order.
 
     `right` counts correctly rounded results. `budget` is what the rule permits, in ulp. `worst` is
     the permitted or inaccurate result with the largest error. `histogram` counts errors in whole
@@ -97,7 +98,7 @@ def _is_inverted(direction: int, before: str, after: str) -> bool:
 
 
 def _worse(left: Element | None, right: Element | None) -> Element | None:
-    """Return the element with the larger error, the first one where both have the same."""
+    """Return the element with the larger error, the first if both have the same."""
     if left is None or right is None:
         return left or right
     return right if (right.ulp or 0.0) > (left.ulp or 0.0) else left

@@ -1,4 +1,4 @@
-"""What a sweep does: its functions with their arguments, cut into blocks."""
+"""The plan of a sweep: its functions with their arguments, cut into blocks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TOGETHER = 8
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What is asked of a sweep; see the options of the command."""
+    """Options of a sweep; see the options of the command."""
 
     ops: tuple[str, ...]
     out: Path
@@ -100,7 +100,7 @@ def plan(options: Options) -> Plan:
 
 
 def _blocks(domains: Sequence[Domain]) -> Iterator[Block]:
-    """Yield the blocks: small domains of several functions together, large ones in stretches."""
+    """Yield the blocks: several small domains as one block, a large domain as several blocks."""
     small: dict[object, list[int]] = {}
     for index, domain in enumerate(domains):
         if domain.values <= PIECE:

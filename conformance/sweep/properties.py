@@ -1,7 +1,8 @@
 """Monotonicity and symmetry of functions, read off the reference's table of all f16 arguments.
 
-Correct rounding keeps both: a rounded monotonic function is monotonic, a rounded odd or even one is
-odd or even. So whether a function has a property shows in any type, and no list has to name it.
+Correct rounding keeps both: a rounded monotonic function is monotonic, a rounded odd or even
+function is odd or even. So whether a function has a property shows in any type, and no list has to
+name it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _SOURCE = "f16"
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """How a unary function of floating-point numbers behaves.
+    """Monotonicity and parity of a unary function of floating-point numbers.
 
     `positive` and `negative` say for each side of zero, in order of growing magnitude, whether
     values never fall (1), never rise (-1), or do both (0). `parity` is 1 where the function is
@@ -68,7 +69,9 @@ def parity_of(positive: Array, negative: Array) -> int:
 
 
 def is_like(positive: Array, negative: Array, parity: int) -> Array:
-    """Tell where a result is the other one, with its sign changed for a parity of -1."""
+    """Return the mask of positive results that equal the negative result, with its sign changed for
+    a parity of -1.
+    """
     of = element_type_of(positive)
     if of.is_float:
         nan = np.isnan(positive) & np.isnan(negative)
@@ -84,13 +87,13 @@ def is_like(positive: Array, negative: Array, parity: int) -> Array:
 
 
 def falls(results: Array) -> int:
-    """Count the results that are less than the one before."""
+    """Count the results that are less than the result before."""
     values = _comparable(results)
     return int(np.count_nonzero(values[1:] < values[:-1]))
 
 
 def rises(results: Array) -> int:
-    """Count the results that are greater than the one before."""
+    """Count the results that are greater than the result before."""
     values = _comparable(results)
     return int(np.count_nonzero(values[1:] > values[:-1]))
 

@@ -1,4 +1,4 @@
-"""Which float64 numbers round to each number of a small type: a table instead of a rounding.
+"""The float64 numbers that round to each number of a small type: a table instead of a rounding.
 
 A result of at most 16 bits is right if the float64 value of the function lies between the bounds of
 its code. Bounds are bits of float64, which are in order of value for each sign, so that a distance
@@ -93,7 +93,7 @@ def _last_of(code: int, value: float, of: ElementType) -> int:
 
 
 def _mirror(starts: Array, counts: Array, values: Array, of: ElementType) -> None:
-    """Fill in the negative codes: those of the positive ones with the sign changed."""
+    """Fill in the negative codes: the positive codes with the sign changed."""
     half = 1 << (of.bits - 1)
     positive = np.arange(half)
     if not of.float_format.has_negative_zero:

@@ -39,7 +39,7 @@ _GIVEN_UP = 3
 
 @dataclass(slots=True)
 class Tally:
-    """How far a sweep is: values of this session, and of those before."""
+    """The progress of a sweep: values of this session, and of earlier sessions."""
 
     done: float = 0
     total: float = 0
@@ -197,7 +197,9 @@ class _Session:
 
 
 def _singles(call: Call, value: object) -> list[Call]:
-    """Return the calls that replace a block which lost its worker: one for each function."""
+    """Return the calls that replace a block whose worker crashed or timed out: a call for each
+    function.
+    """
     block: Block = call.name
     if isinstance(value, Exception) or len(block.indices) == 1:
         return []

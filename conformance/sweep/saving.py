@@ -43,7 +43,7 @@ def _axis(errors: object, of: ElementType) -> list[tuple[float, float]]:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file in one step: whoever reads it finds the old one or the new one."""
+    """Write a file in one step: a reader finds either the old or the new content."""
     before = path.with_name(path.name + ".new")
     before.write_text(text, encoding="utf-8")
     before.replace(path)

@@ -18,7 +18,9 @@ _NEAR = 8
 """Neighbours on both sides of a threshold."""
 
 _TURNS = 64
-"""Multiples of pi/2 up to which each one is a threshold; beyond, those times powers of two."""
+"""Number of multiples of pi/2 that are all thresholds; beyond, they are multiplied by powers of
+two.
+"""
 
 
 @lru_cache(maxsize=8)

@@ -46,7 +46,7 @@ from conformance.verdict import LostBatch, Record
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to write, and where; see `hlo-conformance expectations update --help`."""
+    """Options of `hlo-conformance expectations update`: what to write, and where."""
 
     run: Path
     out: Path

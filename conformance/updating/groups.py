@@ -1,4 +1,4 @@
-"""What is new in a run, grouped into entries: by op, verdict, class and the backend's own words."""
+"""New failures of a run, grouped into entries by op, verdict, class and the backend's message."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _VARYING = re.compile(
     r"|\b(?:pred|bf16|[suc]\d+|f\d+\w*|token)\[[^\]]*\](?:\{[^}]*\})?"  # as HLO spells types
     r"|0x[0-9a-fA-F]+|\d+"
 )
-"""What a message says of one program and not of the failure: types, addresses, numbers."""
+"""Parts of a message that depend on the program and not on the failure: types, addresses, numbers.
+"""
 
 _OF_VALUES = (Verdict.DIVERGENT, Verdict.INACCURATE)
 
@@ -31,7 +32,7 @@ _LONGEST = 160
 """Characters of the backend's words that an entry asks for."""
 
 _OVERWRITTEN = ("abort", "segmentation fault", "bus error")
-"""How processes end whose memory was overwritten: one program may end in any of these ways."""
+"""Ends of processes whose memory was overwritten: a program may end in any of these ways."""
 
 _NAME = re.compile(r'"(stablehlo|chlo|mhlo)\.([\w.]+)"')
 _UNSAFE = re.compile(r"[^a-z0-9]+")
@@ -52,7 +53,7 @@ class NewFailure:
 
     @property
     def size(self) -> tuple[int, int]:
-        """How large the program and its inputs are, to begin with small ones."""
+        """The size of the program and its inputs, to begin with small programs."""
         detail = self.record.detail
         return (detail.program.count("\n"), len(self.inputs)) if detail else (0, 0)
 
@@ -135,7 +136,7 @@ def grouped(records: Iterable[Record]) -> list[Group]:
 
 
 _HEAP = "overwritten memory"
-"""What groups have for a class whose processes end without words of the backend's own."""
+"""The class in groups of processes that end without a message of the backend."""
 
 
 def _words(failure: NewFailure) -> str:

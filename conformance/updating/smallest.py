@@ -36,8 +36,9 @@ _LONGEST = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Where counterexamples are looked for: workers of a backend, all entries of the run, the new
-    ones included, and the seconds that minimising a program may take."""
+    """A search for counterexamples: workers of a backend, all entries of the run (new entries
+    included), and the seconds that minimising a program may take.
+    """
 
     executor: Executor
     choice: Choice
@@ -50,7 +51,7 @@ class Search:
 
 
 def counterexample(search: Search, group: Group, entry: Expectation) -> Counterexample | None:
-    """Return a small program that the entry alone knows on the backend, if there is one."""
+    """Return a small program that only this entry matches on the backend, if there is one."""
     if group.kind == ONLY_IN_BATCH:
         return None
     for failure in sorted(group.failures, key=lambda one: one.size)[:_TRIED]:
@@ -106,7 +107,7 @@ def _as_it_is(search: Search, failure: NewFailure, entry: Expectation) -> Counte
 
 
 def _shows(search: Search, entry: Expectation, one: Counterexample) -> bool:
-    """Tell whether the entry knows what a program comes to, as `expectations check` asks it."""
+    """Return whether the entry matches the outcome of a program, as `expectations check` does."""
     if len(one.program) + sum(map(len, one.inputs)) > _LONGEST:
         return False
     whole = structs.replace(entry, counterexample=one)

@@ -40,7 +40,7 @@ _Content = tuple[bytes, bytes]
 """A key, and what is kept by it."""
 
 Keep = Callable[[Task, TaskResult], None]
-"""What is done with a task that has ended."""
+"""Called with a task that has ended, and its result."""
 
 _UNSTEADY = b"-"
 """The value stored for a case that did not end in the same way every time: it is run in full."""
@@ -115,10 +115,9 @@ class CachedCases:
         return made
 
     def left_of(self, given: Iterable[Bundle], apart: Container[Cell] = ()) -> Generator[Bundle]:
-        """Yield the bundles that must be run, without the cases that the cache has settled.
-
-        A bundle of which the cache has nothing stays as it is. What is left of others is bundled
-        anew, as a module takes as long to begin as a case to compile.
+        """Yield the batches that must be run, without the cases that the cache has. A batch of
+        which the cache has nothing stays as it is. The rest of other batches is batched anew,
+        because a module takes as long to begin as a case to compile.
         """
         rest: list[Task] = []
         for bundle in given:
@@ -181,7 +180,7 @@ class CachedCases:
     def _remember(
         self, task: Task, record: Record, concluded: Conclusion | None, result: TaskResult
     ) -> None:
-        """Put a case in the cache; of a lost worker's there may be a record alone."""
+        """Put a case in the cache; after a crash or a timeout there may be only a record."""
         key = self._key(task, record.index)
         before = task.earlier_of(record.index)
         is_same = before is not None and _written(before.record) == _written(record)

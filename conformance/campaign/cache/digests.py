@@ -1,4 +1,6 @@
-"""What the outcome of a case depends on: our own sources, and the backend on this machine."""
+"""Digests of what the outcome of a case depends on: our own sources, and the backend on this
+machine.
+"""
 
 from __future__ import annotations
 
@@ -55,10 +57,10 @@ _ENVIRONMENT = (
     "XLA_", "JAX_", "TF_", "TPU_", "LIBTPU_", "PJRT_", "CUDA_", "NVIDIA_", "ROCM_", "HIP_",
     "OMP_", "MKL_", "OPENBLAS_", "LD_PRELOAD", "LD_LIBRARY_PATH",
 )  # fmt: skip
-"""How the names of environment variables begin that compilers and their libraries read."""
+"""Prefixes of environment variables that compilers and their libraries read."""
 
 _WITHOUT_EFFECT = ("TF_CPP_", "TPU_SKIP_MDS_QUERY")
-"""How the names of those begin that jax sets by itself, and that change nothing but logs."""
+"""Prefixes of those environment variables that jax sets itself, and that only change logs."""
 
 
 _PACKAGES = ("reference", "generators", "conformance")
@@ -111,7 +113,7 @@ class BackendDigests:
     _found: dict[Choice, str] = field(default_factory=dict[Choice, str])
 
     def of(self, choice: Choice, executor: Executor) -> str | None:
-        """Return the digest of a backend; None of one that is not described."""
+        """Return the digest of a backend, or None if the backend is not described."""
         described = self.described.get(choice.name)
         if described is None:
             return None

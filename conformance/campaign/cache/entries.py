@@ -1,8 +1,8 @@
 """The file of a cache: values by key, shared by any number of runs at a time.
 
-A value is a digest of the key and the content, then the content, so that no damaged value is ever
-taken for what was stored. Whatever is wrong with the file costs a run no more than a line: it goes
-on without the cache, or with a new one.
+A value is a digest of the key and the content, then the content, so that damage is always noticed.
+If anything is wrong with the file, the run prints a line and goes on without the cache, or with a
+new file.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Entries:
             ) from error
 
     def _opened(self) -> sqlite3.Connection | None:
-        """Return a connection to a sound file, a new one where there was none; None for neither."""
+        """Return a connection to a sound file, new if there was none, or None."""
         for is_last in (False, True):
             try:
                 return self._connected()
