@@ -1,1 +1,3 @@
-"""Campaigns: programs of several operations tried, what fails made small, told apart and kept."""
+"""Campaigns: programs of several operations are tried; failures are minimised, deduplicated and
+stored.
+"""

@@ -1,8 +1,8 @@
-"""What waits for a turn: hits to be minimised, findings whose cause is to be looked for.
+"""Pending work: failures to be minimised, findings whose cause is to be searched for.
 
-Both take at most a share of a campaign's time while programs are tried. What tells most comes
-first: hits of places without any, of a verdict and class of which the fewest were minimised; then
-causes; then further hits of places, those with a new culprit first.
+Both take at most a share of a campaign's time while programs are tried. The most informative work
+comes first: failures of places without a minimised failure, of the verdict and class with the
+fewest; then causes; then further failures of places, those with a new culprit first.
 """
 
 from __future__ import annotations
@@ -23,9 +23,11 @@ USUAL = 6.0
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A hit that waits to be minimised: its number, place and culprit, and its verdict and class.
+    """A failure that waits to be minimised: its number, place and culprit, and its verdict and
+    class.
 
-    One of a group of `weight` 4 counts as much as four others: fewer of it are done at first.
+    A failure of `weight` 4 counts as much as four others, so fewer of its group are minimised at
+    first.
     """
 
     number: int
@@ -39,8 +41,8 @@ class Waiting:
 class Unexplained:
     """A finding whose cause is to be looked for, and the number and place of its program's hit.
 
-    `is_kept`: it has a folder. If not, the cause decides whether it gets one: another finding may
-    have the same.
+    `is_kept`: it has a folder. If not, the cause decides whether it gets a folder: another finding
+    may have the same cause.
     """
 
     number: int
@@ -51,7 +53,7 @@ class Unexplained:
 
 
 class Backlog:
-    """What waits, in the order in which it is done, and the seconds spent on such work."""
+    """Pending work, in the order in which it is done, and the seconds spent on such work."""
 
     def __init__(self, places: Places) -> None:
         """Nothing waits yet; `places` says which places are new."""
@@ -66,17 +68,17 @@ class Backlog:
 
     @property
     def pressing(self) -> int:
-        """How much waits that is not done for the sake of further hits of a place alone."""
+        """Amount of pending work, without further failures of places that have findings."""
         return len(self._causes) + sum(map(self._places.is_new, self._hits))
 
     @property
     def usual(self) -> float:
-        """Seconds that one of them takes."""
+        """Seconds that a piece of work usually takes."""
         return self.seconds / self._done if self._done else USUAL
 
     @property
     def places(self) -> list[str]:
-        """The places of which hits wait."""
+        """The places of pending failures."""
         return list(self._hits)
 
     def add(self, waiting: Waiting) -> None:
@@ -88,7 +90,7 @@ class Backlog:
         self._causes.append(unexplained)
 
     def of_place(self, place: str) -> list[Waiting]:
-        """The hits of a place, which wait no more."""
+        """Remove and return the pending failures of a place."""
         return self._hits.pop(place, [])
 
     def next(self) -> Waiting | Unexplained | None:
@@ -130,10 +132,10 @@ class Backlog:
         self._begun[hit.group] += 1
 
     def spent(self, seconds: float) -> None:
-        """Count one of them as done, and the seconds that a worker spent on it."""
+        """Count a piece of work as done, and the seconds that a worker spent on it."""
         self.used(seconds)
         self._done += 1
 
     def used(self, seconds: float) -> None:
-        """Count seconds that a worker spent on one of them, which is not done yet."""
+        """Count seconds that a worker spent on a piece of work that is not done yet."""
         self.seconds += seconds

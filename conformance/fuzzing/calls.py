@@ -11,7 +11,7 @@ from time import monotonic
 from conformance.executors.deferred import Deferred
 
 RUN_TRIAL = Deferred("conformance.fuzzing.execution", "run_trial")
-"""Return what a trial comes to."""
+"""Return the outcome of a trial."""
 
 GIVES_ANSWER = Deferred("conformance.fuzzing.execution", "gives_answer")
 """Return whether a program gives an answer; it may end the worker."""

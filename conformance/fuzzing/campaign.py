@@ -35,7 +35,7 @@ from generators.chains.seeds.fragment import Fragment
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """What a campaign tries: budget in seconds and in programs (0: no limit), and with what."""
+    """A campaign: its budget in seconds and in programs (0: no limit), and its options."""
 
     out: Path
     backend: Choice
@@ -49,7 +49,7 @@ class Campaign:
 
     @property
     def folder(self) -> Path:
-        """Where the folders of findings are written."""
+        """The folder of the folders of findings."""
         return self.corpus or self.out / "findings"
 
 
@@ -85,7 +85,7 @@ class Sitting:
 
     @property
     def spent(self) -> float:
-        """Seconds of the budget that are spent, in this sitting and those before."""
+        """Seconds of the budget that are spent, in this session and earlier sessions."""
         return self._spent + monotonic() - self._begun
 
     @property
@@ -130,7 +130,7 @@ class Sitting:
     # --- Trials ----------------------------------------------------------------------------------
 
     def _trials(self) -> Iterator[Call]:
-        """The trials that are left, as long as the budget lasts."""
+        """Yield the calls of the remaining trials, as long as the budget lasts."""
         done = self._journal.tried()
         tried = {number for start, stop in done for number in range(start, stop)}
         start = 0
@@ -157,21 +157,23 @@ class Sitting:
         return Trial(spelling, of.seed, start, stop, *rest)
 
     def _steered(self, start: int, stop: int) -> Trial:
-        """The trial, told what was met so that it meets something else."""
+        """Return the trial with the coverage so far, so that it covers something else."""
         return self._steering.steered(self._trial(start, stop))
 
     def _call(self, trial: Trial, seconds: float) -> Call:
         return Call(trial, RUN_TRIAL, (trial,), seconds)
 
     def _singles(self, call: Call, value: object) -> list[Call]:
-        """Return the calls that replace a trial which lost its worker: one for each program."""
+        """Return the calls that replace a trial whose worker crashed or timed out: a call for each
+        program.
+        """
         trial = call.name
         if isinstance(value, Exception) or not isinstance(trial, Trial) or len(trial) == 1:
             return []
         return [self._call(one, self._campaign.limits.item) for one in trial.singles()]
 
     def _keep(self, ended: Ended) -> None:
-        """Keep what a call came to: a trial, or work on a hit."""
+        """Store the outcome of a call: of a trial, or of work on a failure."""
         if isinstance(ended.call.name, Trial):
             self._keep_trial(ended.call.name, ended.value)
         else:
@@ -215,10 +217,9 @@ class Sitting:
 
 @dataclass(slots=True)
 class FuzzTally:
-    """What a campaign has done: of its budget in seconds and programs (0: no limit).
-
-    `seconds` are those spent; `counts` the programs by what they came to, `pairs` the pairs of ops
-    met, `new` and `known` the findings.
+    """The progress of a campaign through its budget in seconds and programs (0: no limit).
+    `seconds` are spent. `counts` has the number of programs by outcome, `pairs` the number of
+    covered pairs of ops, `new` and `known` the numbers of findings.
     """
 
     budget: float
@@ -233,7 +234,7 @@ class FuzzTally:
     begun: float = field(default_factory=monotonic)
 
     def add(self, tried: Tried, met: int) -> None:
-        """Count what a trial came to; `met` pairs of ops were met for the first time."""
+        """Count the outcomes of a trial, which covered `met` new pairs of ops."""
         self.counts.update(tried.counts)
         self.here += sum(tried.counts.values())
         self.modules += tried.modules
@@ -241,7 +242,7 @@ class FuzzTally:
 
     @property
     def done(self) -> float:
-        """How far it is, of `total`."""
+        """The amount that is done, of `total`."""
         if self.programs and not self.budget:
             return self.counts.total()
         return self.seconds
@@ -252,7 +253,7 @@ class FuzzTally:
         return self.budget or self.programs
 
     def line(self) -> str:
-        """The tally in one line."""
+        """Return the tally in one line."""
         elapsed = max(monotonic() - self.begun, 1e-3)
         return (
             f"{self.counts.total()} programs, {self.here / elapsed:,.0f}/s, "

@@ -49,7 +49,7 @@ _MOST_SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to try, and how; see `hlo-conformance fuzz --help`."""
+    """Options of `hlo-conformance fuzz`."""
 
     out: Path
     backend: str = "cpu"
@@ -130,7 +130,7 @@ def fuzz(options: Options, report: Report | None = None) -> int:
 def _replay(
     executor: Executor, campaign: Campaign, known: Sequence[Expectation], journal: Journal
 ) -> None:
-    """Say what the findings of the corpus come to now, before anything else is tried."""
+    """Report the outcomes of the corpus's findings, before anything else is tried."""
     if campaign.corpus is None:
         return
     spelling, limits = campaign.backend.spelling, campaign.limits
@@ -142,7 +142,7 @@ def _replay(
 
 
 def _pieces(executor: Executor, campaign: Campaign) -> tuple[Fragment, ...]:
-    """What there is to be varied in a corpus."""
+    """Return the fragments of a corpus that can be varied."""
     if campaign.corpus is None:
         return ()
     return corpus_pieces(executor, [path / PROGRAM for path in folders(campaign.corpus)])
@@ -168,13 +168,13 @@ def _identify(
     material: Material,
     known: Sequence[Expectation],
 ) -> None:
-    """Make the journal that of this campaign, or see that it is.
+    """Write the identity of this campaign into the journal, or check it.
 
     Other expectations make it another campaign: programs that expectations match are only counted,
-    so that other ones cannot be asked about them later.
+    so that other expectations cannot be matched later.
 
     Raises:
-        UsageError: when it is another's, naming all that differs.
+        UsageError: if it belongs to another campaign; the message names all differences.
     """
     identity = {
         "backend": campaign.backend.name,

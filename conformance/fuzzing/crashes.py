@@ -33,11 +33,11 @@ from reference.ir.program import Program
 from reference.ops.xla.lowering import lower_program
 
 A_WORKER = 0.5
-"""Seconds that a try takes which ends its worker, with what a new one takes to be there."""
+"""Seconds of a trial that ends its worker, with the time to start a new worker."""
 
 
 def spent_on(value: object, lost: float = A_WORKER) -> float:
-    """The seconds that a worker spent, by what a call came to; `lost` where it ended."""
+    """Return the seconds that a worker spent on a call; `lost` if the worker ended."""
     return value.seconds if isinstance(value, (Timed, TimedOut)) else lost
 
 
@@ -56,14 +56,14 @@ def is_ours(lost: Died | TimedOut) -> bool:
 
 
 class Losses:
-    """What becomes of programs that workers were lost over."""
+    """Handling of programs whose workers crashed or timed out."""
 
     def __init__(self, executor: Executor, seconds: float) -> None:
         """Try programs in these workers, each for so many seconds."""
         self._executor, self.seconds = executor, seconds
 
     def tried(self, trial: Trial, verdict: Verdict, kind: str, message: str) -> Tried:
-        """What a trial of one program came to that lost its worker."""
+        """Return the outcome of a trial of one program whose worker crashed or timed out."""
         guide, met = trial.guide, Meetings()
         case = case_of(trial, trial.start, guide)
         forget_plans()  # a campaign's own process makes few programs, and is to stay small
@@ -77,20 +77,25 @@ class Losses:
         return Tried({word: 1}, (hit,), met, 1, 0.0)
 
     def is_loss(self, hit: Hit) -> bool:
-        """Whether a hit is one of those: what a backend says by itself ends no worker."""
+        """Return whether a failure ended its worker; an error that a backend reports does not."""
         return ends_process(hit.outcome.verdict, hit.outcome.kind)
 
     def is_varied(self, hit: Hit) -> bool:
-        """Whether other programs are made of one that fails: not of what is known, nor of what ends
-        its process. These would do that again, each time in another place, and cost a worker."""
+        """Return whether a failing program is varied.
+
+        Known failures and programs that end their process are not: their variants would end the
+        process again, each time at another place, and cost a worker.
+        """
         return not (hit.outcome.known or self.is_loss(hit))
 
     def call(self, name: object, trial: Trial, program: Program, inputs: Inputs) -> Call:
-        """The call that tries a program, which may cost its worker."""
+        """Return the call that tries a program, which may cost its worker."""
         return Call(name, timed, (GIVES_ANSWER, trial, program, inputs), self.seconds)
 
     def is_again(self, hit: Hit, value: object) -> bool:
-        """Whether a program was lost as a hit was, by what the call came to that tried it."""
+        """Return whether a program ended its worker as the failure did, given the value of its
+        call.
+        """
         if not isinstance(value, (Died, TimedOut)) or is_ours(value):
             return False
         verdict, kind, _ = why(value)
@@ -99,9 +104,9 @@ class Losses:
     def reduced(
         self, trial: Trial, hit: Hit, backend: str, seconds: float = Limits.MINIMISING_CRASHES
     ) -> Finding | None:
-        """The finding that a hit comes to, its program minimised where it fails every time.
+        """Return the finding of a failure, with its program minimised if it fails every time.
 
-        None where a program that had given no answer in time gives one now: the machine was slow.
+        None if a program that had timed out gives an answer now: the machine was slow.
         """
         if hit.outcome.known:
             return self.finding(hit, backend)
@@ -112,7 +117,7 @@ class Losses:
         return self.concluded(trial, small, backend)
 
     def concluded(self, trial: Trial, small: Shrinking, backend: str) -> Finding | None:
-        """The finding that a hit comes to as far as it was minimised; None as above."""
+        """Return the finding of a failure, as far as it was minimised; None as in `reduced`."""
         hit = small.hit
         if not small.fails_again:
             was_slow = hit.outcome.verdict is Verdict.TIMED_OUT
@@ -123,7 +128,7 @@ class Losses:
         return self.finding(Hit(hit.number, small.program, small.inputs, smaller), backend)
 
     def finding(self, hit: Hit, backend: str) -> Finding:
-        """The finding of a hit that nothing more can be learnt of."""
+        """Return the finding of a failure without further tries."""
         program = with_named_parameters(hit.program)
         try:
             text, expected = emit(program), tuple(evaluate(program, hit.inputs))
@@ -158,7 +163,7 @@ class _Asked(Exception):
 
 
 class Shrinking:
-    """What is known of smaller programs that end their process as a hit does."""
+    """Minimisation of a program that ends its process, one call per candidate."""
 
     def __init__(self, hit: Hit, seconds: float = Limits.MINIMISING_CRASHES) -> None:
         """Nothing yet; workers may spend so many seconds on it."""
@@ -179,7 +184,7 @@ class Shrinking:
         self._left -= seconds
 
     def next(self) -> tuple[Program, Inputs] | None:
-        """The program to be tried next, and its inputs; None where nothing is left to try."""
+        """Return the program to be tried next, and its inputs; None if nothing is left to try."""
         if not self._answers:
             return self.hit.program, self.hit.inputs
         if not self._answers[0] or self._left <= 0:

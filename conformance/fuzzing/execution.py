@@ -103,7 +103,7 @@ def run_trial(trial: Trial) -> Tried:
 
 
 def _is_known_to_crash(ends: Sequence[Expectation], backend: str, program: Program) -> bool:
-    """Whether one of the expectations that know cells to end their process speaks of it."""
+    """Return whether an expectation for crashes matches an operation of the program."""
     if not ends:
         return False
     return any(
@@ -115,7 +115,7 @@ def _is_known_to_crash(ends: Sequence[Expectation], backend: str, program: Progr
 
 
 def _judged(trial: Trial, session: Session, one: Item, results: Answer, hits: list[Hit]) -> str:
-    """The verdict on a program, in a word that is counted; what fails is added to the hits."""
+    """Return the verdict on a program as a word that is counted; a failure is added to `hits`."""
     if isinstance(results, Unsupported):
         return Verdict.UNSUPPORTED.value
     word, flushed = Verdict.PASS.value, list[Hit]()
@@ -141,7 +141,7 @@ def _judged(trial: Trial, session: Session, one: Item, results: Answer, hits: li
 
 
 def _counted(hit: Hit, hits: list[Hit]) -> str:
-    """The word that a program is counted under which fails; it is added to the hits."""
+    """Return the word under which a failing program is counted; the failure is added to `hits`."""
     hits.append(hit)
     verdict = hit.outcome.verdict
     return f"known {verdict}" if hit.outcome.known else verdict.value
@@ -160,11 +160,12 @@ def _is_same_alone(session: Session, one: Item, number: int, results: Answer) ->
 def _at_once(
     trial: Trial, session: Session, one: Item, number: int, actual: Sequence[Array]
 ) -> Outcome | None:
-    """The outcome on a set of inputs, where it need not be compiled alone for that.
+    """Return the outcome on a set of inputs, if it is known without compiling the program in
+    isolation.
 
-    Results are right that are as expected, or within what roundings alone may make of them, of one
-    operation by its own rule. They are known where subnormal numbers taken for zero explain all of
-    them, and expectations know each of the operations to do that.
+    Results are right if they are as expected, or within what roundings permit; for a single
+    operation its own rule decides. They are known if flushed subnormal numbers explain all of them,
+    and expectations match the flushing of each operation.
     """
     inputs, expected = one.inputs[number], one.expected[number]
     if describe_malformed(expected, actual) is not None:
@@ -198,8 +199,9 @@ def _at_once(
 def _known_to_flush(
     expectations: Sequence[Expectation], backend: str, operations: Iterable[Operation], kind: str
 ) -> tuple[str, ...]:
-    """The expectations that know each operation to take subnormal numbers for zero; none where
-    they do not know all of them."""
+    """Return the expectations that match the flushing of each operation; none if any operation is
+    not matched.
+    """
     cells = dict.fromkeys((one.name, column(one)) for one in operations)
     ids = [
         matching_entry(expectations, Failure(*cell, backend, Verdict.FLUSHED, kind))
@@ -211,7 +213,7 @@ def _known_to_flush(
 def judged_alone(
     trial: Trial, session: Session, program: Program, inputs: Inputs
 ) -> Outcome | None:
-    """The outcome of a program that is compiled alone; None where it cannot be judged."""
+    """Return the outcome of a program compiled in isolation; None if it cannot be judged."""
     try:
         return outcome_of(trial, session, program, inputs)
     except (NotJudged, TooSlow, EvaluationError, EmitError):
@@ -224,13 +226,13 @@ def gives_answer(trial: Trial, program: Program, inputs: Inputs) -> bool:
 
 
 def outcome_of(trial: Trial, session: Session, program: Program, inputs: Inputs) -> Outcome:
-    """The outcome of a program that is compiled alone.
+    """Return the outcome of a program compiled in isolation.
 
     Raises:
-        NotJudged: when the backend does not implement it, or the reference has no answer.
-        TooSlow: when the reference takes too long.
-        EvaluationError: when the reference has no answer.
-        EmitError: when it cannot be written.
+        NotJudged: if the backend does not implement it, or the reference has no answer.
+        TooSlow: if the reference takes too long.
+        EvaluationError: if the reference has no answer.
+        EmitError: if it cannot be written.
     """
     work = Work(unit_of(program), session, trial.expectations, trial.seconds)
     outcome = work.judged(inputs)

@@ -1,4 +1,4 @@
-"""Findings: failing programs made small, with all that is to be said of them."""
+"""Findings: minimised failing programs, with all that is reported about them."""
 
 from __future__ import annotations
 
@@ -51,17 +51,17 @@ class Finding(Outcome):
 
 
 def digest(signature: str) -> str:
-    """A short digest of a signature: hex digits."""
+    """Return a short digest of a signature: hex digits."""
     return hashlib.sha256(signature.encode()).hexdigest()[:8]
 
 
 def working(program: Program) -> list[Operation]:
-    """The operations of main that are no constants."""
+    """Return the operations of main that are no constants."""
     return [one for one in program.main.body.operations[:-1] if not is_constant(one)]
 
 
 def operations_of(program: Program) -> str:
-    """The operations of main in order with the element types that they take and make."""
+    """Return the operations of main in order, with element types of operands and results."""
     return "; ".join(map(_with_types, working(program)))
 
 

@@ -29,13 +29,13 @@ DIVISION_BY_ZERO = "arithmetic exception"
 
 MEMORY_FAULTS = ("bus error", "segmentation fault")
 MEMORY_FAULT = "memory fault"
-"""Classes of processes that end as they touched memory that is not theirs, and the one of all."""
+"""The class of all processes that end because they access memory that is not theirs."""
 
 SILENT = "without a word"
-"""What stands in the key of a program over which a backend ends, and says nothing."""
+"""The key of a program that ends a backend's process without a message."""
 
 TOGETHER = "wrong only together"
-"""What stands in the key of several operations for verdict and class that explain nothing."""
+"""The key of several operations whose verdict and class explain nothing."""
 
 ANY_OPERATION = "any operation"
 """The culprit in the key of a cause that does not depend on the operation."""
@@ -70,10 +70,10 @@ _SEPARATOR, _AND = " | ", " + "
 
 
 def place_of(hit: Hit) -> str:
-    """Return the place of a hit: what is known of its cause before it is minimised.
+    """Return the place of a failure: an estimate of its cause before it is minimised.
 
-    Verdict, class and culprit operations, whatever their element types. If the program has no
-    results, the message, if there is one: nobody knows the culprit of several operations then.
+    It consists of verdict, class and culprit operations, without element types. If the program has
+    no results, it has the message instead: the culprit among several operations is unknown then.
     """
     outcome = hit.outcome
     verdict, kind = outcome.fault or (outcome.verdict, outcome.kind)
@@ -141,11 +141,11 @@ def _family(name: str) -> str:
 
 
 def may_be_one(key: str, finding: Finding, other: Kept) -> bool:
-    """Return whether a finding may have the cause of another one of the same key.
+    """Return whether a finding may have the same cause as another finding of the same key.
 
-    If operations go wrong only together, one culprit must have all the operations of the other. If
-    the backend ends without a word, the last operation of one program must be in the other:
-    it may be the only one that a process ends over.
+    If operations fail only together, the culprit of one must contain all operations of the other.
+    If the backend ends without a message, the last operation of one program must be in the other:
+    that operation may be the cause.
     """
     if key.startswith(TOGETHER):
         ours = set(_names_in(finding.culprit).split(_AND))
@@ -261,10 +261,8 @@ def _joined(*parts: str) -> str:
 
 
 def group_of(place: str) -> str:
-    """Return the places that likely have one cause: those of a class that is one in all operations,
-    or in all of a family.
-
-    Any other place, of several operations too, is a group by itself.
+    """Return the group of places that likely have the same cause: all places of a class that has
+    one cause in all operations, or in all of a family. Any other place is a group by itself.
     """
     verdict, _, rest = place.partition(_SEPARATOR)
     kind, _, culprit = rest.partition(_SEPARATOR)

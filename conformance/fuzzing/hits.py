@@ -24,8 +24,9 @@ LEAST_SECONDS = 4.0
 """Seconds that it may take where the budget is nearly spent, or is."""
 
 FLUSHED_WEIGHT = 4
-"""So much a finding of subnormal numbers taken for zero counts beside others, when it is decided
-what to minimise next: all ops may do that, for one reason."""
+"""Weight of a finding of flushed subnormal numbers when it is decided what to minimise next: all
+ops may flush, for one reason.
+"""
 
 BEYOND = 0.1
 """Of a budget, by how much work on hits may go beyond it."""
@@ -34,7 +35,9 @@ LAST = 0.2
 """Of a budget, what is left at its end, at most, for hits that wait."""
 
 NOT_AGAIN = "not again"
-"""What hits come to that are no findings: no answer in time at first, and one when asked again."""
+"""The outcome of failures that are no findings: a timeout at first, and an answer at the second
+try.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class Asking:
 
 
 class Hits:
-    """What becomes of the programs that fail."""
+    """Failing programs of a campaign, until they are findings."""
 
     def __init__(
         self,
@@ -107,13 +110,13 @@ class Hits:
             self._backlog.add(Waiting(hit.number, place, group, weight, culprit))
 
     def _count_for_finding(self, place: str, culprit: str, number: int) -> None:
-        """Assign a hit that is not minimised to the finding that it is likely to come to."""
+        """Assign a failure that is not minimised to the finding that it likely belongs to."""
         self._journal.settle(number, self._places.finding_of(place, culprit))
 
     # --- While programs are tried ----------------------------------------------------------------
 
     def calls(self, elapsed: float) -> Iterator[Call]:
-        """What may be done now about hits, `elapsed` seconds after the beginning."""
+        """Yield the calls that may be made for failures, `elapsed` seconds after the beginning."""
         while self._backlog.seconds <= SHARE * elapsed * self._executor.jobs:
             call = self._next()
             if call is None:
@@ -126,7 +129,7 @@ class Hits:
         return self._backlog.pressing * self._backlog.usual / self._executor.jobs
 
     def _next(self) -> Call | None:
-        """The call that is to be made first."""
+        """Return the call that is to be made first."""
         while (waiting := self._backlog.next()) is not None:
             if isinstance(waiting, Unexplained):
                 return self._explain(waiting)
@@ -156,11 +159,11 @@ class Hits:
         )
 
     def _seconds_for(self, most: float) -> float:
-        """What work on a hit may take: less where the budget is nearly spent."""
+        """Return the time limit of work on a failure: less if the budget is nearly spent."""
         return max(min(most, self._left()), LEAST_SECONDS)
 
     def ended(self, ended: Ended) -> None:
-        """Keep what a call of `calls` came to."""
+        """Store the outcome of a call of `calls`."""
         name, value = ended.call.name, ended.value
         if isinstance(name, Trying):
             self._tried(name, value)
@@ -213,10 +216,9 @@ class Hits:
         self._backlog.explain(one)
 
     def _kept(self, place: str, hit: Hit, finding: Finding) -> Unexplained | None:
-        """Keep a finding, unless another one may have its cause; return what is to be explained.
-
-        A finding with the signature of one that there is has the same cause. So has one of a
-        processor that flushes, whose key no attribution tells apart.
+        """Store a finding, unless another finding may have its cause; return the finding to be
+        explained, if any. A finding with the signature of a stored finding has the same cause. So
+        has a finding of flushing by the processor, whose key no attribution can refine.
         """
         same = [] if finding.known else self._alike(finding)
         one = Unexplained(hit.number, finding, place, hit.outcome.culprit, not same)
@@ -230,7 +232,9 @@ class Hits:
         return one if self._keep.finding(hit.number, finding) else None
 
     def _alike(self, finding: Finding) -> list[Kept]:
-        """Return the findings that may have the cause of one, as far as attributions permit."""
+        """Return the findings that may have the same cause as this finding, as far as attributions
+        permit.
+        """
         key = key_of(finding)
         return [one for one in self._journal.findings(key) if may_be_one(key, finding, one)]
 
@@ -246,9 +250,8 @@ class Hits:
             self._decide(other)
 
     def _decide(self, one: Unexplained, *, finally_: bool = False) -> None:
-        """Join a finding to one with the same cause, or keep it as a new one.
-
-        While another one with its key has no attribution, it waits; `finally_` takes them for the
+        """Join a finding to a finding with the same cause, or store it as new. It waits while
+        another finding with its key has no attribution; with `finally_`, both are assumed to be the
         same.
         """
         is_waiting = False
@@ -324,6 +327,6 @@ class Hits:
             yield call
 
     def _explained_alone(self, one: Unexplained) -> Finding:
-        """The finding with its cause, each question asked in a worker."""
+        """Return the finding with its cause; each question is asked in a worker of its own."""
         trial = self._trial_of(one.number)
         return explained_alone(self._executor, trial, one.finding, self._losses.seconds)

@@ -34,13 +34,13 @@ from reference.ir.types import Array
 
 
 def reduced(trial: Trial, hit: Hit, seconds: float, tries: int = TRIES) -> Finding:
-    """The finding that a hit comes to, its program minimised for so many seconds.
+    """Return the finding of a failure, with its program minimised for at most `seconds`.
 
-    What does not fail every time may have failed while it was made smaller, and not any more: then
-    the finding is the hit as it is, whose words are of its own program.
+    A program that fails only sometimes may fail while it is minimised, and not any more. Then the
+    finding is the failure as it is, with the message of its own program.
 
     Raises:
-        NotAvailable: when the backend cannot be had.
+        NotAvailable: if the backend is not available.
     """
     session, quick = open_session(trial.backend, phase), replace(trial, seconds=SECONDS)
 
@@ -76,10 +76,10 @@ def _misshaping_operation(trial: Trial, session: Session, hit: Hit) -> Hit:
 
 
 def as_it_is(trial: Trial, hit: Hit) -> Finding:
-    """The finding that a hit comes to without being minimised.
+    """Return the finding of a failure that is not minimised.
 
     Raises:
-        NotAvailable: when the backend cannot be had.
+        NotAvailable: if the backend is not available.
     """
     return found(trial, open_session(trial.backend, phase), hit)
 
@@ -95,7 +95,7 @@ def alike(wanted: Outcome, outcome: Outcome, program: Program) -> bool:
 
 
 def flat(program: Program) -> Program:
-    """The program with its calls written out, where that can be done."""
+    """Return the program with its calls inlined, if possible."""
     try:
         return inline(program).program
     except NotInlined:
@@ -103,7 +103,7 @@ def flat(program: Program) -> Program:
 
 
 def found(trial: Trial, session: Session, hit: Hit) -> Finding:
-    """The finding of a program as it is: judged again, where it gives an answer."""
+    """Return the finding of a program as it is: judged again, if it gives an answer."""
     outcome = _failing(trial, session, hit) or hit.outcome
     return _told(trial, session, replace(hit, outcome=outcome))
 
@@ -129,7 +129,7 @@ def _told(trial: Trial, session: Session, hit: Hit) -> Finding:
 
 
 def _failing(trial: Trial, session: Session, hit: Hit) -> Outcome | None:
-    """How a hit's program fails when it is judged once more, and again where it does not."""
+    """Judge the program again, REPEATS times at most, until it fails; None if it passes every time."""
     for _ in range(REPEATS):
         outcome = judged_alone(trial, session, hit.program, hit.inputs)
         if outcome is None or outcome.verdict.fails:  # what cannot be judged will not be
@@ -148,7 +148,7 @@ def _expected(program: Program, inputs: Inputs, seconds: float) -> tuple[Array, 
 def _elements(
     session: Session, program: Program, inputs: Inputs, actual: Sequence[Array]
 ) -> tuple[Element, ...]:
-    """The first elements of the program's own results that are not permitted."""
+    """Return the first elements of the program's own results that are not permitted."""
     if not actual:
         return ()
     try:
@@ -161,8 +161,8 @@ def _elements(
 def readable(program: Program) -> str:
     """Return the program's text as people read it; "" where it cannot be written.
 
-    That is the generic form where the pretty one gives parameters other names, as MLIR may: an
-    archive of inputs by name could not be read any more.
+    The generic form is used if the pretty form gives parameters other names, as MLIR may: an
+    archive of inputs could not be read by name any more.
     """
     try:
         generic = emit(program)

@@ -1,6 +1,6 @@
-"""Which hits are minimised, and which are counted for a finding that there is.
+"""Choice of the failures that are minimised; others are counted for an existing finding.
 
-A place is what is known of a hit's cause before it is minimised; see `grouping.place_of`.
+A place is an estimate of a failure's cause before it is minimised; see `grouping.place_of`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ENOUGH = 100
 
 
 class Places:
-    """How many hits each place has, and what those came to that were minimised."""
+    """The number of failures of each place, and the findings of its minimised failures."""
 
     def __init__(
         self, counts: Mapping[str, int] = {}, minimised: Iterable[tuple[str, str, str]] = ()
@@ -47,7 +47,7 @@ class Places:
         self._variants.add((place, culprit))
 
     def add(self, place: str, culprit: str, finding: str) -> None:
-        """Note the finding that a minimised hit came to."""
+        """Note the finding of a minimised failure."""
         for where in {place, group_of(place)}:
             self._findings[where][finding] += 1
         self._by_variant[place, culprit] = finding
@@ -61,9 +61,9 @@ class Places:
         return (place, culprit) not in self._variants
 
     def finding_of(self, place: str, culprit: str) -> str:
-        """Return the finding that a hit is counted for which is not minimised; "" if none is.
-
-        The one with its culprit, else the most frequent of its place, else of its group.
+        """Return the finding for which a failure is counted that is not minimised; "" if there is
+        none. It is the finding with its culprit, else the most frequent of its place, else of its
+        group.
         """
         if (found := self._by_variant.get((place, culprit))) is not None:
             return found

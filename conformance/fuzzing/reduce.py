@@ -32,7 +32,7 @@ from conformance.text import one_line
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to make smaller, and how; see `hlo-conformance reduce --help`."""
+    """Options of `hlo-conformance reduce`."""
 
     file: Path
     backend: str = "cpu"
@@ -92,7 +92,9 @@ def reduce(options: Options) -> int:
 
 
 def _explained(executor: Executor, options: Options, trial: Trial, finding: Finding) -> Finding:
-    """The finding with its cause; where that ends workers, each question is asked in its own."""
+    """Return the finding with its cause; if the program ends workers, each question is asked in a
+    worker of its own.
+    """
     seconds = Limits.EXPLAINING_CRASHES
     call = Call("", EXPLAINED, (trial, finding, seconds), seconds + options.limits.timeout)
     answer = executor.one(call)
@@ -104,7 +106,7 @@ def _explained(executor: Executor, options: Options, trial: Trial, finding: Find
 def _finding(
     executor: Executor, options: Options, trial: Trial, backend: Choice, seconds: float
 ) -> Finding | None:
-    """What the program comes to when it is made smaller; None where it does not fail."""
+    """Return the finding of the minimised program; None if the program does not fail."""
     call = Call("", FAILING, (trial, options.file, options.inputs), 4 * options.limits.timeout)
     value: object = executor.one(call)
     losses = Losses(executor, options.limits.timeout)

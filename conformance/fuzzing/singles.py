@@ -33,10 +33,9 @@ def is_single(number: int) -> bool:
 
 
 def single(trial: Trial, number: int) -> Case:
-    """The case of an op that has a number in a campaign, for which `is_single` holds.
-
-    A campaign takes all cases of the plan's first turn, trial by trial in a shuffled order, then
-    those that come after them in their cells, and so on.
+    """Return the case of a single op with that number in a campaign; `is_single` must hold for it.
+    A campaign takes all cases of the plan's first round, trial by trial in a shuffled order, then
+    the next cases of each cell, and so on.
     """
     cells = _cells(trial.ops, trial.guide.quantized)
     block, place = divmod(number, PER_TRIAL)
@@ -48,15 +47,14 @@ def single(trial: Trial, number: int) -> Case:
 
 
 def _count(op: str) -> int:
-    """How many cases of a cell are a turn."""
+    """Return the number of cases of a cell in a round."""
     return cases_of(CATALOG[op], FASTEST)
 
 
 @cache
 def _cells(ops: frozenset[str], quantized: bool) -> tuple[_Cell, ...]:
-    """The cases of a turn, of the ops that a campaign is about.
-
-    Those of a cell come together: where a backend takes none of them, few trials are taken apart.
+    """Return the cells of a round, of the ops of a campaign. The cases of a cell are consecutive:
+    if a backend refuses all of them, few trials are split.
     """
     chosen = [name for name, record in OPS.items() if is_link(record) and (not ops or name in ops)]
     return tuple(

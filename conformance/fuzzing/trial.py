@@ -1,4 +1,4 @@
-"""What trials are, and what they come to: between processes."""
+"""Trials and their outcomes, as they pass between processes."""
 
 from __future__ import annotations
 
@@ -17,22 +17,24 @@ from reference.ir.types import Array
 Inputs = tuple[Array, ...]
 
 ONLY_TOGETHER = "only together"
-"""What is counted where a program fails among others and not alone."""
+"""The count of programs that fail in a batch and not in isolation."""
 
 NOT_EVALUATED = "not evaluated"
-"""What is counted where the reference has no answer."""
+"""The count of programs for which the reference has no answer."""
 
 
 KNOWN_TO_CRASH = "known to crash"
-"""What is counted where an expectation says that an operation ends its process: it is not run."""
+"""The count of programs that are not run, because an expectation says that an operation ends its
+process.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
     """The programs of a campaign from number `start` to before `stop`.
 
-    `ops` are those that it is about, none for all; `seconds` is what the reference may take for an
-    evaluation, `seeds` the file of the pieces that some programs are made of, None for none. `met`
+    `ops` are the ops of the campaign, none for all; `seconds` is the limit of an evaluation by the
+    reference, `seeds` the file of the pieces that some programs are made of, None for none. `met`
     is what the campaign had met some trials before, and draws less often; None steers nothing.
     `varied` are programs of the campaign's own that some are variations of.
     """
@@ -53,17 +55,17 @@ class Trial:
 
     @property
     def guide(self) -> Guide:
-        """What guides the choices of one of its programs."""
+        """Return the guide of the choices of a program."""
         return Guide(self.met, quantized=BACKENDS[parse(self.backend).family].quantized)
 
     def singles(self) -> list[Trial]:
-        """The same programs, each a trial of its own."""
+        """Return the same programs, each as a trial of its own."""
         return [replace(self, start=n, stop=n + 1) for n in range(self.start, self.stop)]
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A program that fails on some inputs: its number, and what it came to."""
+    """A program that fails on some inputs: its number, and its outcome."""
 
     number: int
     program: Program
@@ -73,7 +75,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What a trial came to: programs by verdict, what fails, what was met, modules, peak memory.
+    """The outcome of a trial: programs by verdict, failures, coverage, modules, peak memory.
 
     `new` are pieces of programs that met a new pair of ops.
     """

@@ -78,9 +78,8 @@ def _sets(file: Path, trial: Trial, unit: Unit, inputs: Path | None) -> list[tup
 
 
 def came_to(trial: Trial, file: Path, inputs: Path | None) -> Outcome:
-    """What the program of a file comes to: on the first inputs that it fails on, or on all.
-
-    That is `unsupported` where it cannot be judged, with the reason.
+    """Return the outcome of the program of a file: on the first inputs on which it fails, or on
+    all. It is `unsupported`, with the reason, if the program cannot be judged.
 
     Raises:
         UsageError: see `given`.
@@ -113,7 +112,7 @@ def reducible(trial: Trial, file: Path, inputs: Path | None) -> list[Hit]:
 
 
 def failing(trial: Trial, file: Path, inputs: Path | None) -> Hit | None:
-    """The program on the first inputs that it fails on; None where it fails on none.
+    """Return the failure of the program on the first inputs on which it fails; None if it passes.
 
     Raises:
         UsageError: see `reducible`.

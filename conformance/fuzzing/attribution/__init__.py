@@ -1,1 +1,3 @@
-"""What causes a finding: its program compiled and written otherwise; who else reads it so."""
+"""Causes of findings: the program compiled and written otherwise, and the vote of a third
+implementation.
+"""

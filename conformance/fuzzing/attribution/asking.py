@@ -1,4 +1,4 @@
-"""In a worker: what a finding's program comes to in another way, and which ways there are."""
+"""Work in a worker: the variants of a finding's program, and its outcome in each."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ UNANSWERED = (Verdict.CRASHED, Verdict.TIMED_OUT, Verdict.REJECTED, Verdict.UNSU
 
 
 def explained(trial: Trial, finding: Finding, seconds: float) -> Finding:
-    """The finding with its cause and the third vote on it, looked for in so many seconds.
+    """Return the finding with its cause and the third vote on it, searched for at most `seconds`.
 
     Raises:
-        NotAvailable: when the backend cannot be had.
+        NotAvailable: if the backend is not available.
     """
     cause = _cause(trial, finding, seconds)
     return replace(finding, cause=cause, vote=vote(trial, finding))
@@ -59,10 +59,11 @@ def _cause(trial: Trial, finding: Finding, seconds: float) -> Cause:
 
 
 def plan(trial: Trial, finding: Finding) -> Plan:
-    """What can be asked about a finding whose program gives an answer, be it an error.
+    """Return the variants to try for a finding whose program gives an answer, which may be an
+    error.
 
     Raises:
-        NotAvailable: when the backend cannot be had.
+        NotAvailable: if the backend is not available.
     """
     ways = rewritings(finding.program, finding.inputs)
     with tempfile.TemporaryDirectory(prefix="hlo-conformance-") as folder:
@@ -78,10 +79,10 @@ def plan(trial: Trial, finding: Finding) -> Plan:
 
 
 def asked(trial: Trial, finding: Finding, way: Way) -> str:
-    """What a finding's program comes to in a way; the process may end in it.
+    """Return the outcome of a finding's program in a variant; the process may end.
 
     Raises:
-        NotAvailable: when the backend cannot be had.
+        NotAvailable: if the backend is not available.
     """
     program, inputs = finding.program, finding.inputs
     if way.rewriting:

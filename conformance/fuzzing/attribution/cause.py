@@ -1,19 +1,19 @@
-"""What is told of a finding's cause, and of the third vote on it."""
+"""The cause of a finding, and the third vote on it, as they are reported."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 RIGHT, WRONG, NO_ANSWER = "right", "wrong", "no answer"
-"""What a finding's program comes to when it is compiled or written otherwise."""
+"""Outcomes of a finding's program when it is compiled or written otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What the program came to in other ways, by their names: `RIGHT`, `WRONG`, `NO_ANSWER`.
+    """The outcomes of the program's variants, by their names: `RIGHT`, `WRONG`, `NO_ANSWER`.
 
-    `note` says what could not be asked, and why; `is_partial`: there was no time to ask all.
-    `culprit` is the step of the compiler that goes wrong, "" where no stage shows it.
+    `note` says which variants could not be tried, and why. `is_partial`: there was no time to try
+    all. `culprit` is the step of the compiler that goes wrong, "" where no stage shows it.
     """
 
     ways: dict[str, str] = field(default_factory=dict[str, str])
@@ -28,7 +28,7 @@ class Cause:
 
     @property
     def line(self) -> str:
-        """The culprit and what makes it vanish, in a line; "" where nothing was asked."""
+        """The culprit and the variants without the failure, in a line; "" if nothing was tried."""
         told = "there in every way asked" if WRONG in self.ways.values() else ""
         if self.vanishing:
             told = f"gone {', '.join(self.vanishing)}"
@@ -36,7 +36,9 @@ class Cause:
 
     @property
     def sentences(self) -> list[str]:
-        """All of it, for people: what makes it vanish, what does not, what could not be asked."""
+        """The cause in sentences: variants without the failure, variants with it, variants that
+        were not tried.
+        """
         told: list[str] = []
         for came_to, words in _WORDS.items():
             names = [name for name, vote in self.ways.items() if vote == came_to]
@@ -60,7 +62,7 @@ NO_VOTE = "the interpreter has no vote"
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """How StableHLO's interpreter votes on a finding; `why` says it of one that does not."""
+    """The vote of StableHLO's interpreter on a finding; `why` is the reason for no vote."""
 
     words: str = ""
     why: str = ""

@@ -19,10 +19,11 @@ from conformance.limits import Limits
 
 
 def explained_alone(executor: Executor, trial: Trial, finding: Finding, timeout: float) -> Finding:
-    """The finding with its cause and the third vote on it; a question may take `timeout` seconds.
+    """Return the finding with its cause and the third vote on it; a question may take `timeout`
+    seconds.
 
     Raises:
-        NotAvailable: when workers cannot be started.
+        NotAvailable: if workers cannot be started.
     """
 
     def asked(way: Way) -> str:

@@ -9,11 +9,11 @@ from conformance.fuzzing.attribution.cause import NO_ANSWER, RIGHT, Cause
 from conformance.fuzzing.attribution.ways import Plan, Way, without
 
 Ask = Callable[[Way], str]
-"""ask(way): what the program comes to; see `cause.RIGHT` and its neighbours."""
+"""ask(way): the outcome of the program in a variant; see `cause.RIGHT` and its neighbours."""
 
 
 class _Asked:
-    """What was asked already, until the time is over."""
+    """Answers of questions, each asked once, until the time is over."""
 
     def __init__(self, ask: Ask, until: float) -> None:
         self._ask, self._until = ask, until
@@ -35,10 +35,10 @@ class _Asked:
 
 
 def searched(ask: Ask, plan: Plan, seconds: float) -> Cause:
-    """What makes a divergence vanish, found within so many seconds of asking.
+    """Return the cause of a divergence: the variants without it, found within so many seconds.
 
-    Pipelines of passes are left out whole where no pass alone makes it vanish, and all passes
-    together where no pipeline does; of these, as few as are needed.
+    If no single pass is the cause, whole pipelines of passes are disabled, and then all passes. The
+    smallest such set is searched for.
     """
     asked = _Asked(ask, monotonic() + seconds)
     asked.all(plan.ways)

@@ -34,7 +34,7 @@ _NO_RESULTS = (Verdict.CRASHED, Verdict.TIMED_OUT, Verdict.REJECTED)
 
 
 def vote(trial: Trial, finding: Finding) -> Vote:
-    """How the interpreter votes on a finding; the process may end in it."""
+    """Return the interpreter's vote on a finding; the process may end."""
     if finding.backend == _INTERPRETER:
         return Vote()
     known = load(None, (_INTERPRETER,), versions())

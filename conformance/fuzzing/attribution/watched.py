@@ -1,6 +1,6 @@
-"""What a compiler was doing when its process ended: the program run in a process that prints it.
+"""The passes in which a compiler's process ended: the program is run in a process that prints them.
 
-XLA reads what it is to print when a process begins, so that no worker can be told later.
+XLA reads the options for printing when its process begins, so a running worker cannot be used.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ _RUN = f"from {__name__} import run_given; run_given()"
 
 
 def watched(trial: Trial, finding: Finding, seconds: float) -> tuple[tuple[str, ...], Passes]:
-    """The passes that a program's process ended in, the innermost first, and those before.
-
-    Both are empty where the backend tells of none.
+    """Return the passes in which a program's process ended, the innermost first, and the passes
+    before. Both are empty if the backend prints none.
     """
     with tempfile.TemporaryDirectory(prefix="hlo-conformance-") as folder:
         given = pickle.dumps((trial.backend, folder, finding.program, finding.inputs))

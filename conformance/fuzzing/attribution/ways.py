@@ -1,8 +1,8 @@
-"""Ways to run a finding's program otherwise: written so that it means the same, compiled otherwise.
+"""Variants of a finding's program: written with the same meaning, or compiled otherwise.
 
-A program with its constants as parameters is not folded, one with its parameters as constants is
-folded as a whole; one with barriers between its operations is neither fused nor rewritten across
-them. A pass without which the divergence is gone is the one to look at.
+A program with its constants as parameters is not folded; with its parameters as constants it is
+folded as a whole; with barriers between its operations it is neither fused nor rewritten across
+them. If the divergence is gone without a pass, that pass is the culprit.
 """
 
 from __future__ import annotations
@@ -35,9 +35,8 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What may be asked about a program: its ways but for passes, and passes that can be left out.
-
-    `note` says what cannot be asked, and why.
+    """Variants to try for a program, and the passes that can be disabled. `note` says what cannot
+    be tried, and why.
     """
 
     ways: tuple[Way, ...] = ()
@@ -55,13 +54,13 @@ REWRITINGS: dict[str, Callable[[Program, Inputs], Rewritten]] = {
     "with parameters as constants": with_constant_arguments,
     "with barriers between operations": _behind_barriers,
 }
-"""How a program is written otherwise, by what people are told."""
+"""Functions that rewrite a program, by the names that people see."""
 
 UNOPTIMIZED = Way("with xla_backend_optimization_level=0", settings=Settings(unoptimized=True))
 
 
 def rewritings(program: Program, inputs: Inputs) -> list[Way]:
-    """The ways of writing it otherwise that this program has."""
+    """Return the variants in which this program can be written otherwise."""
     return [
         Way(name, rewriting=name)
         for name, rewrite in REWRITINGS.items()
@@ -70,6 +69,6 @@ def rewritings(program: Program, inputs: Inputs) -> list[Way]:
 
 
 def without(*names: str) -> Way:
-    """The program compiled without these passes."""
+    """Return the variant that is compiled without these passes."""
     word = "passes" if len(names) > 1 else "pass"
     return Way(f"without {word} {', '.join(names)}", settings=Settings(without=names))

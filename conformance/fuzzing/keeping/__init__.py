@@ -1,1 +1,1 @@
-"""What a campaign keeps: its journal, a folder for each finding, a corpus of them; replayed."""
+"""Files of a campaign: its journal, a folder for each finding, a corpus; replay of findings."""

@@ -31,7 +31,7 @@ from reference.ir.types import Array, element_type_of, to_bits
 FINDING, SCRIPT, ISSUE = "finding.json", "reproduce.py", "issue.md"
 
 FIRST_FOUND, LAST_FOUND = "first_found", "last_found"
-"""When a program first and last came to a finding, in UTC."""
+"""Keys of the times at which a program first and last led to a finding, in UTC."""
 
 ELEMENTS = 4
 """Elements that are shown of a finding."""
@@ -45,7 +45,7 @@ _HOW_TO_SEE = (
 )
 
 _GROUP = "## Where it was found\n"
-"""The heading of what changes in an issue as more programs come to the finding."""
+"""The heading of the part of an issue that changes as more programs lead to the finding."""
 
 _MARK = "# --- what was found ---\n"
 
@@ -88,12 +88,12 @@ def explain(parent: Path, finding: Finding, versions: Mapping[str, str], command
 def regroup(
     own: Path, culprits: Mapping[str, int], signatures: Mapping[str, int], programs: int
 ) -> None:
-    """Write anew which programs came to a finding into its folder, where it has that.
+    """Update the programs that led to a finding in its folder, if the folder has that part.
 
-    `culprits` and `signatures` map each to the programs with it.
+    `culprits` and `signatures` map each to the number of programs with it.
 
     Raises:
-        UsageError: when it cannot be written.
+        UsageError: if it cannot be written.
     """
     if not (own / FINDING).is_file():
         return
@@ -134,7 +134,7 @@ def _group(culprits: Mapping[str, int], signatures: Mapping[str, int], programs:
 
 
 def _dates(own: Path) -> dict[str, str]:
-    """Return when programs came to the finding in a folder, as far as that says so."""
+    """Return the stored times at which programs led to the finding in a folder."""
     try:
         told = as_now(json.loads((own / FINDING).read_text("utf-8")))
         return {name: str(told[name]) for name in (FIRST_FOUND, LAST_FOUND) if name in told}
@@ -143,7 +143,7 @@ def _dates(own: Path) -> dict[str, str]:
 
 
 def _found_now(own: Path) -> dict[str, str]:
-    """Return the same, where a program comes to the finding now."""
+    """Return these times, if a program leads to the finding now."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return {FIRST_FOUND: now, **_dates(own), LAST_FOUND: now}
 
@@ -188,7 +188,7 @@ def _spelled(of: object) -> tuple[str, list[int | None]]:
 
 
 def _wrong(finding: Finding) -> list[tuple[int, list[int], str, str]]:
-    """The elements that are wrong: result, index, the bits expected and given, in hexadecimal."""
+    """Return the wrong elements: result, index, the expected and the actual bits in hexadecimal."""
     found: list[tuple[int, list[int], str, str]] = []
     for one in finding.elements:
         if one.result < min(len(finding.expected), len(finding.actual)):
@@ -209,12 +209,12 @@ def _bits(array: Array, index: tuple[int, ...]) -> str:
 
 
 def _at(array: Array, index: tuple[int, ...]) -> Array:
-    """The element at an index, as an array of rank 0."""
+    """Return the element at an index, as an array of rank 0."""
     return array[tuple(slice(i, i + 1) for i in index)].reshape(())
 
 
 def described(finding: Finding, versions: Mapping[str, str], command: str) -> dict[str, Any]:
-    """Return a finding as finding.json has it, but for when programs came to it."""
+    """Return a finding as finding.json has it, without the times at which programs led to it."""
     return {
         "schema": OUTPUT.name,
         "schema_version": OUTPUT.version,
@@ -261,7 +261,7 @@ def described(finding: Finding, versions: Mapping[str, str], command: str) -> di
 def _programs(
     culprits: Mapping[str, int], signatures: Mapping[str, int], programs: int
 ) -> dict[str, Any]:
-    """Return what finding.json says of the programs that came to a finding."""
+    """Return the part of finding.json about the programs that led to a finding."""
     return {
         "element_types": element_types(culprits),
         "programs": programs,
@@ -271,7 +271,7 @@ def _programs(
 
 
 def issue(finding: Finding, versions: Mapping[str, str]) -> str:
-    """The text of an issue: what goes wrong, where, by how much, and how to see it."""
+    """Return the text of an issue: what goes wrong, where, by how much, and how to reproduce it."""
     ops = " + ".join(one.name for one in working(finding.program)) or "program"
     shown = ", ".join(f"{name} {versions[name]}" for name in ("jax", "jaxlib") if name in versions)
     lines = [
@@ -327,7 +327,7 @@ def _few(array: Array) -> str:
 
 
 def _votes(finding: Finding) -> list[str]:
-    """What other ways of running the program, and the interpreter, say of it: paragraphs."""
+    """Return paragraphs about variants of the program, and about the interpreter's vote."""
     told = [" ".join(finding.cause.sentences)] if finding.cause.sentences else []
     told += [f"Votes: {finding.vote.line}."] if finding.vote.line else []
     return [line for paragraph in told for line in (paragraph, "")]

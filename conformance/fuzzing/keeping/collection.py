@@ -31,7 +31,7 @@ def load_findings(paths: Sequence[Path]) -> tuple[FoundCause, ...]:
     """Read the findings in corpora and campaigns; the causes that most programs have come first.
 
     Raises:
-        UsageError: when a folder holds no findings, or one cannot be read.
+        UsageError: if a folder holds no findings, or a finding cannot be read.
     """
     found: dict[str, tuple[output.Finding, str, str]] = {}
     for path in paths:
@@ -45,7 +45,9 @@ def load_findings(paths: Sequence[Path]) -> tuple[FoundCause, ...]:
 
 
 def _folders(path: Path) -> list[Path]:
-    """Return the folders of findings in a corpus or a campaign, or the one that is given itself."""
+    """Return the folders of findings in a corpus or a campaign, or the given folder if it is a
+    finding.
+    """
     if not path.exists():
         raise UsageError(f"--findings: there is no {path}")
     if path.name == FILE_NAME:

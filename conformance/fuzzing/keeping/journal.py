@@ -52,7 +52,7 @@ _COUNTING = (
     "INSERT INTO choices VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET met = met + excluded.met",
 )
 _COUNTED = ("SELECT * FROM pairs", "SELECT * FROM steps", "SELECT * FROM choices")
-"""How what was met is counted and read again, in the order of `_counters`."""
+"""Queries that read coverage counts again, in the order of `_counters`."""
 
 
 def _counters(met: Meetings) -> tuple[Counter[Any], Counter[Any], Counter[Any]]:
@@ -61,11 +61,10 @@ def _counters(met: Meetings) -> tuple[Counter[Any], Counter[Any], Counter[Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A finding as the journal has it: `count` is how many programs came to it.
-
-    `told` is what finding.json says of it; nothing, of those that expectations know. `cause` is the
-    key of its cause. `culprits` maps each culprit with its element type to the number of programs
-    that have it, `signatures` each signature of a minimised program to those minimised to it.
+    """A finding in the journal. `count` is the number of programs that led to it. `told` is the
+    content of its finding.json; empty if expectations match it. `cause` is the key of its cause.
+    `culprits` maps each culprit with its element type to the number of programs that have it,
+    `signatures` each signature of a minimised program to the number of programs minimised to it.
     """
 
     name: str
@@ -89,10 +88,10 @@ class Journal:
     """The open journal of a campaign. Use as a context manager."""
 
     def __init__(self, folder: Path) -> None:
-        """Open it, or begin one.
+        """Open the journal in a folder, or begin a new journal.
 
         Raises:
-            UsageError: when it cannot be written, or is none.
+            UsageError: if it cannot be written, or is no journal.
         """
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -120,7 +119,7 @@ class Journal:
         self._file.close()
 
     def meta(self) -> dict[str, Any]:
-        """What was told of the campaign."""
+        """Return the stored identity of the campaign."""
         return {key: json.loads(value) for key, value in self._all("SELECT * FROM meta")}
 
     def set_meta(self, values: Mapping[str, Any]) -> None:
@@ -133,10 +132,10 @@ class Journal:
             return rows.fetchall()
 
     def add(self, start: int, stop: int, tried: Tried, places: Mapping[int, str]) -> int:
-        """Keep what a trial came to, its hits by number with their places.
+        """Store the outcome of a trial, its failures by number with their places.
 
         Returns:
-            How many pairs of ops were met for the first time.
+            The number of pairs of ops that were covered for the first time.
         """
         self._file.execute("BEGIN")
         before = self.pair_count()
@@ -159,46 +158,46 @@ class Journal:
         return met
 
     def met(self) -> Meetings:
-        """What was met, and how often."""
+        """Return the coverage counts."""
         found = Meetings()
         for query, counts in zip(_COUNTED, _counters(found), strict=True):
             counts.update({tuple(row[:-1]): row[-1] for row in self._all(query)})
         return found
 
     def pair_count(self) -> int:
-        """How many pairs of ops were met, one taking what the other makes."""
+        """Return the number of covered pairs of ops, of which one uses a result of the other."""
         return int(self._all("SELECT count(*) FROM pairs")[0][0])
 
     def pairs(self) -> list[tuple[str, str]]:
-        """The pairs of ops that were met."""
+        """Return the covered pairs of ops."""
         return self._all("SELECT first, second FROM pairs ORDER BY first, second")
 
     def modules(self) -> int:
-        """How many modules were compiled to try programs."""
+        """Return the number of modules that were compiled to try programs."""
         return int(self._all("SELECT coalesce(sum(modules), 0) FROM trials")[0][0])
 
     def tried(self) -> list[tuple[int, int]]:
-        """The trials that ended: first program, and the one after the last."""
+        """Return the trials that ended, as half-open ranges of programs."""
         return self._all("SELECT start, stop FROM trials ORDER BY start")
 
     def counts(self) -> Counter[str]:
-        """How many programs came to what."""
+        """Return the number of programs by outcome."""
         total: Counter[str] = Counter()
         for (counts,) in self._all("SELECT counts FROM trials"):
             total.update(json.loads(counts))
         return total
 
     def open_hits(self) -> list[tuple[str, Hit]]:
-        """The hits that wait to be minimised, with their places."""
+        """Return the failures that wait to be minimised, with their places."""
         rows = self._all("SELECT place, hit FROM hits WHERE finding IS NULL ORDER BY number")
         return [(place, pickle.loads(hit)) for place, hit in rows]  # noqa: S301 - our own
 
     def open_count(self) -> int:
-        """How many hits wait to be minimised."""
+        """Return the number of failures that wait to be minimised."""
         return int(self._all("SELECT count(*) FROM hits WHERE finding IS NULL")[0][0])
 
     def hit(self, number: int) -> Hit:
-        """The hit of a program that waits to be minimised."""
+        """Return the failure of a program that waits to be minimised."""
         ((hit,),) = self._all("SELECT hit FROM hits WHERE number = ?", number)
         return pickle.loads(hit)  # noqa: S301 - our own
 
@@ -223,9 +222,8 @@ class Journal:
         )
 
     def add_finding(self, number: int, kept: Kept, unexplained: object = None) -> bool:
-        """Keep the finding of a hit; return whether it is a new one.
-
-        `unexplained` is what `unexplained()` returns until `explain` is called.
+        """Store the finding of a failure; return whether it is new. `unexplained()` returns
+        `unexplained` until `explain` is called.
         """
         row = (kept.name, kept.signature, kept.known, kept.verdict, kept.kind, kept.culprit,
                kept.operations, kept.elements, kept.text, kept.message, json.dumps(kept.told),

@@ -19,7 +19,7 @@ from conformance.triage.minimise.shapes import count_elements
 
 
 class Keeping:
-    """Where findings are written: the journal, their folders, the console."""
+    """Writer of findings: to the journal, their folders, and the console."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Keeping:
         return True
 
     def another(self, number: int, finding: Finding) -> str:
-        """Keep a finding whose key others have, as its cause is another one; return its name."""
+        """Store a finding whose key other findings share, but not its cause; return its name."""
         names = {one.name for one in self._journal.findings()}
         while finding.name in names:
             finding = replace(finding, number=finding.number + 1)
@@ -55,7 +55,7 @@ class Keeping:
         return finding.name
 
     def join(self, number: int, finding: Finding, name: str) -> None:
-        """Assign the hit of a finding to another one that has the same cause."""
+        """Assign the failure of a finding to another finding that has the same cause."""
         self._journal.settle(number, name, finding.signature, finding.culprit)
         self.regroup(name)
 
@@ -86,7 +86,7 @@ def cause_in(told: Mapping[str, Any]) -> Cause:
 
 
 def kept(finding: Finding, told: dict[str, Any]) -> Kept:
-    """A finding as the journal has it; `told` is what its folder says."""
+    """Return a finding as the journal stores it; `told` is the content of its finding.json."""
     program = finding.program
     return Kept(
         f"{finding.name}{'-known' if finding.known else ''}",
@@ -98,7 +98,9 @@ def kept(finding: Finding, told: dict[str, Any]) -> Kept:
 
 
 def of_known(hit: Hit) -> Kept:
-    """What the journal has of hits that expectations know: these alone tell them apart."""
+    """Return the journal's entry of failures that expectations match; the ids distinguish such
+    entries.
+    """
     outcome, known = hit.outcome, ", ".join(hit.outcome.known)
     return Kept(
         f"known: {known}", known, known, outcome.verdict.value, outcome.kind, outcome.culprit,
@@ -108,12 +110,12 @@ def of_known(hit: Hit) -> Kept:
 
 
 def line_of(finding: Finding) -> str:
-    """A finding in a line."""
+    """Return a finding in a line."""
     ops = " + ".join(one.name for one in working(finding.program))
     told = verdict_text(finding.verdict, finding.kind, one_line(finding.message))
     return f"{finding.name}: {ops}: {told}"
 
 
 def cause_of(finding: Finding) -> str:
-    """What makes a finding vanish and who votes how, in a line; "" where nothing is known."""
+    """Return the culprit of a finding and the votes on it, in a line; "" if nothing is known."""
     return "; ".join(filter(None, (finding.cause.line, finding.vote.line)))

@@ -1,4 +1,4 @@
-"""Replay of findings: one on several backends, or all of a corpus on one."""
+"""Replay of findings: a finding on several backends, or all findings of a corpus on one backend."""
 
 from __future__ import annotations
 
@@ -45,9 +45,8 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What a finding comes to on a backend of these versions; None where that cannot be had.
-
-    `why` says so then.
+    """The outcome of a finding on a backend of these versions; None if the backend is not
+    available. `why` has the reason then.
     """
 
     backend: str
@@ -57,10 +56,10 @@ class Row:
 
 
 def read(folder: Path) -> Kept:
-    """The finding in a folder.
+    """Return the finding in a folder.
 
     Raises:
-        UsageError: when it holds none, or its verdict cannot be read.
+        UsageError: if it holds no finding, or the verdict cannot be read.
     """
     if not (folder / PROGRAM).is_file():
         raise UsageError(f"{folder} holds no finding: it has no {PROGRAM}")
@@ -78,12 +77,12 @@ def read(folder: Path) -> Kept:
 
 
 def replay(kept: Kept, backends: Sequence[str], limits: Limits = LIMITS) -> list[Row]:
-    """Run a finding on each backend, or on the one that it was found on if none is given.
+    """Run a finding on each backend, or on its own backend if none is given.
 
     The limits hold for each backend.
 
     Raises:
-        UsageError: when there is no backend of a name, or none is known.
+        UsageError: if there is no backend of a name, or none is known.
     """
     if not backends and not kept.backend:
         raise UsageError(f"{kept.folder.name} does not say what it was found on: give --backend")
@@ -109,7 +108,7 @@ def _row(kept: Kept, choice: Choice, limits: Limits) -> Row:
 
 
 def lines(kept: Kept, rows: Sequence[Row]) -> list[str]:
-    """The finding, and a table of what it comes to where."""
+    """Return the finding, and a table of its outcomes by backend."""
     cells = [("backend", "the finding", "versions")]
     cells += [(row.backend, _told(kept, row), _versions(row)) for row in rows]
     widths = [max(len(one[column]) for one in cells) for column in range(2)]
@@ -134,7 +133,7 @@ def _told(kept: Kept, row: Row) -> str:
 
 
 def _versions(row: Row) -> str:
-    """The versions of a backend, or why there is nothing to be told of it."""
+    """Return the versions of a backend, or the reason why it was not tried."""
     if row.outcome is None:
         return row.why
     shown = ", ".join(f"{name} {number}" for name, number in row.versions)
@@ -142,9 +141,8 @@ def _versions(row: Row) -> str:
 
 
 def exit_code(rows: Sequence[Row]) -> int:
-    """1 where a backend has the finding, else 3 where one cannot be had.
-
-    Of the others, 4 where nothing could be judged, and 0 where it is gone.
+    """Return 1 if a backend has the finding, else 3 if a backend is not available, else 4 if
+    nothing could be judged, else 0.
     """
     outcomes = [row.outcome for row in rows]
     if any(one is not None and one.verdict.fails for one in outcomes):

@@ -16,10 +16,11 @@ from reference.ops.table import OPS
 
 @dataclass(frozen=True, slots=True)
 class CampaignData:
-    """All that a campaign's page shows.
+    """The data of a campaign's page.
 
-    `counts` are programs by what they came to, `pairs` the pairs of ops met of which one takes
-    what the other makes, `ops` those that can stand in a chain, `meta` what the journal was told.
+    `counts` has the number of programs by outcome, `pairs` the covered pairs of ops of which one
+    uses a result of the other, `ops` the ops that chains can contain, `meta` the identity of the
+    campaign.
     """
 
     folder: Path
@@ -32,17 +33,19 @@ class CampaignData:
 
 
 def is_campaign(folder: Path) -> bool:
-    """Whether a folder, or the file that is given in its place, is a campaign's, and no run's."""
+    """Return whether a folder, or a database given instead of it, belongs to a campaign and not to
+    a run.
+    """
     if (folder / RESULTS).is_file():
         return False
     return folder.name == FILE_NAME or (folder / FILE_NAME).is_file()
 
 
 def load(path: Path) -> CampaignData:
-    """The campaign in a folder, or in its campaign.sqlite.
+    """Return the campaign in a folder, or in its campaign.sqlite.
 
     Raises:
-        UsageError: when there is none, or it cannot be read.
+        UsageError: if there is none, or it cannot be read.
     """
     folder = path.parent if path.name == FILE_NAME else path
     if not (folder / FILE_NAME).is_file():

@@ -1,4 +1,4 @@
-"""Pieces of two to eight operations cut out of programs, made small in sizes."""
+"""Fragments of two to eight operations cut out of programs, with small sizes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reference.ops.structure import is_constant
 from reference.ops.table import OPS
 
 LENGTHS = (2, 3, 5, 8)
-"""How many operations, constants not counted, the pieces have at most."""
+"""Largest numbers of operations of the fragments, without constants."""
 
 MOST_OF_A_FILE = 200
 """Pieces that are kept of one file: those that end at operations evenly spread over it."""
@@ -26,7 +26,7 @@ SMALL = 256
 
 
 def cuts(program: Program) -> Iterator[Fragment]:
-    """The pieces of main: for operations spread over it, what leads to each, shorter and longer."""
+    """Yield fragments of main: for operations spread over it, the operations that lead to each."""
     makers = definition_index(program)
     operations = program.main.body.operations[:-1]
     ends = [number for number, one in enumerate(operations) if _stands(one)]
@@ -44,8 +44,9 @@ def cuts(program: Program) -> Iterator[Fragment]:
 
 
 def leading_to(program: Program, end: int, length: int) -> Fragment | None:
-    """The operation of main of a number, and up to so many more that lead to it; None where that
-    cannot stand in a chain."""
+    """Return the fragment of an operation of main, and up to `length` operations that lead to it;
+    None if a chain cannot contain it.
+    """
     operations = program.main.body.operations[:-1]
     makers = definition_index(program)
     if not _stands(operations[end]):
@@ -61,7 +62,9 @@ def _stands(operation: Operation) -> bool:
 def _leading_to(
     operations: Sequence[Operation], makers: dict[str, int], end: int, length: int
 ) -> set[int]:
-    """So many operations, the nearest ones first, that lead to one; constants not counted."""
+    """Return `length` operations that lead to an operation, the nearest first; constants are not
+    counted.
+    """
     kept, waiting = {end}, [end]
     while waiting and len(kept) < length:
         for value in used_values(operations[waiting.pop(0)]):
@@ -74,7 +77,7 @@ def _leading_to(
 
 
 def _piece(program: Program, kept: set[int], makers: dict[str, int]) -> Fragment | None:
-    """The operations as a program of small sizes; None where that is not valid."""
+    """Return the operations as a program of small sizes; None if that is not valid."""
     operations = program.main.body.operations
     inside = [operations[number] for number in sorted(kept)]
     taken = {value.name for one in inside for value in used_values(one)}
@@ -87,7 +90,9 @@ def _piece(program: Program, kept: set[int], makers: dict[str, int]) -> Fragment
 
 
 def _small(piece: Fragment) -> Fragment | None:
-    """The piece with its largest sizes made smaller until its values are; None where none can."""
+    """Return the fragment with its largest sizes reduced until its values are small; None if that
+    is impossible.
+    """
     if check(piece):
         return None
     while _largest(piece) > SMALL:

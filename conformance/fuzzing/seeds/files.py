@@ -21,7 +21,7 @@ class Cut:
 
 
 def cut(files: Sequence[Path]) -> Cut:
-    """The pieces of all programs in these files."""
+    """Return the fragments of all programs in these files."""
     found: dict[str, Fragment] = {}
     notes: list[str] = []
     for file in files:

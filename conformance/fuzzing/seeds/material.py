@@ -35,7 +35,7 @@ class Material:
 
     @property
     def digest(self) -> str:
-        """What tells it from other material, in a few hex digits."""
+        """A digest of the material, in a few hex digits."""
         told = " ".join(sorted(one.digest for one in self.fragments))
         return hashlib.sha256(f"{self.every} {told}".encode()).hexdigest()[:8]
 
@@ -49,14 +49,16 @@ def keep(material: Material, folder: Path) -> Path:
 
 @cache
 def _read(path: Path, ops: frozenset[str]) -> Material:
-    """What `keep` has written; of pieces those in which one of `ops` is, where there are any."""
+    """Return the material that `keep` has written; only fragments that contain any of `ops`, if
+    there are such.
+    """
     found: Material = pickle.loads(path.read_bytes())  # noqa: S301 - our own
     about = [one for one in found.fragments if not ops or any(o.name in ops for o in one.walk())]
     return replace(found, fragments=tuple(about))
 
 
 def case_of(trial: Trial, number: int, guide: Guide | None = None) -> Case:
-    """The program of that number in a campaign, with recipes for its inputs."""
+    """Return the program of that number in a campaign, with recipes for its inputs."""
     if is_single(number):
         return single(trial, number)
     if trial.seeds:

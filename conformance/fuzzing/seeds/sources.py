@@ -17,16 +17,15 @@ PATTERNS = Path(__file__).with_name("patterns")
 """The folder of patterns that come with the package."""
 
 SUFFIXES = (".mlir", ".mlirbc", ".stablehlo")
-"""What files of programs are called."""
+"""Suffixes of files of programs."""
 
 
 def gathered(executor: Executor, given: Path | None) -> Material:
-    """The pieces of the files in a folder of the user's, and of our patterns, cut in a worker.
-
-    A file that gives none is a line on standard error.
+    """Return the fragments of the files in a folder of the user's, and of our patterns, cut in a
+    worker. A file without fragments is reported in a line on standard error.
 
     Raises:
-        UsageError: when there is no such folder or file, or nothing in it can be used.
+        UsageError: if there is no such folder or file, or nothing in it can be used.
     """
     own = _cut(executor, _files(PATTERNS))
     if given is None:
@@ -38,7 +37,7 @@ def gathered(executor: Executor, given: Path | None) -> Material:
 
 
 def corpus_pieces(executor: Executor, programs: list[Path]) -> tuple[Fragment, ...]:
-    """The pieces of the programs of a corpus, cut in a worker, of those that give any."""
+    """Return the fragments of a corpus's programs, cut in a worker."""
     return _cut(executor, programs, told=False)
 
 

@@ -1,1 +1,1 @@
-"""What a campaign has met, and what it draws more often because of that."""
+"""Coverage of a campaign, and its steering to what was covered seldom."""

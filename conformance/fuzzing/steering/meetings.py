@@ -1,4 +1,4 @@
-"""What programs meet: pairs of ops, steps by element type, values of named choices; counted."""
+"""Coverage counts of programs: pairs of ops, steps by element type, values of named choices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from generators.chains.guide import Guide
 from reference.ir.program import Program
 
 Pair = tuple[str, str]
-"""An op, and one that takes what it makes."""
+"""An op, and an op that uses its result."""
 
 Step = tuple[str, str]
 """A step by name, and the element type of the value that it begins with."""
@@ -21,7 +21,7 @@ Choice = tuple[str, str, str]
 
 @dataclass(slots=True)
 class Meetings:
-    """How often what was met; choices that were only offered were met 0 times."""
+    """Coverage counts; choices that were only offered have a count of 0."""
 
     pairs: Counter[Pair] = field(default_factory=Counter[Pair])
     steps: Counter[Step] = field(default_factory=Counter[Step])
@@ -43,7 +43,7 @@ class Meetings:
 
 
 def pairs_of(program: Program) -> set[Pair]:
-    """The pairs of ops of main of which the second takes what the first makes."""
+    """Return the pairs of ops of main of which the second uses a result of the first."""
     return set(_pairs(program))
 
 

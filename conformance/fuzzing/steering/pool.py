@@ -16,7 +16,7 @@ MOST_FAILING = 128
 """Programs that failed which are kept: of those of one place the first."""
 
 MOST_NEW = 256
-"""Pieces that met a new pair of ops which are kept, the last ones."""
+"""Largest number of fragments that covered a new pair of ops; the latest are kept."""
 
 LENGTH = 3
 """Operations that such a piece has at most."""
@@ -29,7 +29,7 @@ NEW_PER_TRIAL = 2
 
 
 class Pool:
-    """What there is to be varied."""
+    """Fragments that can be varied."""
 
     def __init__(self) -> None:
         """Nothing yet."""
@@ -48,7 +48,7 @@ class Pool:
             self._failing[place] = program
 
     def drawn(self, key: int) -> tuple[Fragment, ...]:
-        """Some of them, the same for the same key and the same pool."""
+        """Return some fragments, the same for the same key and the same pool."""
         random = Random(key)  # noqa: S311 - a choice that anyone may foresee
         kinds = (list(self._failing.values()), list(self._new))
         return tuple(
@@ -57,9 +57,8 @@ class Pool:
 
 
 def pieces(program: Program, told: CoverageCounts | None, seen: set[Pair]) -> Iterator[Fragment]:
-    """What leads to each operation that takes what an op makes whose results no such op had taken.
-
-    `told` is what had been met, `seen` the pairs that were met since; it grows.
+    """Yield the fragments that lead to a pair of ops that was not covered before. `told` has
+    earlier coverage, `seen` the pairs that were covered since; it grows.
     """
     if told is None:
         return

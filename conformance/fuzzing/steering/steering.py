@@ -22,19 +22,19 @@ from reference.ir.program import Program
 from reference.ir.types import ALL
 
 LAG = 4
-"""Trials before one that may not have ended when it begins, for each worker."""
+"""Trials, for each worker, that may not have ended when a trial begins."""
 
 WANTED = 6
 """Values of choices that are wanted of an op at a time, those met most seldom."""
 
 SELDOM = 3
-"""What was met so often is not wanted any more."""
+"""Coverage count from which on a value is not wanted any more."""
 
 _TYPES = {str(of): TYPE[of] for of in ALL}
 
 
 class Steering:
-    """What was met, as trials are told of it."""
+    """Coverage so far, as trials are steered by it."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Steering:
         seed: int = 0,
         varied: Sequence[Fragment] = (),
     ) -> None:
-        """Begin with what sittings before have met, and programs that there are to be varied."""
+        """Begin with the coverage of earlier sessions, and programs that can be varied."""
         self._lag = LAG * jobs * per_trial
         self._pairs: dict[str, bytearray] = {}
         self._steps: dict[str, bytearray] = {}
@@ -58,13 +58,14 @@ class Steering:
         self._take(met)
 
     def add(self, start: int, tried: Tried, failing: dict[str, Program]) -> None:
-        """Take what the trial came to that begins with this program; `failing` are programs that
-        failed, by place."""
+        """Add the outcome of the trial that begins with this program; `failing` are programs that
+        failed, by place.
+        """
         self._order += 1
         heappush(self._waiting, (start, self._order, tried, failing))
 
     def steered(self, trial: Trial) -> Trial:
-        """The trial, told what was met and what to vary."""
+        """Return the trial with the coverage so far, and with fragments to vary."""
         while self._waiting and self._waiting[0][0] <= trial.start - self._lag:
             *_, tried, failing = heappop(self._waiting)
             self._take(tried.met)
@@ -91,7 +92,7 @@ class Steering:
         self._wanted = {op: few for op, few in (self._wanted | wanted).items() if few}
 
     def _seldom(self, op: str) -> tuple[tuple[str, str], ...]:
-        """The values of choices that cases of an op have taken most seldom."""
+        """Return the values of choices that cases of an op have covered most seldom."""
         counts: Iterable[tuple[Choice, int]] = self._choices[op].items()
         few = sorted((count, choice) for choice, count in counts if count < SELDOM)
         return tuple((dimension, label) for _, (_, dimension, label) in few[:WANTED])
