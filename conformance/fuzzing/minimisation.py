@@ -129,7 +129,7 @@ def _told(trial: Trial, session: Session, hit: Hit) -> Finding:
 
 
 def _failing(trial: Trial, session: Session, hit: Hit) -> Outcome | None:
-    """Judge the program again, REPEATS times at most, until it fails; None if it passes every time."""
+    """Judge the program again, at most REPEATS times, until it fails; None if it never does."""
     for _ in range(REPEATS):
         outcome = judged_alone(trial, session, hit.program, hit.inputs)
         if outcome is None or outcome.verdict.fails:  # what cannot be judged will not be
