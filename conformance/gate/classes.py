@@ -48,7 +48,8 @@ CLASSES = (
     "sign", "signed zero", "subnormal comparison", "subnormal input", "subnormal intermediate",
     "subnormal result", "taken for iota", "tie rounding", "truncated to 32 bits", "wrong value",
     # elements, of some ops
-    "base for the power", "batch groups masked by products", "bits that are not uniform",
+    "base for the power", "batch groups added up",
+    "batch groups masked by products", "bits that are not uniform",
     "bound that the index type has no room for", "contracted product",
     "device_ids of a mesh ignored", "digits cancelled", "dilation left out",
     "dimension counted from the last", "distribution",
@@ -62,7 +63,7 @@ CLASSES = (
     "no order of the updates",
     "no permutation of the elements", "of a subnormal operand", "one element a byte",
     "one truth value a byte",
-    "one-pass variance",
+    "offset clamped as a whole", "one-pass variance",
     "operands rounded to the result's type", "operands taken for parts",
     "order by the real part alone", "order of the codes", "order of the elements",
     "order of the factors",

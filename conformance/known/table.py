@@ -23,7 +23,13 @@ from conformance.known.xla import (
 )
 from conformance.known.xla.complex_numbers.table import COMPLEX
 from conformance.known.xla.decompositions import linear_algebra
-from conformance.known.xla.indexing import narrow_bounds, out_of_bounds, treatments, truncated
+from conformance.known.xla.indexing import (
+    narrow_bounds,
+    out_of_bounds,
+    treatments,
+    truncated,
+    whole_offsets,
+)
 from conformance.known.xla.indexing.shared_buffers import SHARED
 from conformance.known.xla.indexing.unsigned_bounds import SIGNED_LIMITS
 from conformance.known.xla.normalization import normalization_hypotheses
@@ -118,6 +124,9 @@ XLA_ON: dict[str, Callable[[str], tuple[Hypothesis, ...]]] = {
 OF_TPUS = (truncated.TRUNCATED, float_pairs.PAIRS)
 """Divergences of the TPU's compiler, which splits 64-bit types, for any op."""
 
+OF_GPUS = {"dynamic_update_slice": (whole_offsets.MOVED,)}
+"""Divergences of the GPU's compiler alone, beside those of convolutions."""
+
 
 def known_of(operation: Operation, platform: str) -> tuple[Hypothesis, ...]:
     """Return the hypotheses about an operation's results on a `Hardware`, in the order in which
@@ -130,7 +139,8 @@ def known_of(operation: Operation, platform: str) -> tuple[Hypothesis, ...]:
             return of_codes
     of_numbers = hypotheses_of_op(operation.name, platform, is_complex=_takes_complex(operation))
     of_words = OF_TPUS if platform == Hardware.TPU else ()
-    return (*of_numbers, *of_codes, *of_words)
+    of_copies = OF_GPUS.get(operation.name, ()) if platform == Hardware.GPU else ()
+    return (*of_numbers, *of_codes, *of_words, *of_copies)
 
 
 def hypotheses_of_op(op: str, platform: str, *, is_complex: bool) -> tuple[Hypothesis, ...]:
@@ -160,7 +170,8 @@ EVERY = tuple(
     for hypotheses in (
         *XLA.values(),
         *COMPLEX.values(),
-        *(of(Hardware.CPU) for of in XLA_ON.values()),
+        *(of(on) for of in XLA_ON.values() for on in (Hardware.CPU, Hardware.GPU)),
+        *OF_GPUS.values(),
         *INTERPRETER.values(),
         OF_TPUS,
     )

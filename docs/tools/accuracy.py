@@ -29,7 +29,7 @@ from reports.text import worst_error
 FOLDER = PAGES / "accuracy"
 LITERATURE = FOLDER / "literature.json"
 
-HEAD = """# Errors of XLA's CPU
+HEAD = """# Errors of XLA
 
 Written by `python -m docs.tools` from sweeps; a test compares the two.
 
@@ -86,11 +86,22 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     date: str
     functions: tuple[Measured, ...]
     large: tuple[Large, ...] = ()
+    backend: str = "cpu"
+
+    @property
+    def label(self) -> str:
+        """The version, and the device where that is not the CPU."""
+        return self.jaxlib if self.backend == "cpu" else f"{self.jaxlib}, {self.device}"
+
+    @property
+    def title(self) -> str:
+        """The backend with the version."""
+        return f"XLA {self.backend.upper()} {self.label}"
 
 
 def measurements() -> list[Measurement]:
-    """Return what is kept, the oldest version first."""
-    files = sorted(FOLDER.glob("cpu-*.json"))
+    """Return what is kept by backend, the oldest version of each first."""
+    files = [*sorted(FOLDER.glob("cpu-*.json")), *sorted(FOLDER.glob("gpu-*.json"))]
     return [msgspec.json.decode(path.read_bytes(), type=Measurement) for path in files]
 
 
@@ -102,7 +113,8 @@ def add(folder: Path, version: str = "") -> Path:
     sweep = msgspec.json.decode((folder / SUMMARY).read_bytes(), type=Sweep)
     axes: dict[str, list[tuple[float, float]]] = json.loads((folder / AXIS).read_text())
     version = version or sweep.backend.versions["jaxlib"]
-    path = FOLDER / f"cpu-{version}.json"
+    backend = sweep.backend.name.partition(":")[0]
+    path = FOLDER / f"{backend}-{version}.json"
     before = msgspec.json.decode(path.read_bytes(), type=Measurement) if path.exists() else None
     kept = {(one.op, one.element_type): one for one in before.functions} if before else {}
     large = {one.name: one for one in before.large} if before else {}
@@ -125,6 +137,7 @@ def add(folder: Path, version: str = "") -> Path:
         date=sweep.started[:10],
         functions=tuple(kept[key] for key in sorted(kept)),
         large=tuple(large[name] for name in sorted(large)),
+        backend=backend,
     )
     functions = ",\n".join(
         json.dumps(msgspec.to_builtins(one), separators=(",", ":")) for one in measurement.functions
@@ -216,7 +229,7 @@ def _table(found: Sequence[Measurement]) -> Iterator[str]:
                     one.element_type: _cell(one) for one in measurement.functions if one.op == op
                 }
                 row = " | ".join(cells.get(name, "-") for name in columns)
-                yield f"| `{op}` | {measurement.jaxlib} | {row} |"
+                yield f"| `{op}` | {measurement.label} | {row} |"
         yield ""
 
 
@@ -230,7 +243,7 @@ def _details(found: Sequence[Measurement]) -> Iterator[str]:
     yield "| op | jaxlib | values | correctly rounded | worst error | at | not monotonic |"
     yield "| --- | --- | ---: | ---: | ---: | --- | ---: |"
     chosen = [
-        (one, each.jaxlib) for each in found for one in each.functions if one.element_type == _DRAWN
+        (one, each.label) for each in found for one in each.functions if one.element_type == _DRAWN
     ]
     for one, version in sorted(chosen, key=lambda pair: pair[0].op):
         share = f"{math.floor(1e6 * one.correctly_rounded / one.values) / 1e4:.4f} %"
@@ -262,7 +275,7 @@ def _blocks(found: Sequence[Measurement]) -> Iterator[str]:
             worst = worst_error(one.worst_ulp)
             time = "" if one.seconds is None else f"{one.seconds:,.0f} s"
             cells = (
-                f"`{one.name}`", each.jaxlib, f"{mark}{one.values:,}{mark}", share, worst,
+                f"`{one.name}`", each.label, f"{mark}{one.values:,}{mark}", share, worst,
                 failures, time,
             )  # fmt: skip
             yield f"| {' | '.join(cells)} |"
@@ -301,7 +314,7 @@ def _figures(source: dict[str, Any]) -> dict[str, str]:
 def _beside_own(found: Sequence[Measurement], columns: dict[str, dict[str, str]]) -> Iterator[str]:
     """Yield a table of other libraries' figures beside XLA's own."""
     own = {
-        f"XLA CPU {one.jaxlib}": {x.op: _cell(x) for x in one.functions if x.element_type == _DRAWN}
+        one.title: {x.op: _cell(x) for x in one.functions if x.element_type == _DRAWN}
         for one in found
     }
     table = {**own, **columns}
@@ -333,7 +346,7 @@ _COLOURS = ("#1f77b4", "#d95f02", "#7570b3", "#1b9e77")
 def drawing(op: str, found: Sequence[Measurement]) -> str:
     """Return the picture of an op as SVG."""
     chosen = [
-        (each.jaxlib, one)
+        (each.label, one)
         for each in found
         for one in each.functions
         if one.op == op and one.positive

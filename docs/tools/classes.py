@@ -23,7 +23,7 @@ from docs.tools.pages import ROOT
 MEANINGS = Path(__file__).with_name("classes.toml")
 KNOWN = ROOT / "conformance" / "gate" / "known"
 BACKENDS = {"cpu": "XLA's CPU", "interpreter": "StableHLO's interpreter"}
-COMPILERS = {"tpu-compile": "XLA's compiler for TPUs"}
+OTHERS = {"gpu": "XLA on an NVIDIA GPU", "tpu-compile": "XLA's compiler for TPUs"}
 """Backends whose entries are examples of classes that no other backend shows."""
 
 HEAD = """# The classes
@@ -104,7 +104,7 @@ def example_of(name: str) -> Example:
     own: dict[str, Any] = _table()["example"]
     if name in own:
         return _own(own[name])
-    entries = _shown_by(BACKENDS, name) or _shown_by(COMPILERS, name)
+    entries = _shown_by(BACKENDS, name) or _shown_by(OTHERS, name)
     if not entries:
         raise KeyError(f"{name!r} has no counterexample: give it an example in {MEANINGS.name}")
     _, _, backend, entry = min(entries, key=lambda one: one[:2])
@@ -112,7 +112,7 @@ def example_of(name: str) -> Example:
     link = f" [Upstream]({entry['link']})." if "link" in entry else ""
     outcome = f"{_text(entry['reason'].rstrip('.'))}. Entry `{entry['id']}`.{link}"
     return Example(
-        {**BACKENDS, **COMPILERS}[backend],
+        {**BACKENDS, **OTHERS}[backend],
         given["program"],
         tuple(given.get("inputs", ())),
         outcome,

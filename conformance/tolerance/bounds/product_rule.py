@@ -23,7 +23,7 @@ _TEXT = (
 )
 _SOURCE = "TOSA conformance, DOT_PRODUCT; Higham, Accuracy and Stability, sections 3.1 and 3.5"
 _BY_DEFAULT = {
-    Hardware.GPU: "DEFAULT rounds operands of f32 to TF32",
+    Hardware.GPU: "DEFAULT and HIGH round operands of f32 to TF32",
     Hardware.TPU: "DEFAULT rounds operands of f32 to bf16, HIGH makes two bf16 of each",
 }
 
@@ -50,7 +50,7 @@ def sum_of_products_rule(name: str, summation: Summation, depth: Depth) -> Rule:
                 default_precision(hardware),
                 f" on a {hardware.name}",
                 f"; {text}",
-                f"; XLA:{hardware.name}'s precision",
+                f"; jax.lax.Precision on a {hardware.name}",
             ),
         )
         for hardware, text in _BY_DEFAULT.items()

@@ -13,6 +13,7 @@ from conformance.known.xla.sums_of_products.product_types import (
     in_operand_type,
     result_type_hypothesis,
 )
+from conformance.known.xla.windows.added_groups import added_groups_hypothesis
 from conformance.known.xla.windows.float_sums import ADDED_UP
 from conformance.known.xla.windows.image_overrun import IMAGE_OVERRUN
 from conformance.known.xla.windows.masked_groups import products_with_zero
@@ -138,7 +139,8 @@ def of_convolution(platform: str) -> tuple[Hypothesis, ...]:
     Beside those of sums of products: exact data, of which a transform (Winograd's) makes sums that
     are not exact, where the specification defines each result as a `dot_general`; what stands
     behind the image in place of padding; products with zero that are left out or added; integers
-    that are added up in float64; and windows whose reversal is left out.
+    that are added up in float64; and windows whose reversal is left out. On GPUs, too, batch groups
+    that are added up.
     """
     default = default_precision(platform)
     of = convolution.convolution_sums, convolution.depth_of, default
@@ -152,4 +154,5 @@ def of_convolution(platform: str) -> tuple[Hypothesis, ...]:
         *products_with_zero(default),
         ADDED_UP,
         unreversed_hypothesis(make_bound(*of)),
+        *((added_groups_hypothesis(make_bound(*of)),) if platform == Hardware.GPU else ()),
     )

@@ -1,0 +1,48 @@
+"""Updates in place at an offset that is clamped as a whole, not by dimension.
+
+XLA's GPU compiler makes one copy of an update that is contiguous in the operand, at an offset in
+bytes: the sum of the start indices, each by its stride, modulo 2^64. The sum is clamped to what the
+operand has room for. So an index out of bounds moves the update along other dimensions, and one
+whose product overflows moves it to the beginning.
+
+Source: jaxlib 0.11.2 on an NVIDIA H200, measured.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from conformance.known.hypothesis import Results, exact_hypothesis
+from reference.ir.program import Operation
+from reference.ir.types import Array, element_type_of
+
+LABEL = "offset clamped as a whole"
+
+_BYTE = 8
+
+
+def _updated(_: Operation, operands: tuple[Array, ...], expected: Results) -> Results | None:
+    """Return the operand with the update at such an offset; None if it cannot be one copy."""
+    del expected
+    operand, update, *starts = operands
+    of = element_type_of(operand)
+    if not starts or of.bits < _BYTE or not _is_contiguous(operand.shape, update.shape):
+        return None
+    width = operand.dtype.itemsize
+    strides = [width * int(np.prod(operand.shape[at + 1 :])) for at in range(operand.ndim)]
+    total = sum(int(start) * stride for start, stride in zip(starts, strides, strict=True))
+    wrapped = (total + 2**63) % 2**64 - 2**63
+    offset = min(max(wrapped, 0), operand.nbytes - update.nbytes) // width
+    result = operand.reshape(-1).copy()
+    result[offset : offset + update.size] = update.reshape(-1)
+    return (result.reshape(operand.shape),)
+
+
+def _is_contiguous(shape: tuple[int, ...], part: tuple[int, ...]) -> bool:
+    """Tell whether a part of this shape has its elements side by side: after the first dimension of
+    more than one element, it has all of each."""
+    first = next((at for at, size in enumerate(part) if size != 1), len(part))
+    return part[first + 1 :] == shape[first + 1 :]
+
+
+MOVED = exact_hypothesis(LABEL, _updated)

@@ -1,0 +1,53 @@
+"""Convolutions by batch groups whose groups are added up.
+
+A convolution with reversed windows is taken for the gradient of another with respect to its input,
+and handed to cuDNN or a fused kernel without its batch groups: each group's image meets every
+kernel, as if the groups were input features with the same kernel.
+
+Source: jaxlib 0.11.2 on an NVIDIA H200, measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from conformance.known.hypothesis import Hypothesis, Operands, Results, rewriting_hypothesis
+from conformance.tolerance.bounds.convolution import geometry_of
+from conformance.tolerance.rule import Bound
+from reference.ir.program import Operation, TensorType, Value, attributes
+from reference.ir.types import Array, element_type_of
+
+LABEL = "batch groups added up"
+
+
+def added_groups_hypothesis(bound: Bound) -> Hypothesis:
+    """Return the hypothesis, given the largest permitted errors of a convolution."""
+    return rewriting_hypothesis(LABEL, _added, bound)
+
+
+def _added(
+    operation: Operation, operands: Operands, expected: Results
+) -> tuple[Operation, Operands] | None:
+    """Return the convolution whose batch groups are input features; None if it has none."""
+    del expected
+    of = geometry_of(operation, operands)
+    if of.batch_groups == 1 or not any(of.reversal):
+        return None
+    lhs, rhs, *rest = operands
+    groups = np.split(lhs, of.batch_groups, axis=of.input_batch)
+    image = np.concatenate(groups, axis=of.input_feature)
+    kernel = np.concatenate([rhs] * of.batch_groups, axis=of.kernel_input_feature)
+    values = zip(operation.operands, (image, kernel, *rest), strict=True)
+    given = dict(operation.attributes) | {"batch_group_count": 1}
+    changed = replace(
+        operation,
+        operands=tuple(_value(old.name, array) for old, array in values),
+        attributes=attributes(**given),
+    )
+    return changed, (image, kernel, *rest)
+
+
+def _value(name: str, array: Array) -> Value:
+    return Value(name, TensorType(array.shape, element_type_of(array)))
