@@ -101,7 +101,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
 
 def measurements() -> list[Measurement]:
     """Return what is kept by backend, the oldest version of each first."""
-    files = [*sorted(FOLDER.glob("cpu-*.json")), *sorted(FOLDER.glob("gpu-*.json"))]
+    files = sorted(FOLDER.glob("*-*.json"))
     return [msgspec.json.decode(path.read_bytes(), type=Measurement) for path in files]
 
 
@@ -228,6 +228,8 @@ def _table(found: Sequence[Measurement]) -> Iterator[str]:
                 cells = {
                     one.element_type: _cell(one) for one in measurement.functions if one.op == op
                 }
+                if not cells.keys() & set(columns):
+                    continue
                 row = " | ".join(cells.get(name, "-") for name in columns)
                 yield f"| `{op}` | {measurement.label} | {row} |"
         yield ""
