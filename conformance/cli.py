@@ -461,7 +461,6 @@ def _explain(error: Exception) -> tuple[int, str]:
     from conformance.frontends.arguments import InputsError
     from conformance.gate.baselines.text_file import BaselineError
     from conformance.gate.reading import ExpectationError
-    from conformance.results.store import StoreError
 
     if hasattr(error, "format_message"):  # typer's usage errors; its classes moved between versions
         message: str = getattr(error, "format_message")()  # noqa: B009
@@ -470,7 +469,7 @@ def _explain(error: Exception) -> tuple[int, str]:
         return NOT_AVAILABLE, str(error)
     if isinstance(error, _NothingTestedError):
         return NOTHING_TESTED, str(error)
-    ours = (_RefusedError, UsageError, BaselineError, ExpectationError, InputsError, StoreError)
+    ours = (_RefusedError, UsageError, BaselineError, ExpectationError, InputsError)
     if isinstance(error, ours):
         return USAGE, str(error)
     return 1, (

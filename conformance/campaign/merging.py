@@ -15,7 +15,8 @@ from conformance.campaign.planning import cells_of, key
 from conformance.catalog import cells
 from conformance.errors import UsageError
 from conformance.gate.conclusion import exit_code
-from conformance.results.store import FILE_NAME, CellKey, Store, StoreError, discard
+from conformance.results.database import StoreError, discard
+from conformance.results.store import FILE_NAME, CellKey, Store
 from conformance.results.summary import RunData, read
 from conformance.text import spell_option
 

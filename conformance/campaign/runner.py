@@ -43,7 +43,8 @@ from conformance.gate.versions import (
     with_given_version,
 )
 from conformance.limits import identity_of
-from conformance.results.store import FILE_NAME, Store, discard
+from conformance.results.database import discard
+from conformance.results.store import FILE_NAME, Store
 from conformance.results.summary import Known, RunData, read
 from conformance.results.versions import build, versions
 from conformance.text import list_differences

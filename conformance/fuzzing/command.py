@@ -36,6 +36,7 @@ from conformance.gate.versions import applicable_entries, given_versions, with_g
 from conformance.limits import LIMITS, Limits, identity_of
 from conformance.outputs.campaign import CampaignFinding, CampaignSummary
 from conformance.outputs.schema import CAMPAIGN, json_text
+from conformance.results.database import discard
 from conformance.results.versions import build, versions
 from conformance.text import list_differences
 from conformance.verdict import Verdict
@@ -93,8 +94,7 @@ def fuzz(options: Options, report: Report | None = None) -> int:
     known = load(options.expectations, (backend.name,), versions())
     given = given_versions(options.backend_versions, (backend.name,))
     if options.fresh:
-        for ending in ("", "-wal", "-shm"):
-            (options.out / f"{FILE_NAME}{ending}").unlink(missing_ok=True)
+        discard(options.out / FILE_NAME)
     with Journal(options.out) as journal:
         with executor_of(
             backend,

@@ -14,8 +14,9 @@ from conformance.errors import UsageError
 from conformance.outputs import history as output
 from conformance.outputs.fields import Version
 from conformance.outputs.run import Backend, Shares
+from conformance.results.database import StoreError
 from conformance.results.shares import outcome
-from conformance.results.store import FILE_NAME, CellKey, StoreError
+from conformance.results.store import FILE_NAME, CellKey
 from conformance.results.summary import RunData, load
 
 SUMMARY = "summary.json"

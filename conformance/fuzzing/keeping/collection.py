@@ -56,7 +56,7 @@ def _folders(path: Path) -> list[Path]:
         return [path]
     where = path
     if (path / FILE_NAME).is_file():
-        with Journal(path) as journal:
+        with Journal(path, read_only=True) as journal:
             told = Path(journal.meta().get("findings", ""))
         where = path / "findings" if (path / "findings").is_dir() else told
     found = [one.parent for one in sorted(where.glob(f"*/{FINDING}"))]

@@ -1,4 +1,4 @@
-"""The journal of a campaign: one SQLite file that the parent alone writes, a transaction per trial.
+"""The journal of a campaign: a database that the parent alone writes, a transaction per trial.
 
 A campaign that is killed at any moment has lost nothing that was told: trials that ended, hits that
 wait to be minimised, findings and how often they were met.
@@ -11,35 +11,30 @@ import pickle
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from conformance.errors import UsageError
 from conformance.fuzzing.steering.meetings import Meetings
 from conformance.fuzzing.trial import Hit, Tried
+from conformance.results.database import Database
 
 FILE_NAME = "campaign.sqlite"
 
-_VERSION = 5
-"""Counts the changes of the tables."""
-
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS trials (
+_TABLES = """
+CREATE TABLE trials (
   start INTEGER PRIMARY KEY, stop INTEGER, counts TEXT, modules INTEGER, peak_rss_mb REAL);
-CREATE TABLE IF NOT EXISTS pairs (
+CREATE TABLE pairs (
   first TEXT, second TEXT, met INTEGER, PRIMARY KEY (first, second)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS steps (
+CREATE TABLE steps (
   step TEXT, element_type TEXT, met INTEGER, PRIMARY KEY (step, element_type)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS choices (
+CREATE TABLE choices (
   op TEXT, dimension TEXT, label TEXT, met INTEGER,
   PRIMARY KEY (op, dimension, label)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS hits (
+CREATE TABLE hits (
   number INTEGER PRIMARY KEY, place TEXT, culprit TEXT, hit BLOB, finding TEXT, signature TEXT,
   minimal TEXT);
-CREATE TABLE IF NOT EXISTS findings (
+CREATE TABLE findings (
   name TEXT PRIMARY KEY, signature TEXT, known TEXT, verdict TEXT, class TEXT, culprit TEXT,
   operations INTEGER, elements INTEGER, text TEXT, message TEXT, told TEXT, cause TEXT,
   unexplained BLOB) WITHOUT ROWID;
@@ -84,52 +79,21 @@ class Kept:
     signatures: dict[str, int] = field(default_factory=dict[str, int])
 
 
-class Journal:
-    """The open journal of a campaign. Use as a context manager."""
+class Journal(Database):
+    """The journal of a campaign. Use as a context manager, from one thread."""
 
-    def __init__(self, folder: Path) -> None:
-        """Open the journal in a folder, or begin a new journal.
+    HOLDS = "campaign"
+    TABLES = _TABLES
+    FORMAT = 5
+    APPLICATION = 0
+
+    def __init__(self, folder: Path, *, read_only: bool = False) -> None:
+        """Open the journal in a folder; create both if `read_only` is false.
 
         Raises:
-            UsageError: if it cannot be written, or is no journal.
+            StoreError: when it cannot be read or written, or is none.
         """
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._file = sqlite3.connect(folder / FILE_NAME, isolation_level=None)
-            self._file.execute("PRAGMA journal_mode = WAL")
-            self._file.execute("PRAGMA synchronous = NORMAL")
-            made_by = self._all("PRAGMA user_version")[0][0]
-            if not made_by and not self._all("SELECT * FROM sqlite_master"):
-                self._file.execute(f"PRAGMA user_version = {_VERSION}")
-                made_by = _VERSION
-            self._file.executescript(_SCHEMA)
-        except (OSError, sqlite3.Error) as error:
-            raise UsageError(f"cannot write to {folder / FILE_NAME}: {error}") from error
-        if made_by != _VERSION:
-            self._file.close()
-            raise UsageError(
-                f"{folder / FILE_NAME} is of another version of hlo-conformance: "
-                "choose another --out, or start over with --fresh"
-            )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def meta(self) -> dict[str, Any]:
-        """Return the stored identity of the campaign."""
-        return {key: json.loads(value) for key, value in self._all("SELECT * FROM meta")}
-
-    def set_meta(self, values: Mapping[str, Any]) -> None:
-        """Tell something of the campaign."""
-        rows = [(key, json.dumps(value)) for key, value in values.items()]
-        self._file.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
-
-    def _all(self, query: str, *given: Any) -> list[Any]:
-        with closing(self._file.execute(query, given)) as rows:
-            return rows.fetchall()
+        super().__init__(folder / FILE_NAME, read_only=read_only)
 
     def add(self, start: int, stop: int, tried: Tried, places: Mapping[int, str]) -> int:
         """Store the outcome of a trial, its failures by number with their places.
@@ -137,77 +101,75 @@ class Journal:
         Returns:
             The number of pairs of ops that were covered for the first time.
         """
-        self._file.execute("BEGIN")
-        before = self.pair_count()
-        self._file.execute(
-            "INSERT OR REPLACE INTO trials VALUES (?, ?, ?, ?, ?)",
-            (start, stop, json.dumps(tried.counts), tried.modules, tried.peak_rss_mb),
-        )
-        for counting, counts in zip(_COUNTING, _counters(tried.met), strict=True):
-            rows = [(*key, count) for key, count in sorted(counts.items())]
-            self._file.executemany(counting, rows)
-        self._file.executemany(
-            "INSERT OR REPLACE INTO hits VALUES (?, ?, ?, ?, NULL, NULL, NULL)",
-            [
-                (hit.number, places[hit.number], hit.outcome.culprit, pickle.dumps(hit))
-                for hit in tried.hits
-            ],
-        )
-        met = self.pair_count() - before
-        self._file.execute("COMMIT")
-        return met
+        hits = [
+            (hit.number, places[hit.number], hit.outcome.culprit, pickle.dumps(hit))
+            for hit in tried.hits
+        ]
+        with self.transaction() as database:
+            before = self.pair_count()
+            database.execute(
+                "INSERT OR REPLACE INTO trials VALUES (?, ?, ?, ?, ?)",
+                (start, stop, json.dumps(tried.counts), tried.modules, tried.peak_rss_mb),
+            )
+            for counting, counts in zip(_COUNTING, _counters(tried.met), strict=True):
+                rows = [(*key, count) for key, count in sorted(counts.items())]
+                database.executemany(counting, rows)
+            database.executemany(
+                "INSERT OR REPLACE INTO hits VALUES (?, ?, ?, ?, NULL, NULL, NULL)", hits
+            )
+            return self.pair_count() - before
 
     def met(self) -> Meetings:
         """Return the coverage counts."""
         found = Meetings()
         for query, counts in zip(_COUNTED, _counters(found), strict=True):
-            counts.update({tuple(row[:-1]): row[-1] for row in self._all(query)})
+            counts.update({tuple(row[:-1]): row[-1] for row in self.rows(query)})
         return found
 
     def pair_count(self) -> int:
         """Return the number of covered pairs of ops, of which one uses a result of the other."""
-        return int(self._all("SELECT count(*) FROM pairs")[0][0])
+        return int(self.rows("SELECT count(*) FROM pairs")[0][0])
 
     def pairs(self) -> list[tuple[str, str]]:
         """Return the covered pairs of ops."""
-        return self._all("SELECT first, second FROM pairs ORDER BY first, second")
+        return self.rows("SELECT first, second FROM pairs ORDER BY first, second")
 
     def modules(self) -> int:
         """Return the number of modules that were compiled to try programs."""
-        return int(self._all("SELECT coalesce(sum(modules), 0) FROM trials")[0][0])
+        return int(self.rows("SELECT coalesce(sum(modules), 0) FROM trials")[0][0])
 
     def tried(self) -> list[tuple[int, int]]:
         """Return the trials that ended, as half-open ranges of programs."""
-        return self._all("SELECT start, stop FROM trials ORDER BY start")
+        return self.rows("SELECT start, stop FROM trials ORDER BY start")
 
     def counts(self) -> Counter[str]:
         """Return the number of programs by outcome."""
         total: Counter[str] = Counter()
-        for (counts,) in self._all("SELECT counts FROM trials"):
+        for (counts,) in self.rows("SELECT counts FROM trials"):
             total.update(json.loads(counts))
         return total
 
     def open_hits(self) -> list[tuple[str, Hit]]:
         """Return the failures that wait to be minimised, with their places."""
-        rows = self._all("SELECT place, hit FROM hits WHERE finding IS NULL ORDER BY number")
+        rows = self.rows("SELECT place, hit FROM hits WHERE finding IS NULL ORDER BY number")
         return [(place, pickle.loads(hit)) for place, hit in rows]  # noqa: S301 - our own
 
     def open_count(self) -> int:
         """Return the number of failures that wait to be minimised."""
-        return int(self._all("SELECT count(*) FROM hits WHERE finding IS NULL")[0][0])
+        return int(self.rows("SELECT count(*) FROM hits WHERE finding IS NULL")[0][0])
 
     def hit(self, number: int) -> Hit:
         """Return the failure of a program that waits to be minimised."""
-        ((hit,),) = self._all("SELECT hit FROM hits WHERE number = ?", number)
+        ((hit,),) = self.rows("SELECT hit FROM hits WHERE number = ?", number)
         return pickle.loads(hit)  # noqa: S301 - our own
 
     def place_counts(self) -> Counter[str]:
         """Return how many hits each place has."""
-        return Counter(dict(self._all("SELECT place, count(*) FROM hits GROUP BY place")))
+        return Counter(dict(self.rows("SELECT place, count(*) FROM hits GROUP BY place")))
 
     def minimised(self) -> list[tuple[str, str, str]]:
         """Return place, culprit and finding of each hit that was minimised."""
-        return self._all(
+        return self.rows(
             "SELECT place, culprit, finding FROM hits WHERE signature NOT NULL ORDER BY number"
         )
 
@@ -216,10 +178,8 @@ class Journal:
 
         `signature` and `culprit` are its minimised program's, if it was minimised.
         """
-        self._file.execute(
-            "UPDATE hits SET finding = ?, signature = ?, minimal = ?, hit = NULL WHERE number = ?",
-            (finding, signature or None, culprit or None, number),
-        )
+        with self.transaction() as database:
+            _settle(database, number, finding, signature, culprit)
 
     def add_finding(self, number: int, kept: Kept, unexplained: object = None) -> bool:
         """Store the finding of a failure; return whether it is new. `unexplained()` returns
@@ -228,34 +188,32 @@ class Journal:
         row = (kept.name, kept.signature, kept.known, kept.verdict, kept.kind, kept.culprit,
                kept.operations, kept.elements, kept.text, kept.message, json.dumps(kept.told),
                kept.cause, unexplained and pickle.dumps((number, unexplained)))  # fmt: skip
-        self._file.execute("BEGIN")
-        added = self._file.execute(
-            "INSERT OR IGNORE INTO findings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row
-        ).rowcount
-        if kept.known:
-            self.settle(number, kept.name)
-        else:
-            self.settle(number, kept.name, kept.signature, kept.culprit)
-        self._file.execute("COMMIT")
+        minimised = ("", "") if kept.known else (kept.signature, kept.culprit)
+        with self.transaction() as database:
+            added = database.execute(
+                "INSERT OR IGNORE INTO findings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row
+            ).rowcount
+            _settle(database, number, kept.name, *minimised)
         return added > 0
 
     def explain(self, name: str, told: Mapping[str, Any]) -> None:
         """Keep what finding.json says of a finding whose attribution is known now."""
-        self._file.execute(
-            "UPDATE findings SET told = ?, unexplained = NULL WHERE name = ?",
-            (json.dumps(told), name),
-        )
+        with self.transaction() as database:
+            database.execute(
+                "UPDATE findings SET told = ?, unexplained = NULL WHERE name = ?",
+                (json.dumps(told), name),
+            )
 
     def unexplained(self) -> list[tuple[int, Any]]:
         """Return the findings without attribution, each with the number of its program."""
-        rows = self._all("SELECT unexplained FROM findings WHERE unexplained NOT NULL")
+        rows = self.rows("SELECT unexplained FROM findings WHERE unexplained NOT NULL")
         return [pickle.loads(row[0]) for row in rows]  # noqa: S301 - our own
 
     def findings(self, cause: str | None = None) -> list[Kept]:
         """Return all findings, or those whose cause has this key; the most frequent first."""
         culprits = self._counts_of("coalesce(minimal, culprit)")
         signatures = self._counts_of("signature")
-        rows = self._all(
+        rows = self.rows(
             "SELECT f.name, f.signature, f.known, f.verdict, f.class, f.culprit, f.operations, "
             "f.elements, f.text, f.message, f.told, f.cause, count(h.number) AS met "
             "FROM findings f LEFT JOIN hits h ON h.finding = f.name "
@@ -273,7 +231,7 @@ class Journal:
     def _counts_of(self, column: str) -> defaultdict[str, dict[str, int]]:
         """Return how many hits of each finding have each value of a column, the most first."""
         found: defaultdict[str, dict[str, int]] = defaultdict(dict)
-        rows = self._all(
+        rows = self.rows(
             f"SELECT finding, {column} AS value, count(*) AS met FROM hits "  # noqa: S608 - ours
             "WHERE finding NOT NULL AND value != '' GROUP BY finding, value "
             "ORDER BY met DESC, value"
@@ -281,3 +239,12 @@ class Journal:
         for finding, value, count in rows:
             found[finding][value] = count
         return found
+
+
+def _settle(
+    database: sqlite3.Connection, number: int, finding: str, signature: str, culprit: str
+) -> None:
+    database.execute(
+        "UPDATE hits SET finding = ?, signature = ?, minimal = ?, hit = NULL WHERE number = ?",
+        (finding, signature or None, culprit or None, number),
+    )

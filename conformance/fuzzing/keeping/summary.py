@@ -50,7 +50,7 @@ def load(path: Path) -> CampaignData:
     folder = path.parent if path.name == FILE_NAME else path
     if not (folder / FILE_NAME).is_file():
         raise UsageError(f"{folder} holds no campaign: it has no {FILE_NAME}")
-    with Journal(folder) as journal:
+    with Journal(folder, read_only=True) as journal:
         return CampaignData(
             folder,
             journal.meta(),

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from conformance.gate.baselines import text_file
 from conformance.gate.baselines.text_file import Baseline, BaselineError, Case, Outcome
-from conformance.results.store import FILE_NAME, CellKey, StoreError
+from conformance.results.database import StoreError
+from conformance.results.store import FILE_NAME, CellKey
 from conformance.results.summary import RunData, load
 from conformance.verdict import Record, Verdict
 

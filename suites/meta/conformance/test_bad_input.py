@@ -57,7 +57,7 @@ NOTHING = ("run", "--op", "popcnt", "--element-type", "f32", "--out", "OUT")
         (("run", "--frsh"), 2, "--frsh"),
         (("rum",), 2, "rum"),
         (("ops", "ad"), 2, "did you mean add"),
-        (("report", "OUT"), 2, "there is no"),
+        (("report", "OUT"), 2, "does not exist"),
         (("replay", "add-f32-cpu-0", "--db", "OUT"), 2, "there is no"),
         (("replay", "OUT/none"), 2, "there is no folder"),
         (("fuzz", "--out", "OUT", "--corpus", __file__), 2, "no folder"),

@@ -13,7 +13,8 @@ from conformance.campaign.planning import Options, plan
 from conformance.campaign.runner import run
 from conformance.errors import UsageError
 from conformance.gate.conclusion import exit_code
-from conformance.results.store import FILE_NAME, Store, StoreError
+from conformance.results.database import StoreError
+from conformance.results.store import FILE_NAME, Store
 from conformance.results.summary import RunData, load
 
 OPTIONS = Options(

@@ -18,8 +18,9 @@ import numpy as np
 import pytest
 
 from conformance.judging.judgement import merge_errors
+from conformance.results.database import StoreError
 from conformance.results.inputs import pack_inputs, unpack_inputs
-from conformance.results.store import FILE_NAME, Store, StoreError
+from conformance.results.store import FILE_NAME, Store
 from conformance.results.summary import load, read
 from conformance.verdict import Detail, Element, Errors, Record, Timing, Verdict
 from reference.ir.types import ALL, element_type_of, from_bits, to_bits

@@ -60,11 +60,33 @@ def test_a_journal_of_another_version_is_a_line(tmp_path: Path) -> None:
         pass
     with closing(sqlite3.connect(tmp_path / FILE_NAME)) as file:
         file.execute("PRAGMA user_version = 1")
-    with pytest.raises(UsageError, match="another version of hlo-conformance"):
+    with pytest.raises(UsageError, match=r"has format 1, .* reads 5: start over with --fresh"):
         Journal(tmp_path)
     (tmp_path / FILE_NAME).write_text("no database")
-    with pytest.raises(UsageError, match="cannot write"):
+    with pytest.raises(UsageError, match="damaged or not a database"):
         Journal(tmp_path)
+
+
+def test_a_campaign_in_use_is_read_but_not_written_by_others(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no .*: give the folder of a campaign"):
+        Journal(tmp_path, read_only=True)
+    with Journal(tmp_path) as journal:
+        journal.set_meta({"seconds": 3.0})
+        with Journal(tmp_path, read_only=True) as read:
+            assert read.meta() == {"seconds": 3.0}
+        with pytest.raises(UsageError, match="is in use by another command"):
+            Journal(tmp_path)
+
+
+def test_a_journal_without_the_log_of_an_older_version_opens(tmp_path: Path) -> None:
+    """Before, the tables were created in the open file, which stayed in the mode of a log."""
+    with Journal(tmp_path) as journal:
+        journal.set_meta({"seconds": 3.0})
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as file:
+        file.execute("PRAGMA journal_mode = WAL")
+        file.execute("PRAGMA application_id = 0")
+    with Journal(tmp_path, read_only=True) as journal:
+        assert journal.meta() == {"seconds": 3.0}
 
 
 def test_what_was_met_is_counted_over_trials(tmp_path: Path) -> None:
