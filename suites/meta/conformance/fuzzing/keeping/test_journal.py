@@ -68,7 +68,7 @@ def test_a_journal_of_another_version_is_a_line(tmp_path: Path) -> None:
 
 
 def test_a_campaign_in_use_is_read_but_not_written_by_others(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there is no .*: give the folder of a campaign"):
+    with pytest.raises(UsageError, match=r"there is no .*: give the folder of a campaign"):
         Journal(tmp_path, read_only=True)
     with Journal(tmp_path) as journal:
         journal.set_meta({"seconds": 3.0})
