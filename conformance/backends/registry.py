@@ -14,6 +14,7 @@ from conformance.errors import UsageError, unknown
 
 if TYPE_CHECKING:  # loads numpy, which looking for a name need not wait for
     from conformance.backends.base import Backend
+    from reference.ir.program import Program
 
 _XLA = ("jax", "conformance.backends.pjrt", "conformance.stablehlo.parse")
 """Modules that XLA's backends need: they start no threads, which would not survive a fork."""
@@ -50,7 +51,8 @@ class Family:
     says that programs with quantized types are known to work. `configures` says that the argument
     only configures the family's backend, so that what is known of `cpu` is known of `cpu:AVX2`.
     `only_compiles` says that programs are compiled and not executed, and that the reference
-    evaluates the optimised modules.
+    evaluates the optimised modules. `separates` selects programs that are never in one module with
+    others.
     """
 
     meaning: str
@@ -64,6 +66,13 @@ class Family:
     quantized: bool = False
     configures: bool = False
     only_compiles: bool = False
+    separates: Callable[[Program], bool] | None = None
+
+
+def is_separated(name: str, program: Program) -> bool:
+    """Return whether a backend compiles a program in other modules than most programs."""
+    family = BACKENDS.get(name.partition(":")[0])
+    return family is not None and family.separates is not None and family.separates(program)
 
 
 def parse(name: str) -> Choice:
@@ -167,6 +176,12 @@ def _open_tpu_compile(choice: Choice) -> Backend:
     from conformance.backends.compiled.compilers import tpu_compiler
 
     return CompiledBackend(choice.name, tpu_compiler(choice.argument or TPU_TOPOLOGIES[0]))
+
+
+def _divides_wide_integers(program: Program) -> bool:
+    from conformance.backends.compiled.costly import divides_wide_integers
+
+    return divides_wide_integers(program)
 
 
 def _choose_fault(family: str, argument: str) -> Choice:
@@ -283,6 +298,7 @@ BACKENDS: dict[str, Family] = {
         arguments=f"TOPOLOGY: the TPU that is compiled for, {', '.join(TPU_TOPOLOGIES)}",
         configures=True,
         only_compiles=True,
+        separates=_divides_wide_integers,
     ),
     "interpreter": Family(
         "StableHLO's own interpreter, in jaxlib",

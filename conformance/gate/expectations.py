@@ -312,7 +312,7 @@ def _known(expectations: Sequence[Expectation], record: Record, one: Failing) ->
 
 
 def is_crash_known(expectations: Sequence[Expectation], cell: CellKey) -> bool:
-    """Return whether the cell's programs are known to crash their process, and not only rarely."""
+    """Return whether the cell's programs are known to crash or time out, and not only rarely."""
     return any(one.applies(cell) for one in crash_entries(expectations))
 
 
@@ -328,13 +328,13 @@ def is_overwriting_known(expectations: Sequence[Expectation], cell: CellKey) -> 
 
 
 def crash_entries(expectations: Sequence[Expectation]) -> tuple[Expectation, ...]:
-    """Return the expectations about cells that crash their process, and not only rarely.
+    """Return the expectations about cells that crash their process or time out, not only rarely.
 
     After an answer, such as an internal error, the process continues.
     """
-    only = (Verdict.CRASHED.value,)
+    ends = {Verdict.CRASHED.value, Verdict.TIMED_OUT.value}
     return tuple(
         e
         for e in expectations
-        if e.verdicts == only and not (e.rare or e.flaky) and not ANSWERED.keys() >= {*e.kinds}
+        if ends >= {*e.verdicts} and not (e.rare or e.flaky) and not ANSWERED.keys() >= {*e.kinds}
     )

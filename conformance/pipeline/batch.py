@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 
 from conformance.backends.base import BackendError, Failed, Unsupported
+from conformance.backends.registry import is_separated
 from conformance.backends.session import EMISSION, Compiled, Session, open_session
 from conformance.catalog import Cell
 from conformance.pipeline.items import Inputs, Item, ItemAnswer, Results, Unwritable
@@ -194,22 +195,24 @@ def run_all(
     The first parts are the groups. Items that the backend would refuse unseen are in no module.
     Items of different process grids cannot share a module, and items of different meshes do not:
     XLA reads the replica groups of all collectives in a module as if they were of one mesh.
+    Programs that the backend separates are in modules of their own.
 
     Returns:
         The answers to the items of each group, and the batches that were refused as a whole only.
     """
     split = _Split(batcher)
-    modules: dict[_Devices, list[list[Item]]] = {}
+    modules: dict[_ModuleKind, list[list[Item]]] = {}
     for group in groups:
-        taken: dict[_Devices, list[Item]] = {}
+        taken: dict[_ModuleKind, list[Item]] = {}
         for one in group:
             error = batcher.session.refusal(one.program)
             if error is None:
-                taken.setdefault(_devices(one.program), []).append(one)
+                kind = _module_kind(batcher.session.name, one.program)
+                taken.setdefault(kind, []).append(one)
             else:
                 split.answers[id(one)] = ItemAnswer(error, [one])
-        for devices, part in taken.items():
-            modules.setdefault(devices, []).append(part)
+        for kind, part in taken.items():
+            modules.setdefault(kind, []).append(part)
     for parts in modules.values():
         if len(parts) == 1:
             split.run(parts[0])
@@ -218,14 +221,15 @@ def run_all(
     return [[split.answers[id(one)] for one in group] for group in groups], split.refused
 
 
-_Devices = tuple[ProcessGrid | None, frozenset[tuple[object, ...]]]
-"""The traits that programs in one module share: process grid, meshes with their device_ids."""
+_ModuleKind = tuple[ProcessGrid | None, frozenset[tuple[object, ...]], bool]
+"""The traits that programs in one module share: process grid, meshes with their device_ids, and
+whether the backend separates them."""
 
 
-def _devices(program: Program) -> _Devices:
+def _module_kind(backend: str, program: Program) -> _ModuleKind:
     stated = (value for one in program.walk() for _, value in one.attributes)
     meshes = ((of.mesh, of.device_ids) for of in stated if isinstance(of, MeshGroups))
-    return program.process_grid, frozenset(meshes)
+    return program.process_grid, frozenset(meshes), is_separated(backend, program)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Self
 
@@ -90,7 +91,9 @@ class CompiledBackend:
             raise Unsupported(f"{count} processes, and topologies of {MOST_DEVICES} devices")
         try:
             devices = self._compiler.describe_devices(count)
-            options = compile_options(text, program, devices, self._settings)
+            omitted = (*self._settings.without, *self._compiler.passes_to_omit(program))
+            settings = replace(self._settings, without=omitted)
+            options = compile_options(text, program, devices, settings)
             return self._compiler.optimise(text, devices, options)
         except (RuntimeError, TypeError, ValueError) as error:
             raise classify(str(error), text, program) from error

@@ -15,6 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from conformance.backends.compiled import costly
 from conformance.backends.compiled.targets import gpu_description
 from conformance.backends.pjrt import CPU_DEVICES, cpu_devices, jax_module, load_topology
 from conformance.backends.versions import distribution_versions, libraries_of
@@ -22,6 +23,14 @@ from conformance.backends.xla_messages import short_message
 from conformance.errors import NotAvailable
 from conformance.stablehlo.context import reading_context
 from conformance.tolerance.hardware import Hardware
+from reference.ir.program import Program
+
+
+def omit_no_passes(program: Program) -> tuple[str, ...]:
+    """Return no passes: every program is compiled with all of them."""
+    del program
+    return ()
+
 
 _SMALL, MOST_DEVICES = 1, 8
 """Numbers of devices of the two topologies: for programs of one process, and of several."""
@@ -51,6 +60,7 @@ class Compiler:
         distributions: the installed packages that decide what it compiles.
         describe_devices: returns this many devices to compile for; devices are described, not used.
         compile_module: compiles a text for devices with options, and returns the executable.
+        passes_to_omit: returns the passes that a program is compiled without.
     """
 
     platform: str
@@ -59,6 +69,7 @@ class Compiler:
     distributions: tuple[str, ...]
     describe_devices: Callable[[int], list[Any]]
     compile_module: Callable[[str, list[Any], Any], Any]
+    passes_to_omit: Callable[[Program], tuple[str, ...]] = omit_no_passes
 
     @property
     def versions(self) -> tuple[tuple[str, str], ...]:
@@ -128,8 +139,15 @@ def tpu_compiler(generation: str) -> Compiler:
         return _tpu_devices(generation, _topology_size(count))[:count]
 
     _check_loads("tpu-compile", "libtpu", devices)
-    distributions = ("jaxlib", "libtpu")
-    return Compiler("tpu", f"TPU {generation}", Hardware.TPU, distributions, devices, _compile_only)
+    return Compiler(
+        "tpu",
+        f"TPU {generation}",
+        Hardware.TPU,
+        ("jaxlib", "libtpu"),
+        devices,
+        _compile_only,
+        costly.passes_to_omit,
+    )
 
 
 def _check_loads(family: str, distribution: str, devices: Callable[[int], list[Any]]) -> None:
