@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic, perf_counter
 
-from conformance.backends.registry import Choice
+from conformance.backends.registry import BACKENDS, Choice
 from conformance.campaign.budget import Deadline, left_out, rounds
 from conformance.campaign.cache.cases import CachedCases, Dependencies
 from conformance.campaign.cache.digests import BackendDigests, own_digest, whole_digest
@@ -143,7 +143,10 @@ class RunSession:
     def _manner(self, choice: Choice) -> Manner:
         known = hypotheses_of(self._setting.expectations, choice.name)
         has_cache = self._setting.digests is not None
-        return Manner(known, self._options.repeats, by_case=has_cache)
+        repeats = self._options.repeats
+        if BACKENDS[choice.family].only_compiles:  # one more run shows whether a compiler varies
+            repeats = min(repeats, 1)
+        return Manner(known, repeats, by_case=has_cache)
 
     def _cases(self, choice: Choice, executor: Executor) -> CachedCases | None:
         """Return the cached cases of a backend, where there is a cache."""

@@ -61,6 +61,8 @@ _OF = TensorType((2,), ELEMENT_TYPES["f32"])
 class _Refusing:
     """A session of a backend that refuses an op, and says so in some words; it counts modules."""
 
+    name = "cpu"
+
     def __init__(self, op: str, words: str) -> None:
         self.op, self.words, self.sizes = op, words, list[int]()
 
