@@ -13,7 +13,7 @@ from reference.ir.program import Operation, Program, TensorType
 FUSION = "tpu_fusion"
 """The pass that groups operations, by libtpu's name."""
 
-_DIVISIONS = frozenset({"divide", "remainder", "power"})
+_DIVISIONS = frozenset({"divide", "remainder"})
 _WORD = 32
 
 

@@ -62,6 +62,8 @@ PATTERNS = {
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("reference/interpreter/evaluate.py", "CustomCall"): "the name of a type, in __all__",
     ("conformance/gate/classes.py", "sign"): "a class label, no mnemonic",
+    ("conformance/backends/compiled/costly.py", "divide"): "the cost in a compiler, no meaning",
+    ("conformance/backends/compiled/costly.py", "remainder"): "the cost in a compiler, no meaning",
     ("reports/markdown.py", "case"): "the heading of a column, no mnemonic",
 }
 """(file, mnemonic) and why it is named there."""
