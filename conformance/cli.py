@@ -154,8 +154,8 @@ def run(
         int,
         typer.Option(
             min=1,
-            help="Times to rerun a case that fails; backends that only compile rerun once. A case that "
-            "passes then is not deterministic. It fails the run unless an expectation with "
+            help="Times to rerun a case that fails; backends that only compile rerun once. A case "
+            "that passes then is not deterministic. It fails the run unless an expectation with "
             "flaky = true matches it.",
         ),
     ] = 3,
