@@ -271,7 +271,7 @@ class Op:
         """Whether parts of complex results may be sums of products, in the op or in its regions."""
         if self.structure is not Structure.COMPUTES:
             return True
-        rounds = self.rounding not in (Rounding.MOVES, Rounding.EXACT)
+        rounds = self.rounding not in (Rounding.MOVES, Rounding.EXACT) or self.is_exact is not None
         return rounds and self.unrounded not in (np.add, np.subtract)
 
     @property

@@ -113,6 +113,10 @@ WRONG = [
     Wrong("sign", ("f32",), ([-1e-40],), [0.0], D, "wrong value"),
     Wrong("exponential_minus_one", ("f32",), ([-1e-40],), [-0.0], F, "subnormal result"),
     Wrong("exponential_minus_one", ("f32",), ([-1e-40],), [0.0], D, "wrong value"),
+    Wrong(  # a quotient of complex numbers, so the zero has either sign
+        "sign", ("complex<f32>",), ([complex(-6.143916e-38, -6.083181e-39)],),
+        [complex(-1.0, -0.0)], F, "subnormal input",
+    ),
     Wrong(
         "add", ("complex<f32>", "complex<f32>"), ([complex(1e-40, 1)], [complex(1e-40, 1)]),
         [complex(0.0, 2)], F, "subnormal result",
