@@ -102,7 +102,7 @@ def error_matrix(tried: Sequence[tuple[SweptFunction, bool]]) -> tuple[list[str]
     cells = {
         (one.op, one.element_type): _cell(one, is_whole=is_whole)
         for one, is_whole in tried
-        if one.histogram and not one.form
+        if any(one.histogram) and not one.form
     }
     present = {of for _, of in cells}
     types = [name for name in ELEMENT_TYPES if name in present]
