@@ -91,6 +91,20 @@ def _items(*ops: str) -> list[Item]:
     return found
 
 
+def test_programs_that_a_backend_separates_are_in_modules_of_their_own() -> None:
+    wide, narrow = (TensorType((2,), ELEMENT_TYPES[name]) for name in ("si64", "si32"))
+    items: list[Item] = []
+    for number, of in enumerate((wide, narrow, wide, narrow)):
+        program = single_op("divide", (Value("x", of), Value("y", of)), (of,))
+        inputs = (np.array([8, 9], of.storage), np.array([2, 4], of.storage))
+        items.append(Item(number, program, [inputs], [tuple(evaluate(program, inputs))]))
+    for name, sizes in (("tpu-compile", [2, 2]), ("cpu", [4])):
+        session = _Refusing("", "")
+        session.name = name
+        run_all(Batcher(session), [items])  # type: ignore[arg-type]
+        assert session.sizes == sizes
+
+
 @pytest.mark.parametrize(
     ("words", "most"),
     [("'stablehlo.cosine' op can't be translated", 4), ("HLO opcode `cosine` is not there", 4),
