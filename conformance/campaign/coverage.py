@@ -10,7 +10,7 @@ from conformance.campaign.cache.digests import own_digest
 from conformance.campaign.cache.entries import Entries
 from conformance.verdict import Record
 from generators.case.columns import INVALID
-from generators.cells.coverage import CoverageReport
+from generators.cells.coverage_report import CoverageReport
 
 
 def coverage_of(

@@ -9,7 +9,7 @@ from conformance.results.known_elements import KnownElements
 from conformance.results.read_back import read_back_of
 from conformance.results.standings import CellStatus, Standing, cells_which, standings
 from conformance.results.summary import RunData
-from generators.cells.coverage import CoverageReport
+from generators.cells.coverage_report import CoverageReport
 
 MOST_NEW = 10
 """New divergences that are printed."""

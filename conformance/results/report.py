@@ -22,7 +22,7 @@ from conformance.results.left_out import LeftOut as Remaining
 from conformance.text import one_line
 from conformance.verdict import LostBatch as Batch
 from conformance.verdict import Record, Verdict
-from generators.cells.coverage import CoverageReport as Measured
+from generators.cells.coverage_report import CoverageReport as Measured
 
 
 def denominators(cells: Sequence[CellResults]) -> Denominators:

@@ -29,7 +29,7 @@ from conformance.results.report import (
 from conformance.results.shares import shares_of
 from conformance.results.store import FILE_NAME, CellKey, Store, decode
 from conformance.verdict import Errors, LostBatch, Record, Timing, Verdict
-from generators.cells.coverage import CoverageReport
+from generators.cells.coverage_report import CoverageReport
 from reference.ir.op import Dialect
 from reference.ops.table import OPS
 

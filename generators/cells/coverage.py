@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from generators.case.choices import EMPTINESS, NARROWING, SCALAR, NamedChoice, Pick
+from generators.cells.coverage_report import MOST_NAMED, CoverageReport
 
 TOGETHER = 16
 """Cases of each column that are planned with those of the other columns in mind."""
@@ -93,30 +94,6 @@ class Column:
     plans: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
     triples: set[Triple] = field(default_factory=set[Triple])
     to_combine: Iterator[Triple] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CoverageReport:
-    """The coverage of an op's cases: how much of the builders' offers they reach.
-
-    `values` counts covered values of dimensions, per column, `declared_values` all values.
-    `out_of_reach` counts values that were aimed at without success: they are invalid there, or
-    depend on unnamed choices. `pairs` counts pairs of values covered in any column. `missing` lists
-    values and pairs that are not covered, even if out of reach. `dimensions` maps each dimension to
-    the number of values covered in any column, and the number of all values.
-    """
-
-    values: int
-    declared_values: int
-    out_of_reach: int
-    pairs: int
-    declared_pairs: int
-    missing: tuple[str, ...] = ()
-    dimensions: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
-
-
-MOST_NAMED = 20
-"""Missing values and pairs that are named."""
 
 
 @dataclass(frozen=True, slots=True)

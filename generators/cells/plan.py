@@ -16,7 +16,8 @@ from generators.case.columns import INVALID, Column
 from generators.case.quantized_types import QuantizedColumn
 from generators.case.stream import key_of, stream
 from generators.cells.columns import columns_of
-from generators.cells.coverage import Coverage, CoverageReport
+from generators.cells.coverage import Coverage
+from generators.cells.coverage_report import CoverageReport
 from generators.families.table import builder
 from generators.quantized.columns import quantized_case
 from reference.ir.types import ElementType

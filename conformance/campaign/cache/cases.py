@@ -29,7 +29,7 @@ from conformance.catalog import Cell
 from conformance.pipeline.records import Conclusion
 from conformance.verdict import Errors, LostBatch, Record, Timing
 from generators.case.columns import Invalid
-from generators.cells.coverage import CoverageReport
+from generators.cells.coverage_report import CoverageReport
 
 Bundle = tuple[Task, ...]
 

@@ -13,7 +13,8 @@ from conformance.catalog import CATALOG, Cell
 from generators.case.choices import NARROWING, Pick, choose, seldom
 from generators.case.shapes import LARGE_TYPES
 from generators.cells import plan
-from generators.cells.coverage import Coverage, CoverageReport
+from generators.cells.coverage import Coverage
+from generators.cells.coverage_report import CoverageReport
 from generators.quantized.columns import quantized_columns
 from reference.ir.types import ELEMENT_TYPES
 
