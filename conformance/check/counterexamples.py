@@ -10,17 +10,15 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import cast
 
 from conformance.check.calls import REPLAY_BATCH, REPLAY_LOST
 from conformance.check.settings import Replayed
-from conformance.errors import NotAvailable
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call, Died, Ended, TimedOut
 from conformance.executors.lost import why
 from conformance.gate.expectations import Expectation
 from conformance.limits import LIMITS
-from conformance.pipeline.splitting import run_in_parts
+from conformance.pipeline.splitting import answers_of, run_in_parts
 from conformance.verdict import Verdict
 
 ROUNDS = 4
@@ -101,16 +99,10 @@ def _question(backend: str, call: Call, value: Died | TimedOut) -> Call:
 
 
 def _answers(ended: Ended) -> tuple[Replayed, ...]:
-    """Return the outcomes of a call.
+    """Return the outcomes of a batch of counterexamples; raise what its call raised."""
 
-    Raises:
-        NotAvailable: when the call did not begin.
-        Exception: when the call raised it.
-    """
-    value: object = ended.value
-    if isinstance(value, tuple):
-        return cast("tuple[Replayed, ...]", value)
-    if isinstance(value, (Died, TimedOut)):  # it ends the process that reads it, too
-        (expectation,), said = ended.call.name, why(value)
+    def lost(value: Died | TimedOut) -> tuple[Replayed, ...]:
+        (expectation,), said = ended.call.name, why(value)  # it ends the process that reads it, too
         return (Replayed(*said, id=expectation.id, reproduces=expectation.names(*said)),)
-    raise value if isinstance(value, Exception) else NotAvailable(str(value))
+
+    return answers_of(ended, lost)

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import replace
-from typing import cast
 
 from conformance.check.calls import CHECK_BATCH, JUDGE_LOST
 from conformance.check.settings import UNJUDGED, Batch, Checked, Settings
-from conformance.errors import NotAvailable
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call, Died, Ended, TimedOut
 from conformance.executors.lost import why
-from conformance.pipeline.splitting import run_in_parts
+from conformance.pipeline.splitting import answers_of, run_in_parts
 
 BATCH = 16
 """Files in a batch; fewer where that would leave workers idle."""
@@ -84,21 +82,15 @@ def _question(call: Call, value: Died | TimedOut) -> Call | None:
 
 
 def _verdicts(ended: Ended) -> tuple[Checked, ...]:
-    """Return the verdicts on the files of a batch.
+    """Return the verdicts on the files of a batch; raise what its call raised."""
 
-    Raises:
-        NotAvailable: when the call did not begin.
-        Exception: when the call raised it.
-    """
-    value: object = ended.value
-    if isinstance(value, tuple):
-        return cast("tuple[Checked, ...]", value)
-    if isinstance(value, (Died, TimedOut)):
+    def lost(value: Died | TimedOut) -> tuple[Checked, ...]:
         if _is_settled(value):
             return (_unexplained(value.kept, value),)
-        verdict, kind, message = why(value)  # the file ends the process that reads it, too
-        return (Checked(verdict, kind, message, file="".join(ended.call.name.files)),)
-    raise value if isinstance(value, Exception) else NotAvailable(str(value))
+        (file,) = ended.call.name.files  # the file ends the process that reads it, too
+        return (Checked(*why(value), file=file),)
+
+    return answers_of(ended, lost)
 
 
 def _is_settled(lost: Died | TimedOut) -> bool:

@@ -15,6 +15,7 @@ from conformance.frontends.assertions import Assertion, rewrite, take_out
 from conformance.frontends.dialects import legalised, module_text
 from conformance.frontends.older import ADVICE, NOTE, from_mhlo, is_of_its_time, respelled
 from conformance.frontends.symbolic_shapes import specialised
+from conformance.stablehlo.emit import emit
 from conformance.stablehlo.lexical import blank_strings, comments, put_back, set_aside
 from conformance.stablehlo.literals import unpack_booleans
 from conformance.stablehlo.parse import ParseError, Unreadable, parse_module
@@ -65,6 +66,17 @@ class Unit:
     def given(self) -> tuple[Program, ...]:
         """The program without its calls, and the program with calls that a backend runs, if any."""
         return (self.flat.program, self.program) if self.text else (self.flat.program,)
+
+
+def unit_of(program: Program) -> Unit:
+    """Return a program that was not read from a file, with its text.
+
+    Raises:
+        EmitError: if the program cannot be written as text.
+        NotInlined: if its calls cannot be inlined.
+    """
+    text = emit(program)
+    return Unit("main", program, inline(program), text, text, (), original=text)
 
 
 @dataclass(frozen=True, slots=True)

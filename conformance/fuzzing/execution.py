@@ -14,9 +14,9 @@ from conformance.backends.base import BackendError, Unsupported
 from conformance.backends.session import Session, open_session
 from conformance.campaign.tasks import peak_rss_mb
 from conformance.catalog import column
-from conformance.check.made import unit_of
 from conformance.check.program import Work
 from conformance.executors.limit import TooSlow, limited
+from conformance.frontends.modules import unit_of
 from conformance.fuzzing.seeds.material import case_of
 from conformance.fuzzing.steering.meetings import Meetings, Pair
 from conformance.fuzzing.steering.pool import NEW_PER_TRIAL, pieces

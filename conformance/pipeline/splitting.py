@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from conformance.errors import NotAvailable
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call, Died, Ended, TimedOut
+
+_A = TypeVar("_A")
 
 Parts = Callable[[Call, Any], Sequence[Call]]
 """parts(call, value): the calls that replace a call that crashed, timed out or raised an error;
@@ -31,6 +33,23 @@ class _Asked:
 
     call: Call
     value: Died | TimedOut
+
+
+def answers_of(
+    ended: Ended, of_lost: Callable[[Died | TimedOut], tuple[_A, ...]]
+) -> tuple[_A, ...]:
+    """Return the answers that a call gave, or `of_lost` if it lost its worker.
+
+    Raises:
+        NotAvailable: when the call did not begin.
+        Exception: when the call raised it.
+    """
+    value: object = ended.value
+    if isinstance(value, tuple):
+        return cast("tuple[_A, ...]", value)
+    if isinstance(value, (Died, TimedOut)):
+        return of_lost(value)
+    raise value if isinstance(value, Exception) else NotAvailable(str(value))
 
 
 def run_in_parts(

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from conformance.backends.session import Session, open_session
-from conformance.check.made import unit_of
 from conformance.check.program import Work
+from conformance.frontends.modules import unit_of
 from conformance.gate.counterexamples import parse_inputs
 from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load

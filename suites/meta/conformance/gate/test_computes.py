@@ -10,8 +10,8 @@ import pytest
 from conformance.backends.session import open_session
 from conformance.campaign.tasks import Manner, Task, run_task, run_tasks
 from conformance.catalog import Cell
-from conformance.check.made import unit_of
 from conformance.check.program import Work
+from conformance.frontends.modules import unit_of
 from conformance.gate import computes
 from conformance.gate.expectations import Expectation, hypotheses_of, matching_entry
 from conformance.gate.files import SHIPPED

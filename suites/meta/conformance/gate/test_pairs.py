@@ -11,8 +11,8 @@ import pytest
 from conformance.backends.session import open_session
 from conformance.campaign.tasks import Manner, Task, run_tasks
 from conformance.catalog import Cell
-from conformance.check.made import unit_of
 from conformance.check.program import Work
+from conformance.frontends.modules import unit_of
 from conformance.gate.expectations import Expectation, hypotheses_of, matching_entry
 from conformance.gate.reading import ExpectationError, load
 from conformance.known.in_force import in_force
