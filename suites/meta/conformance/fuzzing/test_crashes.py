@@ -10,7 +10,7 @@ from conformance.backends.base import Failed, failure_of
 from conformance.backends.registry import parse
 from conformance.executors.backend_workers import executor_of
 from conformance.executors.local import Call, Died, TimedOut
-from conformance.fuzzing.calls import readable
+from conformance.fuzzing.calls import READABLE
 from conformance.fuzzing.crashes import TRIES, Losses, Shrinking, is_ours
 from conformance.fuzzing.grouping import place_of
 from conformance.fuzzing.singles import PER_TRIAL
@@ -91,7 +91,7 @@ def test_a_campaign_keeps_no_plan_of_what_lost_a_worker() -> None:
 def test_a_backend_that_hangs_every_time_is_found() -> None:
     with executor_of(parse("reference:hang"), jobs=1) as executor:
         slow = hit(Verdict.TIMED_OUT, "no answer")
-        executor.one(Call("", readable, (slow.program,), 60.0))  # to start and load costs time, too
+        executor.one(Call("", READABLE, (slow.program,), 60.0))  # to start and load costs time, too
         losses, trial = Losses(executor, 6.0), Trial("reference:hang", 0, 0, 1)
         found = losses.reduced(trial, slow, "reference:hang", seconds=2.0)
     assert found is not None
