@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from conformance.hlo.building import typed
 from conformance.hlo.protos import WindowDimension
 from conformance.hlo.shapes import Tree
 from conformance.hlo.site import Handler, Site
@@ -12,10 +13,25 @@ from reference.ir.types import ELEMENT_TYPES
 
 
 def _reduce(site: Site) -> Tree:
-    return site.tree(site.building.add(
-        "reduce", site.values, site.types, (site.body(),),
+    """Return a fold in the type of its initial values, its inputs and results converted.
+
+    HLO's folds may have a wider accumulator, as the TPU's sums of bf16 in f32 have.
+    """
+    count, building = len(site.types), site.building
+    inputs, inits = site.values[:count], site.values[count:]
+    elements = [typed(init).element for init in inits]
+    given = [building.convert(*pair) for pair in zip(inputs, elements, strict=True)]
+    types = [
+        TensorType(of.shape, element, of.bounds)
+        for of, element in zip(site.types, elements, strict=True)
+    ]
+    folded = building.add(
+        "reduce", (*given, *inits), types, (site.body(),),
         dimensions=tuple(site.instruction.dimensions),
-    ))  # fmt: skip
+    )  # fmt: skip
+    return site.tree(
+        [building.convert(one, of.element) for one, of in zip(folded, site.types, strict=True)]
+    )
 
 
 def window_of(site: Site) -> list[WindowDimension]:
