@@ -17,7 +17,7 @@ from pathlib import Path
 from time import process_time
 
 from conformance.backends.session import open_session
-from conformance.campaign.planning import FASTEST, Options, bundles, plan, shortened
+from conformance.campaign.planning import FASTEST, Options, make_batches, plan, shorten
 from conformance.campaign.tasks import Task, cases_of
 from conformance.pipeline.batch import Batcher, run_all
 from conformance.pipeline.items import Item
@@ -59,9 +59,9 @@ def main() -> int:
     )
     batcher = Batcher(open_session(given.backend), repeats=0)
     planned: list[list[Item]] = []
-    tasks = (shortened(one, given.profile).planned() for one in plan(options).tasks
+    tasks = (shorten(one, given.profile).planned() for one in plan(options).tasks
              if not isinstance(one.cell.element_type, Invalid))  # fmt: skip
-    for bundle in bundles(one for one in tasks if len(one)):
+    for bundle in make_batches(one for one in tasks if len(one)):
         items = items_of(bundle)
         ((*answers,),), _ = run_all(batcher, [items]) if items else (([],), ())
         accepted = [

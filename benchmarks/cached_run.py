@@ -43,7 +43,7 @@ def timed(out: Path, arguments: list[str]) -> tuple[float, RunData]:
 def predictable(run: RunData) -> dict[str, Record]:
     """Return the records by id, but for those whose entry is unpredictable or flaky."""
     ids = {id_ for id_, known in run.expectations.items() if known.unpredictable or known.flaky}
-    return {record.id: record for record in run.records if ids.isdisjoint(record.known_by)}
+    return {record.id: record for record in run.records if ids.isdisjoint(record.expectation_ids)}
 
 
 def differences(one: RunData, other: RunData) -> list[str]:

@@ -22,10 +22,10 @@ from conformance.backends.session import open_session
 from conformance.check.saving import INPUTS
 from conformance.executors.local import Call, LocalExecutor
 from conformance.fuzzing import command
-from conformance.fuzzing.execution import judged_alone
-from conformance.fuzzing.finding import working
+from conformance.fuzzing.execution import judge_in_isolation
+from conformance.fuzzing.finding import working_operations
 from conformance.fuzzing.keeping.bundle import FINDING
-from conformance.fuzzing.minimisation import reduced
+from conformance.fuzzing.minimisation import minimise_failure
 from conformance.fuzzing.trial import Hit, Trial
 from conformance.gate.counterexamples import parse_inputs
 from conformance.limits import Limits
@@ -37,18 +37,18 @@ from suites.published_bugs import Bug, bugs
 
 def operations(text: str) -> frozenset[str]:
     """Return the mnemonics of the operations that compute, not constants."""
-    return frozenset(one.name for one in working(parse_module(text)))
+    return frozenset(one.name for one in working_operations(parse_module(text)))
 
 
 def smallest(bug: Bug) -> frozenset[str]:
     """In a worker: the mnemonics of a bug's program, minimised as findings are."""
     program = parse_module(bug.program)
     trial, inputs = Trial("cpu", 0, 0, 1), parse_inputs(program, bug.inputs)
-    outcome = judged_alone(trial, open_session("cpu"), program, inputs)
+    outcome = judge_in_isolation(trial, open_session("cpu"), program, inputs)
     if outcome is None or outcome.verdict.value != bug.verdict:
         return operations(bug.program)
-    found = reduced(trial, Hit(0, program, inputs, outcome), Limits.MINIMISING)
-    return frozenset(one.name for one in working(found.program))
+    found = minimise_failure(trial, Hit(0, program, inputs, outcome), Limits.MINIMISING)
+    return frozenset(one.name for one in working_operations(found.program))
 
 
 def forms(here: Sequence[Bug]) -> dict[str, set[frozenset[str]]]:

@@ -27,7 +27,7 @@ from pathlib import Path
 from time import perf_counter
 
 from conformance.backends.session import cached_backend
-from conformance.campaign.planning import PROFILES, Options, bundles, plan
+from conformance.campaign.planning import PROFILES, Options, make_batches, plan
 from conformance.campaign.progress import Watcher
 from conformance.campaign.runner import run
 from conformance.limits import Limits
@@ -128,7 +128,7 @@ def record_modules(arguments: argparse.Namespace, folder: Path) -> list[Path]:
     recorder = Recorder(cached_backend("cpu"))
     session.cached_backend = lambda _: recorder
     files = []
-    chosen = [*bundles(plan(options_of(arguments, folder)).tasks)]
+    chosen = [*make_batches(plan(options_of(arguments, folder)).tasks)]
     for worker in range(arguments.jobs):
         recorder.kept = []
         for bundle in chosen[worker :: arguments.jobs]:

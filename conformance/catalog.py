@@ -299,7 +299,7 @@ class Cell:
         return f"{self.op}[{self.element_type}]@{self.backend}"
 
 
-def column(operation: Operation) -> str:
+def column_of(operation: Operation) -> str:
     """Return the name of the cell's column: the type of the principal operand, or of the output.
 
     "" if that is no tensor.
@@ -354,7 +354,7 @@ def _rule(row: Row, *, is_complex: bool) -> Rule:
     return row.tolerance if other is None else other
 
 
-def matching(patterns: Sequence[str], names: Sequence[str]) -> list[str]:
+def match_names(patterns: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return the names that any of the shell-style patterns matches, in the order of `names`.
 
     No pattern at all means every name. complex<f32> also goes by complex_f32, which needs no quotes
@@ -382,9 +382,9 @@ def cells(
     Raises:
         LookupError: if a pattern matches no op or element type of the catalog.
     """
-    chosen = matching(ops, list(CATALOG))
+    chosen = match_names(ops, list(CATALOG))
     known = list(dict.fromkeys(of.name for row in CATALOG.values() for of in row.columns))
-    types = set(matching(element_types, known))
+    types = set(match_names(element_types, known))
     return [
         Cell(op, of, backend)
         for backend in backends

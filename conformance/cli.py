@@ -39,7 +39,7 @@ from conformance.errors import (
     USAGE,
     NotAvailable,
     UsageError,
-    unknown,
+    describe_unknown,
 )
 from conformance.limits import FILE_LIMITS, LIMITS, Limits
 from conformance.options import (
@@ -92,7 +92,7 @@ def run(
         list[str] | None,
         typer.Option(
             help=f"{options.BACKEND_HELP} Repeatable.",
-            autocompletion=options.backends,
+            autocompletion=options.complete_backends,
             show_default="cpu",
         ),
     ] = None,
@@ -101,12 +101,12 @@ def run(
         list[str] | None,
         typer.Option(
             help=f"{options.TYPE_HELP} Repeatable.",
-            autocompletion=options.element_types,
+            autocompletion=options.complete_element_types,
             show_default="every type",
         ),
     ] = None,
     profile: Annotated[
-        str, typer.Option(help=options.PROFILE_HELP, autocompletion=options.profiles)
+        str, typer.Option(help=options.PROFILE_HELP, autocompletion=options.complete_profiles)
     ] = "standard",
     seed: Annotated[int, typer.Option(help="Seed of all cases.")] = 0,
     shard: Annotated[str, typer.Option(help="Test the i-th of n parts, as i/n.")] = "1/1",
@@ -271,7 +271,7 @@ def replay(
         list[str] | None,
         typer.Option(
             help="Backend to run it on. Repeatable.",
-            autocompletion=options.backends,
+            autocompletion=options.complete_backends,
             show_default="the one it was recorded on",
         ),
     ] = None,
@@ -286,7 +286,7 @@ def replay(
     if Path(id).is_dir():
         from conformance.fuzzing.keeping import replay as findings
 
-        kept = findings.read(Path(id))
+        kept = findings.read_finding(Path(id))
         rows = findings.replay(kept, backend or (), limits)
         print_lines(findings.lines(kept, rows))
         return findings.exit_code(rows)
@@ -371,7 +371,7 @@ app.add_typer(known_divergences.app, name="expectations")
 def ops(
     op: Annotated[
         str | None,
-        typer.Argument(metavar="[OP]", help="An op to show.", autocompletion=options.ops),
+        typer.Argument(metavar="[OP]", help="An op to show.", autocompletion=options.complete_ops),
     ] = None,
     format: Annotated[  # noqa: A002 - the option's name
         OpsFormat,
@@ -383,7 +383,7 @@ def ops(
     from conformance.catalog import CATALOG
 
     if op is not None and op not in CATALOG:
-        raise _RefusedError(unknown("op", op, CATALOG))
+        raise _RefusedError(describe_unknown("op", op, CATALOG))
     rows = list(CATALOG.values()) if op is None else [CATALOG[op]]
     if format is OpsFormat.MARKDOWN:
         if op is not None:
@@ -430,10 +430,10 @@ def main() -> None:
     from conformance.executors import interrupt
 
     interrupt.install()
-    sys.exit(guarded(lambda: app(prog_name=NAME, standalone_mode=False)))
+    sys.exit(exit_code_of(lambda: app(prog_name=NAME, standalone_mode=False)))
 
 
-def guarded(command: Callable[[], int | None]) -> int:
+def exit_code_of(command: Callable[[], int | None]) -> int:
     """Return the exit code of a command; print an error as a line on standard error."""
     try:
         code = command() or 0

@@ -21,7 +21,7 @@ class NotAvailable(Exception):
     """The backend is not available; the message says why and how to mend it (exit code 3)."""
 
 
-def unknown(what: str, given: str, known: Iterable[str]) -> str:
+def describe_unknown(what: str, given: str, known: Iterable[str]) -> str:
     """Return a line that says that a name is unknown, and suggests similar names."""
     names = list(known)
     bare = given.strip("*?")

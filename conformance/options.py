@@ -85,12 +85,12 @@ class LinesFormat(StrEnum):
     JSON = "json"
 
 
-def profiles(incomplete: str) -> list[str]:
+def complete_profiles(incomplete: str) -> list[str]:
     """Return the profiles that begin with the given text."""
     return _beginning(PROFILES, incomplete)
 
 
-def backends(incomplete: str) -> list[str]:
+def complete_backends(incomplete: str) -> list[str]:
     """Return the backends that begin with the given text; "NAME:" if it needs an argument."""
     from conformance.backends.registry import BACKENDS
 
@@ -98,14 +98,14 @@ def backends(incomplete: str) -> list[str]:
     return _beginning(names, incomplete)
 
 
-def ops(incomplete: str) -> list[str]:
+def complete_ops(incomplete: str) -> list[str]:
     """Return the ops that begin with the given text."""
     from reference.ops.table import OPS
 
     return _beginning(OPS, incomplete)
 
 
-def element_types(incomplete: str) -> list[str]:
+def complete_element_types(incomplete: str) -> list[str]:
     """Return the columns that begin with the given text; complex<f32> as complex_f32, without
     quotes.
     """
@@ -149,10 +149,12 @@ def _beginning(names: Iterable[str], incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
-Backend = Annotated[str, typer.Option(help=BACKEND_HELP, autocompletion=backends)]
+Backend = Annotated[str, typer.Option(help=BACKEND_HELP, autocompletion=complete_backends)]
 Ops = Annotated[
     list[str] | None,
-    typer.Option(help=f"{OP_HELP} Repeatable.", autocompletion=ops, show_default="every op"),
+    typer.Option(
+        help=f"{OP_HELP} Repeatable.", autocompletion=complete_ops, show_default="every op"
+    ),
 ]
 Jobs = Annotated[
     int | None,

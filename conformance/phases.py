@@ -90,7 +90,7 @@ _NOTES: ContextVar[_Notes | None] = ContextVar("notes of this call", default=Non
 
 
 @contextmanager
-def noted(path: Path) -> Generator[None]:
+def note_phases(path: Path) -> Generator[None]:
     """Write the phases within the block to a file, which is removed at the end."""
     notes = _Notes(path)
     before = _NOTES.set(notes)
@@ -144,7 +144,7 @@ def _kept_beside(path: Path) -> Path:
     return path.with_suffix(".kept")
 
 
-def read(path: Path) -> tuple[Phase, ...]:
+def read_phases(path: Path) -> tuple[Phase, ...]:
     """Return the phases noted in a file, in the order of their beginning; none without a file."""
     phases: list[Phase] = []
     going_on: list[int] = []
@@ -161,7 +161,7 @@ def read(path: Path) -> tuple[Phase, ...]:
     return tuple(phases)
 
 
-def told(phases: Sequence[Phase], seconds: float) -> str:
+def describe_timeout(phases: Sequence[Phase], seconds: float) -> str:
     """Return a message about a call that was ended after so many seconds.
 
     It says which step was slow, how far the call was, and which limit it needs. "" if no phase was

@@ -166,13 +166,13 @@ class Record:
         return f"{self.op}-{plain}-{self.backend}-{self.index}"
 
     @property
-    def known_by(self) -> tuple[str, ...]:
+    def expectation_ids(self) -> tuple[str, ...]:
         """The ids of all expectations that match any of its failing elements."""
         ids = (self.known, *(one.known for one in self.failing))
         return tuple(dict.fromkeys(id_ for id_ in ids if id_))
 
     @property
-    def beside(self) -> tuple[Failing, ...]:
+    def further_failures(self) -> tuple[Failing, ...]:
         """The failing elements of other classes than the class that is shown."""
         return tuple(
             one for one in self.failing if (one.verdict, one.kind) != (self.verdict, self.kind)

@@ -160,7 +160,7 @@ def _worse(change: Change, db: str) -> Failure:
 
 def _why_accepted(cell: Square, seen: View) -> str:
     """Return why a cell that fails does not fail the run."""
-    ids = dict.fromkeys(id_ for record in cell.records for id_ in record.known_by)
+    ids = dict.fromkeys(id_ for record in cell.records for id_ in record.expectation_ids)
     reasons = [f"{id_}: {findings.explanation(seen.run, id_)[0]}" for id_ in ids]
     if any(record.is_new_failure for record in cell.records):
         reasons.append("fails as in the baseline, and no expectation knows why")
@@ -180,7 +180,7 @@ def _failure(record: Record, db: str) -> Failure:
                 f"expected {element.expected} ({element.expected_hex}), "
                 f"actual {element.actual} ({element.actual_hex}), ulp {text.ulp(element.ulp)}"
             )
-        lines += [text.clip_line(additional_failure_line(one)) for one in record.beside]
+        lines += [text.clip_line(additional_failure_line(one)) for one in record.further_failures]
         lines.append(record.detail.program)
     shown, left = text.clipped(text.printable("\n".join(lines)), TEXT_LIMIT)
     found.text = shown + (f"\n... {left} more characters" if left else "")

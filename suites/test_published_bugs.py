@@ -6,7 +6,7 @@ import pytest
 
 from conformance.backends.registry import parse
 from conformance.check.calls import REPLAY_BATCH
-from conformance.check.counterexamples import replayed
+from conformance.check.counterexamples import replay_counterexamples
 from conformance.check.settings import Replayed
 from conformance.executors.backend_workers import executor_of
 from conformance.results.versions import versions
@@ -19,7 +19,9 @@ BUGS = bugs()
 def test_bugs_of_this_version_are_flagged_and_others_pass() -> None:
     jaxlib, backend = versions()["jaxlib"], parse("cpu")
     with executor_of(backend, jobs=1, functions=(REPLAY_BATCH,)) as executor:
-        ended = replayed(executor, [bug.expectation for bug in BUGS], backend.spelling)
+        ended = replay_counterexamples(
+            executor, [bug.expectation for bug in BUGS], backend.spelling
+        )
         seen = {one.id: one for one in ended if one is not None}
     wrong = [
         f"{bug.id}: {seen[bug.id].verdict} ({seen[bug.id].kind}): {seen[bug.id].message}"

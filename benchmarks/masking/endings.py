@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from conformance.backends.base import Failed, Rejected
-from conformance.campaign.tasks import Task, cases_of, lost_record
+from conformance.campaign.tasks import Task, cases_of, crash_record
 from conformance.executors.local import Died
-from conformance.executors.lost import why
+from conformance.executors.lost import crash_verdict
 from conformance.pipeline.items import Item
 from conformance.pipeline.records import refused
 from conformance.stablehlo.emit import EmitError
@@ -54,7 +54,7 @@ def _fail(task: Task, case: Case, words: str) -> Record:
 
 
 def _abort(task: Task, _case: Case, words: str) -> Record:
-    return lost_record(task, *why(Died("SIGABRT", words)))
+    return crash_record(task, *crash_verdict(Died("SIGABRT", words)))
 
 
 ENDINGS: dict[str, tuple[Ending, Sequence[str]]] = {

@@ -15,12 +15,12 @@ from benchmarks.masking.measuring import (
     measure_results,
 )
 from conformance.backends.registry import Choice
-from conformance.campaign.planning import bundles, key, plan_of
+from conformance.campaign.planning import key, make_batches, plan_of
 from conformance.campaign.tasks import Task
 from conformance.catalog import Cell, cells
 from conformance.executors.backend_workers import executor_of
 from conformance.executors.local import Call, Died, TimedOut
-from conformance.executors.lost import why
+from conformance.executors.lost import crash_verdict
 from conformance.gate.expectations import is_crash_known
 from generators.case.columns import Invalid
 
@@ -71,7 +71,7 @@ def measure_all(
 
     def calls() -> Iterator[Call]:
         planned = (task for cell in chosen for task in tasks_of(cell, profile, settings.seed, most))
-        for bundle in bundles(planned, apart):
+        for bundle in make_batches(planned, apart):
             invalid = isinstance(bundle[0].cell.element_type, Invalid)
             if not invalid and any(name in CHANGES for name in settings.changes):
                 yield _call(measure_results, bundle, settings)
@@ -89,7 +89,7 @@ def measure_all(
             elif not isinstance(value, (Died, TimedOut)):
                 raise value
             elif len(tasks) == 1:
-                found.without_results.append(f"{tasks[0].id}: {why(value)[2]}")
+                found.without_results.append(f"{tasks[0].id}: {crash_verdict(value)[2]}")
             else:
                 for task in tasks:
                     executor.push(_call(ended.call.function, (task,), settings))

@@ -20,7 +20,7 @@ from benchmarks.mutants import report
 from benchmarks.mutants.measuring import Part, Settings
 from benchmarks.mutants.workers import measure_all
 from conformance.campaign.planning import PROFILES
-from conformance.catalog import CATALOG, matching
+from conformance.catalog import CATALOG, match_names
 
 
 def chosen(ops: Sequence[str], families: Sequence[str]) -> list[str]:
@@ -30,8 +30,8 @@ def chosen(ops: Sequence[str], families: Sequence[str]) -> list[str]:
         LookupError: if a pattern matches nothing.
     """
     known = list(dict.fromkeys(row.family for row in CATALOG.values()))
-    wanted = set(matching(families, known))
-    return [op for op in matching(ops, list(CATALOG)) if CATALOG[op].family in wanted]
+    wanted = set(match_names(families, known))
+    return [op for op in match_names(ops, list(CATALOG)) if CATALOG[op].family in wanted]
 
 
 def arguments_of(line: Sequence[str] | None) -> argparse.Namespace:

@@ -17,7 +17,7 @@ from benchmarks.mutants.swapping import Living, Mutant, running
 from conformance.campaign.planning import plan_of
 from conformance.campaign.tasks import Task, cases_of
 from conformance.catalog import Cell, cells
-from conformance.executors.limit import Clock, interrupted
+from conformance.executors.limit import Clock, interrupt_after
 from conformance.judging.compare import judge
 from conformance.stablehlo.emit import EmitError, emit
 from generators.case.case import Case
@@ -193,7 +193,7 @@ def _first_different(pending: Iterator[Trial], lines: Lines) -> tuple[Trial, Ans
 def _answer(trial: Trial, lines: Lines) -> Answer | None:
     """Return the current reference's results of a trial; None if they must be the same."""
     try:
-        with interrupted(SECONDS, Endless(), Clock.PROCESSOR):
+        with interrupt_after(SECONDS, Endless(), Clock.PROCESSOR):
             if lines & trial.checked.every:
                 broken = check(trial.program)
                 if broken:

@@ -13,7 +13,7 @@ from benchmarks.seeded_rewritings.sites import close_site, opcode_of, open_site,
 from benchmarks.seeded_rewritings.slips import SLIPS
 from conformance.backends.base import NotReadBack
 from conformance.backends.compiled.modules import read_back
-from conformance.executors.limit import TooSlow, limited
+from conformance.executors.limit import TooSlow, limit_wall_time
 from conformance.judging.compare import judge_operation
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import is_single, judge_program
@@ -127,7 +127,7 @@ def _ending(
     try:
         read = read_back(module, program)
         for number, inputs in enumerate(sets):
-            with limited(SECONDS):
+            with limit_wall_time(SECONDS):
                 found = read.evaluate(inputs)
             kind = judge.failure(number, found)
             if kind is not None:

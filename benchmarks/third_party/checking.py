@@ -13,7 +13,7 @@ from conformance.check.file import check_batch
 from conformance.check.settings import Batch, Checked, Settings
 from conformance.executors.backend_workers import executor_of
 from conformance.executors.local import Call, Died, TimedOut
-from conformance.executors.lost import why
+from conformance.executors.lost import crash_verdict
 from conformance.gate.reading import load
 from conformance.limits import Limits
 from conformance.results.versions import versions
@@ -80,7 +80,7 @@ def rows(
                 continue
             name, kind = ended.call.name
             if isinstance(ended.value, Died | TimedOut):
-                verdict, kind_of, message = why(ended.value)
+                verdict, kind_of, message = crash_verdict(ended.value)
                 checked, seconds = Checked(verdict, kind_of, message, file=name), timeout
             elif isinstance(ended.value, Exception):
                 raise ended.value

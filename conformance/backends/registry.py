@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from conformance.backends.compiled.targets import GPU_TARGETS, TPU_TOPOLOGIES
 from conformance.backends.isa import MAXIMA
-from conformance.errors import UsageError, unknown
+from conformance.errors import UsageError, describe_unknown
 
 if TYPE_CHECKING:  # loads numpy, which looking for a name need not wait for
     from conformance.backends.base import Backend
@@ -83,9 +83,9 @@ def parse(name: str) -> Choice:
     """
     family, colon, argument = name.partition(":")
     if family not in BACKENDS:
-        raise UsageError(unknown("backend", family, BACKENDS))
+        raise UsageError(describe_unknown("backend", family, BACKENDS))
     if colon and not BACKENDS[family].arguments:
-        raise UsageError(unknown("backend", name, BACKENDS))
+        raise UsageError(describe_unknown("backend", name, BACKENDS))
     return BACKENDS[family].choose(family, argument)
 
 
@@ -141,7 +141,7 @@ def _open_pjrt(choice: Choice) -> Backend:
 def _choose_cpu(family: str, argument: str) -> Choice:
     maximum = argument.upper()
     if argument and maximum not in MAXIMA:
-        raise UsageError(unknown("instruction set", argument, MAXIMA))
+        raise UsageError(describe_unknown("instruction set", argument, MAXIMA))
     return _plain(family, maximum)
 
 
@@ -151,7 +151,7 @@ def _choose_among(what: str, known: Sequence[str]) -> Callable[[str, str], Choic
     def choose(family: str, argument: str) -> Choice:
         found = next((name for name in known if name.lower() == argument.lower()), "")
         if argument and not found:
-            raise UsageError(unknown(what, argument, known))
+            raise UsageError(describe_unknown(what, argument, known))
         return _plain(family, found)
 
     return choose
@@ -189,7 +189,7 @@ def _choose_fault(family: str, argument: str) -> Choice:
 
     name = argument.partition("@")[0]
     if argument and name not in FAULTS:
-        raise UsageError(unknown("fault", name, FAULTS))
+        raise UsageError(describe_unknown("fault", name, FAULTS))
     try:
         fault_of(argument or "right")
     except KeyError as error:

@@ -87,7 +87,7 @@ def _turn(op: str, seed: int) -> tuple[int, str]:
     return zlib.crc32(f"{op} {seed}".encode()), op
 
 
-def left_out(tasks: Iterable[Task]) -> list[LeftOut]:
+def count_left_out(tasks: Iterable[Task]) -> list[LeftOut]:
     """Return the cases of these tasks, cell by cell."""
     spans: dict[CellKey, list[tuple[int, int]]] = {}
     for task in tasks:

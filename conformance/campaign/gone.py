@@ -16,7 +16,7 @@ from conformance.backends.registry import Choice
 from conformance.campaign.cache.digests import BackendDigests, whole_digest
 from conformance.campaign.cache.entries import Entries, key_of
 from conformance.campaign.tasks import LOSING
-from conformance.check.counterexamples import is_unsteady, replayed
+from conformance.check.counterexamples import is_unsteady, replay_counterexamples
 from conformance.check.settings import Replayed
 from conformance.errors import UsageError
 from conformance.executors.executor import Executor
@@ -33,7 +33,7 @@ MANY = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class StaleEntries:
     """The ids of entries that show no more: `stale` whose counterexamples do not reproduce, and of
     these `fixed` whose counterexamples pass. `problem` is why nothing more could be told."""
 
@@ -42,21 +42,21 @@ class Gone:
     problem: str = ""
 
 
-def gone(
+def find_stale(
     store: Store,
     expectations: Sequence[Expectation],
     records: Sequence[Record],
     workers: Mapping[Choice, Executor],
     say: Callable[[str], None],
     digests: BackendDigests | None = None,
-) -> Gone:
+) -> StaleEntries:
     """Return which entries knew none of the records, and show on none of these backends any more.
 
     What was only not met in the run is not gone: its counterexample reproduces. Nor is what does
     not fail every time, as `flaky` entries say. `say` is called with a line where that takes a
     while. What a counterexample showed before is in the cache that `digests` are for.
     """
-    met = {id_ for record in records for id_ in record.known_by}
+    met = {id_ for record in records for id_ in record.expectation_ids}
     unmet = [
         one
         for one in expectations
@@ -75,7 +75,7 @@ def gone(
         if len(asked) >= MANY:
             say(f"replaying the counterexamples of {len(asked)} entries that nothing matched")
         try:
-            for one in replayed(executor, asked, choice.spelling):
+            for one in replay_counterexamples(executor, asked, choice.spelling):
                 if one is not None:
                     kept[keys[one.id]] = one.state
                     cache.keep(by_id[one.id], one)
@@ -86,7 +86,7 @@ def gone(
     store.set_meta({_KEPT: kept})
     stale = [id_ for id_, states in seen.items() if states and Replayed.SHOWN not in states]
     fixed = [id_ for id_ in stale if {*seen[id_]} == {Replayed.FIXED}]
-    return Gone(tuple(stale), tuple(fixed), problem)
+    return StaleEntries(tuple(stale), tuple(fixed), problem)
 
 
 @dataclass(frozen=True, slots=True)

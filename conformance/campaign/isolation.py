@@ -12,14 +12,14 @@ from conformance.campaign.tasks import (
     Manner,
     Task,
     TaskResult,
-    joined,
-    lost_record,
+    crash_record,
+    join_results,
     run_tasks,
 )
 from conformance.catalog import Cell
 from conformance.executors.executor import Executor
-from conformance.executors.local import Call, Died, Ended, TimedOut
-from conformance.executors.lost import why
+from conformance.executors.local import Call, CallEnd, Died, TimedOut
+from conformance.executors.lost import crash_verdict
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.limits import Limits
 from conformance.pipeline.confirmation import repeats_of
@@ -196,7 +196,7 @@ class _Parts:
                 name, given = _Again(whole.bundle, number), (whole.bundle, self.manner)
                 self.calls.append(Call(name, run_tasks, given, self.limits.timeout))
         if len(whole.bundle) == 1:
-            yield from self.ended(whole.bundle[0], joined(whole.results))
+            yield from self.ended(whole.bundle[0], join_results(whole.results))
 
     def counted(self, again: _Again, value: Any) -> None:
         """Count a run of a whole batch, which had lost its worker before."""
@@ -222,10 +222,10 @@ def _batch(bundle: Bundle, value: Any) -> LostBatch | None:
         for task in bundle
         for index in range(task.start, task.stop)
     )
-    return LostBatch(bundle[0].cell.backend, cases, *why(value))
+    return LostBatch(bundle[0].cell.backend, cases, *crash_verdict(value))
 
 
-def _results_of(ended: Ended, notice: Notice) -> list[TaskResult]:
+def _results_of(ended: CallEnd, notice: Notice) -> list[TaskResult]:
     """Return the result of each task; that of a single case that lost its worker is made here."""
     bundle, value = ended.call.name, ended.value
     if isinstance(value, list):
@@ -235,9 +235,9 @@ def _results_of(ended: Ended, notice: Notice) -> list[TaskResult]:
             f"defect of hlo-conformance in {_name(bundle)}, which has no verdict "
             f"({type(value).__name__}: {value}): please report it"
         )
-        return [joined([])]
+        return [join_results([])]
     timing = Timing(execution=ended.seconds)  # the parts of a lost call are not measured
-    return [TaskResult((lost_record(bundle[0], *why(value)),), Errors(), timing, 0, 0.0)]
+    return [TaskResult((crash_record(bundle[0], *crash_verdict(value)),), Errors(), timing, 0, 0.0)]
 
 
 def _answers(results: Sequence[TaskResult]) -> set[bytes]:

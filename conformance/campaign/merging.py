@@ -230,7 +230,7 @@ def _parent_memory(meta: Mapping[str, Any]) -> float:
 def _conclude(merged: Store, *, is_whole: bool) -> None:
     """Work out what only the whole run can tell; it fails where a part of it is missing."""
     run = read(merged)
-    met = {id_ for record in run.records for id_ in record.known_by}
+    met = {id_ for record in run.records for id_ in record.expectation_ids}
     reached = coverage_of(run.records, run.seed)
     merged.set_meta(
         {

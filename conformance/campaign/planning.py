@@ -10,7 +10,7 @@ from pathlib import Path
 from conformance.backends.registry import parse_all
 from conformance.campaign.tasks import Task
 from conformance.catalog import CATALOG, Cell, Row, cells
-from conformance.errors import UsageError, unknown
+from conformance.errors import UsageError, describe_unknown
 from conformance.executors.executor import LOCAL, Engine
 from conformance.gate.baselines.baseline import ReadBaseline
 from conformance.gate.files import Given
@@ -111,11 +111,11 @@ def plan(options: Options) -> Plan:
 
 def plan_of(cell: Cell, profile: str, seed: int) -> list[Task]:
     """Return the tasks of a cell, in order, with their cases."""
-    tasks = [shortened(task, profile) for task in _drafted(cell, profile, seed)]
+    tasks = [shorten(task, profile) for task in _drafted(cell, profile, seed)]
     return [task for task in tasks if len(task)]
 
 
-def shortened(task: Task, profile: str) -> Task:
+def shorten(task: Task, profile: str) -> Task:
     """Return the task without the cases that its cell does not need, possibly without any. All
     cells of the op are planned for this.
     """
@@ -150,7 +150,7 @@ def cases_of(row: Row, profile: str) -> int:
     return max(PROFILES[FASTEST] - 1 + int(row.weight), min(filling, standard))
 
 
-def bundles(tasks: Iterable[Task], apart: Container[Cell] = ()) -> Generator[tuple[Task, ...]]:
+def make_batches(tasks: Iterable[Task], apart: Container[Cell] = ()) -> Generator[tuple[Task, ...]]:
     """Yield tasks in order, in batches of one op and backend that can be one module.
 
     To compile a module takes twice as long as to compile one more small program within it. Near
@@ -180,7 +180,7 @@ def key(cell: Cell) -> CellKey:
 
 def _check(options: Options) -> None:
     if options.profile not in PROFILES:
-        raise UsageError(unknown("profile", options.profile, PROFILES))
+        raise UsageError(describe_unknown("profile", options.profile, PROFILES))
     part, parts = options.shard
     if not 1 <= part <= parts:
         raise UsageError(f"shard {part}/{parts} does not exist: i/n needs 1 <= i <= n")
@@ -191,13 +191,13 @@ def _check_patterns(options: Options) -> None:
         try:
             cells([pattern])
         except LookupError:
-            raise UsageError(unknown("op", pattern, CATALOG)) from None
+            raise UsageError(describe_unknown("op", pattern, CATALOG)) from None
     for pattern in options.element_types:
         try:
             cells((), [pattern])
         except LookupError:
             names = dict.fromkeys(t.name for row in CATALOG.values() for t in row.columns)
-            raise UsageError(unknown("element type", pattern, names)) from None
+            raise UsageError(describe_unknown("element type", pattern, names)) from None
 
 
 def cells_of(

@@ -100,9 +100,9 @@ def replay(case: RecordedCase, limits: Limits = LIMITS, *, generic: bool = False
     if isinstance(answer, Replay):
         return answer
     if isinstance(answer, (Died, TimedOut)):
-        from conformance.campaign.rerun import lost
+        from conformance.campaign.rerun import crash_replay
 
-        return lost(case, answer)
+        return crash_replay(case, answer)
     raise answer if isinstance(answer, Exception) else NotAvailable(str(answer))
 
 
@@ -125,7 +125,7 @@ def lines(replayed: Replay, before: Record) -> Sequence[str]:
             f"got {element.actual} ({element.actual_hex}){ulp}" + (f"; {given}" if given else "")
         )
     shown.append(f"recorded: {_verdict(before)}")
-    shown += map(additional_failure_line, before.beside)
+    shown += map(additional_failure_line, before.further_failures)
     shown.append(f"now:      {_verdict(record)}")
     return shown
 

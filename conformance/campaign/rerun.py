@@ -9,12 +9,12 @@ import numpy as np
 from conformance.backends.base import BackendError
 from conformance.backends.registry import parse
 from conformance.backends.session import open_session
-from conformance.campaign.planning import bundles, plan_of
+from conformance.campaign.planning import make_batches, plan_of
 from conformance.campaign.replay import RecordedCase, Replay
-from conformance.campaign.tasks import Manner, Task, cases_of, lost_record, run_tasks
+from conformance.campaign.tasks import Manner, Task, cases_of, crash_record, run_tasks
 from conformance.catalog import CATALOG, Cell, cells
 from conformance.executors.local import Died, TimedOut
-from conformance.executors.lost import why
+from conformance.executors.lost import crash_verdict
 from conformance.gate.expectations import hypotheses_of
 from conformance.gate.reading import load
 from conformance.gate.versions import applicable_entries, needs_backend_version, with_given_version
@@ -74,19 +74,19 @@ def _bundle_of(cell: Cell, index: int, case: RecordedCase) -> tuple[Task, ...]:
     tasks = [task for one in beside for task in plan_of(one, case.profile, case.seed)]
     return next(
         bundle
-        for bundle in bundles(tasks)
+        for bundle in make_batches(tasks)
         if any(task.cell == cell and index in task for task in bundle)
     )
 
 
-def lost(case: RecordedCase, reason: Died | TimedOut) -> Replay:
+def crash_replay(case: RecordedCase, reason: Died | TimedOut) -> Replay:
     """Return the replay of a case whose worker crashed or timed out. The parent calls this; nothing
     is run.
     """
     record = case.record
     cell = Cell(record.op, column(record.element_type), parse(case.backend).name)
     task = Task(cell, case.seed, record.index, record.index + 1)
-    new = lost_record(task, *why(reason))
+    new = crash_record(task, *crash_verdict(reason))
     return Replay(new, new.detail.program if new.detail else "")
 
 

@@ -20,7 +20,7 @@ from conformance.campaign.budget import helpings
 from conformance.campaign.cache.digests import BackendDigests
 from conformance.campaign.cache.entries import Entries
 from conformance.campaign.coverage import coverage_of
-from conformance.campaign.gone import gone
+from conformance.campaign.gone import find_stale
 from conformance.campaign.planning import PROFILES, Options, Plan, key, plan
 from conformance.campaign.progress import Watcher
 from conformance.campaign.session import RunSession, Setting
@@ -140,7 +140,7 @@ def _describe(workers: dict[Choice, Executor], given: Mapping[str, str]) -> list
     for number, (choice, executor) in enumerate(workers.items()):
         found.append(with_given_version(describe(executor, choice), given))
         if number:
-            executor.rest()
+            executor.end_workers()
     return found
 
 
@@ -258,7 +258,7 @@ def _close(
     run = read(store)
     tested = {(r.op, r.element_type, r.backend) for r in run.records}
     applying = [e for e in expectations if any(map(e.applies, tested))]
-    found = gone(store, applying, run.records, workers, watcher.say, digests)
+    found = find_stale(store, applying, run.records, workers, watcher.say, digests)
     if found.problem:
         watcher.say(found.problem)
         if options.strict:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from time import monotonic, perf_counter
 
 from conformance.backends.registry import BACKENDS, Choice
-from conformance.campaign.budget import Deadline, left_out, rounds
+from conformance.campaign.budget import Deadline, count_left_out, rounds
 from conformance.campaign.cache.cases import CachedCases, Dependencies
 from conformance.campaign.cache.digests import BackendDigests, own_digest, whole_digest
 from conformance.campaign.isolation import Bundle, run_isolated
-from conformance.campaign.planning import PROFILES, Options, bundles, key, shortened
+from conformance.campaign.planning import PROFILES, Options, key, make_batches, shorten
 from conformance.campaign.progress import Tally, Watcher
-from conformance.campaign.tasks import Manner, Task, TaskResult, joined
+from conformance.campaign.tasks import Manner, Task, TaskResult, join_results
 from conformance.catalog import Cell
 from conformance.executors.executor import Executor
 from conformance.executors.interrupt import raise_if_seen
@@ -85,7 +85,7 @@ class RunSession:
                         continue
                     self._do(tasks, choice, executor)
                     if len(workers) > 1 or not has_limit or self._deadline.is_over:
-                        executor.rest()
+                        executor.end_workers()
         finally:
             self._release()
             self._watcher.stop()
@@ -96,7 +96,7 @@ class RunSession:
         tasks = [task for task in self._setting.tasks if task.id not in finished]
         profile, ops = self._options.profile, self._planned
         # of other ops nobody knows how many cases they need, and to find out takes as long again
-        return left_out(shortened(t, profile) if t.cell.op in ops else t for t in tasks)
+        return count_left_out(shorten(t, profile) if t.cell.op in ops else t for t in tasks)
 
     def _do(self, tasks: Sequence[Task], choice: Choice, executor: Executor) -> None:
         """Do tasks of one backend."""
@@ -106,9 +106,9 @@ class RunSession:
         crashing = {cell for cell in cells if is_crash_known(expectations, key(cell))}
         overwriting = {cell for cell in cells if is_overwriting_known(expectations, key(cell))}
         apart = crashing | overwriting
-        todo: Iterable[Bundle] = bundles(self._todo(tasks, cached), apart)
+        todo: Iterable[Bundle] = make_batches(self._todo(tasks, cached), apart)
         if cached is not None:
-            todo = cached.left_of(todo, apart)
+            todo = cached.uncached_batches(todo, apart)
         manner = self._manner(choice)
         arguments = (self._options.limits, self._incident, crashing, manner, self._lose)
         for done in run_isolated(executor, todo, *arguments, overwriting):
@@ -128,7 +128,7 @@ class RunSession:
                 return
             begun = perf_counter()
             if cached is None:
-                planned = shortened(task, self._options.profile).planned()
+                planned = shorten(task, self._options.profile).planned()
             else:
                 planned = cached.planned(task)
             self._planning += perf_counter() - begun
@@ -138,7 +138,7 @@ class RunSession:
             if len(planned):
                 yield planned
             else:
-                self._keep(planned, joined([]))
+                self._keep(planned, join_results([]))
 
     def _manner(self, choice: Choice) -> Manner:
         known = hypotheses_of(self._setting.expectations, choice.name)

@@ -261,7 +261,7 @@ def _miss_record(cell: Cell, prepared: Item, id_: str, bench: Bench) -> Record:
     return without_results(cell, prepared, Verdict.ACCEPTED, id_, message)
 
 
-def joined(parts: Sequence[TaskResult]) -> TaskResult:
+def join_results(parts: Sequence[TaskResult]) -> TaskResult:
     """Return the results of several parts of a task as a single result."""
     seconds = zip(*(astuple(part.timing) for part in parts), strict=True)
     return TaskResult(
@@ -304,7 +304,7 @@ def _expected(program: Program, sets: list[Inputs], session: Session) -> list[In
     return [] if session.refusal(program) else [evaluate(program, one) for one in sets]
 
 
-def lost_record(task: Task, verdict: Verdict, kind: str, message: str) -> Record:
+def crash_record(task: Task, verdict: Verdict, kind: str, message: str) -> Record:
     """Return the record of a task of one case whose worker crashed or timed out.
 
     Made in the parent: it generates the case, and neither runs nor evaluates anything.

@@ -26,7 +26,7 @@ from conformance.executors.backend_workers import describe, executor_of, workers
 from conformance.executors.deferred import modules_of
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
-from conformance.executors.lost import why
+from conformance.executors.lost import crash_verdict
 from conformance.gate.files import Given, as_tuple
 from conformance.judging.messages import verdict_text
 from conformance.limits import FILE_LIMITS, Limits
@@ -235,7 +235,7 @@ def describe_inputs(options: Options) -> int:
 def _described(executor: Executor, file: str, timeout: float) -> list[dict[str, Any]]:
     answer = executor.one(Call(file, DESCRIBED, (file,), timeout))
     if isinstance(answer, (Died, TimedOut)):
-        return [{"file": file, "reason": why(answer)[2], "invalid": False}]
+        return [{"file": file, "reason": crash_verdict(answer)[2], "invalid": False}]
     if isinstance(answer, OSError):
         raise UsageError(f"{file}: {answer.strerror or answer}") from answer
     if isinstance(answer, Exception):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from conformance.backends.session import open_session
-from conformance.catalog import column
+from conformance.catalog import column_of
 from conformance.check.program import NotJudged, Work
 from conformance.check.settings import Replayed
 from conformance.errors import UsageError
@@ -77,7 +77,7 @@ def knows_lost(expectation: Expectation, name: str, outcome: Outcome) -> bool:
         expectation.matches(Failure(one.name, cell, backend, *said, operation=one))
         for program in unit.given
         for one in program.walk()
-        for cell in (column(one), INVALID.name)
+        for cell in (column_of(one), INVALID.name)
     )
 
 

@@ -14,8 +14,8 @@ from functools import partial
 from conformance.check.calls import REPLAY_BATCH, REPLAY_LOST
 from conformance.check.settings import Replayed
 from conformance.executors.executor import Executor
-from conformance.executors.local import Call, Died, Ended, TimedOut
-from conformance.executors.lost import why
+from conformance.executors.local import Call, CallEnd, Died, TimedOut
+from conformance.executors.lost import crash_verdict
 from conformance.gate.expectations import Expectation
 from conformance.limits import LIMITS
 from conformance.pipeline.splitting import answers_of, run_in_parts
@@ -30,7 +30,7 @@ BATCH = 16
 """Counterexamples that are replayed in one call to a worker."""
 
 
-def replayed(
+def replay_counterexamples(
     executor: Executor, expectations: Sequence[Expectation], backend: str, jobs: int = 1
 ) -> Generator[Replayed | None]:
     """Replay the counterexamples of expectations, in the order of ending.
@@ -54,7 +54,7 @@ def replayed(
         if not again:
             return
         having = again
-        executor.rest()  # what memory holds may stay as it is as long as a process lives
+        executor.end_workers()  # what memory holds may stay as it is as long as a process lives
 
 
 def is_unsteady(expectation: Expectation) -> bool:
@@ -95,14 +95,19 @@ def _singles(backend: str, call: Call, value: object) -> list[Call]:
 
 def _question(backend: str, call: Call, value: Died | TimedOut) -> Call:
     """Return the call that reads a counterexample in another worker, to match its expectation."""
-    return replace(call, function=REPLAY_LOST, arguments=(*call.name, backend, *why(value)))
+    return replace(
+        call, function=REPLAY_LOST, arguments=(*call.name, backend, *crash_verdict(value))
+    )
 
 
-def _answers(ended: Ended) -> tuple[Replayed, ...]:
+def _answers(ended: CallEnd) -> tuple[Replayed, ...]:
     """Return the outcomes of a batch of counterexamples; raise what its call raised."""
 
     def lost(value: Died | TimedOut) -> tuple[Replayed, ...]:
-        (expectation,), said = ended.call.name, why(value)  # it ends the process that reads it, too
+        (expectation,), said = (
+            ended.call.name,
+            crash_verdict(value),
+        )  # it ends the process that reads it, too
         return (Replayed(*said, id=expectation.id, reproduces=expectation.names(*said)),)
 
     return answers_of(ended, lost)

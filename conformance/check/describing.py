@@ -17,7 +17,7 @@ UNKNOWN_SIZE = 3
 """The size in the snippet of a dimension of unknown size; users may change it."""
 
 
-def described(file: str) -> list[dict[str, Any]]:
+def describe_file(file: str) -> list[dict[str, Any]]:
     """Return the parameters and results of each program of a file. A program has the keys file,
     program, parameters, results and snippet; a part that is no program has file, reason and
     invalid.

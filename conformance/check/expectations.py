@@ -13,10 +13,10 @@ from msgspec import structs
 
 from conformance.backends.registry import parse
 from conformance.check.calls import REPLAY_BATCH
-from conformance.check.counterexamples import replayed
-from conformance.check.explained import Explained, explained, failures_in
+from conformance.check.counterexamples import replay_counterexamples
+from conformance.check.explained import MatchedFailures, count_matched, failures_in
 from conformance.check.settings import Replayed
-from conformance.errors import NOTHING_TESTED, UsageError, unknown
+from conformance.errors import NOTHING_TESTED, UsageError, describe_unknown
 from conformance.executors.backend_workers import describe, executor_of, workers
 from conformance.gate import strict
 from conformance.gate.expectations import Expectation, Versions
@@ -36,7 +36,7 @@ from conformance.results.versions import versions
 from conformance.text import one_line
 
 
-def chosen(
+def select_expectations(
     given: Given, name: str, ids: Sequence[str], own_versions: Sequence[str] = ()
 ) -> tuple[Expectation, ...]:
     """Return the expectations of a backend for the installed versions: all, or those with `ids`.
@@ -56,10 +56,10 @@ def chosen(
             loaded = applicable_entries(
                 loaded, [with_given_version(describe(executor, choice), by_hand)]
             )
-    return picked([one for one in loaded if one.matches_backend(backend)], backend, ids)
+    return select_by_id([one for one in loaded if one.matches_backend(backend)], backend, ids)
 
 
-def picked(
+def select_by_id(
     entries: Sequence[Expectation], backend: str, ids: Sequence[str]
 ) -> tuple[Expectation, ...]:
     """Return the entries of these ids, or all where none are given.
@@ -70,7 +70,7 @@ def picked(
     found = {one.id: one for one in entries}
     for id_ in ids:
         if id_ not in found:
-            raise UsageError(f"{unknown('expectation', id_, found)} (of {backend} here)")
+            raise UsageError(f"{describe_unknown('expectation', id_, found)} (of {backend} here)")
     return tuple(found[id_] for id_ in ids) if ids else tuple(found.values())
 
 
@@ -96,7 +96,9 @@ def entry(expectation: Expectation) -> dict[str, Any]:
     }
 
 
-def clashing(given: Given, name: str, expectations: Sequence[Expectation]) -> tuple[Overlap, ...]:
+def find_overlaps(
+    given: Given, name: str, expectations: Sequence[Expectation]
+) -> tuple[Overlap, ...]:
     """Return the overlaps of a backend's entries with earlier entries.
 
     Raises:
@@ -130,7 +132,7 @@ def _versions(found: str | Versions) -> str | dict[str, str]:
     return {name: text for name, text in structs.asdict(found).items() if text}
 
 
-def as_text(expectation: Expectation) -> str:
+def expectation_line(expectation: Expectation) -> str:
     """Return an expectation on one line."""
     where = ", ".join(filter(None, (in_words(expectation.versions), expectation.isa)))
     of = f" ({where})" if where else ""
@@ -167,11 +169,11 @@ def check(
     jobs = jobs or workers(backend)
     with executor_of(backend, jobs=jobs, functions=(REPLAY_BATCH,)) as executor:
         describe(executor, backend)
-        ended = replayed(executor, expectations, backend.spelling, jobs)
+        ended = replay_counterexamples(executor, expectations, backend.spelling, jobs)
         seen = {one.id: one for one in ended if one is not None}
     for expectation in expectations:
         line = _as_json if as_json else _as_text
-        about = None if failures is None else explained(expectation, failures)
+        about = None if failures is None else count_matched(expectation, failures)
         beside = [one for one in clashing if one.later == expectation.id]
         sys.stdout.write(line(expectation.id, seen.get(expectation.id), about, beside) + "\n")
     states = Counter(one.state for one in seen.values())
@@ -186,7 +188,7 @@ def check(
 
 
 def _as_text(
-    id_: str, seen: Replayed | None, about: Explained | None, beside: Sequence[Overlap]
+    id_: str, seen: Replayed | None, about: MatchedFailures | None, beside: Sequence[Overlap]
 ) -> str:
     del beside  # told before all else
     of_run = f"; {about}" if about else ""
@@ -198,7 +200,7 @@ def _as_text(
 
 
 def _as_json(
-    id_: str, seen: Replayed | None, about: Explained | None, beside: Sequence[Overlap]
+    id_: str, seen: Replayed | None, about: MatchedFailures | None, beside: Sequence[Overlap]
 ) -> str:
     shown: dict[str, Any] = {"id": id_, "reproduces": None if seen is None else seen.reproduces}
     if seen is not None:

@@ -15,7 +15,7 @@ from conformance.verdict import Record
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
+class MatchedFailures:
     """The failures that an expectation matches in a run. `programs` counts the programs with a
     match, `elements` the matched elements of their results. `not_predicted` counts the elements of
     its ops and element types that fail and that it does not predict: it does not match them, or
@@ -59,14 +59,14 @@ def _cell(record: Record) -> CellKey:
     return record.op, record.element_type, record.backend
 
 
-def explained(expectation: Expectation, failures: Failures) -> Explained:
+def count_matched(expectation: Expectation, failures: Failures) -> MatchedFailures:
     """Count what an expectation matches among failures, and what it does not predict."""
     id_ = expectation.id
-    matched = [r for records in failures.values() for r in records if id_ in r.known_by]
+    matched = [r for records in failures.values() for r in records if id_ in r.expectation_ids]
     elements = known_elements(matched, id_)
     scope = [r for cell, records in failures.items() if expectation.applies(cell) for r in records]
     missed = _elements(scope) - known_elements(scope, id_).predicted
-    return Explained(len(matched), elements, missed)
+    return MatchedFailures(len(matched), elements, missed)
 
 
 def _elements(records: Iterable[Record]) -> int:

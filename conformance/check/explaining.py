@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from conformance.executors.limit import OutOfTime, interrupted
+from conformance.executors.limit import OutOfTime, interrupt_after
 from conformance.limits import Limits
 
 _T = TypeVar("_T")
@@ -33,7 +33,7 @@ class ExplanationTime:
     deadline: float | None = None
     _spent: float = field(default=0.0, init=False)
 
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Return the seconds that an explanation may take now, 0 or less where none are left."""
         left = self.limits.explanation - self._spent
         if self.deadline is None:
@@ -47,13 +47,13 @@ class ExplanationTime:
         Raises:
             OutOfTime: when the time is over before.
         """
-        left, began = self.left(), time.monotonic()
+        left, began = self.seconds_left(), time.monotonic()
         if math.isinf(left):
             return explain()
         if left <= 0.0:
             raise OutOfTime
         try:
-            with interrupted(left, OutOfTime()):
+            with interrupt_after(left, OutOfTime()):
                 return explain()
         finally:
             self._spent += time.monotonic() - began

@@ -20,12 +20,12 @@ from conformance.check.explaining import ExplanationTime
 from conformance.check.program import RIGHT, NotJudged, Outcome, Work
 from conformance.check.settings import INVALID, Batch, Checked, Settings
 from conformance.errors import NotAvailable, UsageError
-from conformance.executors.limit import TooSlow, limited, memory_note
+from conformance.executors.limit import TooSlow, limit_wall_time, memory_note
 from conformance.executors.local import Died, TimedOut
-from conformance.executors.lost import why as words_of
+from conformance.executors.lost import crash_verdict as words_of
 from conformance.frontends.archives import read_inputs
 from conformance.frontends.arguments import InputsError
-from conformance.frontends.inputs.drawing import drawn, is_dynamic
+from conformance.frontends.inputs.drawing import draw_inputs, is_dynamic
 from conformance.frontends.modules import NotChecked, Unit, of_sizes, units
 from conformance.gate.expectations import Expectation
 from conformance.phases import keep, phase
@@ -83,7 +83,7 @@ def check_file(path: str, settings: Settings, deadline: float | None = None) -> 
     works: list[tuple[str, Work]] = []
     for part in _taking(parts, settings):
         found.append(_checked(path, part, settings, found, explanation_time, works))
-    return _with_notes(merged(path, found), works)
+    return _with_notes(merge_outcomes(path, found), works)
 
 
 def _with_notes(checked: Checked, works: Sequence[tuple[str, Work]]) -> Checked:
@@ -124,7 +124,7 @@ def _refusal(part: Unit, inputs: Path) -> str | None:
     return None
 
 
-def known_of(
+def matching_expectations(
     path: str, settings: Settings, verdict: Verdict, kind: str, message: str
 ) -> tuple[str, ...]:
     """Return the expectations that match this failure of any operation of a file's programs, if the
@@ -140,7 +140,7 @@ def judge_lost(batch: Batch, lost: Died | TimedOut) -> tuple[Checked, ...]:
     """Return the verdict on a file that lost its worker, with the expectations that match it."""
     (file,) = batch.files
     verdict, kind, message = words_of(lost)
-    known = known_of(file, batch.settings, verdict, kind, message)
+    known = matching_expectations(file, batch.settings, verdict, kind, message)
     return (Checked(verdict, kind, message, known=known, file=file),)
 
 
@@ -152,7 +152,7 @@ def _lost(
     return next((one for one in told if one.known), outcome)
 
 
-def merged(path: str, checked: Sequence[Checked]) -> Checked:
+def merge_outcomes(path: str, checked: Sequence[Checked]) -> Checked:
     """One verdict for all programs of a file: the worst of those that were checked."""
     if not checked:
         return Checked(
@@ -211,7 +211,7 @@ def _checked(
         saved = saving.saved_program(part) if settings.save is not None else None
 
         def keep_settled(outcome: Outcome) -> None:
-            keep(merged(path, [*before, _summary(path, named, [*found, outcome], notes)]))
+            keep(merge_outcomes(path, [*before, _summary(path, named, [*found, outcome], notes)]))
 
         for number, inputs in enumerate(sets, start=1):
             origin = _origin(settings, inputs, number, len(sets))
@@ -286,10 +286,10 @@ def _on(origin: str, outcome: Outcome, *notes: str) -> Outcome:
 
 def _drawn(unit: Unit, settings: Settings) -> list[tuple[Array, ...]]:
     def evaluated(inputs: tuple[Array, ...]) -> Sequence[Array]:
-        with limited(settings.limits.evaluation):
+        with limit_wall_time(settings.limits.evaluation):
             return evaluate(unit.flat.program, inputs, infeeds=unit.infeeds)
 
-    return drawn(unit.flat.program, settings.seed, evaluated)
+    return draw_inputs(unit.flat.program, settings.seed, evaluated)
 
 
 def _made_over(unit: Unit, sets: list[tuple[Array, ...]], outcomes: list[Outcome]) -> Unit:

@@ -12,8 +12,8 @@ from dataclasses import replace
 from conformance.check.calls import CHECK_BATCH, JUDGE_LOST
 from conformance.check.settings import UNJUDGED, Batch, Checked, Settings
 from conformance.executors.executor import Executor
-from conformance.executors.local import Call, Died, Ended, TimedOut
-from conformance.executors.lost import why
+from conformance.executors.local import Call, CallEnd, Died, TimedOut
+from conformance.executors.lost import crash_verdict
 from conformance.pipeline.splitting import answers_of, run_in_parts
 
 BATCH = 16
@@ -81,14 +81,14 @@ def _question(call: Call, value: Died | TimedOut) -> Call | None:
     return replace(call, function=JUDGE_LOST, arguments=(call.name, value))
 
 
-def _verdicts(ended: Ended) -> tuple[Checked, ...]:
+def _verdicts(ended: CallEnd) -> tuple[Checked, ...]:
     """Return the verdicts on the files of a batch; raise what its call raised."""
 
     def lost(value: Died | TimedOut) -> tuple[Checked, ...]:
         if _is_settled(value):
             return (_unexplained(value.kept, value),)
         (file,) = ended.call.name.files  # the file ends the process that reads it, too
-        return (Checked(*why(value), file=file),)
+        return (Checked(*crash_verdict(value), file=file),)
 
     return answers_of(ended, lost)
 
@@ -101,6 +101,8 @@ def _is_settled(lost: Died | TimedOut) -> bool:
 def _unexplained(settled: Checked, lost: Died | TimedOut) -> Checked:
     """Return a verdict that was settled before its worker was lost, with what is missing."""
     if settled.is_settled:
-        return replace(settled, notes=(f"{UNJUDGED}: {why(lost)[2]}",), is_settled=False)
-    message = f"{settled.message}; the search for the cause was not finished: {why(lost)[2]}"
+        return replace(settled, notes=(f"{UNJUDGED}: {crash_verdict(lost)[2]}",), is_settled=False)
+    message = (
+        f"{settled.message}; the search for the cause was not finished: {crash_verdict(lost)[2]}"
+    )
     return replace(settled, message=message)

@@ -21,10 +21,10 @@ from conformance.backends.session import Session
 from conformance.check.explaining import ExplanationTime
 from conformance.check.settings import INVALID
 from conformance.check.step_notes import LEAST_SECONDS, Auditor
-from conformance.executors.limit import OutOfTime, limited, memory_note
-from conformance.frontends.extensions import beyond
+from conformance.executors.limit import OutOfTime, limit_wall_time, memory_note
+from conformance.frontends.extensions import unpermitted_violations
 from conformance.frontends.modules import Unit
-from conformance.frontends.naming import described
+from conformance.frontends.naming import describe_operation
 from conformance.gate.expectations import Expectation, hypotheses_of
 from conformance.judging.compare import describe_malformed, judge_operation
 from conformance.judging.differences import decimal
@@ -81,7 +81,7 @@ class Work:
         self._auditor = Auditor(
             self.run,
             self._platform,
-            partial(described, unit),
+            partial(describe_operation, unit),
             lambda operation, judgement: bool(self._explainer.match(operation, judgement)),
         )
 
@@ -95,7 +95,7 @@ class Work:
 
     def _judged(self, inputs: tuple[Array, ...], settled: Settled) -> Outcome:
         program = self._unit.flat.program
-        broken, notes = beyond(check(program))
+        broken, notes = unpermitted_violations(check(program))
         if broken and not self._unit.assertions:  # tests tell what they expect nevertheless
             return self._of_invalid(*broken[0])
         try:
@@ -107,7 +107,7 @@ class Work:
 
     def _of_valid(self, program: Program, inputs: tuple[Array, ...], settled: Settled) -> Outcome:
         try:
-            with limited(self._seconds):
+            with limit_wall_time(self._seconds):
                 permitted = PermittedResults(program, inputs, self._platform, self._unit.infeeds)
         except EvaluationError as error:
             raise self._not_judged(error) from None
@@ -151,7 +151,7 @@ class Work:
         actual: Sequence[Array], settled: Settled,
     ) -> Outcome:  # fmt: skip
         """Return a new failure with the step of the compiler that goes wrong, if stages show it."""
-        time_left = self._explanation_time is None or self._explanation_time.left() > 0
+        time_left = self._explanation_time is None or self._explanation_time.seconds_left() > 0
         if not outcome.verdict.fails or outcome.known or self._is_reference or not time_left:
             return outcome
         settled(outcome, permitted.expected, actual)
@@ -216,7 +216,7 @@ class Work:
         judged: float,
     ) -> tuple[str, ...]:
         """Return the notes on one set of inputs, which was judged in so many seconds."""
-        left = self._explanation_time.left() if self._explanation_time else math.inf
+        left = self._explanation_time.seconds_left() if self._explanation_time else math.inf
         seconds = min(max(judged, LEAST_SECONDS), left)
         return self._auditor.notes(program, inputs, seconds, found)
 
@@ -225,7 +225,7 @@ class Work:
         if found is None or not found.wrong:
             return outcome
         fault = Fault.from_blamed(found.wrong[0])
-        where = described(self._unit, fault.operation, fault.within)
+        where = describe_operation(self._unit, fault.operation, fault.within)
         elements = fault.judgement.elements or outcome.elements
         message = f"{outcome.message}; first wrong: {where}: {fault.judgement.message}"
         return replace(outcome, message=message, operation=where, elements=elements)
@@ -268,12 +268,12 @@ class Work:
             if known := self._explainer.match(one, judgement):
                 maker = one
                 break
-        where = described(self._unit, maker)
+        where = describe_operation(self._unit, maker)
         return replace(outcome, operation=where, known=known, culprit=group_title((maker,)))
 
     def _of_invalid(self, operation: Operation, ids: tuple[str, ...]) -> Outcome:
         """Return the outcome of a program that breaks constraints: a backend should refuse it."""
-        where = described(self._unit, operation)
+        where = describe_operation(self._unit, operation)
         message = f"breaks {', '.join(ids)} of {operation.name}"
         if not self._is_reference:
             try:
@@ -289,7 +289,9 @@ class Work:
         note = f"; {memory_note()}" if isinstance(error, OutOfMemoryError) else ""
         if error.operation is None:
             return NotJudged(f"{error}{note}")
-        return NotJudged(f"{error.problem} ({described(self._unit, error.operation)}){note}")
+        return NotJudged(
+            f"{error.problem} ({describe_operation(self._unit, error.operation)}){note}"
+        )
 
     def _results(self, permitted: PermittedResults, inputs: tuple[Array, ...]) -> Sequence[Array]:
         if self._is_reference:
@@ -325,7 +327,10 @@ class Work:
         if not outcome.verdict.fails:
             return outcome
         operation = self._unit.flat.program.subject
-        where, known = described(self._unit, operation), self._explainer.match(operation, judgement)
+        where, known = (
+            describe_operation(self._unit, operation),
+            self._explainer.match(operation, judgement),
+        )
         return replace(outcome, operation=where, known=known, culprit=group_title((operation,)))
 
     def _if_known_refusal(
@@ -336,7 +341,7 @@ class Work:
         if found is None:
             return outcome
         operation, id_ = found
-        where = described(self._unit, operation)
+        where = describe_operation(self._unit, operation)
         return replace(outcome, operation=where, known=(id_,), culprit=group_title((operation,)))
 
     def _by_assertions(self, permitted: PermittedResults, actual: Sequence[Array]) -> Outcome:
@@ -380,7 +385,7 @@ class Work:
         fault = why.new or why.first
         if fault is None:
             return outcome
-        where = described(self._unit, fault.operation, fault.within)
+        where = describe_operation(self._unit, fault.operation, fault.within)
         elements = fault.judgement.elements or outcome.elements
         culprit = group_title(fault.group or (fault.operation,))
         itself = fault.judgement.verdict, fault.judgement.kind
@@ -419,10 +424,12 @@ class Work:
 
     def _told(self, fault: Fault) -> str:
         """Return a text about the operation at fault, and those without which it is right."""
-        told = described(self._unit, fault.operation, fault.within)
+        told = describe_operation(self._unit, fault.operation, fault.within)
         others = [one for one in fault.group if one is not fault.operation]
         if others:
-            told += ", together with " + ", ".join(described(self._unit, one) for one in others)
+            told += ", together with " + ", ".join(
+                describe_operation(self._unit, one) for one in others
+            )
         return told
 
 

@@ -22,7 +22,7 @@ from typing import Protocol
 import numpy as np
 
 from conformance.errors import UsageError
-from conformance.frontends.archives import stacked
+from conformance.frontends.archives import stack_inputs
 from conformance.frontends.modules import Unit, units_of
 from conformance.frontends.naming import input_names
 from conformance.outputs.schema import VERDICT as SAVED
@@ -125,7 +125,7 @@ class Folder:
             (self.path / PROGRAM).write_text(self.program.text, encoding="utf-8")
             if not unit.text:
                 _write_executed(self.path, unit)
-            arrays = stacked(unit.flat.program, self.inputs)
+            arrays = stack_inputs(unit.flat.program, self.inputs)
             write_arrays(self.path / INPUTS, dict(zip(names, arrays, strict=True)))
             self._write("no answer")
         except OSError as error:

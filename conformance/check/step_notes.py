@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from conformance.check.settings import UNJUDGED
-from conformance.executors.limit import OutOfTime, interrupted
+from conformance.executors.limit import OutOfTime, interrupt_after
 from conformance.judging.judgement import Judgement
 from conformance.triage.audit import OperationAudit, Run, WrongOperation, audit
 from conformance.verdict import Verdict
@@ -68,7 +68,7 @@ class Auditor:
             return (f"{UNJUDGED}: no time was left",)
         try:
             if found is None:
-                with interrupted(seconds, OutOfTime()):
+                with interrupt_after(seconds, OutOfTime()):
                     found = audit(self.run, self.platform, program, inputs, range(results))
         except OutOfTime:
             return (f"{UNJUDGED}: it took longer than {seconds:.0f} s",)

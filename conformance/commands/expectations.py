@@ -38,11 +38,13 @@ def list_expectations(
     """List the known divergences of a backend, for the versions installed here."""
     from conformance.check import expectations as known
 
-    found = known.chosen(expectations, backend, ids or (), backend_version or ())
+    found = known.select_expectations(expectations, backend, ids or (), backend_version or ())
     known.say_what_is_about_others(expectations, backend)
     for one in found:
         as_json = format is LinesFormat.JSON
-        sys.stdout.write((json.dumps(known.entry(one)) if as_json else known.as_text(one)) + "\n")
+        sys.stdout.write(
+            (json.dumps(known.entry(one)) if as_json else known.expectation_line(one)) + "\n"
+        )
     return 0
 
 
@@ -73,9 +75,9 @@ def check_expectations(
     """
     from conformance.check import expectations as known
 
-    every = known.chosen(expectations, backend, (), backend_version or ())
+    every = known.select_expectations(expectations, backend, (), backend_version or ())
     known.say_what_is_about_others(expectations, backend)
-    found = known.picked(every, backend, ids or ())
+    found = known.select_by_id(every, backend, ids or ())
     if strict:
         known.check_finished(expectations, backend, found)
     return known.check(
@@ -84,7 +86,7 @@ def check_expectations(
         as_json=format is LinesFormat.JSON,
         jobs=jobs or 0,
         db=db,
-        clashing=known.clashing(expectations, backend, every),
+        clashing=known.find_overlaps(expectations, backend, every),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from conformance.errors import UsageError, unknown
+from conformance.errors import UsageError, describe_unknown
 
 NAMES = ("report", "check", "sweep", "campaign", "finding", "verdict")
 """The outputs, as conformance.outputs.schema has them: known here without loading it."""
@@ -52,7 +52,7 @@ def schema(
         for one in OUTPUTS.values():
             sys.stdout.write(f"{one.line(width)}\n")
     elif name not in OUTPUTS:
-        raise UsageError(unknown("output", name, OUTPUTS))
+        raise UsageError(describe_unknown("output", name, OUTPUTS))
     else:
         sys.stdout.write(schema_text(OUTPUTS[name]))
     return 0

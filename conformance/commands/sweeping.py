@@ -28,7 +28,7 @@ Types = Annotated[
     list[str] | None,
     typer.Option(
         help="Element types of the operands, names or globs. Repeatable.",
-        autocompletion=options.element_types,
+        autocompletion=options.complete_element_types,
         show_default="every type",
     ),
 ]
@@ -41,7 +41,7 @@ def sweep(
         typer.Argument(
             metavar="OP...",
             help="Elementwise ops of one or two operands: names, or globs such as 'exp*'.",
-            autocompletion=options.ops,
+            autocompletion=options.complete_ops,
         ),
     ],
     element_type: Types = None,
@@ -49,7 +49,7 @@ def sweep(
         list[str] | None,
         typer.Option(
             help="Result types of `convert`, names or globs. Repeatable.",
-            autocompletion=options.element_types,
+            autocompletion=options.complete_element_types,
             show_default="every type up to 32 bits",
         ),
     ] = None,

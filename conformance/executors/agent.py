@@ -22,7 +22,7 @@ from typing import Any
 
 from conformance.errors import NotAvailable
 from conformance.executors.carried import CarriedCall, answer, put
-from conformance.executors.local import Call, Ended, LocalExecutor
+from conformance.executors.local import Call, CallEnd, LocalExecutor
 from conformance.limits import Limits
 
 _TICK = 0.02
@@ -121,7 +121,7 @@ class Agent:
 class _Ticket:
     """The name of a call: where its end is awaited."""
 
-    ended: Future[Ended]
+    ended: Future[CallEnd]
 
 
 class _Line:
@@ -134,7 +134,7 @@ class _Line:
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
 
-    def make(self, call: Call) -> Ended:
+    def make(self, call: Call) -> CallEnd:
         """Make a call and wait for its end."""
         ticket = _Ticket(Future())
         self._calls.put(replace(call, name=ticket))

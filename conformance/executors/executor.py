@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 if TYPE_CHECKING:  # loads the pool, which the command line need not wait for
-    from conformance.executors.local import Call, Ended
+    from conformance.executors.local import Call, CallEnd
 
 
 class Executor(Protocol):
@@ -23,7 +23,7 @@ class Executor(Protocol):
 
     def __exit__(self, *_: object) -> None: ...
 
-    def rest(self) -> None:
+    def end_workers(self) -> None:
         """End the workers; the next call starts new workers."""
         ...
 
@@ -33,7 +33,7 @@ class Executor(Protocol):
 
     def results(
         self, calls: Iterable[Call], *, tick: float = 0.5
-    ) -> Generator[Ended | None, None, None]:
+    ) -> Generator[CallEnd | None, None, None]:
         """Make the calls and yield how each ended, in the order of ending.
 
         Yields None every `tick` seconds in which nothing ended.
@@ -44,7 +44,7 @@ class Executor(Protocol):
         ...
 
     def one(self, call: Call) -> Any:
-        """Make a single call and return its value: see `Ended`."""
+        """Make a single call and return its value: see `CallEnd`."""
         ...
 
 

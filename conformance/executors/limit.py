@@ -49,7 +49,9 @@ def _is_dropped(frame: FrameType | None) -> bool:
 
 
 @contextmanager
-def interrupted(seconds: float, error: BaseException, clock: Clock = Clock.WALL) -> Generator[None]:
+def interrupt_after(
+    seconds: float, error: BaseException, clock: Clock = Clock.WALL
+) -> Generator[None]:
     """Raise this error in the block after so many seconds.
 
     Signals reach a process's main thread only: in any other there is no limit. Nor may limits by
@@ -88,13 +90,13 @@ def memory_note() -> str:
     return f"a worker may take {gib:.3g} GiB (--memory-limit {2 * gib:.3g} allows twice as much)"
 
 
-def limited(seconds: float) -> AbstractContextManager[None]:
+def limit_wall_time(seconds: float) -> AbstractContextManager[None]:
     """End an evaluation within after so many seconds of wall time (see `interrupted`).
 
     Raises:
         TooSlow: when the time is over.
     """
-    return interrupted(
+    return interrupt_after(
         seconds,
         TooSlow(
             f"an evaluation by the reference takes more than {seconds:g} s, "

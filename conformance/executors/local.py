@@ -36,7 +36,7 @@ from conformance.errors import NotAvailable
 from conformance.executors.interrupt import raise_if_seen
 from conformance.executors.pool import LOOK, Job, Pool
 from conformance.limits import LIMITS, Limits
-from conformance.phases import Phase, noted, read, take_kept
+from conformance.phases import Phase, note_phases, read_phases, take_kept
 
 TASKS_PER_WORKER = 200
 """A worker is replaced after so many calls: what a compiler leaks stays bounded."""
@@ -103,7 +103,7 @@ class TimedOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class CallEnd:
     """The end of a call. `value` is what the function returned or raised, or how its worker ended.
 
     `seconds` is the time from its start to its end, as the parent sees it.
@@ -162,7 +162,7 @@ class LocalExecutor:
         self._pool.stop()
         self._pool.join()
 
-    def rest(self) -> None:
+    def end_workers(self) -> None:
         """End the workers; the next call starts new workers."""
         self._end_workers()
         self._pool = self._new_pool()
@@ -173,7 +173,7 @@ class LocalExecutor:
 
     def results(
         self, calls: Iterable[Call], *, tick: float = 0.5
-    ) -> Generator[Ended | None, None, None]:
+    ) -> Generator[CallEnd | None, None, None]:
         """Make the calls and yield how each ended, in the order of ending.
 
         Yields None every `tick` seconds in which nothing ended. Twice as many calls as there are
@@ -204,7 +204,7 @@ class LocalExecutor:
                 if isinstance(value, BrokenProcessPool):
                     self._urgent.append(call)
                 else:
-                    yield Ended(call, value, seconds)
+                    yield CallEnd(call, value, seconds)
 
     def one(self, call: Call) -> Any:
         """Make a single call and give its value: what it returned or raised, or how it was lost."""
@@ -219,7 +219,7 @@ class LocalExecutor:
             if self._broken > _STARTS:
                 words = self._any_last_words()
                 raise NotAvailable(f"worker processes cannot be started, they end at once{words}")
-            self.rest()
+            self.end_workers()
         notes = Path(self._logs.name) / f"{next(self._numbers)}{_NOTES}"
         made = partial(_call, notes, call.function, *call.arguments)
         future = self._pool.schedule(Job(made, call.ends_worker), timeout=call.timeout)
@@ -235,7 +235,7 @@ class LocalExecutor:
             last_words = self._last_words(error.pid)
             return Died(_reason(error.exitcode), last_words, take_kept(notes))
         if isinstance(error, TimeoutError) and len(error.args) == 2:
-            return TimedOut(float(error.args[1]), read(notes), take_kept(notes))
+            return TimedOut(float(error.args[1]), read_phases(notes), take_kept(notes))
         return future.result() if error is None else error
 
     def _last_words(self, pid: int | None) -> str:
@@ -345,5 +345,5 @@ def _end_with(parent: int) -> None:
 
 
 def _call(notes: Path, function: Callable[..., Any], *arguments: Any) -> Any:
-    with noted(notes):
+    with note_phases(notes):
         return function(*arguments)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from conformance.executors.local import Died, TimedOut
-from conformance.phases import told
+from conformance.phases import describe_timeout
 from conformance.verdict import Verdict
 
 _SIGNALS = {
@@ -30,10 +30,10 @@ def own_words(message: str) -> str:
     return _OURS.sub("", message)
 
 
-def why(lost: Died | TimedOut) -> tuple[Verdict, str, str]:
+def crash_verdict(lost: Died | TimedOut) -> tuple[Verdict, str, str]:
     """Return verdict, class and message for a worker that crashed or timed out."""
     if isinstance(lost, TimedOut):
-        parts = (f"{_UNANSWERED} {lost.seconds:g} s", told(lost.phases, lost.seconds))
+        parts = (f"{_UNANSWERED} {lost.seconds:g} s", describe_timeout(lost.phases, lost.seconds))
         return Verdict.TIMED_OUT, "no answer", ": ".join(filter(None, parts))
     words = f": {lost.last_words}" if lost.last_words else ""
     kind = _SIGNALS.get(lost.reason, lost.reason)

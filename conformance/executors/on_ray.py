@@ -20,7 +20,7 @@ from conformance.executors.agent import Opening
 from conformance.executors.carried import CarriedFile, carry
 from conformance.executors.executor import Engine
 from conformance.executors.interrupt import raise_if_seen
-from conformance.executors.local import Call, Died, Ended
+from conformance.executors.local import Call, CallEnd, Died
 from conformance.executors.nodes import Node, Nodes, Notice, load_ray, words_of
 
 _SUSPECT, _BLAMED = 2, 4
@@ -78,7 +78,7 @@ class RayExecutor:
     def __exit__(self, *_: object) -> None:
         self._leave()
 
-    def rest(self) -> None:
+    def end_workers(self) -> None:
         """End the workers; the next call starts new workers."""
         self._nodes.rest(self._opening)
 
@@ -88,7 +88,7 @@ class RayExecutor:
 
     def results(
         self, calls: Iterable[Call], *, tick: float = 0.5
-    ) -> Generator[Ended | None, None, None]:
+    ) -> Generator[CallEnd | None, None, None]:
         """Make the calls and yield how each ended, in the order of ending.
 
         Yields None every `tick` seconds in which nothing ended. Twice as many calls as a node has
@@ -119,7 +119,7 @@ class RayExecutor:
                 sent.release()
 
     def one(self, call: Call) -> Any:
-        """Make a single call and return its value: see `Ended`."""
+        """Make a single call and return its value: see `CallEnd`."""
         return next(ended for ended in self.results([call]) if ended is not None).value
 
     def _next(self, waiting: Iterator[Call]) -> _Sent | None:
@@ -175,7 +175,7 @@ class RayExecutor:
             self._contents[file] = self._ray.put(Path(file[0]).read_bytes())
         return self._contents[file]
 
-    def _ended(self, ref: Any, sent: _Sent) -> Ended | None:
+    def _ended(self, ref: Any, sent: _Sent) -> CallEnd | None:
         """Return how a call ended; None where it is to be made again."""
         node = sent.release()
         errors = self._ray.exceptions
@@ -190,11 +190,11 @@ class RayExecutor:
             return self._lost(_Sent(sent.call, sent.losses + 1))
         if isinstance(value, bytes):
             value = pickle.loads(value)  # noqa: S301 - of a worker of ours
-        return Ended(sent.call, value, seconds)
+        return CallEnd(sent.call, value, seconds)
 
-    def _lost(self, sent: _Sent) -> Ended | None:
+    def _lost(self, sent: _Sent) -> CallEnd | None:
         if sent.losses >= _BLAMED:
-            return Ended(sent.call, Died(f"the loss of {sent.losses} nodes of the cluster"))
+            return CallEnd(sent.call, Died(f"the loss of {sent.losses} nodes of the cluster"))
         (self._suspects if sent.losses >= _SUSPECT else self._urgent).append(sent)
         return None
 

@@ -7,25 +7,27 @@ from pathlib import Path
 
 import numpy as np
 
-from conformance.frontends.arguments import Given, InputsError, given, load
+from conformance.frontends.arguments import GivenInputs, InputsError, load, select_inputs
 from conformance.frontends.modules import Unit
 from conformance.frontends.naming import parameters
 from reference.ir.program import Program
 from reference.ir.types import Array
 
 
-def read_inputs(unit: Unit, path: Path) -> Given:
+def read_inputs(unit: Unit, path: Path) -> GivenInputs:
     """Read the program's inputs from an archive, for each process in order.
 
     Raises:
         InputsError: naming the parameter that is missing or not of its type.
     """
     program, named = unit.flat.program, parameters(unit)
-    found = [given(program, one, named) for one in _by_process(load(path), program.process_count)]
-    return Given(tuple(array for one in found for array in one.arrays), found[0].ignored)
+    found = [
+        select_inputs(program, one, named) for one in _by_process(load(path), program.process_count)
+    ]
+    return GivenInputs(tuple(array for one in found for array in one.arrays), found[0].ignored)
 
 
-def stacked(program: Program, inputs: Sequence[Array]) -> list[Array]:
+def stack_inputs(program: Program, inputs: Sequence[Array]) -> list[Array]:
     """Return an array for each parameter, as an archive has it.
 
     Those of several processes are stacked along a new first dimension.

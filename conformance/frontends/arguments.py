@@ -85,14 +85,16 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenInputs:
     """A program's inputs from an archive, and the names of arrays that are no inputs."""
 
     arrays: tuple[Array, ...]
     ignored: tuple[str, ...] = ()
 
 
-def given(program: Program, arrays: Mapping[str, Array], named: Sequence[Parameter]) -> Given:
+def select_inputs(
+    program: Program, arrays: Mapping[str, Array], named: Sequence[Parameter]
+) -> GivenInputs:
     """Return the program's inputs from an archive, and the names of arrays that are no inputs.
 
     By the parameters' names, or those that the program's author gave them; in order as `arr_0`,
@@ -118,7 +120,7 @@ def given(program: Program, arrays: Mapping[str, Array], named: Sequence[Paramet
         _as(arrays[key], of, _what(number, named))
         for number, (key, of) in enumerate(zip(keys, types, strict=True))
     ]
-    return Given(tuple(found), tuple(name for name in arrays if name not in keys))
+    return GivenInputs(tuple(found), tuple(name for name in arrays if name not in keys))
 
 
 _NUMBERED = re.compile(r"arr_(\d+)")

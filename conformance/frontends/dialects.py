@@ -67,7 +67,7 @@ def _from_bytecode(data: bytes) -> str:
                 raise Unreadable(newer) from None
             reason = str(error).strip().partition("\n")[0]
             raise ParseError(f"bytecode that jaxlib cannot read: {reason}") from None
-        return spelled(module)
+        return print_module(module)
 
 
 def _newer(data: bytes) -> str:
@@ -80,7 +80,7 @@ def _newer(data: bytes) -> str:
     return f"a portable artifact of StableHLO {version}, later than {known}, which jaxlib has"
 
 
-def legalised(text: str) -> str:
+def expand_chlo(text: str) -> str:
     """Return the module with CHLO ops expanded to StableHLO's, each at the position of its origin.
 
     Ops that the reference has stay. A text without other CHLO ops is returned as it is.
@@ -110,7 +110,7 @@ def legalised(text: str) -> str:
         left = sorted(names - {*_KEPT})
         if left:
             raise Unreadable(f"jaxlib has no expansion of {', '.join(left)}")
-        return spelled(module)
+        return print_module(module)
 
 
 def _legalise(module: ir.Module) -> None:
@@ -151,6 +151,6 @@ def register() -> None:
     stablehlo.register_stablehlo_passes()
 
 
-def spelled(module: ir.Module) -> str:
+def print_module(module: ir.Module) -> str:
     """Return the text of a module, with the locations of its operations."""
     return str(module.operation.get_asm(enable_debug_info=True))

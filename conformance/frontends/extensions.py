@@ -73,7 +73,9 @@ def extension(operation: Operation, id_: str) -> Extension | None:
     return None
 
 
-def beyond(broken: Broken) -> tuple[list[tuple[Operation, tuple[str, ...]]], tuple[str, ...]]:
+def unpermitted_violations(
+    broken: Broken,
+) -> tuple[list[tuple[Operation, tuple[str, ...]]], tuple[str, ...]]:
     """Return violations that no extension permits, and a note for each kind of violation that an
     extension permits.
     """

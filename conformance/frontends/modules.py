@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from conformance.frontends.assertions import Assertion, rewrite, take_out
-from conformance.frontends.dialects import legalised, module_text
-from conformance.frontends.older import ADVICE, NOTE, from_mhlo, is_of_its_time, respelled
-from conformance.frontends.symbolic_shapes import specialised
+from conformance.frontends.dialects import expand_chlo, module_text
+from conformance.frontends.older import ADVICE, NOTE, convert_mhlo, is_of_its_time, update_spellings
+from conformance.frontends.symbolic_shapes import specialise_main
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.lexical import blank_strings, comments, put_back, set_aside
 from conformance.stablehlo.literals import unpack_booleans
@@ -129,15 +129,15 @@ def of_sizes(unit: Unit, inputs: Sequence[Array]) -> Unit:
     return found
 
 
-def derived(text: str, types: tuple[ValueType, ...] = ()) -> str:
+def lower_text(text: str, types: tuple[ValueType, ...] = ()) -> str:
     """Return the StableHLO text that a text is lowered to, its main taking `types` if given.
 
     Raises:
         ParseError: when it is no valid module.
         Unreadable: when it holds what cannot be expanded, or does not take these types.
     """
-    text = legalised(from_mhlo(text))
-    return legalised(specialised(text, types)) if types else text  # it may write CHLO ops
+    text = expand_chlo(convert_mhlo(text))
+    return expand_chlo(specialise_main(text, types)) if types else text  # it may write CHLO ops
 
 
 def _parts(text: str) -> list[str]:
@@ -170,13 +170,13 @@ def _read(
     text: str, types: tuple[ValueType, ...] = (), queues: tuple[str, ...] = (), note: str = ""
 ) -> Iterator[Unit | NotChecked]:
     try:
-        source = derived(text, types)
+        source = lower_text(text, types)
         program = parse_module(source)
     except Unreadable as error:
         yield NotChecked(str(error))
         return
     except ParseError as error:
-        now = respelled(text)
+        now = update_spellings(text)
         if now != text:
             yield from _read(now, types, queues, NOTE)
         else:

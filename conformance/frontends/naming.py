@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
 from conformance.frontends.arguments import Parameter
-from conformance.frontends.modules import Unit, derived
+from conformance.frontends.modules import Unit, lower_text
 from conformance.stablehlo.lexical import blank_strings, without_locations
 from conformance.stablehlo.messages import position
 from conformance.stablehlo.parse import ParseError, locations, places
@@ -41,7 +41,7 @@ def value_names(unit: Unit) -> Mapping[tuple[str, str], str]:
     lines = [0, *accumulate(len(line) + 1 for line in code.split("\n"))]
     ascii_ = code.isascii()
     names: dict[tuple[str, str], str] = {}
-    for value, location in locations(derived(text, unit.types)).items():
+    for value, location in locations(lower_text(text, unit.types)).items():
         at = position(location)
         if at is None or at[0] >= len(lines):
             continue
@@ -86,7 +86,7 @@ _OF_SAVEZ = ("file", "allow_pickle")
 """Argument names that numpy.savez reserves."""
 
 
-def described(unit: Unit, operation: Operation, within: Sequence[Operation] = ()) -> str:
+def describe_operation(unit: Unit, operation: Operation, within: Sequence[Operation] = ()) -> str:
     """Describe an operation by mnemonic, name and location, and enclosing loops and branches."""
     try:
         names, lines = value_names(unit), places(unit.source)

@@ -17,7 +17,7 @@ import numpy as np
 from jax.interpreters.mlir import make_ir_context
 from jaxlib.mlir import ir
 
-from conformance.frontends.dialects import spelled
+from conformance.frontends.dialects import print_module
 from conformance.stablehlo.attributes import BOOL_ARRAY, I64_ARRAY, KINDS
 from conformance.stablehlo.lexical import blank_strings, put_back, set_aside
 from conformance.stablehlo.reading.fatal import fatal_operations, may_be_fatal
@@ -46,7 +46,7 @@ _OF_ITS_TIME = re.compile(
 """Spellings that are no more, and are not rewritten here."""
 
 
-def respelled(text: str) -> str:
+def update_spellings(text: str) -> str:
     """Return the text with older spellings of attributes updated; other text unchanged."""
     if not ("dense<" in text or '<"' in text):
         return text
@@ -78,7 +78,7 @@ def _list(match: re.Match[str], strings: list[str]) -> str:
     return f"{name}{equals}array<{element}{': ' if values else ''}{', '.join(values)}>"
 
 
-def from_mhlo(text: str) -> str:
+def convert_mhlo(text: str) -> str:
     """Return the module with MHLO's operations converted to StableHLO's; other text unchanged."""
     if "mhlo." not in text or not set(_MHLO.findall(blank_strings(text))) - _KNOWN:
         return text
@@ -87,7 +87,7 @@ def from_mhlo(text: str) -> str:
             if may_be_fatal(text) and fatal_operations(text):
                 return text
             module = ir.Module.parse(text)
-            converted = private.mlir.mhlo_to_stablehlo(spelled(module).encode())
-            return spelled(ir.Module.parse(converted))
+            converted = private.mlir.mhlo_to_stablehlo(print_module(module).encode())
+            return print_module(ir.Module.parse(converted))
         except (ir.MLIRError, ValueError, RuntimeError):
             return text  # who parses it says what is wrong with it

@@ -14,7 +14,7 @@ from jax.interpreters.mlir import make_ir_context
 from jaxlib.mlir import ir
 from jaxlib.mlir.passmanager import PassManager
 
-from conformance.frontends.dialects import register, spelled
+from conformance.frontends.dialects import print_module, register
 from conformance.stablehlo.emit import spell
 from conformance.stablehlo.parse import Unreadable
 from reference.ir.program import ValueType
@@ -22,7 +22,7 @@ from reference.ir.program import ValueType
 _ARGUMENTS = "builtin.module(stablehlo-refine-arguments{{types={}}})"
 
 
-def specialised(text: str, types: tuple[ValueType, ...]) -> str:
+def specialise_main(text: str, types: tuple[ValueType, ...]) -> str:
     """Return the module's text with `main` taking these static types, static throughout.
 
     Raises:
@@ -35,11 +35,11 @@ def specialised(text: str, types: tuple[ValueType, ...]) -> str:
         try:
             PassManager.parse(_ARGUMENTS.format(listed)).run(module.operation)
             refined = private.mlir.refine_polymorphic_shapes(
-                mlir_module=spelled(module).encode(),
+                mlir_module=print_module(module).encode(),
                 enable_shape_assertions=True,
                 validate_static_shapes=True,
             )
-            return spelled(ir.Module.parse(refined))
+            return print_module(ir.Module.parse(refined))
         except (ir.MLIRError, ValueError, RuntimeError) as error:
             reason = str(error).strip().partition("\n")[0]
             raise Unreadable(

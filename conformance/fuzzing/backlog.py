@@ -89,7 +89,7 @@ class Backlog:
         """Let a finding wait for its cause."""
         self._causes.append(unexplained)
 
-    def of_place(self, place: str) -> list[Waiting]:
+    def pop_place(self, place: str) -> list[Waiting]:
         """Remove and return the pending failures of a place."""
         return self._hits.pop(place, [])
 

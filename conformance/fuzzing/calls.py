@@ -16,43 +16,43 @@ RUN_TRIAL = Deferred("conformance.fuzzing.execution", "run_trial")
 GIVES_ANSWER = Deferred("conformance.fuzzing.execution", "gives_answer")
 """Return whether a program gives an answer; it may end the worker."""
 
-REDUCED = Deferred("conformance.fuzzing.minimisation", "reduced")
+MINIMISE_FAILURE = Deferred("conformance.fuzzing.minimisation", "minimise_failure")
 """Return the finding of a hit, minimised for so many seconds."""
 
-AS_IT_IS = Deferred("conformance.fuzzing.minimisation", "as_it_is")
+UNMINIMISED_FINDING = Deferred("conformance.fuzzing.minimisation", "unminimised_finding")
 """Return the finding of a hit as it is."""
 
 READABLE = Deferred("conformance.fuzzing.minimisation", "readable")
 """Return a program's text as people read it; "" if it cannot be written."""
 
-EXPLAINED = Deferred("conformance.fuzzing.attribution.asking", "explained")
+EXPLAIN_FINDING = Deferred("conformance.fuzzing.attribution.asking", "explain_finding")
 """Return a finding with its cause and the third vote, looked for in so many seconds."""
 
 PLAN = Deferred("conformance.fuzzing.attribution.asking", "plan")
 """Return what may be asked about a finding's cause; it may end the worker."""
 
-ASKED = Deferred("conformance.fuzzing.attribution.asking", "asked")
+TRY_VARIANT = Deferred("conformance.fuzzing.attribution.asking", "try_variant")
 """Return the outcome of a finding's program in another way; it may end the worker."""
 
 VOTE = Deferred("conformance.fuzzing.attribution.third", "vote")
 """Return how StableHLO's interpreter votes on a finding; it may end the worker."""
 
-WATCHED = Deferred("conformance.fuzzing.attribution.watched", "watched")
+OBSERVE_PASSES = Deferred("conformance.fuzzing.attribution.watched", "observe_passes")
 """Return the passes that a program's process ended in, and those before.
 
 The program is run in another process, for at most so many seconds.
 """
 
-CUT = Deferred("conformance.fuzzing.seeds.files", "cut")
+CUT_FILES = Deferred("conformance.fuzzing.seeds.files", "cut_files")
 """Return the pieces of all programs in some files; a file may end the worker."""
 
-CAME_TO = Deferred("conformance.fuzzing.user_programs", "came_to")
+OUTCOME_OF_FILE = Deferred("conformance.fuzzing.user_programs", "outcome_of_file")
 """Return the outcome of the program of a file; it may end the worker.
 
 UsageError is raised if the file holds no program that can be tried.
 """
 
-FAILING = Deferred("conformance.fuzzing.user_programs", "failing")
+FAILING_PROGRAM = Deferred("conformance.fuzzing.user_programs", "failing_program")
 """Return the program of a file on inputs that it fails on, or None.
 
 UsageError is raised if the file holds no program that can be tried.
@@ -67,7 +67,7 @@ class Timed:
     seconds: float
 
 
-def timed(function: Deferred, *given: object) -> Timed:
+def measure_call(function: Deferred, *given: object) -> Timed:
     """Return the result of a call, and how long it takes; runs in a worker."""
     begun = monotonic()
     value = function(*given)

@@ -15,18 +15,18 @@ from time import monotonic
 from conformance.backends.registry import Choice
 from conformance.campaign.progress import Watcher
 from conformance.executors.executor import Executor
-from conformance.executors.local import Call, Died, Ended, TimedOut
-from conformance.executors.lost import why
+from conformance.executors.local import Call, CallEnd, Died, TimedOut
+from conformance.executors.lost import crash_verdict
 from conformance.fuzzing.calls import RUN_TRIAL
-from conformance.fuzzing.crashes import Losses, is_ours
+from conformance.fuzzing.crashes import CrashHandler, is_ours
 from conformance.fuzzing.grouping import place_of
 from conformance.fuzzing.hits import LAST, Hits
 from conformance.fuzzing.keeping.journal import Journal
-from conformance.fuzzing.keeping.keeping import Keeping
+from conformance.fuzzing.keeping.keeping import FindingWriter
 from conformance.fuzzing.singles import PER_TRIAL
-from conformance.fuzzing.steering.meetings import Meetings
+from conformance.fuzzing.steering.meetings import CampaignCoverage
 from conformance.fuzzing.steering.steering import Steering
-from conformance.fuzzing.trial import NOT_EVALUATED, Trial, Tried
+from conformance.fuzzing.trial import NOT_EVALUATED, Trial, TrialResult
 from conformance.gate.expectations import Expectation
 from conformance.limits import LIMITS, Limits
 from conformance.pipeline.splitting import run_in_parts
@@ -75,9 +75,11 @@ class Sitting:
         self._spent = float(journal.meta().get("seconds", 0.0))
         self._begun = monotonic()
         self._tally = FuzzTally(campaign.seconds, campaign.programs, self._spent)
-        self._steering = Steering(journal.met(), executor.jobs, PER_TRIAL, campaign.seed, varied)
-        self._losses = Losses(executor, campaign.limits.attempt)
-        keeping = Keeping(journal, campaign.folder, versions, campaign.command, watcher.say)
+        self._steering = Steering(
+            journal.coverage_counts(), executor.jobs, PER_TRIAL, campaign.seed, varied
+        )
+        self._losses = CrashHandler(executor, campaign.limits.attempt)
+        keeping = FindingWriter(journal, campaign.folder, versions, campaign.command, watcher.say)
         self._hits = Hits(
             journal, executor, self._losses, campaign.backend.name, self._trial_of, keeping,
             lambda: self.left,
@@ -131,7 +133,7 @@ class Sitting:
 
     def _trials(self) -> Iterator[Call]:
         """Yield the calls of the remaining trials, as long as the budget lasts."""
-        done = self._journal.tried()
+        done = self._journal.ended_trials()
         tried = {number for start, stop in done for number in range(start, stop)}
         start = 0
         while not self._is_over:
@@ -158,7 +160,7 @@ class Sitting:
 
     def _steered(self, start: int, stop: int) -> Trial:
         """Return the trial with the coverage so far, so that it covers something else."""
-        return self._steering.steered(self._trial(start, stop))
+        return self._steering.steer(self._trial(start, stop))
 
     def _call(self, trial: Trial, seconds: float) -> Call:
         return Call(trial, RUN_TRIAL, (trial,), seconds)
@@ -172,7 +174,7 @@ class Sitting:
             return []
         return [self._call(one, self._campaign.limits.item) for one in trial.singles()]
 
-    def _keep(self, ended: Ended) -> None:
+    def _keep(self, ended: CallEnd) -> None:
         """Store the outcome of a call: of a trial, or of work on a failure."""
         if isinstance(ended.call.name, Trial):
             self._keep_trial(ended.call.name, ended.value)
@@ -183,15 +185,15 @@ class Sitting:
     def _keep_trial(self, trial: Trial, value: object) -> None:
         if isinstance(value, (Died, TimedOut)):
             if is_ours(value):
-                value = Tried({NOT_EVALUATED: 1}, (), Meetings(), 0, 0.0)
+                value = TrialResult({NOT_EVALUATED: 1}, (), CampaignCoverage(), 0, 0.0)
             else:
-                value = self._losses.tried(trial, *why(value))
-        if not isinstance(value, Tried):
+                value = self._losses.crash_result(trial, *crash_verdict(value))
+        if not isinstance(value, TrialResult):
             self._watcher.say(
                 f"programs {trial.start} to {trial.stop - 1}: {type(value).__name__}: {value}; "
                 "a defect of hlo-conformance, please report it"
             )
-            value = Tried({"not judged": len(trial)}, (), Meetings(), 0, 0.0)
+            value = TrialResult({"not judged": len(trial)}, (), CampaignCoverage(), 0, 0.0)
         places = {hit.number: place_of(hit) for hit in value.hits}
         met = self._journal.add(trial.start, trial.stop, value, places)
         self._tally.add(value, met)
@@ -233,7 +235,7 @@ class FuzzTally:
     modules: int = 0
     begun: float = field(default_factory=monotonic)
 
-    def add(self, tried: Tried, met: int) -> None:
+    def add(self, tried: TrialResult, met: int) -> None:
         """Count the outcomes of a trial, which covered `met` new pairs of ops."""
         self.counts.update(tried.counts)
         self.here += sum(tried.counts.values())

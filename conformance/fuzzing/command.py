@@ -18,16 +18,16 @@ from conformance.backends.registry import parse
 from conformance.campaign.budget import seconds_of
 from conformance.campaign.progress import watcher
 from conformance.check.saving import PROGRAM
-from conformance.errors import NOTHING_TESTED, UsageError, unknown
+from conformance.errors import NOTHING_TESTED, UsageError, describe_unknown
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.executor import LOCAL, Engine, Executor
-from conformance.fuzzing.calls import EXPLAINED, REDUCED
+from conformance.fuzzing.calls import EXPLAIN_FINDING, MINIMISE_FAILURE
 from conformance.fuzzing.campaign import Campaign, Sitting
 from conformance.fuzzing.grouping import element_types, operations
-from conformance.fuzzing.keeping.journal import FILE_NAME, Journal, Kept
+from conformance.fuzzing.keeping.journal import FILE_NAME, Journal, StoredFinding
 from conformance.fuzzing.keeping.replay import folders, replay_corpus
 from conformance.fuzzing.seeds.material import Material, keep
-from conformance.fuzzing.seeds.sources import corpus_pieces, gathered
+from conformance.fuzzing.seeds.sources import corpus_pieces, gather_material
 from conformance.fuzzing.trial import Trial
 from conformance.gate.expectations import Expectation
 from conformance.gate.files import Given, as_tuple
@@ -100,13 +100,13 @@ def fuzz(options: Options, report: Report | None = None) -> int:
             backend,
             jobs=options.jobs,
             limits=options.limits,
-            functions=(REDUCED, EXPLAINED),
+            functions=(MINIMISE_FAILURE, EXPLAIN_FINDING),
             engine=options.engine,
         ) as executor:
             # before anything is kept: it may be missing
             description = with_given_version(describe(executor, backend), given)
             known = applicable_entries(known, [description])
-            material = gathered(executor, options.seeds)
+            material = gather_material(executor, options.seeds)
             _identify(journal, campaign, options, material, known)
             where = str(campaign.folder.resolve())
             seen = {"backend": asdict(description), "spelling": backend.spelling}
@@ -156,7 +156,7 @@ def _ops(patterns: Sequence[str]) -> frozenset[str]:
         if pattern in reasons:
             raise UsageError(f"{pattern} cannot stand in a chain: {reasons[pattern]}; run tries it")
         if not matching:
-            raise UsageError(unknown("op that can stand in a chain", pattern, names))
+            raise UsageError(describe_unknown("op that can stand in a chain", pattern, names))
         found.update(matching)
     return frozenset(found)
 
@@ -223,7 +223,7 @@ def _summarise(journal: Journal, campaign: Campaign) -> None:
     (campaign.out / "campaign.json").write_text(json_text(shown), "utf-8")
 
 
-def _described(one: Kept) -> CampaignFinding:
+def _described(one: StoredFinding) -> CampaignFinding:
     """Return a finding as campaign.json has it."""
     return CampaignFinding(
         name=one.name,
@@ -243,7 +243,7 @@ def _described(one: Kept) -> CampaignFinding:
     )
 
 
-def shown_culprits(one: Kept) -> str:
+def shown_culprits(one: StoredFinding) -> str:
     """Return the culprit operations of a finding and their element types, in a few words."""
     ops, types = operations(one.culprits), " ".join(element_types(one.culprits))
     if not ops:

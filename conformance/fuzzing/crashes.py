@@ -13,12 +13,12 @@ from conformance.backends.base import ends_process
 from conformance.backends.session import COMPILATION, EXECUTION
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call, Died, TimedOut
-from conformance.executors.lost import why
-from conformance.fuzzing.calls import GIVES_ANSWER, Timed, timed
+from conformance.executors.lost import crash_verdict
+from conformance.fuzzing.calls import GIVES_ANSWER, Timed, measure_call
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.seeds.material import case_of
-from conformance.fuzzing.steering.meetings import Meetings
-from conformance.fuzzing.trial import Hit, Inputs, Trial, Tried
+from conformance.fuzzing.steering.meetings import CampaignCoverage
+from conformance.fuzzing.trial import Hit, Inputs, Trial, TrialResult
 from conformance.limits import Limits
 from conformance.pipeline.outcome import Outcome, known_loss
 from conformance.stablehlo.emit import EmitError, emit
@@ -55,16 +55,16 @@ def is_ours(lost: Died | TimedOut) -> bool:
     return lost.seconds - going_on[-1].began < lost.seconds / 2
 
 
-class Losses:
+class CrashHandler:
     """Handling of programs whose workers crashed or timed out."""
 
     def __init__(self, executor: Executor, seconds: float) -> None:
         """Try programs in these workers, each for so many seconds."""
         self._executor, self.seconds = executor, seconds
 
-    def tried(self, trial: Trial, verdict: Verdict, kind: str, message: str) -> Tried:
+    def crash_result(self, trial: Trial, verdict: Verdict, kind: str, message: str) -> TrialResult:
         """Return the outcome of a trial of one program whose worker crashed or timed out."""
-        guide, met = trial.guide, Meetings()
+        guide, met = trial.guide, CampaignCoverage()
         case = case_of(trial, trial.start, guide)
         forget_plans()  # a campaign's own process makes few programs, and is to stay small
         met.note(case.program, guide)
@@ -74,7 +74,7 @@ class Losses:
         )
         hit = Hit(trial.start, program, materialise(program, case.inputs[0]), outcome)
         word = f"known {verdict}" if outcome.known else verdict.value
-        return Tried({word: 1}, (hit,), met, 1, 0.0)
+        return TrialResult({word: 1}, (hit,), met, 1, 0.0)
 
     def is_loss(self, hit: Hit) -> bool:
         """Return whether a failure ended its worker; an error that a backend reports does not."""
@@ -90,7 +90,7 @@ class Losses:
 
     def call(self, name: object, trial: Trial, program: Program, inputs: Inputs) -> Call:
         """Return the call that tries a program, which may cost its worker."""
-        return Call(name, timed, (GIVES_ANSWER, trial, program, inputs), self.seconds)
+        return Call(name, measure_call, (GIVES_ANSWER, trial, program, inputs), self.seconds)
 
     def is_again(self, hit: Hit, value: object) -> bool:
         """Return whether a program ended its worker as the failure did, given the value of its
@@ -98,10 +98,10 @@ class Losses:
         """
         if not isinstance(value, (Died, TimedOut)) or is_ours(value):
             return False
-        verdict, kind, _ = why(value)
+        verdict, kind, _ = crash_verdict(value)
         return verdict is hit.outcome.verdict and kind == hit.outcome.kind
 
-    def reduced(
+    def minimise_crash(
         self, trial: Trial, hit: Hit, backend: str, seconds: float = Limits.MINIMISING_CRASHES
     ) -> Finding | None:
         """Return the finding of a failure, with its program minimised if it fails every time.
@@ -110,13 +110,13 @@ class Losses:
         """
         if hit.outcome.known:
             return self.finding(hit, backend)
-        small = Shrinking(hit, seconds)
+        small = CrashMinimisation(hit, seconds)
         while (tried := small.next()) is not None:
             value = self._executor.one(self.call("", trial, *tried))
             small.answer(self.is_again(hit, value), spent_on(value))
         return self.concluded(trial, small, backend)
 
-    def concluded(self, trial: Trial, small: Shrinking, backend: str) -> Finding | None:
+    def concluded(self, trial: Trial, small: CrashMinimisation, backend: str) -> Finding | None:
         """Return the finding of a failure, as far as it was minimised; None as in `reduced`."""
         hit = small.hit
         if not small.fails_again:
@@ -162,7 +162,7 @@ class _Asked(Exception):
         self.tried = program, inputs
 
 
-class Shrinking:
+class CrashMinimisation:
     """Minimisation of a program that ends its process, one call per candidate."""
 
     def __init__(self, hit: Hit, seconds: float = Limits.MINIMISING_CRASHES) -> None:

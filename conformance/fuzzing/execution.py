@@ -13,12 +13,12 @@ from collections.abc import Iterable, Sequence
 from conformance.backends.base import BackendError, Unsupported
 from conformance.backends.session import Session, open_session
 from conformance.campaign.tasks import peak_rss_mb
-from conformance.catalog import column
+from conformance.catalog import column_of
 from conformance.check.program import Work
-from conformance.executors.limit import TooSlow, limited
+from conformance.executors.limit import TooSlow, limit_wall_time
 from conformance.frontends.modules import unit_of
 from conformance.fuzzing.seeds.material import case_of
-from conformance.fuzzing.steering.meetings import Meetings, Pair
+from conformance.fuzzing.steering.meetings import CampaignCoverage, Pair
 from conformance.fuzzing.steering.pool import NEW_PER_TRIAL, pieces
 from conformance.fuzzing.trial import (
     KNOWN_TO_CRASH,
@@ -27,7 +27,7 @@ from conformance.fuzzing.trial import (
     Hit,
     Inputs,
     Trial,
-    Tried,
+    TrialResult,
 )
 from conformance.gate.expectations import (
     Expectation,
@@ -58,7 +58,7 @@ from reference.numerics.alike import equal_elements
 from reference.ops.xla.lowering import lower_program
 
 
-def run_trial(trial: Trial) -> Tried:
+def run_trial(trial: Trial) -> TrialResult:
     """Generate, evaluate, run and judge the programs of a trial.
 
     Raises:
@@ -67,7 +67,7 @@ def run_trial(trial: Trial) -> Tried:
     session = open_session(trial.backend, phase)
     counts: Counter[str] = Counter()
     items: list[Item] = []
-    met, new, seen = Meetings(), list[Fragment](), set[Pair]()
+    met, new, seen = CampaignCoverage(), list[Fragment](), set[Pair]()
     ends = crash_entries(trial.expectations)
     for number in range(trial.start, trial.stop):
         guide = trial.guide
@@ -84,7 +84,7 @@ def run_trial(trial: Trial) -> Tried:
             continue
         sets = [materialise(program, recipe) for recipe in case.inputs]
         try:
-            with limited(min(Limits.GENERATED, trial.seconds)):
+            with limit_wall_time(min(Limits.GENERATED, trial.seconds)):
                 expected = [tuple(evaluate(program, inputs)) for inputs in sets]
         except (EvaluationError, TooSlow):
             counts[NOT_EVALUATED] += 1
@@ -96,7 +96,7 @@ def run_trial(trial: Trial) -> Tried:
         with in_force(hypotheses_of(trial.expectations, session.name)):
             word = _judged(trial, session, one, given.answer, hits)
         counts[word] += 1
-    return Tried(
+    return TrialResult(
         dict(counts), tuple(hits), met, session.compilations, peak_rss_mb(),
         tuple(new[:NEW_PER_TRIAL]),
     )  # fmt: skip
@@ -107,7 +107,7 @@ def _is_known_to_crash(ends: Sequence[Expectation], backend: str, program: Progr
     if not ends:
         return False
     return any(
-        one.applies((operation.name, column(operation), backend))
+        one.applies((operation.name, column_of(operation), backend))
         and (not one.where or one.matches_operation(spell_operation(operation)))
         for operation in program.walk()
         for one in ends
@@ -129,7 +129,7 @@ def _judged(trial: Trial, session: Session, one: Item, results: Answer, hits: li
             elif outcome.verdict is not Verdict.PASS:
                 word = outcome.verdict.value
             continue
-        outcome = judged_alone(trial, session, one.program, inputs)
+        outcome = judge_in_isolation(trial, session, one.program, inputs)
         if outcome is None:
             return NOT_EVALUATED
         if outcome.verdict.fails:
@@ -202,7 +202,7 @@ def _known_to_flush(
     """Return the expectations that match the flushing of each operation; none if any operation is
     not matched.
     """
-    cells = dict.fromkeys((one.name, column(one)) for one in operations)
+    cells = dict.fromkeys((one.name, column_of(one)) for one in operations)
     ids = [
         matching_entry(expectations, Failure(*cell, backend, Verdict.FLUSHED, kind))
         for cell in cells
@@ -210,7 +210,7 @@ def _known_to_flush(
     return tuple(dict.fromkeys(ids)) if all(ids) else ()
 
 
-def judged_alone(
+def judge_in_isolation(
     trial: Trial, session: Session, program: Program, inputs: Inputs
 ) -> Outcome | None:
     """Return the outcome of a program compiled in isolation; None if it cannot be judged."""
@@ -222,7 +222,9 @@ def judged_alone(
 
 def gives_answer(trial: Trial, program: Program, inputs: Inputs) -> bool:
     """Return whether a program gives an answer; it may end this process."""
-    return judged_alone(trial, open_session(trial.backend, phase), program, inputs) is not None
+    return (
+        judge_in_isolation(trial, open_session(trial.backend, phase), program, inputs) is not None
+    )
 
 
 def outcome_of(trial: Trial, session: Session, program: Program, inputs: Inputs) -> Outcome:

@@ -44,7 +44,7 @@ class Finding(Outcome):
     @property
     def name(self) -> str:
         """A short name that is safe in paths: its operations, and a digest of the signature."""
-        ops = [one.name for one in working(self.program)][-2:]
+        ops = [one.name for one in working_operations(self.program)][-2:]
         stem = "-".join(name.replace(".", "_") for name in ops) or "program"
         number = f"-{self.number}" if self.number > 1 else ""
         return f"{stem}-{digest(self.signature)}{number}"
@@ -55,14 +55,14 @@ def digest(signature: str) -> str:
     return hashlib.sha256(signature.encode()).hexdigest()[:8]
 
 
-def working(program: Program) -> list[Operation]:
+def working_operations(program: Program) -> list[Operation]:
     """Return the operations of main that are no constants."""
     return [one for one in program.main.body.operations[:-1] if not is_constant(one)]
 
 
 def operations_of(program: Program) -> str:
     """Return the operations of main in order, with element types of operands and results."""
-    return "; ".join(map(_with_types, working(program)))
+    return "; ".join(map(_with_types, working_operations(program)))
 
 
 def names_in(signature: str) -> list[str]:

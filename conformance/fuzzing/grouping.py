@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 
 from conformance.backends.base import ends_process
 from conformance.fuzzing.attribution.cause import RIGHT, WRONG, Cause
-from conformance.fuzzing.finding import Finding, names_in, working
-from conformance.fuzzing.keeping.journal import Kept
+from conformance.fuzzing.finding import Finding, names_in, working_operations
+from conformance.fuzzing.keeping.journal import StoredFinding
 from conformance.fuzzing.trial import Hit
 from conformance.gate.classes import EVERYWHERE, OF_ONE_OPERATION, UNEXPLAINED
 from conformance.text import one_line
@@ -80,7 +80,7 @@ def place_of(hit: Hit) -> str:
     words = _words(outcome.verdict, outcome.kind, outcome.message)
     culprit = _names_in(outcome.culprit)
     if not (words or culprit):
-        culprit = " ".join(one.name for one in working(hit.program))
+        culprit = " ".join(one.name for one in working_operations(hit.program))
     return _joined(verdict.value, kind, words, culprit, ",".join(outcome.known))
 
 
@@ -102,7 +102,7 @@ def key_of(finding: Finding) -> str:
         return _in_any_operation(verdict.value, kind)
     if culprit := _names_in(finding.culprit):
         return _key_of_results(verdict.value, kind, culprit)
-    names = _AND.join(dict.fromkeys(one.name for one in working(finding.program)))
+    names = _AND.join(dict.fromkeys(one.name for one in working_operations(finding.program)))
     return _joined(verdict.value, kind, names)
 
 
@@ -140,7 +140,7 @@ def _family(name: str) -> str:
     return next((of for of, ops in FAMILIES.items() if name in {op.name for op in ops}), name)
 
 
-def may_be_one(key: str, finding: Finding, other: Kept) -> bool:
+def may_be_one(key: str, finding: Finding, other: StoredFinding) -> bool:
     """Return whether a finding may have the same cause as another finding of the same key.
 
     If operations fail only together, the culprit of one must contain all operations of the other.
@@ -152,7 +152,7 @@ def may_be_one(key: str, finding: Finding, other: Kept) -> bool:
         theirs = [set(_names_in(one).split(_AND)) for one in (other.culprit, *other.culprits)]
         return any(ours <= them or them <= ours for them in theirs)
     if key.endswith(SILENT):
-        ours = [one.name for one in working(finding.program)]
+        ours = [one.name for one in working_operations(finding.program)]
         theirs = [names_in(signature) for signature in (other.signature, *other.signatures)]
         return any(_ends_in(ours, them) for them in theirs)
     return True

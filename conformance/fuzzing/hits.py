@@ -6,15 +6,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from conformance.executors.executor import Executor
-from conformance.executors.local import Call, Ended
-from conformance.fuzzing.attribution.isolation import explained_alone
+from conformance.executors.local import Call, CallEnd
+from conformance.fuzzing.attribution.isolation import explain_in_isolation
 from conformance.fuzzing.backlog import SHARE, Backlog, Unexplained, Waiting
-from conformance.fuzzing.calls import AS_IT_IS, EXPLAINED, REDUCED, Timed, timed
-from conformance.fuzzing.crashes import Losses, Shrinking, spent_on
+from conformance.fuzzing.calls import (
+    EXPLAIN_FINDING,
+    MINIMISE_FAILURE,
+    UNMINIMISED_FINDING,
+    Timed,
+    measure_call,
+)
+from conformance.fuzzing.crashes import CrashHandler, CrashMinimisation, spent_on
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.grouping import agree, is_everywhere, key_of, may_be_one
-from conformance.fuzzing.keeping.journal import Journal, Kept
-from conformance.fuzzing.keeping.keeping import Keeping, cause_in, of_known
+from conformance.fuzzing.keeping.journal import Journal, StoredFinding
+from conformance.fuzzing.keeping.keeping import FindingWriter, cause_in, matched_failure
 from conformance.fuzzing.places import Places
 from conformance.fuzzing.trial import Hit, Trial
 from conformance.limits import Limits
@@ -54,7 +60,7 @@ class Trying:
     """The name of a call that tries a program which may end its worker, to make one smaller."""
 
     place: str
-    small: Shrinking
+    small: CrashMinimisation
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +77,10 @@ class Hits:
         self,
         journal: Journal,
         executor: Executor,
-        losses: Losses,
+        losses: CrashHandler,
         backend: str,
         trial_of: Callable[[int], Trial],
-        keep: Keeping,
+        keep: FindingWriter,
         left: Callable[[], float],
     ) -> None:
         """`trial_of` gives the trial of a program by its number, `keep` writes findings, and
@@ -100,7 +106,7 @@ class Hits:
         """Have a hit minimised when its turn comes, unless it is counted for a finding."""
         culprit = hit.outcome.culprit
         if hit.outcome.known:
-            self._journal.add_finding(hit.number, of_known(hit))
+            self._journal.add_finding(hit.number, matched_failure(hit))
         elif self._places.is_settled(place, culprit):
             self._count_for_finding(place, culprit, hit.number)
         else:
@@ -144,25 +150,32 @@ class Hits:
     def _reduce(self, place: str, hit: Hit, *, again: bool = False) -> Call:
         trial = self._trial_of(hit.number)
         if self._losses.is_loss(hit):
-            trying = Trying(place, Shrinking(hit))
+            trying = Trying(place, CrashMinimisation(hit))
             return self._losses.call(trying, trial, hit.program, hit.inputs)
         name = Reducing(place, hit, again)
         if again:
-            return Call(name, timed, (AS_IT_IS, trial, hit), 3 * Limits.MINIMISING)
+            return Call(
+                name, measure_call, (UNMINIMISED_FINDING, trial, hit), 3 * Limits.MINIMISING
+            )
         seconds = self._seconds_for(Limits.MINIMISING)
-        return Call(name, timed, (REDUCED, trial, hit, seconds), seconds + Limits.TRANSFER)
+        return Call(
+            name, measure_call, (MINIMISE_FAILURE, trial, hit, seconds), seconds + Limits.TRANSFER
+        )
 
     def _explain(self, one: Unexplained) -> Call:
         trial, seconds = self._trial_of(one.number), self._seconds_for(Limits.EXPLAINING)
         return Call(
-            Asking(one), timed, (EXPLAINED, trial, one.finding, seconds), seconds + Limits.TRANSFER
+            Asking(one),
+            measure_call,
+            (EXPLAIN_FINDING, trial, one.finding, seconds),
+            seconds + Limits.TRANSFER,
         )
 
     def _seconds_for(self, most: float) -> float:
         """Return the time limit of work on a failure: less if the budget is nearly spent."""
         return max(min(most, self._left()), LEAST_SECONDS)
 
-    def ended(self, ended: Ended) -> None:
+    def ended(self, ended: CallEnd) -> None:
         """Store the outcome of a call of `calls`."""
         name, value = ended.call.name, ended.value
         if isinstance(name, Trying):
@@ -231,7 +244,7 @@ class Hits:
         self._places.add(place, one.culprit, finding.name)
         return one if self._keep.finding(hit.number, finding) else None
 
-    def _alike(self, finding: Finding) -> list[Kept]:
+    def _alike(self, finding: Finding) -> list[StoredFinding]:
         """Return the findings that may have the same cause as this finding, as far as attributions
         permit.
         """
@@ -300,7 +313,7 @@ class Hits:
         """Count hits that wait for the findings of their places, where these have any."""
         for place in self._backlog.places:
             if self._places.finding_of(place, ""):
-                for waiting in self._backlog.of_place(place):
+                for waiting in self._backlog.pop_place(place):
                     self._count_for_finding(place, waiting.culprit, waiting.number)
 
     def _take_for_the_same(self) -> None:
@@ -329,4 +342,4 @@ class Hits:
     def _explained_alone(self, one: Unexplained) -> Finding:
         """Return the finding with its cause; each question is asked in a worker of its own."""
         trial = self._trial_of(one.number)
-        return explained_alone(self._executor, trial, one.finding, self._losses.seconds)
+        return explain_in_isolation(self._executor, trial, one.finding, self._losses.seconds)

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from conformance.backends.base import BackendError
 from conformance.backends.session import Session, open_session
-from conformance.executors.limit import TooSlow, limited
+from conformance.executors.limit import TooSlow, limit_wall_time
 from conformance.frontends.modules import Unit, units_of
 from conformance.frontends.naming import parameters
-from conformance.fuzzing.execution import judged_alone
+from conformance.fuzzing.execution import judge_in_isolation
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.trial import Hit, Trial
 from conformance.judging.compare import MALFORMED
@@ -33,7 +33,7 @@ from reference.ir.program import Program
 from reference.ir.types import Array
 
 
-def reduced(trial: Trial, hit: Hit, seconds: float, tries: int = TRIES) -> Finding:
+def minimise_failure(trial: Trial, hit: Hit, seconds: float, tries: int = TRIES) -> Finding:
     """Return the finding of a failure, with its program minimised for at most `seconds`.
 
     A program that fails only sometimes may fail while it is minimised, and not any more. Then the
@@ -45,7 +45,7 @@ def reduced(trial: Trial, hit: Hit, seconds: float, tries: int = TRIES) -> Findi
     session, quick = open_session(trial.backend, phase), replace(trial, seconds=SECONDS)
 
     def fails(program: Program, inputs: Inputs) -> bool:
-        outcome = judged_alone(quick, session, program, inputs)
+        outcome = judge_in_isolation(quick, session, program, inputs)
         return outcome is not None and alike(hit.outcome, outcome, program)
 
     hit = _misshaping_operation(trial, session, hit)
@@ -53,7 +53,7 @@ def reduced(trial: Trial, hit: Hit, seconds: float, tries: int = TRIES) -> Findi
     smaller = replace(hit, program=small.program, inputs=small.inputs)
     outcome = _failing(trial, session, smaller)
     if outcome is None:
-        return found(trial, session, hit)
+        return judge_again(trial, session, hit)
     return _told(trial, session, replace(smaller, outcome=outcome))
 
 
@@ -69,19 +69,19 @@ def _misshaping_operation(trial: Trial, session: Session, hit: Hit) -> Hit:
     taken = extract_misshaping(session.run, program, hit.inputs)
     if taken is None:
         return hit
-    isolated = judged_alone(trial, session, *taken)
+    isolated = judge_in_isolation(trial, session, *taken)
     if isolated is None or not isolated.verdict.fails or isolated.known != outcome.known:
         return hit
     return replace(hit, program=taken[0], inputs=taken[1], outcome=isolated)
 
 
-def as_it_is(trial: Trial, hit: Hit) -> Finding:
+def unminimised_finding(trial: Trial, hit: Hit) -> Finding:
     """Return the finding of a failure that is not minimised.
 
     Raises:
         NotAvailable: if the backend is not available.
     """
-    return found(trial, open_session(trial.backend, phase), hit)
+    return judge_again(trial, open_session(trial.backend, phase), hit)
 
 
 def alike(wanted: Outcome, outcome: Outcome, program: Program) -> bool:
@@ -102,7 +102,7 @@ def flat(program: Program) -> Program:
         return program
 
 
-def found(trial: Trial, session: Session, hit: Hit) -> Finding:
+def judge_again(trial: Trial, session: Session, hit: Hit) -> Finding:
     """Return the finding of a program as it is: judged again, if it gives an answer."""
     outcome = _failing(trial, session, hit) or hit.outcome
     return _told(trial, session, replace(hit, outcome=outcome))
@@ -131,7 +131,7 @@ def _told(trial: Trial, session: Session, hit: Hit) -> Finding:
 def _failing(trial: Trial, session: Session, hit: Hit) -> Outcome | None:
     """Judge the program again, at most REPEATS times, until it fails; None if it never does."""
     for _ in range(REPEATS):
-        outcome = judged_alone(trial, session, hit.program, hit.inputs)
+        outcome = judge_in_isolation(trial, session, hit.program, hit.inputs)
         if outcome is None or outcome.verdict.fails:  # what cannot be judged will not be
             return outcome
     return None
@@ -139,7 +139,7 @@ def _failing(trial: Trial, session: Session, hit: Hit) -> Outcome | None:
 
 def _expected(program: Program, inputs: Inputs, seconds: float) -> tuple[Array, ...]:
     try:
-        with limited(seconds):
+        with limit_wall_time(seconds):
             return tuple(evaluate(program, inputs))
     except (EvaluationError, TooSlow):
         return ()

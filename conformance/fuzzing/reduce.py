@@ -12,12 +12,12 @@ from conformance.errors import UsageError
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call, Died, TimedOut
-from conformance.executors.lost import why
+from conformance.executors.lost import crash_verdict
 from conformance.frontends.arguments import load as load_inputs
-from conformance.fuzzing.attribution.isolation import explained_alone
-from conformance.fuzzing.calls import EXPLAINED, FAILING, REDUCED
-from conformance.fuzzing.crashes import Losses
-from conformance.fuzzing.finding import Finding, working
+from conformance.fuzzing.attribution.isolation import explain_in_isolation
+from conformance.fuzzing.calls import EXPLAIN_FINDING, FAILING_PROGRAM, MINIMISE_FAILURE
+from conformance.fuzzing.crashes import CrashHandler
+from conformance.fuzzing.finding import Finding, working_operations
 from conformance.fuzzing.keeping import bundle
 from conformance.fuzzing.trial import Hit, Trial
 from conformance.gate.files import Given
@@ -66,7 +66,7 @@ def reduce(options: Options) -> int:
     known = load(options.expectations, (backend.name,), versions())
     given = given_versions(options.backend_versions, (backend.name,))
     with executor_of(
-        backend, jobs=1, limits=options.limits, functions=(REDUCED, EXPLAINED)
+        backend, jobs=1, limits=options.limits, functions=(MINIMISE_FAILURE, EXPLAIN_FINDING)
     ) as executor:
         known = applicable_entries(known, [with_given_version(describe(executor, backend), given)])
         trial = Trial(
@@ -82,7 +82,7 @@ def reduce(options: Options) -> int:
         sys.stderr.write(f"a known divergence: {', '.join(finding.known)}\n")
     own = bundle.write(options.out, finding, versions(), options.command)
     told = verdict_text(finding.verdict, finding.kind, one_line(finding.message))
-    count = len(working(finding.program))
+    count = len(working_operations(finding.program))
     sys.stdout.write(
         f"{finding.text.rstrip()}\n{told}\n{count} operation{'s' if count != 1 else ''}: {own}\n"
     )
@@ -96,34 +96,36 @@ def _explained(executor: Executor, options: Options, trial: Trial, finding: Find
     worker of its own.
     """
     seconds = Limits.EXPLAINING_CRASHES
-    call = Call("", EXPLAINED, (trial, finding, seconds), seconds + options.limits.timeout)
+    call = Call("", EXPLAIN_FINDING, (trial, finding, seconds), seconds + options.limits.timeout)
     answer = executor.one(call)
     if isinstance(answer, Finding):
         return answer
-    return explained_alone(executor, trial, finding, options.limits.timeout)
+    return explain_in_isolation(executor, trial, finding, options.limits.timeout)
 
 
 def _finding(
     executor: Executor, options: Options, trial: Trial, backend: Choice, seconds: float
 ) -> Finding | None:
     """Return the finding of the minimised program; None if the program does not fail."""
-    call = Call("", FAILING, (trial, options.file, options.inputs), 4 * options.limits.timeout)
+    call = Call(
+        "", FAILING_PROGRAM, (trial, options.file, options.inputs), 4 * options.limits.timeout
+    )
     value: object = executor.one(call)
-    losses = Losses(executor, options.limits.timeout)
+    losses = CrashHandler(executor, options.limits.timeout)
     if isinstance(value, (Died, TimedOut)):
         given = executor.one(replace(call, function=_given))
         if not isinstance(given, Hit):
             raise UsageError(f"{options.file}: {given}")
-        verdict, kind, message = why(value)
+        verdict, kind, message = crash_verdict(value)
         hit = replace(given, outcome=Outcome(verdict, kind, message))
-        smaller = losses.reduced(trial, hit, backend.name, seconds)
+        smaller = losses.minimise_crash(trial, hit, backend.name, seconds)
         return smaller or losses.finding(hit, backend.name)
     if value is None:
         return None
     if not isinstance(value, Hit):
         raise value if isinstance(value, Exception) else UsageError(f"{options.file}: {value}")
     answer = executor.one(
-        Call("", REDUCED, (trial, value, seconds), seconds + options.limits.timeout)
+        Call("", MINIMISE_FAILURE, (trial, value, seconds), seconds + options.limits.timeout)
     )
     if isinstance(answer, Finding):
         return answer

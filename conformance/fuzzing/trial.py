@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from conformance.backends.registry import BACKENDS, parse
-from conformance.fuzzing.steering.meetings import Meetings
+from conformance.fuzzing.steering.meetings import CampaignCoverage
 from conformance.gate.expectations import Expectation
 from conformance.pipeline.outcome import Outcome
 from generators.chains.guide import CoverageCounts, Guide
@@ -74,7 +74,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TrialResult:
     """The outcome of a trial: programs by verdict, failures, coverage, modules, peak memory.
 
     `new` are pieces of programs that met a new pair of ops.
@@ -82,7 +82,7 @@ class Tried:
 
     counts: dict[str, int]
     hits: tuple[Hit, ...]
-    met: Meetings
+    met: CampaignCoverage
     modules: int
     peak_rss_mb: float
     new: tuple[Fragment, ...] = ()

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from conformance.backends.session import open_session
 from conformance.errors import UsageError
-from conformance.executors.limit import TooSlow, limited
+from conformance.executors.limit import TooSlow, limit_wall_time
 from conformance.frontends.archives import read_inputs
-from conformance.frontends.inputs.drawing import drawn, is_dynamic
+from conformance.frontends.inputs.drawing import draw_inputs, is_dynamic
 from conformance.frontends.modules import NotChecked, Unit, of_sizes, units
-from conformance.fuzzing.execution import judged_alone, outcome_of
+from conformance.fuzzing.execution import judge_in_isolation, outcome_of
 from conformance.fuzzing.trial import Hit, Trial
 from conformance.pipeline.outcome import NotJudged, Outcome
 from conformance.stablehlo.emit import EmitError
@@ -68,16 +68,16 @@ def _sets(file: Path, trial: Trial, unit: Unit, inputs: Path | None) -> list[tup
         return [read_inputs(unit, inputs).arrays]
 
     def evaluated(arrays: tuple[Array, ...]) -> tuple[Array, ...]:
-        with limited(trial.seconds):
+        with limit_wall_time(trial.seconds):
             return tuple(evaluate(program, arrays))
 
     try:
-        return drawn(program, trial.seed, evaluated)
+        return draw_inputs(program, trial.seed, evaluated)
     except (EvaluationError, TooSlow) as error:
         raise UsageError(f"{file}: no inputs can be drawn: {error}") from None
 
 
-def came_to(trial: Trial, file: Path, inputs: Path | None) -> Outcome:
+def outcome_of_file(trial: Trial, file: Path, inputs: Path | None) -> Outcome:
     """Return the outcome of the program of a file: on the first inputs on which it fails, or on
     all. It is `unsupported`, with the reason, if the program cannot be judged.
 
@@ -111,7 +111,7 @@ def reducible(trial: Trial, file: Path, inputs: Path | None) -> list[Hit]:
     return hits
 
 
-def failing(trial: Trial, file: Path, inputs: Path | None) -> Hit | None:
+def failing_program(trial: Trial, file: Path, inputs: Path | None) -> Hit | None:
     """Return the failure of the program on the first inputs on which it fails; None if it passes.
 
     Raises:
@@ -120,7 +120,7 @@ def failing(trial: Trial, file: Path, inputs: Path | None) -> Hit | None:
     session = open_session(trial.backend)
     known: Hit | None = None
     for hit in reducible(trial, file, inputs):
-        outcome = judged_alone(trial, session, hit.program, hit.inputs)
+        outcome = judge_in_isolation(trial, session, hit.program, hit.inputs)
         if outcome is not None and outcome.verdict.fails:
             found = Hit(hit.number, hit.program, hit.inputs, outcome)
             if not outcome.known:

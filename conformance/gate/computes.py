@@ -32,7 +32,7 @@ from typing import Any
 
 from msgspec import structs
 
-from conformance.errors import unknown
+from conformance.errors import describe_unknown
 from conformance.gate.expectations import WITH_RESULTS, Expectation
 from conformance.known.entry_prediction import instantiate, label, ulps
 from conformance.known.template import TemplateError, check_names
@@ -123,7 +123,7 @@ def _check_constants(found: Expectation, record: Op) -> None:
     operands = [name.removeprefix("*") for name in record.operands]
     for pattern in found.constants:
         if not any(fnmatchcase(name, pattern) for name in operands):
-            raise TemplateError(f"'constants': {unknown('operand', pattern, operands)}")
+            raise TemplateError(f"'constants': {describe_unknown('operand', pattern, operands)}")
 
 
 def check_instances(found: Expectation) -> None:

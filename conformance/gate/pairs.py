@@ -18,7 +18,7 @@ from fnmatch import fnmatchcase
 from inspect import signature
 from typing import Any
 
-from conformance.errors import unknown
+from conformance.errors import describe_unknown
 from conformance.gate.computes import check_values
 from conformance.gate.expectations import Expectation
 from conformance.known.rewritings.conditions import CONDITIONS
@@ -100,7 +100,7 @@ def _check_term(key: str, term: Term) -> None:
         return
     record = OPS.get(term.mnemonic)
     if record is None:
-        raise ValueError(f"{key!r}: {unknown('operation', term.mnemonic, OPS)}")
+        raise ValueError(f"{key!r}: {describe_unknown('operation', term.mnemonic, OPS)}")
     if record.twin:
         raise ValueError(f"{key!r} has operations of StableHLO: write {record.twin!r}")
     if record.structure is not Structure.COMPUTES or record.draws:
@@ -138,14 +138,16 @@ def _check_variables(pattern: Term, replacement: Node) -> None:
     bound = {one.name for one in variables_in(pattern)}
     for one in (*variables_in(pattern), *terms_in(pattern)):
         if one.condition and one.condition not in CONDITIONS:
-            raise ValueError(f"'instead_of': {unknown('condition', one.condition, CONDITIONS)}")
+            raise ValueError(
+                f"'instead_of': {describe_unknown('condition', one.condition, CONDITIONS)}"
+            )
     for one in (*variables_in(replacement), *terms_in(replacement)):
         if one.condition:
             raise ValueError(f"'computes': the condition {one.condition!r} belongs in 'instead_of'")
     for one in variables_in(replacement):
         if one.name not in bound:
             raise ValueError(
-                f"'computes': {unknown('name', one.name, sorted(bound))} of 'instead_of'"
+                f"'computes': {describe_unknown('name', one.name, sorted(bound))} of 'instead_of'"
             )
     for term in terms_in(replacement):
         if not any(True for _ in variables_in(term)):

@@ -47,7 +47,7 @@ import msgspec
 from msgspec import structs
 
 from conformance.backends import isa
-from conformance.errors import unknown
+from conformance.errors import describe_unknown
 from conformance.gate import computes, pairs, unpredictable
 from conformance.gate.classes import CLASSES
 from conformance.gate.expectations import (
@@ -224,7 +224,7 @@ def _explained(error: msgspec.ValidationError) -> str:
     if found := _UNKNOWN.match(said):
         key, table = found.groups()
         keys = _TABLES.get(table, Expectation).__struct_fields__
-        return unknown("key", key, keys) + (f" (in {table})" if table else "")
+        return describe_unknown("key", key, keys) + (f" (in {table})" if table else "")
     if found := _MISSING.match(said):
         key, table = found.groups()
         return f"{key!r} of {table!r} is missing" if table else f"{key!r} is missing"
@@ -300,4 +300,4 @@ def _check_names(
 ) -> None:
     for pattern in patterns:
         if not (any(fnmatchcase(name, pattern) for name in names) if globs else pattern in names):
-            raise ValueError(unknown(what, pattern, names))
+            raise ValueError(describe_unknown(what, pattern, names))

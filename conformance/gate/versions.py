@@ -12,7 +12,7 @@ from packaging.version import InvalidVersion, Version
 
 from conformance.backends.base import Description
 from conformance.backends.versions import GIVEN
-from conformance.errors import UsageError, unknown
+from conformance.errors import UsageError, describe_unknown
 from conformance.gate.expectations import Expectation, Versions
 from conformance.gate.files import ExpectationError
 
@@ -107,7 +107,7 @@ def given_versions(texts: Sequence[str], backends: Sequence[str]) -> dict[str, s
                 )
             name = backends[0]
         if name not in backends:
-            raise UsageError(f"--backend-version: {unknown('backend', name, backends)}")
+            raise UsageError(f"--backend-version: {describe_unknown('backend', name, backends)}")
         try:
             Version(number)
         except InvalidVersion:

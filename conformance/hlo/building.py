@@ -81,9 +81,9 @@ class Building:
         array = np.full(of.static_shape, number).astype(of.storage)
         return self.constant(Dense.of(array, of))
 
-    def filled(self, number: complex, like: Value, element: ElementType | None = None) -> Value:
+    def fill_like(self, number: complex, like: Value, element: ElementType | None = None) -> Value:
         """Return an array of a number, of the shape of another value, whose sizes may change."""
-        of = typed(like)
+        of = tensor_type_of(like)
         result = TensorType(of.shape, element or of.element_type, of.bounds)
         if of.is_static:
             return self.full(number, result)
@@ -104,14 +104,14 @@ class Building:
 
     def reshape(self, operand: Value, sizes: Sizes) -> Value:
         """Return the operand in another shape."""
-        of = typed(operand)
+        of = tensor_type_of(operand)
         if of.shape == sizes:
             return operand
         return self.one("reshape", (operand,), TensorType(sizes, of.element_type))
 
     def transpose(self, operand: Value, permutation: Sizes) -> Value:
         """Return the operand with its dimensions in another order."""
-        of = typed(operand)
+        of = tensor_type_of(operand)
         if permutation == tuple(range(len(permutation))):
             return operand
         sizes = tuple(of.shape[d] for d in permutation)
@@ -120,20 +120,20 @@ class Building:
 
     def convert(self, operand: Value, element: ElementType) -> Value:
         """Return the operand's elements as another type."""
-        of = typed(operand)
+        of = tensor_type_of(operand)
         if of.element_type == element:
             return operand
         return self.one("convert", (operand,), TensorType(of.shape, element, of.bounds))
 
     def bitcast(self, operand: Value, element: ElementType) -> Value:
         """Return the operand's bits as elements of another type of the same width."""
-        of = typed(operand)
+        of = tensor_type_of(operand)
         result = TensorType(of.shape, element, of.bounds)
         return self.one("bitcast_convert", (operand,), result)
 
     def broadcast(self, operand: Value, sizes: Sizes, dimensions: Sizes = ()) -> Value:
         """Return the operand repeated along the dimensions that it does not have."""
-        result = TensorType(sizes, typed(operand).element_type)
+        result = TensorType(sizes, tensor_type_of(operand).element_type)
         return self.one(
             "broadcast_in_dim", (operand,), result, broadcast_dimensions=dimensions
         )  # fmt: skip
@@ -148,7 +148,7 @@ class Building:
 
     def compare(self, direction: str, lhs: Value, rhs: Value, kind: str | None = None) -> Value:
         """Add a comparison."""
-        of = typed(lhs)
+        of = tensor_type_of(lhs)
         result = TensorType(of.shape, ELEMENT_TYPES["i1"], of.bounds)
         return self.one(
             "compare", (lhs, rhs), result, comparison_direction=direction, compare_type=kind
@@ -156,7 +156,7 @@ class Building:
 
     def slice(self, operand: Value, starts: Sizes, limits: Sizes) -> Value:
         """Return a part of the operand."""
-        of = typed(operand)
+        of = tensor_type_of(operand)
         sizes = tuple(limit - start for start, limit in zip(starts, limits, strict=True))
         if sizes == of.shape:
             return operand
@@ -165,9 +165,9 @@ class Building:
             start_indices=starts, limit_indices=limits, strides=(1,) * len(sizes),
         )  # fmt: skip
 
-    def taken(self, operand: Value, order: Sequence[int], sizes: Sizes) -> Value:
+    def take_elements(self, operand: Value, order: Sequence[int], sizes: Sizes) -> Value:
         """Return the elements of a flat operand in this order, in a shape; -1 gives zero."""
-        of = typed(operand)
+        of = tensor_type_of(operand)
         index = np.asarray(order, np.int64)
         if (index < 0).any():
             zero = self.full(0, TensorType((1,), of.element_type))
@@ -184,7 +184,7 @@ class Building:
         return self.reshape(flat, sizes)
 
 
-def typed(value: Value) -> TensorType:
+def tensor_type_of(value: Value) -> TensorType:
     """Return the type of a value that is a tensor.
 
     Raises:

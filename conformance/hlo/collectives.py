@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from conformance.hlo.building import typed
+from conformance.hlo.building import tensor_type_of
 from conformance.hlo.protos import DeviceList, IotaGroups, Mesh, MeshGroups
 from conformance.hlo.shapes import Tree, leaf_types
 from conformance.hlo.site import Handler, Site
@@ -87,9 +87,9 @@ def _combined(site: Site) -> Region:
     Where a compiler works in a wider type than was asked for, it leaves the computation as it was:
     what a device combines values by is the operation in it.
     """
-    body, wanted = site.body(), typed(site.values[0]).element
+    body, wanted = site.body(), tensor_type_of(site.values[0]).element
     *operations, returned = body.operations
-    if len(operations) != 1 or typed(body.arguments[0]).element == wanted:
+    if len(operations) != 1 or tensor_type_of(body.arguments[0]).element == wanted:
         return body
     scalar = TensorType((), wanted)
     inner = site.building.inner()
@@ -105,7 +105,7 @@ def _combined(site: Site) -> Region:
 def _all_reduce(site: Site) -> Tree:
     values = site.values
     return _tree(site, site.building.add(
-        "all_reduce", values, [typed(value) for value in values], (_combined(site),),
+        "all_reduce", values, [tensor_type_of(value) for value in values], (_combined(site),),
         replica_groups=_matrix(groups_of(site, _global(site))), channel_id=_channel(site),
         use_global_device_ids=site.instruction.use_global_device_ids,
     ))  # fmt: skip
@@ -141,7 +141,7 @@ def _all_to_all(site: Site) -> Tree:
     if not site.instruction.shape.tuple_shapes:
         return _exchanged(site, site.value(0), site.instruction.dimensions[0], groups)
     building, values = site.building, site.values
-    of = typed(values[0])
+    of = tensor_type_of(values[0])
     rows = [building.reshape(value, (1, *of.static_shape)) for value in values]
     together = TensorType((len(rows), *of.static_shape), of.element_type)
     joined = building.one("concatenate", rows, together, dimension=0)
@@ -158,7 +158,7 @@ def _all_to_all(site: Site) -> Tree:
 def _exchanged(site: Site, value: Value, dimension: int, groups: list[list[int]]) -> Value:
     """Add an exchange of as many parts as a group has processes, along one dimension."""
     return site.building.add(
-        "all_to_all", (value,), (typed(value),), split_dimension=dimension,
+        "all_to_all", (value,), (tensor_type_of(value),), split_dimension=dimension,
         concat_dimension=dimension, split_count=len(groups[0]),
         replica_groups=_matrix(groups), channel_id=_channel(site),
     )[0]  # fmt: skip
@@ -169,7 +169,7 @@ def _permuted(site: Site) -> tuple[Value, ...]:
     listed = _matrix(pairs) if pairs else Dense(TensorType((0, 2), ELEMENT_TYPES["si64"]), b"")
     return tuple(
         site.building.one(
-            "collective_permute", (value,), typed(value), source_target_pairs=listed,
+            "collective_permute", (value,), tensor_type_of(value), source_target_pairs=listed,
             channel_id=_channel(site),
         )
         for value in site.values

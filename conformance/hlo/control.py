@@ -13,7 +13,7 @@ def _same(site: Site) -> Tree:
 
 def _copy(site: Site) -> Tree:
     """Return the operand; a copy into another type, of mixed precision, converts it."""
-    return site.moved(0) if isinstance(site.operands[0], Value) else site.operands[0]
+    return site.converted_operand(0) if isinstance(site.operands[0], Value) else site.operands[0]
 
 
 def _tuple(site: Site) -> Tree:
@@ -42,7 +42,7 @@ def _branch(site: Site, number: int) -> Region:
     """Return a branch, which uses its operand as a value around it."""
     inner = site.building.inner()
     operand = site.operands[number + 1]
-    result = site.computations.inline(site.called(number), (operand,), inner)
+    result = site.computations.inline(site.computation_id(number), (operand,), inner)
     return inner.region((), list(leaves(result)))
 
 

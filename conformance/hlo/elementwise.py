@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.hlo.building import Building, typed
+from conformance.hlo.building import Building, tensor_type_of
 from conformance.hlo.shapes import Tree
 from conformance.hlo.site import Handler, Site
 from reference.ir.program import TensorType, Value
@@ -31,7 +31,7 @@ def _elementwise(name: str) -> Handler:
     def handler(site: Site) -> Tree:
         operands = [site.value(number) for number in range(len(site.operands))]
         if name == "select":
-            operands = [operands[0], site.moved(1), site.moved(2)]
+            operands = [operands[0], site.converted_operand(1), site.converted_operand(2)]
         elif name in _OF_ONE_TYPE.split() and site.type.element.is_float:
             return _mixed(site, name, operands)
         return site.building.one(name, operands, site.type)
@@ -42,7 +42,9 @@ def _elementwise(name: str) -> Handler:
 def _mixed(site: Site, name: str, operands: list[Value]) -> Value:
     """Add an operation on floats: in the widest type of its operands, then rounded to its own."""
     building, of = site.building, site.type
-    widest = max((typed(operand).element for operand in operands), key=lambda one: one.bits)
+    widest = max(
+        (tensor_type_of(operand).element for operand in operands), key=lambda one: one.bits
+    )
     same = [building.convert(operand, widest) for operand in operands]
     result = TensorType(of.shape, widest, of.bounds)
     return building.convert(building.one(name, same, result), of.element)
@@ -52,7 +54,7 @@ def _compare(site: Site) -> Tree:
     """Add a comparison. Older modules state its type, newer modules whether its order is total."""
     one, lhs = site.instruction, site.value(0)
     kind = one.comparison_type or None
-    if one.comparison_order == "TOTAL" and typed(lhs).element.is_float:
+    if one.comparison_order == "TOTAL" and tensor_type_of(lhs).element.is_float:
         kind = "TOTALORDER"
     return site.building.one(
         "compare", (lhs, site.value(1)), site.type, compare_type=kind,
@@ -82,13 +84,13 @@ def _high_of_wider(building: Building, lhs: Value, rhs: Value, of: ElementType) 
     wide = ELEMENT_TYPES[f"{'si' if of.is_signed else 'ui'}{2 * of.bits}"]
     factors = [building.convert(operand, wide) for operand in (lhs, rhs)]
     product = building.binary("multiply", *factors)
-    bits = building.full(of.bits, TensorType(typed(product).shape, wide))
+    bits = building.full(of.bits, TensorType(tensor_type_of(product).shape, wide))
     return building.convert(building.binary("shift_right_logical", product, bits), of)
 
 
 def high_of_products(building: Building, lhs: Value, rhs: Value) -> Value:
     """Return the high 64 bits of products of ui64, from products of halves."""
-    of = typed(lhs)
+    of = tensor_type_of(lhs)
     half, low = building.full(32, of), building.full((1 << 32) - 1, of)
 
     def parts(value: Value) -> tuple[Value, Value]:
@@ -105,7 +107,7 @@ def high_of_products(building: Building, lhs: Value, rhs: Value) -> Value:
 
 def _high_signed(building: Building, lhs: Value, rhs: Value) -> Value:
     """Return the high 64 bits of products of si64, corrected from those of ui64."""
-    of = typed(lhs)
+    of = tensor_type_of(lhs)
     unsigned = ELEMENT_TYPES["ui64"]
     a, b = building.bitcast(lhs, unsigned), building.bitcast(rhs, unsigned)
     high = high_of_products(building, a, b)

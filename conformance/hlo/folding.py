@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from conformance.hlo.building import typed
+from conformance.hlo.building import tensor_type_of
 from conformance.hlo.protos import WindowDimension
 from conformance.hlo.shapes import Tree
 from conformance.hlo.site import Handler, Site
@@ -19,7 +19,7 @@ def _reduce(site: Site) -> Tree:
     """
     count, building = len(site.types), site.building
     inputs, inits = site.values[:count], site.values[count:]
-    elements = [typed(init).element for init in inits]
+    elements = [tensor_type_of(init).element for init in inits]
     given = [building.convert(*pair) for pair in zip(inputs, elements, strict=True)]
     types = [
         TensorType(of.shape, element, of.bounds)

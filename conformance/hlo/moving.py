@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.hlo.building import Building, typed
+from conformance.hlo.building import Building, tensor_type_of
 from conformance.hlo.literals import dense_of
 from conformance.hlo.protos import Shape
 from conformance.hlo.shapes import Tree, element_of, is_tiled, major_to_minor, order_of, tensor_of
@@ -30,35 +30,40 @@ def _iota(site: Site) -> Tree:
 
 def _broadcast(site: Site) -> Tree:
     return site.building.one(
-        "broadcast_in_dim", (site.moved(0),), site.type,
+        "broadcast_in_dim", (site.converted_operand(0),), site.type,
         broadcast_dimensions=tuple(site.instruction.dimensions),
     )  # fmt: skip
 
 
 def _reshape(site: Site) -> Tree:
-    return site.building.one("reshape", (site.moved(0),), site.type)
+    return site.building.one("reshape", (site.converted_operand(0),), site.type)
 
 
 def _transpose(site: Site) -> Tree:
     permutation = tuple(site.instruction.dimensions)
-    return site.building.one("transpose", (site.moved(0),), site.type, permutation=permutation)
+    return site.building.one(
+        "transpose", (site.converted_operand(0),), site.type, permutation=permutation
+    )
 
 
 def _reverse(site: Site) -> Tree:
     dimensions = tuple(site.instruction.dimensions)
-    return site.building.one("reverse", (site.moved(0),), site.type, dimensions=dimensions)
+    return site.building.one(
+        "reverse", (site.converted_operand(0),), site.type, dimensions=dimensions
+    )
 
 
 def _concatenate(site: Site) -> Tree:
     dimension = site.instruction.dimensions[0]
-    parts = [site.moved(number) for number in range(len(site.operands))]
+    parts = [site.converted_operand(number) for number in range(len(site.operands))]
     return site.building.one("concatenate", parts, site.type, dimension=dimension)
 
 
 def _slice(site: Site) -> Tree:
     limits = site.instruction.slice_dimensions
     return site.building.one(
-        "slice", (site.moved(0),), site.type, start_indices=tuple(one.start for one in limits),
+        "slice", (site.converted_operand(0),), site.type,
+        start_indices=tuple(one.start for one in limits),
         limit_indices=tuple(one.limit for one in limits),
         strides=tuple(one.stride or 1 for one in limits),
     )  # fmt: skip
@@ -67,9 +72,9 @@ def _slice(site: Site) -> Tree:
 def _starts(site: Site, first: int) -> tuple[Value, ...]:
     """Return start indices as scalars, which older modules have in one operand."""
     given = tuple(site.value(number) for number in range(first, len(site.operands)))
-    if len(given) != 1 or not typed(given[0]).rank:
+    if len(given) != 1 or not tensor_type_of(given[0]).rank:
         return given
-    count = typed(given[0]).static_shape[0]
+    count = tensor_type_of(given[0]).static_shape[0]
     building = site.building
     single = (building.slice(given[0], (at,), (at + 1,)) for at in range(count))
     return tuple(building.reshape(one, ()) for one in single)
@@ -77,13 +82,13 @@ def _starts(site: Site, first: int) -> tuple[Value, ...]:
 
 def _dynamic_slice(site: Site) -> Tree:
     return site.building.one(
-        "dynamic_slice", (site.moved(0), *_starts(site, 1)), site.type,
+        "dynamic_slice", (site.converted_operand(0), *_starts(site, 1)), site.type,
         slice_sizes=tuple(site.instruction.dynamic_slice_sizes),
     )  # fmt: skip
 
 
 def _dynamic_update_slice(site: Site) -> Tree:
-    operands = (site.moved(0), site.moved(1), *_starts(site, 2))
+    operands = (site.converted_operand(0), site.converted_operand(1), *_starts(site, 2))
     return site.building.one("dynamic_update_slice", operands, site.type)
 
 
@@ -91,7 +96,7 @@ def _pad(site: Site) -> Tree:
     config = site.instruction.padding_config
     dimensions = config.dimensions if config else []
     return site.building.one(
-        "pad", (site.moved(0), site.moved(1)), site.type,
+        "pad", (site.converted_operand(0), site.converted_operand(1)), site.type,
         edge_padding_low=tuple(one.edge_padding_low for one in dimensions),
         edge_padding_high=tuple(one.edge_padding_high for one in dimensions),
         interior_padding=tuple(one.interior_padding for one in dimensions),
@@ -103,7 +108,7 @@ def _gather(site: Site) -> Tree:
     if numbers is None:
         raise site.unreadable("it has no dimension numbers")
     return site.building.one(
-        "gather", (site.moved(0), site.value(1)), site.type,
+        "gather", (site.converted_operand(0), site.value(1)), site.type,
         offset_dims=tuple(numbers.offset_dims),
         collapsed_slice_dims=tuple(numbers.collapsed_slice_dims),
         operand_batching_dims=tuple(numbers.operand_batching_dims),
@@ -143,8 +148,8 @@ def _dynamic_reshape(site: Site) -> Tree:
 
 def _bitcast_convert(site: Site) -> Tree:
     """Add a conversion of bits; a type of less than a byte has the width of a byte here."""
-    if site.type.shape == typed(site.value(0)).shape:
-        return retyped(site.building, site.value(0), site.type.element)
+    if site.type.shape == tensor_type_of(site.value(0)).shape:
+        return reinterpret(site.building, site.value(0), site.type.element)
     return site.building.one("bitcast_convert", (site.value(0),), site.type)
 
 
@@ -157,23 +162,23 @@ def _bitcast(site: Site) -> Tree:
         raise site.unreadable("sizes that change")
     building = site.building
     own, wanted = tensor_of(source).element, tensor_of(target).element
-    held, given = held_bits(source), held_bits(target)
+    held, given = storage_bits(source), storage_bits(target)
     if own == wanted or held == given:  # how narrow types are packed is left to code generation
-        return relaid(building, retyped(building, value, wanted), source, target)
+        return relaid(building, reinterpret(building, value, wanted), source, target)
     if own.is_complex or wanted.is_complex:
         raise site.unreadable("complex numbers as elements of another width")
     return _rewidened(building, value, source, target)
 
 
-def held_bits(shape: Shape) -> int:
+def storage_bits(shape: Shape) -> int:
     """Return how many bits an element has in memory: a byte at least, where none is packed."""
     stated = shape.layout.element_size_in_bits if shape.layout else 0
     return stated or max(8, element_of(shape).bits)
 
 
-def retyped(building: Building, value: Value, element: ElementType) -> Value:
+def reinterpret(building: Building, value: Value, element: ElementType) -> Value:
     """Return the same bits as elements of another type that memory holds in the same width."""
-    own = typed(value).element
+    own = tensor_type_of(value).element
     if own == element:
         return value
     if own.bits == element.bits:
@@ -181,7 +186,7 @@ def retyped(building: Building, value: Value, element: ElementType) -> Value:
     if own.is_boolean:
         return building.convert(value, element)
     if element.is_boolean:
-        zero = building.full(0, TensorType(typed(value).shape, ELEMENT_TYPES["ui8"]))
+        zero = building.full(0, TensorType(tensor_type_of(value).shape, ELEMENT_TYPES["ui8"]))
         return building.compare("NE", building.bitcast(value, ELEMENT_TYPES["ui8"]), zero)
     byte = ELEMENT_TYPES["ui8"]
     narrow = own if own.bits < element.bits else element
@@ -189,8 +194,8 @@ def retyped(building: Building, value: Value, element: ElementType) -> Value:
     if code is None:
         raise Unreadable(f"bits of {narrow.name}", "no integer type has as many")
     if own is narrow:
-        return retyped(building, building.convert(building.bitcast(value, code), byte), element)
-    return building.bitcast(building.convert(retyped(building, value, byte), code), element)
+        return reinterpret(building, building.convert(building.bitcast(value, code), byte), element)
+    return building.bitcast(building.convert(reinterpret(building, value, byte), code), element)
 
 
 def _rewidened(building: Building, value: Value, source: Shape, target: Shape) -> Value:
@@ -198,12 +203,12 @@ def _rewidened(building: Building, value: Value, source: Shape, target: Shape) -
 
     Both are seen as units of the narrower width, several of which make an element of the other.
     """
-    held, given = held_bits(source), held_bits(target)
+    held, given = storage_bits(source), storage_bits(target)
     unit = ELEMENT_TYPES[f"ui{min(held, given)}"]
     count, wanted = math.prod(source.dimensions), math.prod(target.dimensions)
     flat = _in_units(building, building.reshape(value, (count,)), held, unit)
     order = order_of(source, target, held // unit.bits, given // unit.bits)
-    units = building.taken(flat, order.tolist(), (order.size,))
+    units = building.take_elements(flat, order.tolist(), (order.size,))
     return building.reshape(
         _of_units(building, units, wanted, element_of(target)), tuple(target.dimensions)
     )
@@ -211,9 +216,9 @@ def _rewidened(building: Building, value: Value, source: Shape, target: Shape) -
 
 def _in_units(building: Building, flat: Value, held: int, unit: ElementType) -> Value:
     """Return a flat array's bits as a flat array of units, one or several for each element."""
-    (count,) = typed(flat).static_shape
+    (count,) = tensor_type_of(flat).static_shape
     if held == unit.bits:
-        return retyped(building, flat, unit)
+        return reinterpret(building, flat, unit)
     parts = TensorType((count, held // unit.bits), unit)
     return building.reshape(
         building.one("bitcast_convert", (flat,), parts), (count * (held // unit.bits),)
@@ -222,9 +227,9 @@ def _in_units(building: Building, flat: Value, held: int, unit: ElementType) -> 
 
 def _of_units(building: Building, units: Value, count: int, element: ElementType) -> Value:
     """Return units as so many elements, each of one or several."""
-    (total,) = typed(units).static_shape
+    (total,) = tensor_type_of(units).static_shape
     if total == count:
-        return retyped(building, units, element)
+        return reinterpret(building, units, element)
     pairs = building.reshape(units, (count, total // max(1, count)))
     return building.one("bitcast_convert", (pairs,), TensorType((count,), element))
 
@@ -243,7 +248,7 @@ def relaid(building: Building, value: Value, source: Shape, target: Shape) -> Va
         plain = order_of(_untiled(source), _untiled(target))
         if order.size != math.prod(sizes) or not np.array_equal(order, plain):
             flat = building.reshape(value, (math.prod(sizes),))
-            return building.taken(flat, order.tolist(), wanted)
+            return building.take_elements(flat, order.tolist(), wanted)
     held, given = major_to_minor(source), major_to_minor(target)
     if sizes == wanted and held == given:
         return value

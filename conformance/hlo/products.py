@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.hlo.building import typed
+from conformance.hlo.building import tensor_type_of
 from conformance.hlo.folding import padding_of, window_of
 from conformance.hlo.protos import DotDimensions
 from conformance.hlo.shapes import Tree
@@ -143,7 +143,7 @@ def _rng(site: Site) -> Tree:
 def _rng_bit_generator(site: Site) -> Tree:
     algorithm = _ALGORITHMS[site.instruction.rng_algorithm]
     state, given = site.value(0), site.types
-    types = given if len(given) > 1 else (typed(state), *given)  # or the numbers alone
+    types = given if len(given) > 1 else (tensor_type_of(state), *given)  # or the numbers alone
     results = site.building.add("rng_bit_generator", (state,), types, rng_algorithm=algorithm)
     return site.tree(results[-len(given) :])
 

@@ -52,7 +52,7 @@ class Site:
                 return operand
         raise self.unreadable(f"operand {number} is no array")
 
-    def moved(self, number: int) -> Value:
+    def converted_operand(self, number: int) -> Value:
         """Return the operand of that number in the result's element type.
 
         Compilers that allow mixed precision have narrower or wider floats move into a result.
@@ -84,9 +84,9 @@ class Site:
 
     def body(self, number: int = 0) -> Region:
         """Return a computation that the instruction names as a region."""
-        return self.computations.body(self.called(number), self.building)
+        return self.computations.body(self.computation_id(number), self.building)
 
-    def called(self, number: int = 0) -> int:
+    def computation_id(self, number: int = 0) -> int:
         """Return the id of a computation that the instruction names."""
         ids = self.instruction.called_computation_ids
         if number >= len(ids):
@@ -95,7 +95,7 @@ class Site:
 
     def inline(self, operands: Sequence[Tree], number: int = 0) -> Tree:
         """Add what a computation that the instruction names does with these operands."""
-        return self.computations.inline(self.called(number), operands, self.building)
+        return self.computations.inline(self.computation_id(number), operands, self.building)
 
     @property
     def construct(self) -> str:

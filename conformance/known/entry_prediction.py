@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.catalog import column
+from conformance.catalog import column_of
 from conformance.known.hypothesis import Hypothesis, predict_nothing
 from conformance.known.template import TemplateError, module_text, operand_names
 from conformance.stablehlo.emit import EmitError
@@ -78,7 +78,7 @@ class EntryPrediction:
         """
         return (
             _matches(operation.name, self.ops)
-            and _matches(column(operation), self.element_types)
+            and _matches(column_of(operation), self.element_types)
             and self._has_constants(operation, folded)
         )
 

@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from conformance.errors import unknown
+from conformance.errors import describe_unknown
 from conformance.stablehlo.attributes import float_literal
 from conformance.stablehlo.emit import spell, spell_operation
 from reference.ir.op import Op
@@ -86,7 +86,9 @@ def check_names(text: str, record: Op) -> None:
             raise TemplateError(f"{record.name} takes one {name!r}: write ${name}")
         if name not in operands and not is_attribute:
             known = (*_RESULT, _ITSELF, *operands, *record.attributes)
-            raise TemplateError(f"{unknown('placeholder', name, known)} (of {record.name})")
+            raise TemplateError(
+                f"{describe_unknown('placeholder', name, known)} (of {record.name})"
+            )
 
 
 def module_text(text: str, operation: Operation) -> str:

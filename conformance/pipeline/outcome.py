@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
-from conformance.catalog import column
+from conformance.catalog import column_of
 from conformance.gate.expectations import Expectation, Failure, matching_entry
 from conformance.verdict import Element, Verdict
 from reference.ir.program import Program
@@ -71,7 +71,9 @@ def known_loss(
     """
     said = (outcome.verdict, outcome.kind, outcome.message)
     ids = (
-        matching_entry(expectations, Failure(one.name, column(one), backend, *said, operation=one))
+        matching_entry(
+            expectations, Failure(one.name, column_of(one), backend, *said, operation=one)
+        )
         for one in program.walk()
     )
     return replace(outcome, known=tuple(dict.fromkeys(filter(None, ids))))

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 from conformance.errors import NotAvailable
 from conformance.executors.executor import Executor
-from conformance.executors.local import Call, Died, Ended, TimedOut
+from conformance.executors.local import Call, CallEnd, Died, TimedOut
 
 _A = TypeVar("_A")
 
@@ -36,7 +36,7 @@ class _Asked:
 
 
 def answers_of(
-    ended: Ended, of_lost: Callable[[Died | TimedOut], tuple[_A, ...]]
+    ended: CallEnd, of_lost: Callable[[Died | TimedOut], tuple[_A, ...]]
 ) -> tuple[_A, ...]:
     """Return the answers that a call gave, or `of_lost` if it lost its worker.
 
@@ -54,7 +54,7 @@ def answers_of(
 
 def run_in_parts(
     executor: Executor, calls: Iterable[Call], parts: Parts, question: Question | None = None
-) -> Generator[Ended | None]:
+) -> Generator[CallEnd | None]:
     """Make calls and yield the end of each, except of calls that `parts` replaces.
 
     The `question` is asked about a call whose worker crashed or timed out, if it is not replaced.

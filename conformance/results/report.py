@@ -101,7 +101,7 @@ def divergence_of(record: Record) -> Divergence:
         class_=record.kind,
         message=one_line(record.message),
         is_new=record.is_new_failure,
-        known=record.known_by,
+        known=record.expectation_ids,
         failed_runs=record.repeats.failed if record.repeats else None,
         runs=record.repeats.runs if record.repeats else None,
         wrong=detail.wrong if detail else None,

@@ -144,14 +144,14 @@ class RunData:
         """The number of known failures with elements that no program predicts."""
         ids = {id_ for id_, known in self.expectations.items() if known.unpredictable}
         failing = (r for r in self.records if r.verdict.fails and r.known)
-        return sum(not ids.isdisjoint(record.known_by) for record in failing)
+        return sum(not ids.isdisjoint(record.expectation_ids) for record in failing)
 
     @cached_property
     def flaky(self) -> int:
         """The number of known failures that do not fail every time."""
         ids = {id_ for id_, known in self.expectations.items() if known.flaky}
         failing = (r for r in self.records if r.verdict.fails and r.known)
-        return sum(not ids.isdisjoint(record.known_by) for record in failing)
+        return sum(not ids.isdisjoint(record.expectation_ids) for record in failing)
 
     @cached_property
     def report(self) -> Report:

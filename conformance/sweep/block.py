@@ -18,7 +18,7 @@ from conformance.known.in_force import in_force
 from conformance.known.rewritings.stated import Stated
 from conformance.sweep.arguments import Domain
 from conformance.sweep.judging import outcome_of
-from conformance.sweep.outcome import NOTHING, ClassCount, Outcome, merged
+from conformance.sweep.outcome import NOTHING, ClassCount, Outcome, add_outcomes
 from conformance.sweep.properties import properties_of
 from conformance.text import one_line
 from conformance.transforms.merge import merge
@@ -112,7 +112,7 @@ def _run_pieces(session: Session, block: Block) -> tuple[Outcome, ...]:
             before, known = outcomes[number], properties_of(domain.function)
             worst = -1.0 if before.worst is None else before.worst.ulp or 0.0
             judged = outcome_of(domain, operands, actual, session.hardware, worst)
-            outcomes[number] = merged(before, judged, known.positive, known.negative)
+            outcomes[number] = add_outcomes(before, judged, known.positive, known.negative)
     return tuple(outcomes)
 
 

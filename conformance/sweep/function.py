@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from conformance.catalog import RULED, column, matching, rule_of
-from conformance.errors import UsageError, unknown
+from conformance.catalog import RULED, column_of, match_names, rule_of
+from conformance.errors import UsageError, describe_unknown
 from conformance.sweep.variants import Variant, variants_of
 from conformance.tolerance.rule import Rule
 from reference.ir.constraints import ConstraintViolation
@@ -87,7 +87,7 @@ class Function:
     @property
     def column(self) -> str:
         """The element type of the op's cell, by which expectations match."""
-        return column(self.operation(1))
+        return column_of(self.operation(1))
 
     @property
     def rule(self) -> Rule:
@@ -157,7 +157,7 @@ def _matching(
     known: dict[str, Op] | dict[str, ElementType],
 ) -> list[str]:  # fmt: skip
     try:
-        return matching(patterns, list(names))
+        return match_names(patterns, list(names))
     except LookupError as error:
         pattern = str(error.args[0])
         if pattern in known:
@@ -166,7 +166,7 @@ def _matching(
                 "a sweep takes elementwise ops of one or two operands"
             )  # fmt: skip
             raise UsageError(f"{pattern!r} cannot be swept: {hint}") from None
-        raise UsageError(unknown(what, pattern, names)) from None
+        raise UsageError(describe_unknown(what, pattern, names)) from None
 
 
 def _forms(record: Op, of: ElementType, to: Sequence[str]) -> Iterator[Function]:

@@ -51,7 +51,7 @@ NOTHING = Outcome(values=0, right=0)
 """The outcome of no arguments."""
 
 
-def merged(left: Outcome, right: Outcome, positive: int = 0, negative: int = 0) -> Outcome:
+def add_outcomes(left: Outcome, right: Outcome, positive: int = 0, negative: int = 0) -> Outcome:
     """Add two outcomes, `right` being of the arguments that follow those of `left`.
 
     `positive` and `negative` are the directions of the function on both sides of zero, as

@@ -20,7 +20,7 @@ from conformance.campaign.progress import Watcher
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call, Died, TimedOut
-from conformance.executors.lost import why
+from conformance.executors.lost import crash_verdict
 from conformance.gate.expectations import Expectation, hypotheses_of
 from conformance.gate.reading import load
 from conformance.gate.versions import applicable_entries, given_versions, with_given_version
@@ -29,7 +29,7 @@ from conformance.pipeline.splitting import run_in_parts
 from conformance.results.versions import build, versions
 from conformance.sweep.block import Block, lost_outcome, run_block
 from conformance.sweep.journal import FILE_NAME, Header, Journal, Line
-from conformance.sweep.outcome import NOTHING, Outcome, merged
+from conformance.sweep.outcome import NOTHING, Outcome, add_outcomes
 from conformance.sweep.planning import Options, Plan, plan
 from conformance.sweep.properties import properties_of
 
@@ -176,7 +176,7 @@ class _Session:
         block: Block = call.name
         if isinstance(value, Died | TimedOut):
             (index,) = block.indices
-            verdict, kind, message = why(value)
+            verdict, kind, message = crash_verdict(value)
             self._lost[index] += 1
             self._watcher.say(f"{block.domains[0].function.name}: {message}")
             value = (lost_outcome(block, verdict, kind, message),)
@@ -237,6 +237,6 @@ def add_up(planned: Plan, lines: Sequence[Line]) -> tuple[Outcome, ...]:
         for index, outcome in zip(line.indices, line.outcomes, strict=True):
             known = properties_of(planned.functions[index])
             directions = (known.positive, known.negative) if reached[index] == line.start else ()
-            totals[index] = merged(totals[index], outcome, *directions)
+            totals[index] = add_outcomes(totals[index], outcome, *directions)
             reached[index] = ends[index, line.start]
     return tuple(totals)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from conformance.backends.base import BackendError
-from conformance.catalog import column, rule_of
+from conformance.catalog import column_of, rule_of
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.expectations import Expectation, Failure, failures_of, matching_entry
 from conformance.judging.compare import MALFORMED, describe_malformed, judge
@@ -409,7 +409,7 @@ class Explainer:
     def match_unsteady(self, operations: Sequence[Operation]) -> tuple[str, ...]:
         """Return the expectations of nondeterminism that match any of these operations."""
         failures = (
-            Failure(one.name, column(one), self.backend, Verdict.DIVERGENT, NOT_DETERMINISTIC)
+            Failure(one.name, column_of(one), self.backend, Verdict.DIVERGENT, NOT_DETERMINISTIC)
             for one in operations
         )
         found = (matching_entry(self.expectations, failure) for failure in failures)
@@ -424,7 +424,7 @@ class Explainer:
         the shape of a result.
         """
         for operation in program.walk():
-            name, of = operation.name, column(operation)
+            name, of = operation.name, column_of(operation)
             said = (judgement.verdict, judgement.kind, judgement.message)
             failure = Failure(name, of, self.backend, *said, operation=operation)
             if id_ := matching_entry(self.expectations, failure):
@@ -433,7 +433,9 @@ class Explainer:
 
     def _match_divergent(self, operation: Operation, kind: str, message: str) -> str:
         said = (self.backend, Verdict.DIVERGENT, kind, message)
-        return matching_entry(self.expectations, Failure(operation.name, column(operation), *said))
+        return matching_entry(
+            self.expectations, Failure(operation.name, column_of(operation), *said)
+        )
 
     def match_acceptance(self, operation: Operation, ids: Sequence[str]) -> tuple[str, ...]:
         """Return the expectations that match compiling an op with these broken constraints, or
@@ -449,7 +451,7 @@ class Explainer:
 
     def _match_ids(self, group: Sequence[Operation], judgement: Judgement) -> tuple[str, ...]:
         """Return the expectations that match the failures of a group by its name, or none."""
-        name, of = group_name(group), column(group[-1])
+        name, of = group_name(group), column_of(group[-1])
         asked = failures_of((name, of, self.backend), judgement.failures, group[-1])
         return self._match_all(asked)
 
@@ -474,4 +476,4 @@ def group_name(group: Sequence[Operation]) -> str:
 
 def group_title(group: Sequence[Operation]) -> str:
     """Return the name of a group in expectations, with its element type."""
-    return " ".join(filter(None, (group_name(group), column(group[-1]))))
+    return " ".join(filter(None, (group_name(group), column_of(group[-1]))))

@@ -15,7 +15,7 @@ from pathlib import Path
 from conformance.backends.base import NotReadBack, Unsupported
 from conformance.backends.compiled.stages import Stage, dumped_stages
 from conformance.backends.session import Session
-from conformance.executors.limit import TooSlow, limited
+from conformance.executors.limit import TooSlow, limit_wall_time
 from conformance.judging.compare import judge_operation
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import is_single, judge_program
@@ -93,7 +93,7 @@ def find_culprit(
 
             def is_right(stage: Stage) -> bool | None:
                 try:
-                    with limited(seconds):
+                    with limit_wall_time(seconds):
                         results = stage.read(program).evaluate(inputs)
                 except (NotReadBack, TooSlow):
                     return None

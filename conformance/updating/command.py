@@ -14,7 +14,7 @@ from msgspec import structs
 
 from conformance.backends.registry import Choice, names_of, parse
 from conformance.check.calls import REPLAY_BATCH
-from conformance.errors import UsageError, unknown
+from conformance.errors import UsageError, describe_unknown
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.gate.expectations import Expectation, match_record
 from conformance.gate.files import (
@@ -37,10 +37,10 @@ from conformance.updating.groups import (
     comments_of,
     entries_of_batches,
     entry_of,
-    grouped,
+    group_failures,
     is_predicted_otherwise,
 )
-from conformance.updating.smallest import REDUCED, Search, counterexample
+from conformance.updating.smallest import MINIMISE_RECORDED, Search, counterexample
 from conformance.verdict import LostBatch, Record
 
 
@@ -80,7 +80,7 @@ def update(options: Options) -> int:
     files = _files(stored, options.out)
     known = _load(files, stored)
     records = _judged(stored, known)
-    found = grouped(records)
+    found = group_failures(records)
     groups = [one for one in found if not is_predicted_otherwise(one)]
     batches = _lost_batches(stored, known)
     if not groups and not batches:
@@ -105,7 +105,9 @@ def _stored(options: Options) -> _Stored:
     names = [parse(name).name for name in options.backends] or list(spellings)
     for name in names:
         if name not in spellings:
-            raise UsageError(f"--backend: {unknown('backend', name, spellings)} (in {options.run})")
+            raise UsageError(
+                f"--backend: {describe_unknown('backend', name, spellings)} (in {options.run})"
+            )
     given = as_tuple(meta.get("expectation_file"))
     by_hand = {parse(name).name: parse(name) for name in options.backends}
     choices = tuple(by_hand.get(name) or parse(spellings[name]) for name in names)
@@ -158,7 +160,7 @@ def _entries(
         for choice in stored.choices:
             if any(group.backend == choice.name for group in groups):
                 executor = stack.enter_context(
-                    executor_of(choice, jobs=1, functions=(REDUCED, REPLAY_BATCH))
+                    executor_of(choice, jobs=1, functions=(MINIMISE_RECORDED, REPLAY_BATCH))
                 )
                 describe(executor, choice)
                 searches[choice.name] = Search(executor, choice, (*known, *bare), seconds)
@@ -244,7 +246,7 @@ def _told(options: Options, stored: _Stored, files: Sequence[str], count: int) -
     if not count:
         return 0
     known = _load(files, stored)
-    left = grouped(_judged(stored, known))
+    left = group_failures(_judged(stored, known))
     for group in left:
         what = verdict_text(group.verdict.value, group.kind, group.words)
         sys.stdout.write(f"left: {group.cases[0]}: {what}\n")
@@ -259,7 +261,7 @@ def _told(options: Options, stored: _Stored, files: Sequence[str], count: int) -
         )
         return 1
     alone = _load([str(options.out)], stored)
-    is_enough = not grouped(_judged(stored, alone)) and not _lost_batches(stored, alone)
+    is_enough = not group_failures(_judged(stored, alone)) and not _lost_batches(stored, alone)
     needed = [str(options.out)] if is_enough else list(files)
     shown = " ".join(
         f"--expectations {shlex.quote(_name(one))}" for one in needed if one != str(SHIPPED)

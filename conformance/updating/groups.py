@@ -119,7 +119,7 @@ def _failure(record: Record, one: Failing, detail: Detail) -> NewFailure:
     )  # fmt: skip
 
 
-def grouped(records: Iterable[Record]) -> list[Group]:
+def group_failures(records: Iterable[Record]) -> list[Group]:
     """Return the groups of all that is new in records, in their order."""
     found: dict[tuple[str, ...], Group] = {}
     for record in records:
@@ -127,7 +127,7 @@ def grouped(records: Iterable[Record]) -> list[Group]:
             words = "" if _is_of_allocator(one) else _words(one)
             is_predicted = one.verdict in _OF_VALUES and one.kind not in UNEXPLAINED
             verdict = "" if is_predicted else one.verdict.value
-            op = record.op if one.verdict is Verdict.ACCEPTED else lowered_to(record.op)
+            op = record.op if one.verdict is Verdict.ACCEPTED else lowered_op(record.op)
             kind = _HEAP if not words and _may_be_overwritten(one) else one.kind
             key = (record.backend, op, verdict, kind, words)
             group = Group(op, record.backend, one.verdict, one.kind, words)
@@ -153,7 +153,7 @@ def _may_be_overwritten(failure: NewFailure) -> bool:
     return failure.verdict is Verdict.CRASHED and failure.kind in _OVERWRITTEN
 
 
-def lowered_to(op: str) -> str:
+def lowered_op(op: str) -> str:
     """Return the op of StableHLO that an op of XlaBuilder is brought into: entries about that one
     know the other's failures, and its programs show them."""
     record = OPS.get(op)
@@ -296,7 +296,7 @@ def entries_of_batches(
     ids = {*taken}
     for (backend, verdict, kind, words), found in alike.items():
         cases = [case for one in found for case in one.cases]
-        ops = tuple(dict.fromkeys(lowered_to(op) for op, _, _ in cases))
+        ops = tuple(dict.fromkeys(lowered_op(op) for op, _, _ in cases))
         entry = Expectation(
             id=free_id(f"lost batch {verdict} {kind}", ids),
             op=ops,

@@ -8,7 +8,7 @@ import numpy as np
 
 from conformance.backends.session import open_session
 from conformance.frontends.modules import Unit, units_of
-from conformance.fuzzing.execution import judged_alone
+from conformance.fuzzing.execution import judge_in_isolation
 from conformance.fuzzing.minimisation import flat, readable
 from conformance.fuzzing.trial import Hit, Inputs, Trial
 from conformance.gate.counterexamples import input_text
@@ -25,13 +25,13 @@ from reference.ir.program import Program, TensorType
 from reference.ir.types import Array
 
 
-def hit_of(given: tuple[str, bytes], said: Outcome) -> Hit:
+def recorded_failure(given: tuple[str, bytes], said: Outcome) -> Hit:
     """Return a recorded program with its inputs, not run."""
     program = parse_module(given[0])
     return Hit(0, program, unpack_inputs(given[1]) if given[1] else (), said)
 
 
-def reduced(
+def minimise_recorded(
     trial: Trial, given: tuple[str, bytes], id_: str, seconds: float
 ) -> Counterexample | None:
     """Return the smallest program found that fails in the way that an entry knows.
@@ -39,12 +39,15 @@ def reduced(
     Something else may fail beside it that other entries of the trial know: a program of fewer
     elements may do without.
     """
-    hit, session = hit_of(given, Outcome(Verdict.PASS)), open_session(trial.backend, phase)
+    hit, session = (
+        recorded_failure(given, Outcome(Verdict.PASS)),
+        open_session(trial.backend, phase),
+    )
     if hit.program.process_count > 1:
         return None
 
     def fails(program: Program, inputs: Inputs) -> bool:
-        outcome = judged_alone(trial, session, program, inputs)
+        outcome = judge_in_isolation(trial, session, program, inputs)
         return outcome is not None and id_ in outcome.known
 
     small = minimise(fails, flat(hit.program), hit.inputs, seconds)
@@ -57,7 +60,7 @@ def as_counterexample(program: Program, inputs: Sequence[Array]) -> Counterexamp
     return Counterexample(readable(named), tuple(map(input_text, inputs)))
 
 
-def written_as_it_is(text: str, inputs: bytes) -> Counterexample:
+def unminimised_counterexample(text: str, inputs: bytes) -> Counterexample:
     """Return a recorded program with its inputs, or zeros if none were kept.
 
     A program that MLIR's verifier refuses takes none: it is never run.

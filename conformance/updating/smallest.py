@@ -8,11 +8,11 @@ from msgspec import structs
 
 from conformance.backends.base import ends_process
 from conformance.backends.registry import Choice
-from conformance.check.counterexamples import replayed
+from conformance.check.counterexamples import replay_counterexamples
 from conformance.executors.deferred import Deferred
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call
-from conformance.fuzzing.crashes import Losses, Shrinking, spent_on
+from conformance.fuzzing.crashes import CrashHandler, CrashMinimisation, spent_on
 from conformance.fuzzing.trial import Hit, Inputs, Trial
 from conformance.gate.expectations import Counterexample, Expectation
 from conformance.limits import LIMITS
@@ -22,10 +22,10 @@ from conformance.updating.groups import Group, NewFailure
 from conformance.verdict import Verdict
 from reference.ir.program import Program
 
-HIT_OF = Deferred("conformance.updating.programs", "hit_of")
-REDUCED = Deferred("conformance.updating.programs", "reduced")
+RECORDED_FAILURE = Deferred("conformance.updating.programs", "recorded_failure")
+MINIMISE_RECORDED = Deferred("conformance.updating.programs", "minimise_recorded")
 AS_COUNTEREXAMPLE = Deferred("conformance.updating.programs", "as_counterexample")
-WRITTEN_AS_IT_IS = Deferred("conformance.updating.programs", "written_as_it_is")
+UNMINIMISED_COUNTEREXAMPLE = Deferred("conformance.updating.programs", "unminimised_counterexample")
 
 _TRIED = 3
 """Programs of a group from which a counterexample is made, at most, beginning with the smallest."""
@@ -69,10 +69,10 @@ def _minimised(search: Search, failure: NewFailure, entry: Expectation) -> Count
     given = (failure.record.detail.program, failure.inputs)
     if not ends_process(failure.verdict, failure.kind):
         asked = (search.trial(search.entries), given, entry.id, seconds)
-        answer = executor.one(Call("", REDUCED, asked, 2 * seconds + LIMITS.timeout))
+        answer = executor.one(Call("", MINIMISE_RECORDED, asked, 2 * seconds + LIMITS.timeout))
         return answer if isinstance(answer, Counterexample) else None
     said = Outcome(failure.verdict, failure.kind, failure.message)
-    hit = executor.one(Call("", HIT_OF, (given, said), LIMITS.timeout))
+    hit = executor.one(Call("", RECORDED_FAILURE, (given, said), LIMITS.timeout))
     if not isinstance(hit, Hit) or hit.program.process_count > 1:
         return None
     small = _shrunk(executor, search.trial((entry,)), hit, search.choice.name, seconds)
@@ -87,7 +87,7 @@ def _shrunk(
 ) -> tuple[Program, Inputs] | None:
     """Return the smallest program found that ends its process as a hit does, and that the entry of
     the trial is about; None where the hit does not do so again."""
-    losses, small = Losses(executor, seconds), Shrinking(hit, 4 * seconds)
+    losses, small = CrashHandler(executor, seconds), CrashMinimisation(hit, 4 * seconds)
     while (tried := small.next()) is not None:
         if known_loss(tried[0], trial.expectations, backend, hit.outcome).known:
             value = executor.one(losses.call("", trial, *tried))
@@ -102,7 +102,7 @@ def _as_it_is(search: Search, failure: NewFailure, entry: Expectation) -> Counte
     if failure.record.detail is None:
         return None
     given = (failure.record.detail.program, failure.inputs)
-    answer = search.executor.one(Call("", WRITTEN_AS_IT_IS, given, LIMITS.timeout))
+    answer = search.executor.one(Call("", UNMINIMISED_COUNTEREXAMPLE, given, LIMITS.timeout))
     return answer if isinstance(answer, Counterexample) else None
 
 
@@ -111,5 +111,5 @@ def _shows(search: Search, entry: Expectation, one: Counterexample) -> bool:
     if len(one.program) + sum(map(len, one.inputs)) > _LONGEST:
         return False
     whole = structs.replace(entry, counterexample=one)
-    seen = replayed(search.executor, [whole], search.choice.spelling)
+    seen = replay_counterexamples(search.executor, [whole], search.choice.spelling)
     return any(found is not None and found.reproduces for found in seen)

@@ -13,7 +13,7 @@ from typing import Any
 
 from conformance.fuzzing.grouping import element_types, operations
 from conformance.fuzzing.keeping import summary
-from conformance.fuzzing.keeping.journal import Kept
+from conformance.fuzzing.keeping.journal import StoredFinding
 from conformance.fuzzing.keeping.summary import CampaignData
 from conformance.fuzzing.trial import KNOWN_TO_CRASH, NOT_EVALUATED, ONLY_TOGETHER
 from conformance.results.store import FILE_NAME as RESULTS
@@ -37,7 +37,7 @@ _MEANINGS = {
 class ShownFinding:
     """A finding on the page: its values, its attribution, and the command that replays it."""
 
-    kept: Kept
+    kept: StoredFinding
     inputs: tuple[tuple[str, str], ...]
     elements: tuple[dict[str, Any], ...]
     facts: tuple[tuple[str, str], ...]
@@ -142,7 +142,7 @@ def _facts(data: CampaignData) -> list[tuple[str, str]]:
     ]
 
 
-def _shown(data: CampaignData, kept: Kept) -> ShownFinding:
+def _shown(data: CampaignData, kept: StoredFinding) -> ShownFinding:
     told, meta = kept.told, data.meta
     command = ["hlo-conformance", "replay", str(Path(meta.get("findings", "")) / kept.name)]
     if "spelling" in meta:
@@ -156,7 +156,7 @@ def _shown(data: CampaignData, kept: Kept) -> ShownFinding:
     )
 
 
-def _cause(kept: Kept) -> list[tuple[str, str]]:
+def _cause(kept: StoredFinding) -> list[tuple[str, str]]:
     """Return culprit, votes and attribution of a finding as (name, text); unknown values are left
     out.
     """

@@ -154,8 +154,10 @@ def _case(tables: Tables, finding: Finding, programs: Programs) -> dict[str, Any
         case["elements"] = _elements(detail.elements)
     if finding.inputs:
         case["inputs"] = [[text.printable(part) for part in row] for row in finding.inputs]
-    if record.beside:
-        case["beside"] = [text.clip_line(additional_failure_line(one)) for one in record.beside]
+    if record.further_failures:
+        case["beside"] = [
+            text.clip_line(additional_failure_line(one)) for one in record.further_failures
+        ]
     return case
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.campaign.isolation import run_isolated
-from conformance.campaign.planning import bundles, plan_of
+from conformance.campaign.planning import make_batches, plan_of
 from conformance.catalog import Cell
 from conformance.errors import NotAvailable
 from conformance.gate.expectations import matching_entry
@@ -23,7 +23,7 @@ def test_invalid_programs_are_refused(
     tasks = plan_of(invalid_cell, pytestconfig.getoption("profile") or "smoke", 0)
     try:
         results = run_isolated(
-            executors(invalid_cell.backend), bundles(tasks), Limits(TIMEOUT), pytest.fail
+            executors(invalid_cell.backend), make_batches(tasks), Limits(TIMEOUT), pytest.fail
         )
         records = [
             record for result in results if result is not None for record in result[1].records

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.campaign.isolation import run_isolated
-from conformance.campaign.planning import bundles, plan_of
+from conformance.campaign.planning import make_batches, plan_of
 from conformance.campaign.tasks import Manner, Task
 from conformance.catalog import Cell
 from conformance.errors import NotAvailable
@@ -28,7 +28,7 @@ def test_backend_conforms(cell: Cell, executors, pytestconfig: pytest.Config) ->
     try:
         known = expectations_of(cell.backend)
         results = run_isolated(
-            executors(cell.backend), bundles(tasks), Limits(TIMEOUT), pytest.fail,
+            executors(cell.backend), make_batches(tasks), Limits(TIMEOUT), pytest.fail,
             manner=Manner(hypotheses_of(known, cell.backend), repeats=1),
         )  # fmt: skip
         records = [

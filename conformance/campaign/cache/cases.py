@@ -23,8 +23,8 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from conformance.campaign.cache.entries import Entries, key_of
-from conformance.campaign.planning import CASES_PER_MODULE, bundles, shortened
-from conformance.campaign.tasks import Task, TaskResult, joined
+from conformance.campaign.planning import CASES_PER_MODULE, make_batches, shorten
+from conformance.campaign.tasks import Task, TaskResult, join_results
 from conformance.catalog import Cell
 from conformance.pipeline.records import Conclusion
 from conformance.verdict import Errors, LostBatch, Record, Timing
@@ -110,11 +110,13 @@ class CachedCases:
         if stored is not None:
             plans = tuple(json.loads(stored))
             return replace(task, stop=task.start + len(plans), plans=plans)
-        made = shortened(task, self.on.profile).planned()
+        made = shorten(task, self.on.profile).planned()
         self.entries.put(key, json.dumps(made.plans or ()).encode())
         return made
 
-    def left_of(self, given: Iterable[Bundle], apart: Container[Cell] = ()) -> Generator[Bundle]:
+    def uncached_batches(
+        self, given: Iterable[Bundle], apart: Container[Cell] = ()
+    ) -> Generator[Bundle]:
         """Yield the batches that must be run, without the cases that the cache has. A batch of
         which the cache has nothing stays as it is. The rest of other batches is batched anew,
         because a module takes as long to begin as a case to compile.
@@ -126,14 +128,14 @@ class CachedCases:
                 yield bundle
                 continue
             if rest and (rest[0].cell.op, rest[0].cell.backend) != _op_of(bundle):
-                yield from bundles(rest, apart)
+                yield from make_batches(rest, apart)
                 rest = []
             for task, one in zip(bundle, found, strict=True):
                 rest += self._rest_of(task, one)
             if sum(map(len, rest)) >= CASES_PER_MODULE:
-                yield from bundles(rest, apart)
+                yield from make_batches(rest, apart)
                 rest = []
-        yield from bundles(rest, apart)
+        yield from make_batches(rest, apart)
 
     def _found(self, task: Task) -> _Found:
         """Return what the cache has of a task's cases."""
@@ -158,7 +160,7 @@ class CachedCases:
         self.count(task, len(found.settled))
         results = [found.settled[index] for index in sorted(found.settled)]
         if len(results) == len(task):
-            self.keep(task, joined(results))
+            self.keep(task, join_results(results))
             return []
         parts = _runs(task, found)
         if results or len(parts) > 1:
@@ -175,7 +177,7 @@ class CachedCases:
             return [(task, result)]
         partly.results.append(result)
         partly.left -= 1
-        return [] if partly.left else [(partly.task, joined(partly.results))]
+        return [] if partly.left else [(partly.task, join_results(partly.results))]
 
     def _remember(
         self, task: Task, record: Record, concluded: Conclusion | None, result: TaskResult

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from conformance.frontends.arguments import InputsError
-from conformance.frontends.extensions import beyond
+from conformance.frontends.extensions import unpermitted_violations
 from conformance.frontends.inputs.drawn_numbers import array_of
 from conformance.frontends.inputs.needs import ANY, Need
 from conformance.frontends.inputs.uses import needs_of
@@ -64,7 +64,7 @@ def is_dynamic(program: Program) -> bool:
     return any(isinstance(of, TensorType) and not of.is_static for of in types)
 
 
-def drawn(program: Program, seed: int, evaluate: Evaluate) -> list[Inputs]:
+def draw_inputs(program: Program, seed: int, evaluate: Evaluate) -> list[Inputs]:
     """Draw several input sets for a single-function program; a single empty set without parameters.
 
     Dimensions of unknown sizes get the first of several sizes, the same one all, that the program
@@ -78,7 +78,7 @@ def drawn(program: Program, seed: int, evaluate: Evaluate) -> list[Inputs]:
     """
     if not program.main.arguments:
         return [()]
-    broken, _ = beyond(check(program))
+    broken, _ = unpermitted_violations(check(program))
     needs = (ANY,) * len(program.main.arguments) if broken else needs_of(program)
     if not is_dynamic(program):
         sets = _Sets(program, needs, seed)

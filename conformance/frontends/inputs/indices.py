@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from conformance.frontends.inputs.need_rules import Known, Needed
+from conformance.frontends.inputs.need_rules import KnownValues, Needed
 from conformance.frontends.inputs.needs import ANY, Need
 from reference.ir.program import Operation, TensorType, Value
 
@@ -25,24 +25,24 @@ def _starts(starts: Sequence[Value], shape: Sequence[int | None], sizes: Sequenc
             yield start, Need(0, max(size - taken, 0))
 
 
-def of_dynamic_slice(operation: Operation, _: Need, __: Known) -> Needed:
+def of_dynamic_slice(operation: Operation, _: Need, __: KnownValues) -> Needed:
     """Return the index operands of `dynamic_slice` and their limits."""
     operand, *starts = operation.operands
     yield from _starts(starts, _shape(operand), _integers(operation.attribute("slice_sizes")))
 
 
-def of_dynamic_update_slice(operation: Operation, _: Need, __: Known) -> Needed:
+def of_dynamic_update_slice(operation: Operation, _: Need, __: KnownValues) -> Needed:
     """Return the index operands of `dynamic_update_slice` and their limits."""
     operand, update, *starts = operation.operands
     yield from _starts(starts, _shape(operand), _shape(update))
 
 
-def of_case(operation: Operation, _: Need, __: Known) -> Needed:
+def of_case(operation: Operation, _: Need, __: KnownValues) -> Needed:
     """Return the index operands of `case` and their limits."""
     yield operation.operands[0], Need(0, len(operation.regions) - 1)
 
 
-def of_torch_index_select(operation: Operation, _: Need, __: Known) -> Needed:
+def of_torch_index_select(operation: Operation, _: Need, __: KnownValues) -> Needed:
     """Return the index operands of `torch_index_select` and their limits."""
     operand, index = operation.operands
     dimension = operation.attribute("dim")
@@ -51,7 +51,7 @@ def of_torch_index_select(operation: Operation, _: Need, __: Known) -> Needed:
         yield index, Need(0, max(size - 1, 0))
 
 
-def of_gather(operation: Operation, _: Need, known: Known) -> Needed:
+def of_gather(operation: Operation, _: Need, known: KnownValues) -> Needed:
     """Return the index operands of `gather` and their limits."""
     operand, indices = operation.operands[:2]
     map_ = _integers(operation.attribute("start_index_map"))
@@ -59,7 +59,7 @@ def of_gather(operation: Operation, _: Need, known: Known) -> Needed:
     yield from _vectors(operation, indices, _room(_shape(operand), map_, sizes), known, ANY)
 
 
-def of_scatter(operation: Operation, _: Need, known: Known) -> Needed:
+def of_scatter(operation: Operation, _: Need, known: KnownValues) -> Needed:
     """Return the index operands of `scatter` and their limits."""
     count = len(operation.results)
     operand, indices, update = (operation.operands[n] for n in (0, count, count + 1))
@@ -93,7 +93,7 @@ def _vectors(
     operation: Operation,
     indices: Value,
     last: Sequence[int | None],
-    known: Known,
+    known: KnownValues,
     together: Need,
 ) -> Iterator[tuple[Value, Need]]:
     """Needs of index vectors: of each component where they are put together from such."""

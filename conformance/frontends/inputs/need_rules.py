@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from conformance.frontends.inputs.needs import BITS, DEFINITE, DOMINANT, Need
-from conformance.frontends.inputs.range_rules import Known
+from conformance.frontends.inputs.range_rules import KnownValues
 from reference.ir.program import Operation, TensorType, Value
 
 Needed = Iterable[tuple[Value, Need]]
 
 
-Rule = Callable[[Operation, Need, Known], Needed]
+Rule = Callable[[Operation, Need, KnownValues], Needed]
 """rule(operation, need of its first result, known): operands and what they should be."""
 
 

@@ -83,17 +83,17 @@ def both(one: Need, other: Need) -> Need:
     )
 
 
-def negated(need: Need) -> Need:
+def negate_need(need: Need) -> Need:
     """Return the need of x under which -x satisfies a need."""
     return replace(need, low=-need.high, high=-need.low)
 
 
-def shifted(need: Need, by: float) -> Need:
+def shift_need(need: Need, by: float) -> Need:
     """Return the need of x under which x + `by` satisfies the bounds of a need."""
     return replace(need, low=need.low - by, high=need.high - by, nonzero=False)
 
 
-def scaled(need: Need, low: float, high: float) -> Need:
+def scale_need(need: Need, low: float, high: float) -> Need:
     """Return the need of x under which x times all of `low` to `high` satisfies a need; 0 < low.
 
     Where `high` is infinite, only signs are kept.

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import exp, expm1, inf, isfinite
 
 from conformance.frontends.inputs.need_rules import (
-    Known,
+    KnownValues,
     Needed,
     Rule,
     is_complex,
@@ -23,7 +23,7 @@ from conformance.frontends.inputs.needs import (
     POSITIVE,
     Need,
     both,
-    scaled,
+    scale_need,
 )
 from conformance.frontends.inputs.range_rules import Range
 from reference.ir.program import Operation, TensorType, Value
@@ -39,7 +39,7 @@ _LARGEST = 100.0
 """Exponents beyond which bounds of a logarithm's operand are not computed."""
 
 
-def of_sqrt(operation: Operation, need: Need, _: Known) -> Needed:
+def of_sqrt(operation: Operation, need: Need, _: KnownValues) -> Needed:
     """Return the needs of the operands of `sqrt`."""
     (operand,) = operation.operands
     if not is_complex(operand):
@@ -49,12 +49,12 @@ def of_sqrt(operation: Operation, need: Need, _: Known) -> Needed:
         yield operand, Need(low, high, is_open=positive)
 
 
-def of_rsqrt(operation: Operation, _: Need, __: Known) -> Needed:
+def of_rsqrt(operation: Operation, _: Need, __: KnownValues) -> Needed:
     """Return the needs of the operands of `rsqrt`."""
     yield from ((one, POSITIVE) for one in operation.operands if not is_complex(one))
 
 
-def of_log(operation: Operation, need: Need, _: Known) -> Needed:
+def of_log(operation: Operation, need: Need, _: KnownValues) -> Needed:
     """Return the needs of the operands of `log`."""
     (operand,) = operation.operands
     low, high = _bounds(exp, need)
@@ -62,7 +62,7 @@ def of_log(operation: Operation, need: Need, _: Known) -> Needed:
         yield operand, Need(max(low, 0.0), high, is_open=True)
 
 
-def of_log_plus_one(operation: Operation, need: Need, _: Known) -> Needed:
+def of_log_plus_one(operation: Operation, need: Need, _: KnownValues) -> Needed:
     """Return the needs of the operands of `log_plus_one`."""
     (operand,) = operation.operands
     low, high = _bounds(expm1, need)
@@ -75,7 +75,7 @@ def _bounds(inverse: Callable[[float], float], need: Need) -> tuple[float, float
     return low, inverse(need.high) if abs(need.high) < _LARGEST else inf
 
 
-def of_power(operation: Operation, need: Need, known: Known) -> Needed:
+def of_power(operation: Operation, need: Need, known: KnownValues) -> Needed:
     """Require a positive base, unless the exponent is a whole number; and small exponents."""
     base, exponent = operation.operands
     range_ = known.ranges[base.name]
@@ -107,7 +107,7 @@ def _hands_on(operation: Operation) -> bool:
     return record is not None and record.carries == (0,) and len(record.operands) == 1
 
 
-def _from_integers(value: Value, known: Known) -> bool:
+def _from_integers(value: Value, known: KnownValues) -> bool:
     """Return whether a value is converted from integers, possibly broadcast, and so is whole."""
     made_by = known.makers.get(value.name)
     while made_by is not None and _hands_on(made_by):
@@ -118,7 +118,7 @@ def _from_integers(value: Value, known: Known) -> bool:
     return False
 
 
-def of_divide(operation: Operation, need: Need, known: Known) -> Needed:
+def of_divide(operation: Operation, need: Need, known: KnownValues) -> Needed:
     """Return the needs of the operands of `divide`."""
     dividend, divisor = operation.operands
     low, high = known.ranges[divisor.name]
@@ -128,12 +128,12 @@ def of_divide(operation: Operation, need: Need, known: Known) -> Needed:
         yield dividend, need
     elif low > 0 or (signed and low < 0 < high) or low == 0:
         least = 1 / high if high > 0 else 0.0
-        yield dividend, scaled(need, least or 1.0, 1 / low if low > 0 and least else inf)
+        yield dividend, scale_need(need, least or 1.0, 1 / low if low > 0 and least else inf)
     elif need.nonzero:
         yield dividend, NONZERO
 
 
-def of_remainder(operation: Operation, _: Need, __: Known) -> Needed:
+def of_remainder(operation: Operation, _: Need, __: KnownValues) -> Needed:
     """Return the needs of the operands of `remainder`."""
     yield operation.operands[1], NONZERO
 
@@ -148,7 +148,7 @@ def of_form(form: str) -> Rule:
     return lambda operation, _, __: [(operation.operands[0], Need(form=form))]
 
 
-def of_custom_call(operation: Operation, _: Need, __: Known) -> Needed:
+def of_custom_call(operation: Operation, _: Need, __: KnownValues) -> Needed:
     """Return the needs of the operands of `custom_call`."""
     target = str(operation.attribute("call_target_name"))
     for part, form in (("potrf", DEFINITE), ("trsm", DOMINANT), ("getrf", DOMINANT)):
@@ -156,7 +156,7 @@ def of_custom_call(operation: Operation, _: Need, __: Known) -> Needed:
             yield operation.operands[0], Need(form=form)
 
 
-def of_shift(operation: Operation, _: Need, __: Known) -> Needed:
+def of_shift(operation: Operation, _: Need, __: KnownValues) -> Needed:
     """Return the needs of the operands of shifts."""
     operand, amount = operation.operands
     of = operand.type
@@ -166,7 +166,7 @@ def of_shift(operation: Operation, _: Need, __: Known) -> Needed:
         yield operand, Need(form=BITS)
 
 
-def of_bitwise(operation: Operation, _: Need, __: Known) -> Needed:
+def of_bitwise(operation: Operation, _: Need, __: KnownValues) -> Needed:
     """Return the needs of the operands of bitwise ops."""
     yield from ((one, Need(form=BITS)) for one in operation.operands if _is_random(one))
 
@@ -177,7 +177,7 @@ def _is_random(value: Value) -> bool:
     return is_integer(value) and isinstance(of, TensorType) and of.stored.name in ("ui32", "ui64")
 
 
-def of_bitcast(operation: Operation, need: Need, _: Known) -> Needed:
+def of_bitcast(operation: Operation, need: Need, _: KnownValues) -> Needed:
     """Require bits of floating-point numbers if integers are reinterpreted as such."""
     (operand,), (result,) = operation.operands, operation.results
     of = result.type
@@ -187,7 +187,7 @@ def of_bitcast(operation: Operation, need: Need, _: Known) -> Needed:
         yield operand, need
 
 
-def of_compare(operation: Operation, _: Need, known: Known) -> Needed:
+def of_compare(operation: Operation, _: Need, known: KnownValues) -> Needed:
     """Class labels are compared with positions for equality, lengths and limits for order."""
     direction = str(operation.attribute("comparison_direction"))
     for value, other in (operation.operands, operation.operands[::-1]):
@@ -202,7 +202,7 @@ def of_compare(operation: Operation, _: Need, known: Known) -> Needed:
             yield value, Need(low + beyond, high + beyond)
 
 
-def of_select(operation: Operation, _: Need, known: Known) -> Needed:
+def of_select(operation: Operation, _: Need, known: KnownValues) -> Needed:
     """Require that a mask of minus infinities is finite somewhere: softmax of an infinite row is
     NaN.
     """
@@ -211,7 +211,7 @@ def of_select(operation: Operation, _: Need, known: Known) -> Needed:
         yield predicate, POSITIVE
 
 
-def trips(value: Value, known: Known) -> Iterator[tuple[Value, Need]]:
+def trips(value: Value, known: KnownValues) -> Iterator[tuple[Value, Need]]:
     """Return the needs of integers in a loop's condition, so that there are few iterations."""
     made_by = known.makers.get(value.name)
     if made_by is None:

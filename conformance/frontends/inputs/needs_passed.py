@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import inf, isfinite, log
 
 from conformance.frontends.inputs.need_rules import (
-    Known,
+    KnownValues,
     Needed,
     is_complex,
     passes_arithmetic,
@@ -18,9 +18,9 @@ from conformance.frontends.inputs.needs import (
     Need,
     at_least,
     at_most,
-    negated,
-    scaled,
-    shifted,
+    negate_need,
+    scale_need,
+    shift_need,
 )
 from conformance.frontends.inputs.range_rules import is_square
 from reference.ir.program import Operation
@@ -33,14 +33,14 @@ _SQUARE = 4.0
 """Expected value of the squares of drawn numbers: E[x^2] - E[x]^2 needs a larger first operand."""
 
 
-def of_add(operation: Operation, need: Need, known: Known) -> Needed:
+def of_add(operation: Operation, need: Need, known: KnownValues) -> Needed:
     """Propagate the need of a result of `add` to its operands."""
     if passes_arithmetic(need):
         yield from ((one, Need(form=need.form)) for one in operation.operands)
     for one, other in (operation.operands, operation.operands[::-1]):
         low, high = known.ranges[other.name]
         if low == high:
-            yield one, replace(shifted(need, low), form="")
+            yield one, replace(shift_need(need, low), form="")
         elif isfinite(need.low):
             left = need.low - low if isfinite(low) else need.low / 2
             enough = known.ranges[one.name].low >= left and (one is not operation.operands[0])
@@ -60,7 +60,7 @@ def _beside(low: float, high: float) -> Need:
     return at_most(low, is_open=True) if low > 0 else POSITIVE
 
 
-def of_subtract(operation: Operation, need: Need, known: Known) -> Needed:
+def of_subtract(operation: Operation, need: Need, known: KnownValues) -> Needed:
     """Propagate the need of a result of `subtract` to its operands."""
     one, other = operation.operands
     if passes_arithmetic(need):
@@ -74,18 +74,18 @@ def of_subtract(operation: Operation, need: Need, known: Known) -> Needed:
         yield one, at_least(need.low + _SQUARE)
     low, high = known.ranges[one.name]
     if isfinite(low) and isfinite(high):
-        turned = negated(replace(need, nonzero=False, form=""))
+        turned = negate_need(replace(need, nonzero=False, form=""))
         yield other, replace(turned, low=turned.low + high, high=turned.high + low)
         if need.nonzero:
             yield other, NONZERO if low == high == 0 else _beside(low, high)
 
 
-def of_multiply(operation: Operation, need: Need, known: Known) -> Needed:
+def of_multiply(operation: Operation, need: Need, known: KnownValues) -> Needed:
     """Propagate the need of a result of `multiply` to its operands."""
     if passes_arithmetic(need):
         yield from ((one, Need(form=need.form)) for one in operation.operands)
     if sign := is_square(operation, known):
-        wanted = need if sign > 0 else negated(need)
+        wanted = need if sign > 0 else negate_need(need)
         root = wanted.high**0.5 if 0 <= wanted.high < inf else inf
         is_open = need.is_open and isfinite(root)
         yield operation.operands[0], Need(-root, root, is_open, need.excludes_zero)
@@ -94,21 +94,21 @@ def of_multiply(operation: Operation, need: Need, known: Known) -> Needed:
     for one, other in (operation.operands, operation.operands[::-1]):
         low, high = known.ranges[other.name]
         if low > 0:
-            yield one, scaled(need, low, high)
+            yield one, scale_need(need, low, high)
         elif high < 0:
-            yield one, scaled(negated(need), -high, -low)
+            yield one, scale_need(negate_need(need), -high, -low)
         elif low >= 0 or need.low >= 0:
-            yield one, scaled(need, 1.0, inf)
+            yield one, scale_need(need, 1.0, inf)
         elif need.nonzero:
             yield one, NONZERO
 
 
-def of_negate(operation: Operation, need: Need, _: Known) -> Needed:
+def of_negate(operation: Operation, need: Need, _: KnownValues) -> Needed:
     """Propagate the need of a result of `negate` to its operands."""
-    yield operation.operands[0], negated(need)
+    yield operation.operands[0], negate_need(need)
 
 
-def of_abs(operation: Operation, need: Need, _: Known) -> Needed:
+def of_abs(operation: Operation, need: Need, _: KnownValues) -> Needed:
     """Propagate the need of a result of `abs` to its operands."""
     if not is_complex(operation.operands[0]):
         nonzero = need.excludes_zero
@@ -116,39 +116,39 @@ def of_abs(operation: Operation, need: Need, _: Known) -> Needed:
         yield operation.operands[0], Need(-need.high, need.high, is_open, nonzero)
 
 
-def of_extreme(operation: Operation, need: Need, _: Known) -> Needed:
+def of_extreme(operation: Operation, need: Need, _: KnownValues) -> Needed:
     """Propagate the need of a result of `maximum` or `minimum` to its operands."""
     yield from ((one, need) for one in operation.operands)
 
 
-def of_sign_of(operation: Operation, need: Need, _: Known) -> Needed:
+def of_sign_of(operation: Operation, need: Need, _: KnownValues) -> Needed:
     """Ops that give a number of the sign of their operand, zero for zero."""
     low, high = 0.0 if need.low >= 0 else -inf, 0.0 if need.high <= 0 else inf
     is_open = need.is_open and (isfinite(low) or isfinite(high))
     yield operation.operands[0], Need(low, high, is_open, need.nonzero)
 
 
-def of_exponential(operation: Operation, need: Need, _: Known) -> Needed:
+def of_exponential(operation: Operation, need: Need, _: KnownValues) -> Needed:
     """Propagate the need of a result of `exponential` to its operands."""
     low = log(need.low) if need.low > 0 else -inf
     high = log(need.high) if 0 < need.high < inf else inf
     yield operation.operands[0], Need(low, high, need.is_open and max(abs(low), abs(high)) < inf)
 
 
-def of_dot(operation: Operation, need: Need, _: Known) -> Needed:
+def of_dot(operation: Operation, need: Need, _: KnownValues) -> Needed:
     """Propagate the need of a result of `dot_general` to its operands."""
     if need.low >= 0:
         sign = POSITIVE if need.excludes_zero else NONNEGATIVE
         yield from ((one, sign) for one in operation.operands)
 
 
-def of_scatter(operation: Operation, need: Need, _: Known) -> Needed:
+def of_scatter(operation: Operation, need: Need, _: KnownValues) -> Needed:
     """Propagate the need of a result of `scatter` to its operands."""
     count = len(operation.results)
     yield operation.operands[0], need
     yield operation.operands[count + 1], need
 
 
-def of_clamp(operation: Operation, need: Need, _: Known) -> Needed:
+def of_clamp(operation: Operation, need: Need, _: KnownValues) -> Needed:
     """Propagate the need of a result of `clamp` to its operands."""
     return [(operation.operands[1], need)]

@@ -32,7 +32,7 @@ class Range(NamedTuple):
 EVERYTHING = Range(-inf, inf)
 
 
-def carried(operation: Operation, number: int) -> tuple[Value, ...]:
+def copied_operands(operation: Operation, number: int) -> tuple[Value, ...]:
     """Return the operands whose elements result `number` consists of; none if they are changed."""
     record = OPS.get(operation.name)
     positions = () if record is None else record.carries
@@ -44,7 +44,7 @@ def carried(operation: Operation, number: int) -> tuple[Value, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownValues:
     """Ranges of values by name, and the operations that define the values."""
 
     ranges: dict[str, Range]
@@ -59,16 +59,16 @@ def union(parts: Iterable[Range]) -> Range:
     return Range(min(one.low for one in parts), max(one.high for one in parts))
 
 
-RangeRule = Callable[[Operation, list[Range], Known], Range]
+RangeRule = Callable[[Operation, list[Range], KnownValues], Range]
 
 
-def of_add(_: Operation, given: list[Range], __: Known) -> Range:
+def of_add(_: Operation, given: list[Range], __: KnownValues) -> Range:
     """Return the range of `add`."""
     one, other = given
     return Range(one.low + other.low, one.high + other.high)
 
 
-def of_subtract(_: Operation, given: list[Range], __: Known) -> Range:
+def of_subtract(_: Operation, given: list[Range], __: KnownValues) -> Range:
     """Return the range of `subtract`."""
     one, other = given
     return Range(one.low - other.high, one.high - other.low)
@@ -78,7 +78,7 @@ def _product(x: float, y: float) -> float:
     return 0.0 if x == 0 or y == 0 else x * y
 
 
-def of_multiply(operation: Operation, given: list[Range], known: Known) -> Range:
+def of_multiply(operation: Operation, given: list[Range], known: KnownValues) -> Range:
     """Return the range of `multiply`."""
     one, other = given
     ends = [_product(x, y) for x in one for y in other]
@@ -87,7 +87,7 @@ def of_multiply(operation: Operation, given: list[Range], known: Known) -> Range
     return Range(max(low, 0.0) if square > 0 else low, min(high, 0.0) if square < 0 else high)
 
 
-def is_square(operation: Operation, known: Known) -> int:
+def is_square(operation: Operation, known: KnownValues) -> int:
     """Return 1 for a product of a value with itself or a positive multiple of it, -1 for a negative
     multiple, else 0. Complex values are not examined.
     """
@@ -97,7 +97,7 @@ def is_square(operation: Operation, known: Known) -> int:
     return sign * turned if one.name == other.name and is_real else 0
 
 
-def _root(value: Value, known: Known) -> tuple[Value, int]:
+def _root(value: Value, known: KnownValues) -> tuple[Value, int]:
     """Return the value that a value is a constant multiple of, and the sign of the constant."""
     sign = 1
     while made_by := known.makers.get(value.name):
@@ -121,14 +121,14 @@ def _sign(range_: Range | None) -> int:
     return (range_.low > 0) - (range_.low < 0)
 
 
-def of_dot(operation: Operation, given: list[Range], known: Known) -> Range:
+def of_dot(operation: Operation, given: list[Range], known: KnownValues) -> Range:
     """Return the range of `dot_general`."""
     of = operation.operands[0].type
     squares = is_square(operation, known) > 0 and isinstance(of, TensorType) and of.rank == 1
     return Range(0.0, inf) if squares or min(given)[0] >= 0 else EVERYTHING
 
 
-def of_divide(_: Operation, given: list[Range], __: Known) -> Range:
+def of_divide(_: Operation, given: list[Range], __: KnownValues) -> Range:
     """Return the range of `divide`."""
     one, other = given
     if other.low <= 0 <= other.high:
@@ -137,33 +137,33 @@ def of_divide(_: Operation, given: list[Range], __: Known) -> Range:
     return EVERYTHING if any(map(isnan, ends)) else Range(min(ends), max(ends))
 
 
-def of_abs(_: Operation, given: list[Range], __: Known) -> Range:
+def of_abs(_: Operation, given: list[Range], __: KnownValues) -> Range:
     """Return the range of `abs`."""
     (one,) = given
     low = 0.0 if one.low <= 0 <= one.high else min(abs(one.low), abs(one.high))
     return Range(low, max(abs(one.low), abs(one.high)))
 
 
-def of_sqrt(_: Operation, given: list[Range], __: Known) -> Range:
+def of_sqrt(_: Operation, given: list[Range], __: KnownValues) -> Range:
     """Return the range of `sqrt`."""
     low, high = (math.sqrt(max(x, 0.0)) for x in given[0])
     return Range(low, high)
 
 
-def of_exponential(_: Operation, given: list[Range], __: Known) -> Range:
+def of_exponential(_: Operation, given: list[Range], __: KnownValues) -> Range:
     """Return the range of `exponential`."""
     low, high = (math.exp(x) if x < 700 else inf for x in given[0])
     return Range(max(low, LEAST), high)
 
 
-def of_clamp(_: Operation, given: list[Range], __: Known) -> Range:
+def of_clamp(_: Operation, given: list[Range], __: KnownValues) -> Range:
     """Return the range of `clamp`."""
     least, one, most = given
     low = min(max(one.low, least.low), most.high)
     return Range(low, max(min(one.high, most.high), least.low))
 
 
-def of_reduce(operation: Operation, given: list[Range], _: Known) -> Range:
+def of_reduce(operation: Operation, given: list[Range], _: KnownValues) -> Range:
     """Return the range of a single-op reduction: the common range of elements and init value."""
     body = operation.regions[0].operations
     if len(given) != 2 or len(body) != 2:
@@ -177,7 +177,7 @@ def of_reduce(operation: Operation, given: list[Range], _: Known) -> Range:
     return EVERYTHING
 
 
-def of_power(_: Operation, given: list[Range], __: Known) -> Range:
+def of_power(_: Operation, given: list[Range], __: KnownValues) -> Range:
     """Return the range of `power`."""
     base, exponent = given
     if base.low >= 0 and exponent.low >= 0 and base.high <= 1:
@@ -190,16 +190,16 @@ def between(low: float, high: float) -> RangeRule:
     return lambda _, __, ___: Range(low, high)
 
 
-def of_maximum(_: Operation, given: list[Range], __: Known) -> Range:
+def of_maximum(_: Operation, given: list[Range], __: KnownValues) -> Range:
     """Return the range of `maximum`."""
     return Range(max(given[0].low, given[1].low), max(given[0].high, given[1].high))
 
 
-def of_minimum(_: Operation, given: list[Range], __: Known) -> Range:
+def of_minimum(_: Operation, given: list[Range], __: KnownValues) -> Range:
     """Return the range of `minimum`."""
     return Range(min(given[0].low, given[1].low), min(given[0].high, given[1].high))
 
 
-def of_negate(_: Operation, given: list[Range], __: Known) -> Range:
+def of_negate(_: Operation, given: list[Range], __: KnownValues) -> Range:
     """Return the range of `negate`."""
     return Range(-given[0].high, -given[0].low)

@@ -11,7 +11,13 @@ from math import inf, isnan
 import numpy as np
 
 from conformance.frontends.inputs.op_rules import RULES
-from conformance.frontends.inputs.range_rules import EVERYTHING, Known, Range, carried, union
+from conformance.frontends.inputs.range_rules import (
+    EVERYTHING,
+    KnownValues,
+    Range,
+    copied_operands,
+    union,
+)
 from reference.ir.op import Structure
 from reference.ir.program import Dense, Operation, Program, QuantizedType, Region, TensorType, Value
 from reference.numerics.rounding import to_float64
@@ -19,15 +25,17 @@ from reference.ops.structure import is_constant, structure_of
 from reference.ops.table import OPS
 
 
-def known_of(program: Program) -> Known:
+def known_values(program: Program) -> KnownValues:
     """Return the ranges and definitions of the values of a single-function program."""
     makers = {value.name: operation for operation in program.walk() for value in operation.results}
-    known = Known({argument.name: of_type(argument) for argument in program.main.arguments}, makers)
+    known = KnownValues(
+        {argument.name: range_of_type(argument) for argument in program.main.arguments}, makers
+    )
     _region(program.main.body, known)
     return known
 
 
-def of_type(value: Value) -> Range:
+def range_of_type(value: Value) -> Range:
     """Return the range of a value's type."""
     of = value.type
     if not isinstance(of, TensorType) or isinstance(of.element_type, QuantizedType):
@@ -40,14 +48,14 @@ def of_type(value: Value) -> Range:
     return EVERYTHING
 
 
-def _region(region: Region, known: Known) -> None:
+def _region(region: Region, known: KnownValues) -> None:
     found = known.ranges
     for operation in region.operations:
         for inner, given in _inner(operation, found):
             found.update(zip((a.name for a in inner.arguments), given, strict=False))
             _region(inner, known)
         for number, result in enumerate(operation.results):
-            most = of_type(result)
+            most = range_of_type(result)
             plain = _result(operation, number, known)
             if isnan(plain.low) or isnan(plain.high):
                 plain = EVERYTHING
@@ -60,7 +68,7 @@ def _inner(
     """Yield the regions of an operation, with the ranges of their arguments."""
     operands = [ranges[value.name] for value in operation.operands]
     for region in operation.regions:
-        given = [of_type(argument) for argument in region.arguments]
+        given = [range_of_type(argument) for argument in region.arguments]
         if structure_of(operation) is Structure.LOOPS:
             ends = operation.regions[1].operations[-1].operands
             kept = zip(ends, operation.regions[1].arguments, operands, given, strict=True)
@@ -73,7 +81,7 @@ def _inner(
         yield region, given
 
 
-def _result(operation: Operation, number: int, known: Known) -> Range:
+def _result(operation: Operation, number: int, known: KnownValues) -> Range:
     found = known.ranges
     if is_constant(operation):
         return _constant(operation.attribute("value"))
@@ -93,7 +101,7 @@ def _result(operation: Operation, number: int, known: Known) -> Range:
         argument = operation.regions[1].arguments[number]
         kept = operation.regions[1].operations[-1].operands[number].name == argument.name
         return given[number] if kept else EVERYTHING
-    elements = carried(operation, number)
+    elements = copied_operands(operation, number)
     return union(found[value.name] for value in elements) if elements else EVERYTHING
 
 

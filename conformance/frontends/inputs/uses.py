@@ -17,8 +17,8 @@ from conformance.frontends.inputs.needs import ANY, Need, both
 from conformance.frontends.inputs.needs_arising import trips
 from conformance.frontends.inputs.needs_passed import SMALL
 from conformance.frontends.inputs.op_rules import rules_of
-from conformance.frontends.inputs.range_rules import Known, carried
-from conformance.frontends.inputs.ranges import known_of
+from conformance.frontends.inputs.range_rules import KnownValues, copied_operands
+from conformance.frontends.inputs.ranges import known_values
 from reference.ir.notation import is_quantized
 from reference.ir.op import Structure
 from reference.ir.program import Operation, Program, Region, Value
@@ -44,7 +44,7 @@ class Uses:
     def __init__(self, program: Program) -> None:
         """Know the ranges of a program's values, and which operation makes each."""
         self.needs: dict[str, Need] = {}
-        self._known = known_of(program)
+        self._known = known_values(program)
         self._depth = 0
 
     def add(self, value: Value, need: Need) -> None:
@@ -71,7 +71,7 @@ class Uses:
                 self._into(operation, needs)
             for number, need in enumerate(needs):
                 if need != ANY:
-                    for value in carried(operation, number):
+                    for value in copied_operands(operation, number):
                         if not _is_guarded(value, operation, self._known):
                             self.add(value, need)
             need = needs[0] if needs else ANY
@@ -133,7 +133,7 @@ def _given(operation: Operation, count: int) -> tuple[Value, ...]:
     return operands if operation.name == "map" else ()
 
 
-def _is_guarded(value: Value, operation: Operation, known: Known) -> bool:
+def _is_guarded(value: Value, operation: Operation, known: KnownValues) -> bool:
     """Return whether a value is selected only where a comparison of itself allows it."""
     if operation.name != "select":
         return False

@@ -11,17 +11,17 @@ from conformance.backends.base import BackendError, Settings, Unsupported
 from conformance.backends.passes import dumped_passes
 from conformance.backends.session import Session, open_session
 from conformance.fuzzing.attribution.cause import NO_ANSWER, RIGHT, WRONG, Cause
-from conformance.fuzzing.attribution.search import searched
+from conformance.fuzzing.attribution.search import search_cause
 from conformance.fuzzing.attribution.stages import cause_by_stages
 from conformance.fuzzing.attribution.third import vote
 from conformance.fuzzing.attribution.ways import (
     REWRITINGS,
     UNOPTIMIZED,
+    CompileVariant,
     Plan,
-    Way,
     rewritings,
 )
-from conformance.fuzzing.execution import judged_alone
+from conformance.fuzzing.execution import judge_in_isolation
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.trial import Trial
 from conformance.phases import phase
@@ -34,7 +34,7 @@ UNANSWERED = (Verdict.CRASHED, Verdict.TIMED_OUT, Verdict.REJECTED, Verdict.UNSU
 """Verdicts on programs that gave no results."""
 
 
-def explained(trial: Trial, finding: Finding, seconds: float) -> Finding:
+def explain_finding(trial: Trial, finding: Finding, seconds: float) -> Finding:
     """Return the finding with its cause and the third vote on it, searched for at most `seconds`.
 
     Raises:
@@ -47,14 +47,14 @@ def explained(trial: Trial, finding: Finding, seconds: float) -> Finding:
 def _cause(trial: Trial, finding: Finding, seconds: float) -> Cause:
     """Return the pass that changes the meaning, or the search's answer where stages have none."""
 
-    def ask(way: Way) -> str:
-        return asked(trial, finding, way)
+    def ask(way: CompileVariant) -> str:
+        return try_variant(trial, finding, way)
 
     staged = cause_by_stages(trial, finding)
     if staged is None:
-        return searched(ask, plan(trial, finding), seconds)
+        return search_cause(ask, plan(trial, finding), seconds)
     written = (*rewritings(finding.program, finding.inputs), UNOPTIMIZED)
-    others = searched(ask, Plan(written), seconds)
+    others = search_cause(ask, Plan(written), seconds)
     return replace(others, ways={**staged.ways, **others.ways}, culprit=staged.culprit)
 
 
@@ -78,7 +78,7 @@ def plan(trial: Trial, finding: Finding) -> Plan:
     return Plan((*ways, UNOPTIMIZED), passes, note)
 
 
-def asked(trial: Trial, finding: Finding, way: Way) -> str:
+def try_variant(trial: Trial, finding: Finding, way: CompileVariant) -> str:
     """Return the outcome of a finding's program in a variant; the process may end.
 
     Raises:
@@ -95,7 +95,7 @@ def asked(trial: Trial, finding: Finding, way: Way) -> str:
             session = session.configured(way.settings)
         if _is_as_found(session, finding, replace(finding, program=program, inputs=inputs)):
             return WRONG
-        outcome = judged_alone(trial, session, program, inputs)
+        outcome = judge_in_isolation(trial, session, program, inputs)
     except (BackendError, EvaluationError):
         return NO_ANSWER
     return NO_ANSWER if outcome is None else _came_to(finding, outcome)

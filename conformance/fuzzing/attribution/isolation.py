@@ -7,18 +7,20 @@ from dataclasses import replace
 from conformance.backends.passes import Passes
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call, Died, TimedOut
-from conformance.executors.lost import why
+from conformance.executors.lost import crash_verdict
 from conformance.fuzzing import calls
 from conformance.fuzzing.attribution.cause import NO_ANSWER, NO_VOTE, WRONG, Vote
-from conformance.fuzzing.attribution.search import searched
-from conformance.fuzzing.attribution.ways import UNOPTIMIZED, Plan, Way, rewritings
+from conformance.fuzzing.attribution.search import search_cause
+from conformance.fuzzing.attribution.ways import UNOPTIMIZED, CompileVariant, Plan, rewritings
 from conformance.fuzzing.crashes import is_ours
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.trial import Trial
 from conformance.limits import Limits
 
 
-def explained_alone(executor: Executor, trial: Trial, finding: Finding, timeout: float) -> Finding:
+def explain_in_isolation(
+    executor: Executor, trial: Trial, finding: Finding, timeout: float
+) -> Finding:
     """Return the finding with its cause and the third vote on it; a question may take `timeout`
     seconds.
 
@@ -26,14 +28,14 @@ def explained_alone(executor: Executor, trial: Trial, finding: Finding, timeout:
         NotAvailable: if workers cannot be started.
     """
 
-    def asked(way: Way) -> str:
-        value = executor.one(Call("", calls.ASKED, (trial, finding, way), timeout))
+    def asked(way: CompileVariant) -> str:
+        value = executor.one(Call("", calls.TRY_VARIANT, (trial, finding, way), timeout))
         if isinstance(value, (Died, TimedOut)):
-            verdict, *_ = why(value)
+            verdict, *_ = crash_verdict(value)
             return WRONG if verdict is finding.verdict and not is_ours(value) else NO_ANSWER
         return value if isinstance(value, str) else NO_ANSWER
 
-    cause = searched(asked, _plan(executor, trial, finding, timeout), Limits.EXPLAINING_CRASHES)
+    cause = search_cause(asked, _plan(executor, trial, finding, timeout), Limits.EXPLAINING_CRASHES)
     vote = executor.one(Call("", calls.VOTE, (trial, finding), timeout))
     if not isinstance(vote, Vote):
         vote = Vote(NO_VOTE, "it gives no answer")
@@ -48,7 +50,7 @@ def _plan(executor: Executor, trial: Trial, finding: Finding, timeout: float) ->
         return plan
     if not isinstance(plan, (Died, TimedOut)):
         return Plan(note=f"nothing could be asked ({plan})")
-    seen = executor.one(Call("", calls.WATCHED, (trial, finding, timeout), 2 * timeout))
+    seen = executor.one(Call("", calls.OBSERVE_PASSES, (trial, finding, timeout), 2 * timeout))
     ways = executor.one(Call("", rewritings, (finding.program, finding.inputs), timeout))
     written = tuple(ways) if isinstance(ways, list) else ()
     if not isinstance(seen, tuple):

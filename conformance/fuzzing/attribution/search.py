@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from time import monotonic
 
 from conformance.fuzzing.attribution.cause import NO_ANSWER, RIGHT, Cause
-from conformance.fuzzing.attribution.ways import Plan, Way, without
+from conformance.fuzzing.attribution.ways import CompileVariant, Plan, without_passes
 
-Ask = Callable[[Way], str]
+Ask = Callable[[CompileVariant], str]
 """ask(way): the outcome of the program in a variant; see `cause.RIGHT` and its neighbours."""
 
 
@@ -20,7 +20,7 @@ class _Asked:
         self.ways: dict[str, str] = {}
         self.left = 0
 
-    def __call__(self, way: Way) -> bool:
+    def __call__(self, way: CompileVariant) -> bool:
         """Whether the program is right this way; what there is no time to ask is not."""
         if way.name not in self.ways:
             if monotonic() >= self._until:
@@ -29,12 +29,12 @@ class _Asked:
             self.ways[way.name] = self._ask(way)
         return self.ways[way.name] == RIGHT
 
-    def all(self, ways: Iterable[Way]) -> bool:
+    def all(self, ways: Iterable[CompileVariant]) -> bool:
         """Ask all of these; whether the program is right in any of them."""
         return sum(map(self, ways)) > 0
 
 
-def searched(ask: Ask, plan: Plan, seconds: float) -> Cause:
+def search_cause(ask: Ask, plan: Plan, seconds: float) -> Cause:
     """Return the cause of a divergence: the variants without it, found within so many seconds.
 
     If no single pass is the cause, whole pipelines of passes are disabled, and then all passes. The
@@ -44,7 +44,7 @@ def searched(ask: Ask, plan: Plan, seconds: float) -> Cause:
     asked.all(plan.ways)
     single, pipelines = plan.passes.single, plan.passes.pipelines
     if single or pipelines:
-        alone = asked.all(map(without, single)) or asked.all(map(without, pipelines))
+        alone = asked.all(map(without_passes, single)) or asked.all(map(without_passes, pipelines))
         if not alone and not asked.left:
             _together(asked, single)
     note = plan.note
@@ -55,15 +55,15 @@ def searched(ask: Ask, plan: Plan, seconds: float) -> Cause:
 
 def _together(asked: _Asked, passes: tuple[str, ...]) -> None:
     """Leave out all passes that can be, then as few as are needed."""
-    names = [one for one in passes if asked.ways.get(without(one).name) != NO_ANSWER]
-    if len(names) < 2 or not asked(without(*names)):
+    names = [one for one in passes if asked.ways.get(without_passes(one).name) != NO_ANSWER]
+    if len(names) < 2 or not asked(without_passes(*names)):
         return
     for name in list(names):
         fewer = [one for one in names if one != name]
-        if len(fewer) > 1 and asked(without(*fewer)):
-            del asked.ways[without(*names).name]
+        if len(fewer) > 1 and asked(without_passes(*fewer)):
+            del asked.ways[without_passes(*names).name]
             names = fewer
     tried = [name for name in asked.ways if name.startswith("without passes")]
     for name in tried:  # what was asked on the way to the fewest tells nothing more
-        if name != without(*names).name:
+        if name != without_passes(*names).name:
             del asked.ways[name]

@@ -19,7 +19,7 @@ from conformance.fuzzing.attribution.cause import (
     NO_VOTE,
     Vote,
 )
-from conformance.fuzzing.execution import judged_alone
+from conformance.fuzzing.execution import judge_in_isolation
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.trial import Trial
 from conformance.gate.reading import load
@@ -44,7 +44,7 @@ def vote(trial: Trial, finding: Finding) -> Vote:
         refusal = session.refusal(finding.program)
         if refusal is not None:
             return Vote(NO_VOTE, str(refusal))
-        outcome = judged_alone(asked, session, finding.program, finding.inputs)
+        outcome = judge_in_isolation(asked, session, finding.program, finding.inputs)
         results = next(session.run(finding.program, [finding.inputs]))
     except (NotAvailable, BackendError, EvaluationError) as error:
         return Vote(NO_VOTE, str(error))

@@ -20,7 +20,9 @@ from conformance.fuzzing.trial import Trial
 _RUN = f"from {__name__} import run_given; run_given()"
 
 
-def watched(trial: Trial, finding: Finding, seconds: float) -> tuple[tuple[str, ...], Passes]:
+def observe_passes(
+    trial: Trial, finding: Finding, seconds: float
+) -> tuple[tuple[str, ...], Passes]:
     """Return the passes in which a program's process ended, the innermost first, and the passes
     before. Both are empty if the backend prints none.
     """

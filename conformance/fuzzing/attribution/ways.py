@@ -25,7 +25,7 @@ Rewritten = tuple[Program, Inputs] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class CompileVariant:
     """A way to run a program: by a rewriting's name in `REWRITINGS`, or with settings."""
 
     name: str
@@ -39,7 +39,7 @@ class Plan:
     be tried, and why.
     """
 
-    ways: tuple[Way, ...] = ()
+    ways: tuple[CompileVariant, ...] = ()
     passes: Passes = field(default_factory=Passes)
     note: str = ""
 
@@ -56,19 +56,21 @@ REWRITINGS: dict[str, Callable[[Program, Inputs], Rewritten]] = {
 }
 """Functions that rewrite a program, by the names that people see."""
 
-UNOPTIMIZED = Way("with xla_backend_optimization_level=0", settings=Settings(unoptimized=True))
+UNOPTIMIZED = CompileVariant(
+    "with xla_backend_optimization_level=0", settings=Settings(unoptimized=True)
+)
 
 
-def rewritings(program: Program, inputs: Inputs) -> list[Way]:
+def rewritings(program: Program, inputs: Inputs) -> list[CompileVariant]:
     """Return the variants in which this program can be written otherwise."""
     return [
-        Way(name, rewriting=name)
+        CompileVariant(name, rewriting=name)
         for name, rewrite in REWRITINGS.items()
         if rewrite(program, inputs) is not None
     ]
 
 
-def without(*names: str) -> Way:
+def without_passes(*names: str) -> CompileVariant:
     """Return the variant that is compiled without these passes."""
     word = "passes" if len(names) > 1 else "pass"
-    return Way(f"without {word} {', '.join(names)}", settings=Settings(without=names))
+    return CompileVariant(f"without {word} {', '.join(names)}", settings=Settings(without=names))

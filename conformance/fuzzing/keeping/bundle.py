@@ -18,7 +18,7 @@ from typing import Any
 from conformance.backends.base import ends_process
 from conformance.check.saving import ACTUAL, EXPECTED, INPUTS, PROGRAM, write_arrays
 from conformance.errors import UsageError
-from conformance.fuzzing.finding import Finding, working
+from conformance.fuzzing.finding import Finding, working_operations
 from conformance.fuzzing.grouping import element_types, key_of
 from conformance.outputs.saved import as_now
 from conformance.outputs.schema import FINDING as OUTPUT
@@ -60,7 +60,7 @@ def write(parent: Path, finding: Finding, versions: Mapping[str, str], command: 
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
-        told = described(finding, versions, command) | _found_now(own)
+        told = finding_entry(finding, versions, command) | _found_now(own)
         _fill(unfinished, finding, told)
         shutil.rmtree(own, ignore_errors=True)
         unfinished.rename(own)
@@ -79,7 +79,7 @@ def explain(parent: Path, finding: Finding, versions: Mapping[str, str], command
     if not own.is_dir():
         return
     try:
-        told = described(finding, versions, command) | _dates(own)
+        told = finding_entry(finding, versions, command) | _dates(own)
         _tell(own, finding, told)
     except OSError as error:
         raise UsageError(f"cannot write to {own}: {error.strerror or error}") from error
@@ -213,7 +213,7 @@ def _at(array: Array, index: tuple[int, ...]) -> Array:
     return array[tuple(slice(i, i + 1) for i in index)].reshape(())
 
 
-def described(finding: Finding, versions: Mapping[str, str], command: str) -> dict[str, Any]:
+def finding_entry(finding: Finding, versions: Mapping[str, str], command: str) -> dict[str, Any]:
     """Return a finding as finding.json has it, without the times at which programs led to it."""
     return {
         "schema": OUTPUT.name,
@@ -226,7 +226,7 @@ def described(finding: Finding, versions: Mapping[str, str], command: str) -> di
         "known": list(finding.known),
         "cause": key_of(finding),
         "signature": finding.signature,
-        "operations": [one.name for one in working(finding.program)],
+        "operations": [one.name for one in working_operations(finding.program)],
         "inputs": {
             of.name: _few(array)
             for of, array in zip(finding.program.main.arguments, finding.inputs, strict=True)
@@ -272,7 +272,7 @@ def _programs(
 
 def issue(finding: Finding, versions: Mapping[str, str]) -> str:
     """Return the text of an issue: what goes wrong, where, by how much, and how to reproduce it."""
-    ops = " + ".join(one.name for one in working(finding.program)) or "program"
+    ops = " + ".join(one.name for one in working_operations(finding.program)) or "program"
     shown = ", ".join(f"{name} {versions[name]}" for name in ("jax", "jaxlib") if name in versions)
     lines = [
         f"# {finding.backend}: {ops}: {_title(finding)}",

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from conformance.fuzzing.steering.meetings import Meetings
-from conformance.fuzzing.trial import Hit, Tried
+from conformance.fuzzing.steering.meetings import CampaignCoverage
+from conformance.fuzzing.trial import Hit, TrialResult
 from conformance.results.database import Database
 
 FILE_NAME = "campaign.sqlite"
@@ -50,12 +50,12 @@ _COUNTED = ("SELECT * FROM pairs", "SELECT * FROM steps", "SELECT * FROM choices
 """Queries that read coverage counts again, in the order of `_counters`."""
 
 
-def _counters(met: Meetings) -> tuple[Counter[Any], Counter[Any], Counter[Any]]:
+def _counters(met: CampaignCoverage) -> tuple[Counter[Any], Counter[Any], Counter[Any]]:
     return (met.pairs, met.steps, met.choices)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredFinding:
     """A finding in the journal. `count` is the number of programs that led to it. `told` is the
     content of its finding.json; empty if expectations match it. `cause` is the key of its cause.
     `culprits` maps each culprit with its element type to the number of programs that have it,
@@ -95,7 +95,7 @@ class Journal(Database):
         """
         super().__init__(folder / FILE_NAME, read_only=read_only)
 
-    def add(self, start: int, stop: int, tried: Tried, places: Mapping[int, str]) -> int:
+    def add(self, start: int, stop: int, tried: TrialResult, places: Mapping[int, str]) -> int:
         """Store the outcome of a trial, its failures by number with their places.
 
         Returns:
@@ -119,9 +119,9 @@ class Journal(Database):
             )
             return self.pair_count() - before
 
-    def met(self) -> Meetings:
+    def coverage_counts(self) -> CampaignCoverage:
         """Return the coverage counts."""
-        found = Meetings()
+        found = CampaignCoverage()
         for query, counts in zip(_COUNTED, _counters(found), strict=True):
             counts.update({tuple(row[:-1]): row[-1] for row in self.rows(query)})
         return found
@@ -138,7 +138,7 @@ class Journal(Database):
         """Return the number of modules that were compiled to try programs."""
         return int(self.rows("SELECT coalesce(sum(modules), 0) FROM trials")[0][0])
 
-    def tried(self) -> list[tuple[int, int]]:
+    def ended_trials(self) -> list[tuple[int, int]]:
         """Return the trials that ended, as half-open ranges of programs."""
         return self.rows("SELECT start, stop FROM trials ORDER BY start")
 
@@ -181,7 +181,7 @@ class Journal(Database):
         with self.transaction() as database:
             _settle(database, number, finding, signature, culprit)
 
-    def add_finding(self, number: int, kept: Kept, unexplained: object = None) -> bool:
+    def add_finding(self, number: int, kept: StoredFinding, unexplained: object = None) -> bool:
         """Store the finding of a failure; return whether it is new. `unexplained()` returns
         `unexplained` until `explain` is called.
         """
@@ -209,7 +209,7 @@ class Journal(Database):
         rows = self.rows("SELECT unexplained FROM findings WHERE unexplained NOT NULL")
         return [pickle.loads(row[0]) for row in rows]  # noqa: S301 - our own
 
-    def findings(self, cause: str | None = None) -> list[Kept]:
+    def findings(self, cause: str | None = None) -> list[StoredFinding]:
         """Return all findings, or those whose cause has this key; the most frequent first."""
         culprits = self._counts_of("coalesce(minimal, culprit)")
         signatures = self._counts_of("signature")
@@ -221,7 +221,7 @@ class Journal(Database):
             cause, cause,
         )  # fmt: skip
         return [
-            Kept(
+            StoredFinding(
                 *row[:10], told=json.loads(row[10]), cause=row[11], count=row[12],
                 culprits=culprits[row[0]], signatures=signatures[row[0]],
             )

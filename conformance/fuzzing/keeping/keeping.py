@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from conformance.fuzzing.attribution.cause import Cause
-from conformance.fuzzing.finding import Finding, working
+from conformance.fuzzing.finding import Finding, working_operations
 from conformance.fuzzing.grouping import key_of
 from conformance.fuzzing.keeping import bundle
-from conformance.fuzzing.keeping.journal import Journal, Kept
+from conformance.fuzzing.keeping.journal import Journal, StoredFinding
 from conformance.fuzzing.trial import Hit
 from conformance.judging.messages import verdict_text
 from conformance.text import one_line
 from conformance.triage.minimise.shapes import count_elements
 
 
-class Keeping:
+class FindingWriter:
     """Writer of findings: to the journal, their folders, and the console."""
 
     def __init__(
@@ -35,9 +35,9 @@ class Keeping:
 
     def finding(self, number: int, finding: Finding) -> bool:
         """Keep the finding of a program; return whether it is new, and not known."""
-        told = bundle.described(finding, *self._told)
+        told = bundle.finding_entry(finding, *self._told)
         unexplained = None if finding.known else finding
-        new = self._journal.add_finding(number, kept(finding, told), unexplained)
+        new = self._journal.add_finding(number, stored_finding(finding, told), unexplained)
         if not new or finding.known:
             return False
         bundle.write(self._folder, finding, *self._told)
@@ -62,7 +62,7 @@ class Keeping:
     def cause(self, finding: Finding) -> None:
         """Keep a finding's cause."""
         bundle.explain(self._folder, finding, *self._told)
-        self._journal.explain(finding.name, bundle.described(finding, *self._told))
+        self._journal.explain(finding.name, bundle.finding_entry(finding, *self._told))
         self.regroup(finding.name)
         if told := cause_of(finding):
             self.say(f"{finding.name}: {told}")
@@ -85,33 +85,34 @@ def cause_in(told: Mapping[str, Any]) -> Cause:
     )
 
 
-def kept(finding: Finding, told: dict[str, Any]) -> Kept:
+def stored_finding(finding: Finding, told: dict[str, Any]) -> StoredFinding:
     """Return a finding as the journal stores it; `told` is the content of its finding.json."""
     program = finding.program
-    return Kept(
+    return StoredFinding(
         f"{finding.name}{'-known' if finding.known else ''}",
         finding.signature, ", ".join(finding.known), finding.verdict.value,
-        finding.kind, finding.culprit, len(working(program)), count_elements(program), finding.text,
+        finding.kind, finding.culprit, len(working_operations(program)), count_elements(program),
+        finding.text,
         one_line(finding.message), {} if finding.known else told,
         "" if finding.known else key_of(finding),
     )  # fmt: skip
 
 
-def of_known(hit: Hit) -> Kept:
+def matched_failure(hit: Hit) -> StoredFinding:
     """Return the journal's entry of failures that expectations match; the ids distinguish such
     entries.
     """
     outcome, known = hit.outcome, ", ".join(hit.outcome.known)
-    return Kept(
+    return StoredFinding(
         f"known: {known}", known, known, outcome.verdict.value, outcome.kind, outcome.culprit,
-        len(working(hit.program)), count_elements(hit.program), "",
+        len(working_operations(hit.program)), count_elements(hit.program), "",
         one_line(outcome.message),
     )  # fmt: skip
 
 
 def line_of(finding: Finding) -> str:
     """Return a finding in a line."""
-    ops = " + ".join(one.name for one in working(finding.program))
+    ops = " + ".join(one.name for one in working_operations(finding.program))
     told = verdict_text(finding.verdict, finding.kind, one_line(finding.message))
     return f"{finding.name}: {ops}: {told}"
 

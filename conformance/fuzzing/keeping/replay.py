@@ -14,8 +14,8 @@ from conformance.errors import NOT_AVAILABLE, NOTHING_TESTED, NotAvailable, Usag
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call, Died, TimedOut
-from conformance.executors.lost import why
-from conformance.fuzzing.calls import CAME_TO
+from conformance.executors.lost import crash_verdict
+from conformance.fuzzing.calls import OUTCOME_OF_FILE
 from conformance.fuzzing.keeping.bundle import FINDING
 from conformance.fuzzing.trial import Trial
 from conformance.gate.reading import load
@@ -26,7 +26,7 @@ from conformance.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class ReplayedFinding:
     """A finding as its folder has it, or a failing check as `check --save` has written it; of a
     folder without a verdict only where it is."""
 
@@ -55,7 +55,7 @@ class Row:
     why: str = ""
 
 
-def read(folder: Path) -> Kept:
+def read_finding(folder: Path) -> ReplayedFinding:
     """Return the finding in a folder.
 
     Raises:
@@ -73,10 +73,10 @@ def read(folder: Path) -> Kept:
     if not isinstance(told, dict):
         raise UsageError(f"{said} is no finding")
     found = [str(told.get(name, "")) for name in ("backend", "verdict", "class")]
-    return Kept(folder.resolve(), *found)
+    return ReplayedFinding(folder.resolve(), *found)
 
 
-def replay(kept: Kept, backends: Sequence[str], limits: Limits = LIMITS) -> list[Row]:
+def replay(kept: ReplayedFinding, backends: Sequence[str], limits: Limits = LIMITS) -> list[Row]:
     """Run a finding on each backend, or on its own backend if none is given.
 
     The limits hold for each backend.
@@ -89,25 +89,25 @@ def replay(kept: Kept, backends: Sequence[str], limits: Limits = LIMITS) -> list
     return [_row(kept, one, limits) for one in parse_all(backends or [kept.backend])]
 
 
-def _row(kept: Kept, choice: Choice, limits: Limits) -> Row:
+def _row(kept: ReplayedFinding, choice: Choice, limits: Limits) -> Row:
     known = load(None, (choice.name,), versions())
     trial = Trial(choice.spelling, 0, 0, 1, frozenset(), known, limits.evaluation)
     try:
-        with executor_of(choice, jobs=1, limits=limits, functions=(CAME_TO,)) as executor:
+        with executor_of(choice, jobs=1, limits=limits, functions=(OUTCOME_OF_FILE,)) as executor:
             row = Row(choice.name, describe(executor, choice).versions)
             inputs = kept.folder / INPUTS
             given = (trial, kept.folder / PROGRAM, inputs if inputs.is_file() else None)
-            value = executor.one(Call(choice.name, CAME_TO, given, limits.timeout))
+            value = executor.one(Call(choice.name, OUTCOME_OF_FILE, given, limits.timeout))
     except NotAvailable as error:
         return Row(choice.name, why=str(error))
     if isinstance(value, (Died, TimedOut)):
-        value = Outcome(*why(value))
+        value = Outcome(*crash_verdict(value))
     if isinstance(value, Outcome):
         return replace(row, outcome=value)
     raise value if isinstance(value, Exception) else UsageError(str(value))
 
 
-def lines(kept: Kept, rows: Sequence[Row]) -> list[str]:
+def lines(kept: ReplayedFinding, rows: Sequence[Row]) -> list[str]:
     """Return the finding, and a table of its outcomes by backend."""
     cells = [("backend", "the finding", "versions")]
     cells += [(row.backend, _told(kept, row), _versions(row)) for row in rows]
@@ -118,7 +118,7 @@ def lines(kept: Kept, rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def _told(kept: Kept, row: Row) -> str:
+def _told(kept: ReplayedFinding, row: Row) -> str:
     outcome = row.outcome
     if outcome is None:
         return "not available"
@@ -172,7 +172,7 @@ def replay_corpus(
         NotAvailable: when the backend cannot be had.
     """
     calls = (
-        Call(path, CAME_TO, (trial, path / PROGRAM, path / INPUTS), timeout)
+        Call(path, OUTCOME_OF_FILE, (trial, path / PROGRAM, path / INPUTS), timeout)
         for path in folders(corpus)
     )
     for ended in executor.results(calls):
@@ -186,7 +186,7 @@ def replay_corpus(
 
 def _state(value: object) -> str:
     if isinstance(value, (Died, TimedOut)):
-        verdict, kind, _ = why(value)
+        verdict, kind, _ = crash_verdict(value)
         return f"{STILL}: {verdict} ({kind})"
     if not isinstance(value, Outcome):
         return f"not tried: {' '.join(str(value).split())}"

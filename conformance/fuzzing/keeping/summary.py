@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.errors import UsageError
-from conformance.fuzzing.keeping.journal import FILE_NAME, Journal, Kept
+from conformance.fuzzing.keeping.journal import FILE_NAME, Journal, StoredFinding
 from conformance.results.store import FILE_NAME as RESULTS
 from generators.chains.links import is_link
 from reference.ops.table import OPS
@@ -26,7 +26,7 @@ class CampaignData:
     folder: Path
     meta: dict[str, Any]
     counts: Counter[str]
-    findings: tuple[Kept, ...]
+    findings: tuple[StoredFinding, ...]
     pairs: frozenset[tuple[str, str]]
     modules: int
     ops: tuple[str, ...]

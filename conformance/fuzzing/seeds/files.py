@@ -13,14 +13,14 @@ from generators.chains.seeds.fragment import Fragment
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class CutFragments:
     """The pieces of some files, each once, and a line on each file that gave none."""
 
     fragments: tuple[Fragment, ...]
     notes: tuple[str, ...] = ()
 
 
-def cut(files: Sequence[Path]) -> Cut:
+def cut_files(files: Sequence[Path]) -> CutFragments:
     """Return the fragments of all programs in these files."""
     found: dict[str, Fragment] = {}
     notes: list[str] = []
@@ -29,7 +29,7 @@ def cut(files: Sequence[Path]) -> Cut:
         found |= {piece.digest: piece for piece in pieces}
         if not pieces:
             notes.append(f"{file}: {why or 'nothing in it can stand in a chain'}")
-    return Cut(tuple(found.values()), tuple(notes))
+    return CutFragments(tuple(found.values()), tuple(notes))
 
 
 def _of_file(file: Path) -> tuple[list[Fragment], str]:

@@ -20,7 +20,7 @@ SUFFIXES = (".mlir", ".mlirbc", ".stablehlo")
 """Suffixes of files of programs."""
 
 
-def gathered(executor: Executor, given: Path | None) -> Material:
+def gather_material(executor: Executor, given: Path | None) -> Material:
     """Return the fragments of the files in a folder of the user's, and of our patterns, cut in a
     worker. A file without fragments is reported in a line on standard error.
 
@@ -53,12 +53,12 @@ def _files(given: Path) -> list[Path]:
 
 
 def _cut(executor: Executor, files: list[Path], *, told: bool = True) -> tuple[Fragment, ...]:
-    from conformance.fuzzing.seeds.files import Cut
+    from conformance.fuzzing.seeds.files import CutFragments
 
     found: dict[str, Fragment] = {}
     for file in files:  # one by one: parsing may end a worker
-        value = executor.one(Call(file, calls.CUT, ((file,),), Limits.READING))
-        cut = value if isinstance(value, Cut) else Cut((), (f"{file}: {value}",))
+        value = executor.one(Call(file, calls.CUT_FILES, ((file,),), Limits.READING))
+        cut = value if isinstance(value, CutFragments) else CutFragments((), (f"{file}: {value}",))
         found |= {one.digest: one for one in cut.fragments}
         for note in cut.notes if told else ():
             sys.stderr.write(f"{note}\n")

@@ -20,7 +20,7 @@ Choice = tuple[str, str, str]
 
 
 @dataclass(slots=True)
-class Meetings:
+class CampaignCoverage:
     """Coverage counts; choices that were only offered have a count of 0."""
 
     pairs: Counter[Pair] = field(default_factory=Counter[Pair])
@@ -35,7 +35,7 @@ class Meetings:
             for label in asked.offered:
                 self.choices[op, asked.dimension, label] += label == asked.taken
 
-    def add(self, other: Meetings) -> None:
+    def add(self, other: CampaignCoverage) -> None:
         """Count what others have met, too."""
         self.pairs.update(other.pairs)
         self.steps.update(other.steps)

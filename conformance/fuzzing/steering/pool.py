@@ -47,7 +47,7 @@ class Pool:
         if fits(program):
             self._failing[place] = program
 
-    def drawn(self, key: int) -> tuple[Fragment, ...]:
+    def draw(self, key: int) -> tuple[Fragment, ...]:
         """Return some fragments, the same for the same key and the same pool."""
         random = Random(key)  # noqa: S311 - a choice that anyone may foresee
         kinds = (list(self._failing.values()), list(self._new))

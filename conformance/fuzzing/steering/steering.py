@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
 
-from conformance.fuzzing.steering.meetings import Choice, Meetings
+from conformance.fuzzing.steering.meetings import CampaignCoverage, Choice
 from conformance.fuzzing.steering.pool import Pool
-from conformance.fuzzing.trial import Trial, Tried
+from conformance.fuzzing.trial import Trial, TrialResult
 from generators.chains.guide import COLUMN, ENOUGH, TYPE, CoverageCounts
 from generators.chains.seeds.fragment import Fragment
 from generators.chains.strategy import STEPS
@@ -38,7 +38,7 @@ class Steering:
 
     def __init__(
         self,
-        met: Meetings,
+        met: CampaignCoverage,
         jobs: int,
         per_trial: int,
         seed: int = 0,
@@ -51,20 +51,20 @@ class Steering:
         self._choices: dict[str, Counter[Choice]] = {}
         self._wanted: dict[str, tuple[tuple[str, str], ...]] = {}
         self._left = [len(STEPS[of]) for of in ALL]
-        self._waiting: list[tuple[int, int, Tried, dict[str, Program]]] = []
+        self._waiting: list[tuple[int, int, TrialResult, dict[str, Program]]] = []
         self._pool, self._seed = Pool(), seed
         self._pool.add_new(varied)
         self._order = 0
         self._take(met)
 
-    def add(self, start: int, tried: Tried, failing: dict[str, Program]) -> None:
+    def add(self, start: int, tried: TrialResult, failing: dict[str, Program]) -> None:
         """Add the outcome of the trial that begins with this program; `failing` are programs that
         failed, by place.
         """
         self._order += 1
         heappush(self._waiting, (start, self._order, tried, failing))
 
-    def steered(self, trial: Trial) -> Trial:
+    def steer(self, trial: Trial) -> Trial:
         """Return the trial with the coverage so far, and with fragments to vary."""
         while self._waiting and self._waiting[0][0] <= trial.start - self._lag:
             *_, tried, failing = heappop(self._waiting)
@@ -75,10 +75,10 @@ class Steering:
         met = CoverageCounts(
             _frozen(self._pairs), _frozen(self._steps), self._wanted, tuple(self._left)
         )
-        varied = self._pool.drawn(self._seed << 32 | trial.start)
+        varied = self._pool.draw(self._seed << 32 | trial.start)
         return replace(trial, met=met, varied=varied)
 
-    def _take(self, met: Meetings) -> None:
+    def _take(self, met: CampaignCoverage) -> None:
         for (maker, op), count in met.pairs.items():
             if op in COLUMN:
                 _raise(self._pairs, maker, len(COLUMN), COLUMN[op], count)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from conformance.hlo.building import Building, typed
+from conformance.hlo.building import Building, tensor_type_of
 from reference.ir.program import TensorType, Value
 
 Activation = Callable[[Building, Value, float], Value]
 """activation(building, value, alpha): the value of the function."""
 
 
-def filled(building: Building, number: complex, like: Value) -> Value:
+def constant_like(building: Building, number: complex, like: Value) -> Value:
     """Return a constant of the type of another value."""
-    of = typed(like)
+    of = tensor_type_of(like)
     return building.full(number, TensorType(of.shape, of.element_type))
 
 
@@ -27,26 +27,26 @@ def none(building: Building, value: Value, alpha: float) -> Value:
 def relu(building: Building, value: Value, alpha: float) -> Value:
     """Return the larger of the value and 0."""
     del alpha
-    return building.binary("maximum", value, filled(building, 0, value))
+    return building.binary("maximum", value, constant_like(building, 0, value))
 
 
 def relu6(building: Building, value: Value, alpha: float) -> Value:
     """Return the value between 0 and 6."""
     above = relu(building, value, alpha)
-    return building.binary("minimum", above, filled(building, 6, value))
+    return building.binary("minimum", above, constant_like(building, 6, value))
 
 
 def leaky_relu(building: Building, value: Value, alpha: float) -> Value:
     """Return the value where it is positive, and alpha times the value where it is not."""
-    positive = building.compare("GT", value, filled(building, 0, value))
-    scaled = building.binary("multiply", value, filled(building, alpha, value))
+    positive = building.compare("GT", value, constant_like(building, 0, value))
+    scaled = building.binary("multiply", value, constant_like(building, alpha, value))
     return building.one("select", (positive, value, scaled), value.type)
 
 
 def elu(building: Building, value: Value, alpha: float) -> Value:
     """Return the value where it is positive, and exp(x) - 1 where it is not."""
     del alpha
-    positive = building.compare("GT", value, filled(building, 0, value))
+    positive = building.compare("GT", value, constant_like(building, 0, value))
     below = building.unary("exponential_minus_one", value)
     return building.one("select", (positive, value, below), value.type)
 
@@ -68,10 +68,10 @@ def gelu(building: Building, value: Value, alpha: float) -> Value:
     del alpha
 
     def times(factor: float, other: Value) -> Value:
-        return building.binary("multiply", other, filled(building, factor, other))
+        return building.binary("multiply", other, constant_like(building, factor, other))
 
     def plus_one(other: Value) -> Value:
-        return building.binary("add", other, filled(building, 1, other))
+        return building.binary("add", other, constant_like(building, 1, other))
 
     square = building.binary("multiply", value, value)
     inner = building.binary("multiply", value, plus_one(times(0.044715, square)))

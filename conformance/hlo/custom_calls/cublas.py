@@ -8,8 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.hlo.building import Building, typed
-from conformance.hlo.custom_calls.activations import Activation, filled, gelu, none, relu, silu
+from conformance.hlo.building import Building, tensor_type_of
+from conformance.hlo.custom_calls.activations import (
+    Activation,
+    constant_like,
+    gelu,
+    none,
+    relu,
+    silu,
+)
 from conformance.hlo.custom_calls.configuration import configuration, numbers
 from conformance.hlo.protos import Shape
 from conformance.hlo.shapes import Tree, element_of, tensor_of
@@ -59,7 +66,9 @@ def _operands(site: Site, config: dict[str, Any], scaled: bool) -> _Operands:
     scales = (rest.pop(0), rest.pop(0)) if scaled else ()
     has_vector = str(config.get("epilogue", "DEFAULT")).startswith("BIAS")
     narrow = scaled and element_of(_results(site)[0]).bits == 8
-    result_scale = next((one for one in reversed(rest) if narrow and not typed(one).rank), None)
+    result_scale = next(
+        (one for one in reversed(rest) if narrow and not tensor_type_of(one).rank), None
+    )
     rest = [one for one in rest if one is not result_scale]
     vector = rest.pop(0) if has_vector else None
     if rest:
@@ -84,21 +93,21 @@ def _product(site: Site, config: dict[str, Any], to: ElementType) -> Value:
 def _scaled(building: Building, value: Value, factor: complex) -> Value:
     if factor == 1:
         return value
-    return building.binary("multiply", value, filled(building, factor, value))
+    return building.binary("multiply", value, constant_like(building, factor, value))
 
 
 def _times(building: Building, value: Value, scale: Value) -> Value:
     """Return a value times a scalar."""
-    of = typed(value)
+    of = tensor_type_of(value)
     scalar = building.reshape(building.convert(scale, of.element), ())
     return building.binary("multiply", value, building.broadcast(scalar, of.static_shape))
 
 
 def _added(building: Building, value: Value, other: Value) -> Value:
     """Return the sum with a matrix, or with a vector along the last dimension."""
-    of = typed(value)
+    of = tensor_type_of(value)
     other = building.convert(other, of.element)
-    if typed(other).shape != of.shape:
+    if tensor_type_of(other).shape != of.shape:
         other = building.broadcast(other, of.static_shape, (of.rank - 1,))
     return building.binary("add", value, other)
 
@@ -145,7 +154,7 @@ def matmul(site: Site, *, scaled: bool) -> Tree:
 def _other(building: Building, shape: Shape, epilogue: str, before: Value, after: Value) -> Value:
     """Return a result after the first: what the epilogue was given, a largest value, or scratch."""
     of = tensor_of(shape)
-    if epilogue.endswith("AUX") and of.shape == typed(before).shape:
+    if epilogue.endswith("AUX") and of.shape == tensor_type_of(before).shape:
         return building.convert(before, of.element)
     if of == TensorType((), ELEMENT_TYPES["f32"]):
         return _largest(building, building.unary("abs", after))
@@ -154,7 +163,7 @@ def _other(building: Building, shape: Shape, epilogue: str, before: Value, after
 
 def _largest(building: Building, value: Value) -> Value:
     """Return the largest element."""
-    of = typed(value)
+    of = tensor_type_of(value)
     scalar = TensorType((), of.element_type)
     inner = building.inner()
     pair = (inner.value(scalar), inner.value(scalar))

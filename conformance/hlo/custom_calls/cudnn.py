@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from conformance.hlo.building import Building, Sizes, typed
+from conformance.hlo.building import Building, Sizes, tensor_type_of
 from conformance.hlo.custom_calls.activations import (
     Activation,
+    constant_like,
     elu,
-    filled,
     leaky_relu,
     none,
     relu,
@@ -57,7 +57,7 @@ def _padding(pairs: list[tuple[int, int]]) -> Dense:
 
 def _scaled(building: Building, value: Value, factor: float) -> Value:
     return value if factor == 1 else building.binary(
-        "multiply", value, filled(building, factor, value)
+        "multiply", value, constant_like(building, factor, value)
     )  # fmt: skip
 
 
@@ -116,7 +116,7 @@ def _backward_input(site: Site) -> Tree:
     )  # fmt: skip
     for window, inside, outside in spatial:
         extent = (window.size - 1) * (window.window_dilation or 1) + 1
-        spread = (typed(gradient).static_shape[outside] - 1) * (window.stride or 1) + 1
+        spread = (tensor_type_of(gradient).static_shape[outside] - 1) * (window.stride or 1) + 1
         low = extent - 1 - window.padding_low
         pads.append((low, result.static_shape[inside] - spread - low + extent - 1))
     value = building.one(
@@ -144,7 +144,7 @@ def _swapped(building: Building, kernel: Value, given: dict[str, Any], groups: i
         return kernel
     inside: int = given["kernel_input_feature_dimension"]
     outside: int = given["kernel_output_feature_dimension"]
-    sizes = list(typed(kernel).static_shape)
+    sizes = list(tensor_type_of(kernel).static_shape)
     split = [*sizes[:outside], groups, sizes[outside] // groups, *sizes[outside + 1 :]]
     kernel = building.reshape(kernel, tuple(split))
     at = inside + (inside > outside)
@@ -169,10 +169,10 @@ def _backward_filter(site: Site) -> Tree:
         forward["output_spatial_dimensions"], strict=True,
     )  # fmt: skip
     for window, inside, outside in spatial:
-        extent = (typed(gradient).static_shape[outside] - 1) * (window.stride or 1) + 1
+        extent = (tensor_type_of(gradient).static_shape[outside] - 1) * (window.stride or 1) + 1
         wanted = (window.size - 1) * (window.window_dilation or 1) + extent
         low = window.padding_low
-        pads.append((low, wanted - typed(operand).static_shape[inside] - low))
+        pads.append((low, wanted - tensor_type_of(operand).static_shape[inside] - low))
     value = building.one(
         "convolution", (operand, gradient), result,
         window_strides=forward["rhs_dilation"], padding=_padding(pads),

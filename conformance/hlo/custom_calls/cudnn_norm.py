@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 
-from conformance.hlo.building import Building, typed
-from conformance.hlo.custom_calls.activations import filled
+from conformance.hlo.building import Building, tensor_type_of
+from conformance.hlo.custom_calls.activations import constant_like
 from conformance.hlo.custom_calls.configuration import configuration
 from conformance.hlo.custom_calls.cublas import scratch
 from conformance.hlo.shapes import Tree, tensor_of
@@ -28,13 +28,13 @@ class _Rows:
     def __init__(self, building: Building, like: Value) -> None:
         """Work on arrays of the shape of `like`."""
         self.building = building
-        self.sizes = typed(like).static_shape
+        self.sizes = tensor_type_of(like).static_shape
         self.along = tuple(range(1, len(self.sizes)))
 
     def wide(self, value: Value) -> Value:
         """Return a value in f32, of the rows' shape."""
         value = self.building.convert(value, _F32)
-        own = typed(value).static_shape
+        own = tensor_type_of(value).static_shape
         if own == self.sizes:
             return value
         kept = tuple(d for d, size in enumerate(own) if size != 1)
@@ -63,7 +63,7 @@ class _Rows:
         """Return the mean of each row, of size 1 along the others."""
         found = self.total(value, self.along)
         count = math.prod(self.sizes[1:])
-        return self.of("divide", found, filled(self.building, count, found))
+        return self.of("divide", found, constant_like(self.building, count, found))
 
 
 def _norm(site: Site) -> Tree:
@@ -83,7 +83,7 @@ def _forward(site: Site, count: int) -> Tree:
     mean = rows.mean(operand)
     centred = rows.of("subtract", operand, rows.wide(mean))
     variance = rows.mean(rows.of("multiply", centred, centred))
-    shifted = rows.of("add", variance, filled(site.building, epsilon, variance))
+    shifted = rows.of("add", variance, constant_like(site.building, epsilon, variance))
     factor = site.building.unary("rsqrt", shifted)
     value = rows.of("multiply", centred, rows.wide(factor))
     value = rows.of("multiply", value, rows.wide(site.value(1)))

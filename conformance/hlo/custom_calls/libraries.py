@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.hlo.building import Building, typed
+from conformance.hlo.building import Building, tensor_type_of
 from conformance.hlo.custom_calls.configuration import configuration
 from conformance.hlo.custom_calls.cublas import scratch
 from conformance.hlo.shapes import Tree, tensor_of
@@ -39,7 +39,7 @@ def _cub_sort(site: Site) -> Tree:
     options = configuration(site)
     descending = bool(options.get("descending", False))
     values = [site.value(number) for number in range(len(site.operands))]
-    types = [typed(value) for value in values]
+    types = [tensor_type_of(value) for value in values]
     body = _comparator(building, types, "GT" if descending else "LT")
     results = building.add(
         "sort", values, types, (body,), dimension=types[0].rank - 1, is_stable=True
@@ -92,7 +92,7 @@ def _cusolver_cholesky(site: Site) -> Tree:
     """Add a factorisation by cuSOLVER: the factor, scratch, and 0 for success of each matrix."""
     options = configuration(site)
     building, operand = site.building, site.value(0)
-    of, lower = typed(operand), bool(options.get("lower"))
+    of, lower = tensor_type_of(operand), bool(options.get("lower"))
     factor = building.one("cholesky", (operand,), of, lower=lower)
     whole = _other_triangle(building, factor, operand, lower=lower)
     shapes = site.instruction.shape.tuple_shapes
@@ -101,7 +101,7 @@ def _cusolver_cholesky(site: Site) -> Tree:
 
 def _other_triangle(building: Building, factor: Value, operand: Value, *, lower: bool) -> Value:
     """Return a factor, with the operand's elements outside of its triangle as in LAPACK."""
-    of = typed(factor)
+    of = tensor_type_of(factor)
     shape = of.static_shape
     ones = np.ones(shape[-2:])
     matrix = (np.tril(ones) if lower else np.triu(ones)).astype(np.bool_)

@@ -6,7 +6,7 @@ XLA keeps such an array in an array of the size of its bounds, with the sizes be
 
 from __future__ import annotations
 
-from conformance.hlo.building import Building, typed
+from conformance.hlo.building import Building, tensor_type_of
 from conformance.hlo.shapes import Tree, tensor_of
 from conformance.hlo.site import Handler, Site
 from reference.ir.program import TensorType, Value
@@ -20,7 +20,7 @@ def _slice_to_dynamic(site: Site) -> Tree:
     building, value, wanted = site.building, site.value(0), site.type
     for dimension, size in enumerate(wanted.shape):
         if size is None:
-            own = typed(value)
+            own = tensor_type_of(value)
             sizes = tuple(None if d == dimension else of for d, of in enumerate(own.shape))
             bounds = tuple(
                 bound if of is None else None

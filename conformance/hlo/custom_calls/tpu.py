@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from conformance.hlo.building import Building, typed
+from conformance.hlo.building import Building, tensor_type_of
 from conformance.hlo.shapes import Tree, tensor_of
 from conformance.hlo.site import Handler, Site
 from reference.ir.program import Dense, TensorType, Value
@@ -20,7 +20,7 @@ _WORD = 32
 
 def _low(site: Site) -> Tree:
     building, value, of = site.building, site.value(0), site.type
-    own = typed(value).element
+    own = tensor_type_of(value).element
     if own.is_complex:
         return building.one("real", (value,), of)
     if own.is_float:
@@ -30,13 +30,13 @@ def _low(site: Site) -> Tree:
 
 def _high(site: Site) -> Tree:
     building, value, of = site.building, site.value(0), site.type
-    own = typed(value).element
+    own = tensor_type_of(value).element
     if own.is_complex:
         return building.one("imag", (value,), of)
     if own.is_float:
         return _missing(building, value, of)
     word = _unsigned(building, value)
-    bits = building.filled(_WORD, word)
+    bits = building.fill_like(_WORD, word)
     high = building.binary("shift_right_logical", word, bits)
     half = building.convert(high, ELEMENT_TYPES["ui32"])
     return building.bitcast(half, of.element) if of.element.is_signed else half
@@ -45,17 +45,19 @@ def _high(site: Site) -> Tree:
 def _missing(building: Building, value: Value, of: TensorType) -> Value:
     """Return what a number's rounded half lacks, and 0 where that half is not finite."""
     rounded = building.convert(value, of.element)
-    rest = building.binary("subtract", value, building.convert(rounded, typed(value).element))
+    rest = building.binary(
+        "subtract", value, building.convert(rounded, tensor_type_of(value).element)
+    )
     finite = building.one(
         "is_finite", (rounded,), TensorType(of.shape, ELEMENT_TYPES["i1"], of.bounds)
     )  # fmt: skip
-    zero = building.filled(0, rounded)
+    zero = building.fill_like(0, rounded)
     return building.one("select", (finite, building.convert(rest, of.element), zero), of)
 
 
 def _unsigned(building: Building, value: Value) -> Value:
     word = ELEMENT_TYPES["ui64"]
-    return value if typed(value).element == word else building.bitcast(value, word)
+    return value if tensor_type_of(value).element == word else building.bitcast(value, word)
 
 
 def _combine(site: Site) -> Tree:
@@ -64,12 +66,12 @@ def _combine(site: Site) -> Tree:
         return building.one("complex", (first, second), of)
     if of.element.is_float:
         wide = [building.convert(part, of.element) for part in (first, second)]
-        rounded = building.compare("EQ", wide[1], building.filled(0, wide[1]))
+        rounded = building.compare("EQ", wide[1], building.fill_like(0, wide[1]))
         whole = building.binary("add", *wide)
         return building.one("select", (rounded, wide[0], whole), of)
     word = ELEMENT_TYPES["ui64"]
     halves = [building.convert(_plain(building, part), word) for part in (first, second)]
-    bits = building.filled(_WORD, halves[1])
+    bits = building.fill_like(_WORD, halves[1])
     high = building.binary("shift_left", halves[1], bits)
     both = building.binary("or", halves[0], high)
     return both if of.element == word else building.bitcast(both, of.element)
@@ -78,7 +80,7 @@ def _combine(site: Site) -> Tree:
 def _plain(building: Building, half: Value) -> Value:
     """Return a half as an unsigned word, so that no sign spreads."""
     word = ELEMENT_TYPES["ui32"]
-    return half if typed(half).element == word else building.bitcast(half, word)
+    return half if tensor_type_of(half).element == word else building.bitcast(half, word)
 
 
 def _allocate(site: Site) -> Tree:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from conformance.catalog import column
+from conformance.catalog import column_of
 from conformance.known.entry_prediction import EntryPrediction, label
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.rewritings.patterns import Rewriting, predictions
@@ -55,7 +55,7 @@ class StatedRewriting:
 
     def acts_on(self, operation: Operation) -> bool:
         """Tell whether its pattern ends with operations of that name and element type."""
-        of = column(operation)
+        of = column_of(operation)
         return self._rewriting.acts_on(operation) and any(
             fnmatchcase(of, one) for one in self.element_types
         )

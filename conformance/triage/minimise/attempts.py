@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from time import monotonic
 
-from conformance.frontends.extensions import beyond
+from conformance.frontends.extensions import unpermitted_violations
 from reference.interpreter.evaluate import EvaluationError, check
 from reference.ir.program import Program
 from reference.ir.types import Array
@@ -56,7 +56,7 @@ class Minimisation:
         if key in self.seen:
             return False
         self.seen.add(key)
-        if beyond(check(program))[0]:
+        if unpermitted_violations(check(program))[0]:
             return False
         self.left -= 1
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from conformance.executors.limit import TooSlow, limited
+from conformance.executors.limit import TooSlow, limit_wall_time
 from conformance.transforms.dead_code import restrict_to, without_unused
 from conformance.transforms.extract import with_main
 from conformance.transforms.substitute import with_constant, with_parameter, with_value
@@ -83,7 +83,7 @@ def reference_values(attempts: Minimisation) -> dict[str, Array] | None:
     made = [v for one in program.main.body.operations[:-1] for v in one.results]
     shown = list(filter(can_be_result, made))
     try:
-        with limited(SECONDS):
+        with limit_wall_time(SECONDS):
             arrays = evaluate(restrict_to(program, shown), attempts.inputs)
     except (EvaluationError, TooSlow):
         return None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cli import app, guarded
+from conformance.cli import app, exit_code_of
 from suites.meta.support.command_line import SMOKE
 
 
@@ -18,7 +18,7 @@ def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
 
     def called(*arguments: object) -> tuple[int, str, str]:
         given = [str(argument) for argument in arguments]
-        code = guarded(lambda: app(given, standalone_mode=False))
+        code = exit_code_of(lambda: app(given, standalone_mode=False))
         return code, *capsys.readouterr()
 
     return called
@@ -29,5 +29,5 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a finished run of one cell."""
     out = tmp_path_factory.mktemp("finished")
     given = ("run", "--backend", "reference", *SMOKE, "--out", str(out), "--jobs", "1")
-    assert guarded(lambda: app(given, standalone_mode=False)) == 0
+    assert exit_code_of(lambda: app(given, standalone_mode=False)) == 0
     return out

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cli import guarded
+from conformance.cli import exit_code_of
 from conformance.results.store import FILE_NAME
 from suites.meta.support.command_line import SMOKE, run_here
 
@@ -131,10 +131,10 @@ def test_an_internal_error_is_one_line(monkeypatch, capsys) -> None:
     def broken() -> int:
         raise ZeroDivisionError("a defect\nof ours")
 
-    assert guarded(broken) == 1
+    assert exit_code_of(broken) == 1
     errors = capsys.readouterr().err
     assert "internal error, ZeroDivisionError: a defect of ours" in errors
     assert errors.count("\n") == 1
     monkeypatch.setenv("HLO_CONFORMANCE_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
-        guarded(broken)
+        exit_code_of(broken)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.catalog import CATALOG, column
+from conformance.catalog import CATALOG, column_of
 from generators.case.columns import Invalid
 from generators.cells.plan import cases
 from reference.ops.table import OPS
@@ -25,7 +25,9 @@ def test_an_operation_is_of_the_column_that_its_cases_are_in(op: str) -> None:
         # a sort's key may stand among what is sorted along: then the first operand names the cell;
         # what is quantized anew may come with a scale a slice in a cell of one scale
         several = cases(op, of, 0, 8 if op == "sort" or of.name.startswith("q<") else 1)
-        every = [[column(one) for one in case.program.walk() if one.name == op] for case in several]
+        every = [
+            [column_of(one) for one in case.program.walk() if one.name == op] for case in several
+        ]
         found = next((found for found in every if found[-1:] == [of.name]), every[0])
         if op == "uniform_dequantize" and of.name.startswith("q<"):
             assert found[-1] in names  # the f32 that comes out names a cell as well

@@ -14,18 +14,18 @@ from pathlib import Path
 
 import pytest
 
-from conformance.check.describing import described
+from conformance.check.describing import describe_file
 from conformance.check.file import check_file
 from conformance.check.settings import Settings
-from conformance.cli import app, guarded
+from conformance.cli import app, exit_code_of
 from conformance.errors import UsageError
 from conformance.fuzzing import user_programs
-from conformance.fuzzing.crashes import Losses
+from conformance.fuzzing.crashes import CrashHandler
 from conformance.fuzzing.execution import run_trial
 from conformance.fuzzing.keeping import bundle
 from conformance.fuzzing.keeping import replay as finding_replay
-from conformance.fuzzing.minimisation import reduced
-from conformance.fuzzing.seeds.files import cut
+from conformance.fuzzing.minimisation import minimise_failure
+from conformance.fuzzing.seeds.files import cut_files
 from conformance.fuzzing.trial import Trial
 from conformance.verdict import Verdict
 
@@ -145,18 +145,18 @@ def minimised(tmp_path: Path, text: str) -> list[Path]:
     """The folder that `reduce` writes for a program."""
     file = tmp_path / "given.mlir"
     file.write_text(text)
-    hit = user_programs.failing(TRIAL, file, None)
+    hit = user_programs.failing_program(TRIAL, file, None)
     assert hit is not None
-    return [bundle.write(tmp_path / "reduced", reduced(TRIAL, hit, 20.0), {}, "")]
+    return [bundle.write(tmp_path / "reduced", minimise_failure(TRIAL, hit, 20.0), {}, "")]
 
 
 def lost(tmp_path: Path, text: str) -> list[Path]:
     """The folder of a finding whose program ends its process, as far as this process goes."""
     file = tmp_path / "given.mlir"
     file.write_text(text)
-    hit = user_programs.failing(TRIAL, file, None)
+    hit = user_programs.failing_program(TRIAL, file, None)
     assert hit is not None
-    finding = Losses(None, 1.0).finding(hit, WRONG)  # type: ignore[arg-type]
+    finding = CrashHandler(None, 1.0).finding(hit, WRONG)  # type: ignore[arg-type]
     return [bundle.write(tmp_path / "lost", finding, {}, "")]
 
 
@@ -173,17 +173,17 @@ def reduce(folder: Path) -> None:
     program = folder / "program.mlir"
     if "num_replicas = 2" in program.read_text():
         with pytest.raises(UsageError, match="2 processes execute it"):
-            user_programs.failing(TRIAL, program, inputs_in(folder))
+            user_programs.failing_program(TRIAL, program, inputs_in(folder))
         return
-    hit = user_programs.failing(TRIAL, program, inputs_in(folder))
+    hit = user_programs.failing_program(TRIAL, program, inputs_in(folder))
     assert hit is not None
-    assert reduced(TRIAL, hit, 20.0).verdict is hit.outcome.verdict
+    assert minimise_failure(TRIAL, hit, 20.0).verdict is hit.outcome.verdict
 
 
 def replay(folder: Path) -> None:
-    kept = finding_replay.read(folder)
+    kept = finding_replay.read_finding(folder)
     assert kept.backend == WRONG
-    outcome = user_programs.came_to(TRIAL, folder / "program.mlir", inputs_in(folder))
+    outcome = user_programs.outcome_of_file(TRIAL, folder / "program.mlir", inputs_in(folder))
     assert outcome.verdict.value == kept.verdict
 
 
@@ -208,7 +208,7 @@ def test_what_is_written_of_a_failing_program_is_read_and_fails(
 @pytest.mark.parametrize("writer", WRITERS)
 def test_pieces_are_cut_out_of_what_is_written(writer: str, tmp_path: Path) -> None:
     folders = WRITERS[writer](tmp_path, EXPANDED)
-    found = cut(sorted(folders[0].rglob("*.mlir")))
+    found = cut_files(sorted(folders[0].rglob("*.mlir")))
     single = writer == "reduce"  # one operation is no chain
     assert found.notes == (() if not single else found.notes)
     assert single or found.fragments
@@ -221,22 +221,22 @@ def test_findings_of_campaigns_are_read(reader: str, tmp_path: Path) -> None:
     hits = [hit for hit in run_trial(trial).hits if not hit.outcome.known]
     assert hits
     for hit in hits[:3]:
-        READERS[reader](bundle.write(tmp_path, reduced(trial, hit, 20.0), {}, ""))
+        READERS[reader](bundle.write(tmp_path, minimise_failure(trial, hit, 20.0), {}, ""))
 
 
 @pytest.mark.parametrize("program", [name for name in PROGRAMS if name != "asserting"])
 def test_the_snippet_of_describe_writes_inputs_that_are_read(program: str, tmp_path: Path) -> None:
     file = tmp_path / "given.mlir"
     file.write_text(PROGRAMS[program])
-    for entry in described(str(file)):
+    for entry in describe_file(str(file)):
         subprocess.run([sys.executable, "-c", entry["snippet"]], cwd=tmp_path, check=True)
         found = check_file(str(file), Settings("reference", tmp_path / "inputs.npz"))
         assert found.verdict is Verdict.PASS, found
         if program == "several":
             assert "1 of 2 programs not checked" in found.message
             continue
-        readers: list[Callable[[Trial, Path, Path], object]] = [user_programs.came_to]
-        readers += [] if program == "processes" else [user_programs.failing]
+        readers: list[Callable[[Trial, Path, Path], object]] = [user_programs.outcome_of_file]
+        readers += [] if program == "processes" else [user_programs.failing_program]
         for one in readers:
             one(TRIAL, file, tmp_path / "inputs.npz")
 
@@ -246,10 +246,10 @@ def test_the_command_that_check_names_for_what_fails_minimises_it(
 ) -> None:
     (folder,) = saved(tmp_path, NUMBERED)
     given = ["check", str(folder / "program.mlir"), "--inputs", str(folder / "inputs.npz")]
-    code = guarded(lambda: app([*given, "--backend", WRONG], standalone_mode=False))
+    code = exit_code_of(lambda: app([*given, "--backend", WRONG], standalone_mode=False))
     said = capsys.readouterr().err.rpartition("to make what fails minimal: ")[2]
     name, command, *rest = shlex.split(said)
     assert (code, name, command) == (1, "hlo-conformance", "reduce")
     out = ["--out", str(tmp_path / "reduced")]
-    assert guarded(lambda: app([command, *rest, *out], standalone_mode=False)) == 1
+    assert exit_code_of(lambda: app([command, *rest, *out], standalone_mode=False)) == 1
     assert "1 operation: " in capsys.readouterr().out

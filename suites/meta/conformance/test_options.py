@@ -54,7 +54,7 @@ def test_values_in_help_exist() -> None:
     assert all(f"{name} {count}" in options.PROFILE_HELP for name, count in PROFILES.items())
     columns = {column.name for row in CATALOG.values() for column in row.columns}
     plain = {name.replace("<", "_").replace(">", "") for name in columns}
-    assert set(options.element_types("")) == plain
+    assert set(options.complete_element_types("")) == plain
     assert all(family in options.BACKEND_HELP for family in BACKENDS)
 
 

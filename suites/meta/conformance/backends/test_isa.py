@@ -9,7 +9,7 @@ import pytest
 from conformance.backends import isa
 from conformance.backends.registry import names_of, parse
 from conformance.backends.session import cached_backend, open_session
-from conformance.cli import app, guarded
+from conformance.cli import app, exit_code_of
 from conformance.errors import NotAvailable, UsageError
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.gate.reading import ExpectationError, load
@@ -146,7 +146,7 @@ def test_targets_stand_side_by_side_and_a_run_is_of_its_own(
     ]  # fmt: skip
 
     def called(*given: str) -> tuple[int, str]:
-        code = guarded(lambda: app([*command, *given], standalone_mode=False))
+        code = exit_code_of(lambda: app([*command, *given], standalone_mode=False))
         return code, capfd.readouterr().err
 
     assert called("--backend", "cpu", "--backend", "cpu:SSE4_2")[0] == 0

@@ -18,7 +18,7 @@ from conformance.backends.plugin import PluginBackend
 from conformance.backends.registry import parse
 from conformance.backends.session import Session
 from conformance.backends.versions import file_version
-from conformance.cli import app, guarded
+from conformance.cli import app, exit_code_of
 from conformance.errors import NotAvailable, UsageError
 from conformance.gate.files import SHIPPED
 from conformance.gate.reading import load
@@ -39,7 +39,7 @@ func.func @main(%a: tensor<3xf32>) -> tensor<3xf32> {
 def call(capsys: pytest.CaptureFixture[str]):
     def called(*arguments: object) -> tuple[int, str, str]:
         given = [str(argument) for argument in arguments]
-        code = guarded(lambda: app(given, standalone_mode=False))
+        code = exit_code_of(lambda: app(given, standalone_mode=False))
         return code, *capsys.readouterr()
 
     return called

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conformance.campaign import budget
-from conformance.campaign.budget import helpings, left_out, rounds, seconds_of
+from conformance.campaign.budget import count_left_out, helpings, rounds, seconds_of
 from conformance.campaign.merging import merge_runs
 from conformance.campaign.planning import Options, plan
 from conformance.campaign.runner import run
@@ -189,6 +189,6 @@ def test_a_time_that_cannot_be_is_a_line() -> None:
 
 def test_spans_of_what_is_left() -> None:
     cell = Cell("add", F32, "cpu")
-    (one,) = left_out([Task(cell, 0, 2, 4), Task(cell, 0, 8, 16), Task(cell, 0, 16, 16)])
+    (one,) = count_left_out([Task(cell, 0, 2, 4), Task(cell, 0, 8, 16), Task(cell, 0, 16, 16)])
     assert (one.key, one.spans, one.cases) == (("add", "f32", "cpu"), ((2, 4), (8, 16)), 10)
     assert [index for index in range(20) if index in one] == [2, 3, *range(8, 16)]

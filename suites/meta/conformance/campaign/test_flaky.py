@@ -17,7 +17,7 @@ from conformance.gate.strict import check_finished
 from conformance.results.lines import lines_of
 from conformance.results.lost_batches import unexplained_batches
 from conformance.results.store import FILE_NAME, Store
-from conformance.updating.groups import entry_of, grouped
+from conformance.updating.groups import entry_of, group_failures
 from conformance.verdict import Errors, LostBatch, Record, Repeats, Timing, Verdict
 
 ENTRY = """
@@ -99,7 +99,7 @@ def test_an_entry_made_from_what_fails_now_and_then_knows_it_failing_every_time(
     tmp_path: Path,
 ) -> None:
     done = run(options(tmp_path, "error_now_and_then", element_types=("f32",)))
-    (group,) = grouped(done.records)
+    (group,) = group_failures(done.records)
     entry = entry_of(group, done.records, ())
     assert (entry.flaky, entry.kinds) == (True, (NOT_DETERMINISTIC, "internal error"))
     for record in done.records:

@@ -12,7 +12,7 @@ from conformance.campaign import gone
 from conformance.campaign.planning import Options
 from conformance.campaign.progress import Watcher
 from conformance.campaign.runner import run
-from conformance.check.counterexamples import replayed
+from conformance.check.counterexamples import replay_counterexamples
 from conformance.errors import UsageError
 from conformance.gate.reading import ExpectationError
 from conformance.results.lines import lines_of
@@ -105,9 +105,9 @@ def test_a_counterexample_is_replayed_once_for_a_run_that_goes_on(
 
     def noted(*arguments: Any) -> Any:
         asked.extend(one.id for one in arguments[1])
-        return replayed(*arguments)
+        return replay_counterexamples(*arguments)
 
-    monkeypatch.setattr(gone, "replayed", noted)
+    monkeypatch.setattr(gone, "replay_counterexamples", noted)
     monkeypatch.setattr(gone, "MANY", 1)
     assert run(given).fixed == ("mended",)
     file.write_text(SHOWN + MENDED.replace('"1.0"', '"2.0"'))

@@ -11,7 +11,7 @@ import pytest
 from conformance.campaign.isolation import run_isolated
 from conformance.campaign.tasks import Task, TaskResult, run_tasks
 from conformance.catalog import Cell
-from conformance.executors.local import Call, Died, Ended, TimedOut
+from conformance.executors.local import Call, CallEnd, Died, TimedOut
 from conformance.executors.lost import own_words
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.limits import Limits
@@ -35,13 +35,13 @@ class Workers:
     def push(self, call: Call) -> None:
         self.urgent.append(call)
 
-    def results(self, calls: Iterable[Call]) -> Iterator[Ended | None]:
+    def results(self, calls: Iterable[Call]) -> Iterator[CallEnd | None]:
         waiting = iter(calls)
         while (call := self.urgent.popleft() if self.urgent else next(waiting, None)) is not None:
             tasks = call.arguments[0]
             self.asked.append((tasks, call.timeout))
             self.are_ended.append(call.ends_worker)
-            yield Ended(call, self.answer(tasks))
+            yield CallEnd(call, self.answer(tasks))
 
 
 def outcomes(

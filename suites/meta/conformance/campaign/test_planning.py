@@ -12,10 +12,10 @@ from conformance.campaign.planning import (
     CASES_PER_MODULE,
     PROFILES,
     Options,
-    bundles,
+    make_batches,
     plan,
     plan_of,
-    shortened,
+    shorten,
 )
 from conformance.campaign.tasks import Task, cases_of
 from conformance.catalog import CATALOG, Cell, cells
@@ -110,8 +110,8 @@ def test_tasks_without_a_needed_case_are_left_out() -> None:
     drafts = plan(Options(Path(), ops=("convert",), element_types=("f8E8M0FNU",))).tasks
     assert [(task.start, task.stop) for task in drafts] == [(0, 32), (32, 48)]
     sparse = Task(cell, 0, 40, 48)
-    assert len(shortened(sparse, "standard")) == 0
-    assert shortened(sparse, "deep") == sparse
+    assert len(shorten(sparse, "standard")) == 0
+    assert shorten(sparse, "deep") == sparse
     assert all(len(task) for task in plan_of(cell, "standard", 0))
 
 
@@ -121,7 +121,7 @@ def test_bundles_have_every_task_once_and_what_can_be_one_module(tmp_path: Path)
         task.cell for task in tasks
         if task.cell.op == "atan2" and task.cell.element_type.name < "f"
     }  # fmt: skip
-    found = [*bundles(tasks, apart)]
+    found = [*make_batches(tasks, apart)]
     assert [task for bundle in found for task in bundle] == list(tasks)
     for bundle in found:
         assert len({(task.cell.op, task.cell.backend) for task in bundle}) == 1

@@ -20,7 +20,7 @@ from conformance.campaign.isolation import run_isolated
 from conformance.campaign.planning import PROFILES, Options, plan
 from conformance.campaign.progress import Tally, Watcher
 from conformance.campaign.runner import run
-from conformance.campaign.tasks import Task, joined, run_task
+from conformance.campaign.tasks import Task, join_results, run_task
 from conformance.catalog import Cell
 from conformance.errors import UsageError
 from conformance.gate.classes import NOT_DETERMINISTIC
@@ -183,10 +183,12 @@ def test_records_do_not_depend_on_how_cases_are_split() -> None:
     cell = Cell("add", F32, "reference:flush_to_zero")
     whole = run_task(Task(cell, 3, 0, 40))
     assert {record.verdict for record in whole.records} == {Verdict.PASS, Verdict.FLUSHED}
-    apart = joined([run_task(Task(cell, 3, start, start + 8)) for start in (32, 8, 0, 24, 16)])
+    apart = join_results(
+        [run_task(Task(cell, 3, start, start + 8)) for start in (32, 8, 0, 24, 16)]
+    )
     assert apart.records == whole.records
     assert apart.errors == whole.errors
-    singles = joined([run_task(task) for task in Task(cell, 3, 0, 40).singles()])
+    singles = join_results([run_task(task) for task in Task(cell, 3, 0, 40).singles()])
     assert singles.records == whole.records
 
 

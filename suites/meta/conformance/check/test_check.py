@@ -19,7 +19,7 @@ from conformance.backends.pjrt import PjrtBackend
 from conformance.check.command import Options
 from conformance.check.file import check_file
 from conformance.check.settings import Checked, Settings
-from conformance.cli import app, guarded
+from conformance.cli import app, exit_code_of
 from conformance.frontends.modules import NOTHING_RETURNED, Unit, units
 from conformance.outputs import checked as outputs
 from conformance.stablehlo.emit import emit
@@ -307,7 +307,7 @@ func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
 def call(capsys: pytest.CaptureFixture[str]):
     def called(*arguments: object) -> tuple[int, str, str]:
         given = [str(argument) for argument in arguments]
-        code = guarded(lambda: app(given, standalone_mode=False))
+        code = exit_code_of(lambda: app(given, standalone_mode=False))
         return code, *capsys.readouterr()
 
     return called

@@ -15,9 +15,9 @@ from conformance.backends import session
 from conformance.backends.base import Executable
 from conformance.backends.pjrt import PjrtBackend
 from conformance.check.command import Options
-from conformance.check.file import check_file, known_of, merged
+from conformance.check.file import check_file, matching_expectations, merge_outcomes
 from conformance.check.settings import Checked, Settings
-from conformance.cli import app, guarded
+from conformance.cli import app, exit_code_of
 from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load
 from conformance.judging.perturbation.overrides import Override
@@ -320,9 +320,9 @@ def test_a_file_is_known_if_all_its_failures_are() -> None:
     worse = Checked(Verdict.DIVERGENT, known=("b", "a"), file="f")
     right = Checked(Verdict.PASS, file="f")
     new = Checked(Verdict.FLUSHED, "subnormal result", file="f")
-    found = merged("g", [right, one, worse])
+    found = merge_outcomes("g", [right, one, worse])
     assert (found.file, found.verdict, found.known) == ("g", Verdict.DIVERGENT, ("a", "b"))
-    found = merged("g", [one, new, worse])
+    found = merge_outcomes("g", [one, new, worse])
     assert (found.verdict, found.known, found.is_new_failure) == (Verdict.FLUSHED, (), True)
 
 
@@ -337,7 +337,7 @@ def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("conformance.check.command._verdicts", verdicts)
 
     def called(*arguments: object) -> tuple[int, str, str]:
-        code = guarded(lambda: app(list(map(str, arguments)), standalone_mode=False))
+        code = exit_code_of(lambda: app(list(map(str, arguments)), standalone_mode=False))
         out, err = capsys.readouterr()
         return code, out, err
 
@@ -476,4 +476,4 @@ def test_a_lost_program_is_known_by_its_calls_and_by_what_they_stand_for(
     entry = Expectation("it", ("reduce",), "", verdicts=("crashed",), where=(where,))
     settings = Settings("reference", expectations=(entry,))
     lost = (Verdict.CRASHED, "segmentation fault", "the process ended with SIGSEGV")
-    assert known_of(str(file), settings, *lost) == known
+    assert matching_expectations(str(file), settings, *lost) == known

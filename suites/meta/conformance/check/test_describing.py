@@ -15,7 +15,7 @@ from jax import export
 
 from conformance.check.file import check_file
 from conformance.check.settings import Settings
-from conformance.cli import app, guarded
+from conformance.cli import app, exit_code_of
 from conformance.verdict import Verdict
 from suites.meta.support.checking import FAULTY, TEST_PROGRAM
 
@@ -35,7 +35,9 @@ def with_an_argument_that_jit_drops(weights: Any, dropped: Any, bias: Any) -> An
 def shown(tmp_path: Path, text: str | bytes, capsys: Any, *how: str) -> tuple[int, str]:
     path = tmp_path / "program.mlir"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    code = guarded(lambda: app(["check", str(path), "--describe", *how], standalone_mode=False))
+    code = exit_code_of(
+        lambda: app(["check", str(path), "--describe", *how], standalone_mode=False)
+    )
     return code, capsys.readouterr().out
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.check.describing import described
-from conformance.fuzzing.seeds.files import cut
+from conformance.check.describing import describe_file
+from conformance.fuzzing.seeds.files import cut_files
 from conformance.verdict import Verdict
 from suites.meta.support.checking import checked
 
@@ -52,8 +52,8 @@ def test_more_dimensions_than_numpy_has_are_refused_in_words(where: str, tmp_pat
     assert (found.verdict, found.kind) == (Verdict.UNSUPPORTED, "not read")
     assert "a tensor of 65 dimensions is not read" in found.message
     file = tmp_path / "program.mlir"
-    assert "65 dimensions" in described(str(file))[0]["reason"]
-    assert "65 dimensions" in cut([file]).notes[0]
+    assert "65 dimensions" in describe_file(str(file))[0]["reason"]
+    assert "65 dimensions" in cut_files([file]).notes[0]
 
 
 def test_as_many_dimensions_as_numpy_has_are_read(tmp_path: Path) -> None:

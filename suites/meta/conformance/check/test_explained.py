@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cli import app, guarded
+from conformance.cli import app, exit_code_of
 from conformance.results.store import FILE_NAME, Store
 from conformance.verdict import Detail, Errors, Failing, Record, Timing, Verdict
 
@@ -69,7 +69,7 @@ def files(tmp_path: Path) -> list[str]:
 
 def check(*options: str, backend: str = "reference") -> int:
     command = ["expectations", "check", "--backend", backend, *options]
-    return guarded(lambda: app(command, standalone_mode=False))
+    return exit_code_of(lambda: app(command, standalone_mode=False))
 
 
 def test_each_entry_says_what_it_explains_of_a_run(

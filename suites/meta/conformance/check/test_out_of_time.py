@@ -60,15 +60,15 @@ def test_files_in_one_worker_are_explained_in_half_of_their_time() -> None:
     limit = ExplanationTime(Limits(0.4))
     with pytest.raises(OutOfTime):
         limit.spend(lambda: time.sleep(60))
-    assert limit.left() <= 0.0
+    assert limit.seconds_left() <= 0.0
     with pytest.raises(OutOfTime):  # there is one such half for all programs of a file
         limit.spend(lambda: None)
 
 
 def test_an_explanation_ends_before_its_worker() -> None:
     limit = ExplanationTime(Limits(1000.0), deadline=time.monotonic() + 100.0)
-    assert 45.0 < limit.left() <= 50.0  # 50 s of 1000 are left for writing it down
-    assert ExplanationTime(Limits(1000.0), time.monotonic() + 10.0).left() < 0.0
+    assert 45.0 < limit.seconds_left() <= 50.0  # 50 s of 1000 are left for writing it down
+    assert ExplanationTime(Limits(1000.0), time.monotonic() + 10.0).seconds_left() < 0.0
     assert ExplanationTime(Limits(1000.0)).spend(lambda: "explained") == "explained"
 
 

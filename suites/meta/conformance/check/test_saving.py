@@ -12,7 +12,7 @@ import pytest
 
 from conformance.check.saving import write_arrays
 from conformance.check.settings import Settings
-from conformance.cli import app, guarded
+from conformance.cli import app, exit_code_of
 from conformance.frontends.arguments import load
 from conformance.stablehlo.emit import emit, spell
 from conformance.verdict import Verdict
@@ -54,7 +54,7 @@ def test_what_is_written_fails_alike_when_it_is_checked_again(tmp_path: Path, ca
     command, subcommand, program, *rest = shlex.split(said["again"])
     assert (command, subcommand) == ("hlo-conformance", "check")
     rest[rest.index("--inputs") + 1] = str(folder / "inputs.npz")
-    code = guarded(lambda: app(["check", str(folder / program), *rest], standalone_mode=False))
+    code = exit_code_of(lambda: app(["check", str(folder / program), *rest], standalone_mode=False))
     assert code == 1
     out = capsys.readouterr().out
     assert said["message"].removeprefix(f"{said['class']}: ") in out  # the class comes first
@@ -85,7 +85,7 @@ func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
     archive = tmp_path / "in.npz"
     np.savez(archive, x=np.array([1, np.nan, 2], np.float32))
     given = ["--backend", "reference:abort_on_nan", "--inputs", archive, "--save", tmp_path / "k"]
-    code = guarded(lambda: app(["check", str(path), *map(str, given)], standalone_mode=False))
+    code = exit_code_of(lambda: app(["check", str(path), *map(str, given)], standalone_mode=False))
     assert code == 1
     (folder,) = (tmp_path / "k").iterdir()
     said = json.loads((folder / "verdict.json").read_text())
@@ -129,7 +129,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path, capsys: Any
     path = tmp_path / "program.mlir"
     path.write_text(FAULTY)
     given = ["check", str(path), "--save", str(path / "kept")]
-    assert guarded(lambda: app(given, standalone_mode=False)) == 2
+    assert exit_code_of(lambda: app(given, standalone_mode=False)) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert f"cannot write to {path / 'kept'}: Not a directory" in error

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from conformance.executors.limit import Clock, TooSlow, interrupted, limited
+from conformance.executors.limit import Clock, TooSlow, interrupt_after, limit_wall_time
 from conformance.executors.local import Call, LocalExecutor, TimedOut
-from conformance.executors.lost import why
+from conformance.executors.lost import crash_verdict
 from conformance.limits import Limits
-from conformance.phases import Phase, noted, phase, read, told
+from conformance.phases import Phase, describe_timeout, note_phases, phase, read_phases
 from conformance.verdict import Verdict
 
 
@@ -25,13 +25,13 @@ def test_phases_are_noted_as_they_begin_and_end(tmp_path: Path) -> None:
             pass
         with pytest.raises(KeyError), phase("evaluation"):
             raise KeyError
-        seen.extend(read(path))
+        seen.extend(read_phases(path))
 
     seen: list[Phase] = []
     path = tmp_path / "notes"
     judged()
     assert not seen
-    with noted(path):
+    with note_phases(path):
         judged()
     names = [(one.name, one.number, one.of, one.ended is None) for one in seen]
     assert names == [
@@ -79,7 +79,7 @@ SETS = Phase("inputs", 1, 3, 10.0)
     ],
 )  # fmt: skip
 def test_who_was_slow_and_what_it_needs(phases: tuple[Phase, ...], expected: str) -> None:
-    assert told(phases, 100.0) == expected
+    assert describe_timeout(phases, 100.0) == expected
 
 
 def _endless() -> None:
@@ -91,7 +91,7 @@ def test_a_worker_that_is_ended_has_told() -> None:
     with LocalExecutor(1, limits=Limits(memory_limit=0)) as executor:
         lost = executor.one(Call("endless", _endless, (), 0.5))
     assert isinstance(lost, TimedOut)
-    verdict, kind, message = why(lost)
+    verdict, kind, message = crash_verdict(lost)
     assert (verdict, kind) == (Verdict.TIMED_OUT, "no answer")
     assert message.startswith("no answer within 0.5 s: the backend had been compiling for 0.")
     assert "input set 2 of 3" in message
@@ -99,7 +99,7 @@ def test_a_worker_that_is_ended_has_told() -> None:
 
 def test_the_limit_of_an_evaluation_says_what_raises_it() -> None:
     allows = r"more than 0\.05 s, 1/8 of .* \(--timeout 0\.8 allows"
-    with pytest.raises(TooSlow, match=allows), limited(0.05):
+    with pytest.raises(TooSlow, match=allows), limit_wall_time(0.05):
         time.sleep(600)
 
 
@@ -111,9 +111,9 @@ def test_processor_time_is_limited_beside_wall_time() -> None:
         while True:
             pass
 
-    with limited(600), pytest.raises(Over), interrupted(0.05, Over(), Clock.PROCESSOR):
+    with limit_wall_time(600), pytest.raises(Over), interrupt_after(0.05, Over(), Clock.PROCESSOR):
         compute()
-    with interrupted(0.05, Over(), Clock.PROCESSOR):  # asleep, nothing is computed
+    with interrupt_after(0.05, Over(), Clock.PROCESSOR):  # asleep, nothing is computed
         time.sleep(0.2)
 
 
@@ -147,6 +147,6 @@ def test_a_limit_that_is_over_where_python_drops_errors_is_not_lost(
     lost: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", lost.append)
     last = time.monotonic() + 60
-    with pytest.raises(TooSlow), limited(0.05):
+    with pytest.raises(TooSlow), limit_wall_time(0.05):
         computed()
     assert not lost

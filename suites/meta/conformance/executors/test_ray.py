@@ -23,7 +23,7 @@ from conformance.errors import NotAvailable
 from conformance.executors import on_ray
 from conformance.executors.agent import Opening
 from conformance.executors.executor import Engine, EngineName, Executor
-from conformance.executors.local import Call, Died, Ended, TimedOut
+from conformance.executors.local import Call, CallEnd, Died, TimedOut
 from conformance.executors.ray_output import CommandOutput
 from conformance.limits import Limits
 from conformance.results.versions import fingerprint
@@ -121,7 +121,7 @@ def test_a_lost_node_costs_only_what_it_was_doing(cluster: Any) -> None:
     with workers(cluster) as executor:
         values: dict[object, object] = {}
         for ended in executor.results(Call(n, slowly_twice, (n,), 60) for n in range(20)):
-            if not isinstance(ended, Ended):
+            if not isinstance(ended, CallEnd):
                 continue
             values[ended.call.name] = ended.value
             if len(values) == 3:

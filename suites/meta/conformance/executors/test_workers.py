@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from conformance.executors import interrupt
-from conformance.executors.local import Call, Died, Ended, LocalExecutor, TimedOut
+from conformance.executors.local import Call, CallEnd, Died, LocalExecutor, TimedOut
 from conformance.limits import Limits
 from conformance.results.store import FILE_NAME
 
@@ -94,7 +94,7 @@ def test_calls_can_be_added_while_others_end() -> None:
     with LocalExecutor(1) as executor:
         seen: list[object] = []
         for ended in executor.results([Call("first", twice, (1,), 30)]):
-            if isinstance(ended, Ended):
+            if isinstance(ended, CallEnd):
                 seen.append(ended.call.name)
                 if ended.call.name == "first":
                     executor.push(Call("second", twice, (2,), 30))

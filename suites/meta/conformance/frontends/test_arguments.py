@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from conformance.check.settings import Settings
-from conformance.frontends.arguments import Given, InputsError, Parameter, given, load
+from conformance.frontends.arguments import GivenInputs, InputsError, Parameter, load, select_inputs
 from conformance.verdict import Verdict
 from reference.ir.program import Function, Operation, Program, Region, TensorType, Value
 from reference.ir.types import ELEMENT_TYPES
@@ -133,7 +133,7 @@ def names(*pairs: str) -> list[Parameter]:
     return [Parameter(*pair.split("=")) for pair in pairs]
 
 
-def taken(found: Given, arrays: dict[str, Any]) -> list[str]:
+def taken(found: GivenInputs, arrays: dict[str, Any]) -> list[str]:
     return [next(k for k, v in arrays.items() if v.shape == a.shape) for a in found.arrays]
 
 
@@ -154,7 +154,7 @@ def taken(found: Given, arrays: dict[str, Any]) -> list[str]:
 def test_arrays_that_a_program_does_not_take_are_named(
     parameters: Any, named: Any, archive: Any, wanted: list[str] | None, ignored: Any
 ) -> None:
-    found = given(taking(*parameters), archive, names(*named))
+    found = select_inputs(taking(*parameters), archive, names(*named))
     assert found.ignored == ignored
     if wanted is not None:
         assert taken(found, archive) == wanted
@@ -177,11 +177,11 @@ def test_ambiguous_arrays_are_refused(
     parameters: Any, named: Any, archive: Any, reason: str
 ) -> None:
     with pytest.raises(InputsError, match=reason):
-        given(taking(*parameters), archive, names(*named))
+        select_inputs(taking(*parameters), archive, names(*named))
 
 
 def test_arrays_of_the_other_byte_order_are_taken() -> None:
-    (array,) = given(taking(A), {"arr_0": np.array([1, 2], ">f4")}, names("x")).arrays
+    (array,) = select_inputs(taking(A), {"arr_0": np.array([1, 2], ">f4")}, names("x")).arrays
     assert array.dtype == np.float32
     assert array.tolist() == [1, 2]
 

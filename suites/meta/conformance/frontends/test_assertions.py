@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance.check.file import check_file, merged
+from conformance.check.file import check_file, merge_outcomes
 from conformance.check.settings import Checked, Settings
 from conformance.frontends.assertions import Assertion, rewrite
 from conformance.frontends.modules import NotChecked, Unit, units
@@ -262,11 +262,11 @@ def test_the_worst_of_several_programs_decides() -> None:
         Checked(verdict, message=verdict.value, file="f")
         for verdict in (Verdict.PASS, Verdict.UNSUPPORTED, Verdict.DIVERGENT, Verdict.UNSPECIFIED)
     ]
-    whole = merged("f", each)
+    whole = merge_outcomes("f", each)
     assert whole.verdict is Verdict.DIVERGENT
     assert whole.message == "divergent; 1 of 4 programs not checked: unsupported"
-    assert merged("f", each[1:2]).verdict is Verdict.UNSUPPORTED
-    assert merged("f", []).verdict is Verdict.UNSUPPORTED
+    assert merge_outcomes("f", each[1:2]).verdict is Verdict.UNSUPPORTED
+    assert merge_outcomes("f", []).verdict is Verdict.UNSUPPORTED
 
 
 def test_an_infeed_reads_what_the_test_says(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from jax.interpreters.mlir import make_ir_context
 from jaxlib.mlir.dialects import stablehlo
 
 from conformance.check.settings import Settings
-from conformance.frontends.older import ADVICE, NOTE, respelled
+from conformance.frontends.older import ADVICE, NOTE, update_spellings
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from suites.meta.support.checking import FAULTY, checked
@@ -67,7 +67,7 @@ def test_places_and_names_are_those_of_the_older_text(tmp_path: Path) -> None:
     ],
 )
 def test_each_older_spelling_is_todays(older: str, now: str) -> None:
-    assert respelled(f"{{{older}}}\n") == f"{{{now}}}\n"
+    assert update_spellings(f"{{{older}}}\n") == f"{{{now}}}\n"
 
 
 def test_mhlo_is_read_as_stablehlo(tmp_path: Path) -> None:
@@ -130,5 +130,5 @@ def test_a_portable_artifact_of_a_later_version_says_so(tmp_path: Path) -> None:
 
 
 def test_todays_text_is_as_it_is() -> None:
-    assert respelled(FAULTY) is FAULTY
+    assert update_spellings(FAULTY) is FAULTY
     assert parse_module(FAULTY) == parse_module(FAULTY + "\n// dimensions = dense<1>")

@@ -15,8 +15,8 @@ from jax import export, lax
 
 from conformance.check.file import check_file
 from conformance.check.settings import Settings
-from conformance.frontends.dialects import legalised
-from conformance.frontends.symbolic_shapes import specialised
+from conformance.frontends.dialects import expand_chlo
+from conformance.frontends.symbolic_shapes import specialise_main
 from conformance.stablehlo.parse import Unreadable, parse_module
 from conformance.verdict import Verdict
 from reference.custom_calls.dynamic import dynamic_top_k
@@ -46,9 +46,9 @@ POLYMORPHIC = {
 
 @pytest.mark.parametrize("name", POLYMORPHIC)
 def test_a_program_made_over_means_the_same(name: str) -> None:
-    text = legalised(exported(*POLYMORPHIC[name]))
+    text = expand_chlo(exported(*POLYMORPHIC[name]))
     x = np.random.default_rng(0).integers(-4, 5, (3, 4)).astype(np.float32)
-    static = legalised(specialised(text, (TensorType((3, 4), F32),)))
+    static = expand_chlo(specialise_main(text, (TensorType((3, 4), F32),)))
     program = parse_module(static)
     results = (result for result in program.main.result_types)
     assert all(isinstance(of, TensorType) and of.is_static for of in results)
@@ -63,7 +63,7 @@ def test_sizes_that_those_of_the_inputs_do_not_decide_are_refused() -> None:
       return %0 : tensor<?xf32>
     }"""
     with pytest.raises(Unreadable, match="decide"):
-        specialised(text, (TensorType((1,), ELEMENT_TYPES["si64"]),))
+        specialise_main(text, (TensorType((1,), ELEMENT_TYPES["si64"]),))
 
 
 def sorted_places(row: np.ndarray, k: int) -> list[int]:

@@ -11,7 +11,7 @@ from conformance.backends.registry import parse
 from conformance.executors.backend_workers import executor_of
 from conformance.executors.local import Call, Died, TimedOut
 from conformance.fuzzing.calls import READABLE
-from conformance.fuzzing.crashes import TRIES, Losses, Shrinking, is_ours
+from conformance.fuzzing.crashes import TRIES, CrashHandler, CrashMinimisation, is_ours
 from conformance.fuzzing.grouping import place_of
 from conformance.fuzzing.singles import PER_TRIAL
 from conformance.fuzzing.trial import Hit, Trial
@@ -61,7 +61,7 @@ def hit(verdict: Verdict, kind: str) -> Hit:
 def test_what_a_backend_answers_has_lost_no_worker(words: str, kind: str) -> None:
     assert failure_of(Failed(words)) == (Verdict.CRASHED, kind)
     with executor_of(parse("reference"), jobs=1) as executor:
-        losses = Losses(executor, 10.0)
+        losses = CrashHandler(executor, 10.0)
         assert not losses.is_loss(hit(Verdict.CRASHED, kind))
         assert losses.is_varied(hit(Verdict.CRASHED, kind))
         assert losses.is_loss(hit(Verdict.CRASHED, "abort"))
@@ -70,7 +70,7 @@ def test_what_a_backend_answers_has_lost_no_worker(words: str, kind: str) -> Non
 
 def test_what_was_slow_once_is_no_finding_but_what_died_once_is() -> None:
     with executor_of(parse("reference"), jobs=1) as executor:
-        losses, trial = Losses(executor, 10.0), Trial("reference", 0, 0, 1)
+        losses, trial = CrashHandler(executor, 10.0), Trial("reference", 0, 0, 1)
         slow, dead = hit(Verdict.TIMED_OUT, "no answer"), hit(Verdict.CRASHED, "abort")
         assert losses.reduced(trial, slow, "reference") is None
         found = losses.reduced(trial, dead, "reference")
@@ -82,7 +82,8 @@ def test_a_campaign_keeps_no_plan_of_what_lost_a_worker() -> None:
     with executor_of(parse("reference"), jobs=1) as executor:
         trial = Trial("reference", 0, PER_TRIAL, PER_TRIAL + 1)
         found = [
-            Losses(executor, 10.0).tried(trial, Verdict.CRASHED, "abort", "") for _ in range(2)
+            CrashHandler(executor, 10.0).tried(trial, Verdict.CRASHED, "abort", "")
+            for _ in range(2)
         ]
     assert found[0].hits[0].program == found[1].hits[0].program
     assert coverage.cache_info().currsize == 0
@@ -92,7 +93,7 @@ def test_a_backend_that_hangs_every_time_is_found() -> None:
     with executor_of(parse("reference:hang"), jobs=1) as executor:
         slow = hit(Verdict.TIMED_OUT, "no answer")
         executor.one(Call("", READABLE, (slow.program,), 60.0))  # to start and load costs time, too
-        losses, trial = Losses(executor, 6.0), Trial("reference:hang", 0, 0, 1)
+        losses, trial = CrashHandler(executor, 6.0), Trial("reference:hang", 0, 0, 1)
         found = losses.reduced(trial, slow, "reference:hang", seconds=2.0)
     assert found is not None
     assert found.verdict is Verdict.TIMED_OUT
@@ -136,7 +137,7 @@ def fails(program: Program) -> bool:
 
 @pytest.mark.parametrize("hit", hits(), ids=lambda hit: str(hit.number))
 def test_answers_one_by_one_lead_to_the_same_program_as_all_at_once(hit: Hit) -> None:
-    small, count = Shrinking(hit), 0
+    small, count = CrashMinimisation(hit), 0
     while (tried := small.next()) is not None:
         small.answer(fails(tried[0]), 0.01)
         count += 1
@@ -148,7 +149,7 @@ def test_answers_one_by_one_lead_to_the_same_program_as_all_at_once(hit: Hit) ->
 
 
 def test_what_does_not_fail_again_is_not_made_smaller() -> None:
-    small = Shrinking(hits()[0])
+    small = CrashMinimisation(hits()[0])
     assert small.next() == (small.hit.program, small.hit.inputs)
     small.answer(fails=False, seconds=0.1)
     assert small.next() is None
@@ -156,7 +157,7 @@ def test_what_does_not_fail_again_is_not_made_smaller() -> None:
 
 
 def test_time_that_is_over_leaves_the_smallest_so_far() -> None:
-    small = Shrinking(hits()[0], 10.0)
+    small = CrashMinimisation(hits()[0], 10.0)
     small.answer(fails=True, seconds=1.0)
     tried = None
     while tried is None or not fails(tried[0]):

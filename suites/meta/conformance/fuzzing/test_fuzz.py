@@ -18,7 +18,7 @@ from conformance.errors import UsageError
 from conformance.fuzzing import command
 from conformance.fuzzing.command import Options, fuzz, seconds_of
 from conformance.fuzzing.keeping.collection import load_findings
-from conformance.fuzzing.keeping.journal import FILE_NAME, Journal, Kept
+from conformance.fuzzing.keeping.journal import FILE_NAME, Journal, StoredFinding
 from conformance.outputs.schema import CAMPAIGN, schema_of
 
 
@@ -56,7 +56,7 @@ def test_a_fault_is_found_made_small_and_kept(tmp_path: Path) -> None:
 
 
 def test_what_makes_a_finding_vanish_is_told_on_the_console(tmp_path: Path, capsys) -> None:
-    given = Kept("add-1", "s", "", "divergent", "NaN", "add f32", 1, 3, "t", "m", {})
+    given = StoredFinding("add-1", "s", "", "divergent", "NaN", "add f32", 1, 3, "t", "m", {})
     told = {"attribution": {"vanishes": ["without pass algsimp"]}}
     with Journal(tmp_path) as journal:
         journal.add_finding(0, replace(given, told=told))
@@ -90,7 +90,7 @@ def test_a_campaign_goes_on_where_it_was(tmp_path: Path) -> None:
     campaign(tmp_path, "reference", 16)
     campaign(tmp_path, "reference", 48)
     with Journal(tmp_path) as journal:
-        assert [start for start, _ in journal.tried()] == [0, 16, 32]
+        assert [start for start, _ in journal.ended_trials()] == [0, 16, 32]
         assert journal.counts().total() == 48
 
 
@@ -161,10 +161,10 @@ def test_a_campaign_that_is_killed_keeps_what_it_told(tmp_path: Path) -> None:
     assert told
     with Journal(tmp_path) as journal:
         assert journal.counts().total() >= told
-        before = journal.tried()
+        before = journal.ended_trials()
     assert campaign(tmp_path, "reference", max(stop for _, stop in before) + 16) == 0
     with Journal(tmp_path) as journal:
-        assert journal.tried()[: len(before)] == before
+        assert journal.ended_trials()[: len(before)] == before
 
 
 def test_another_campaign_is_not_mixed_in(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from conformance.fuzzing.grouping import (
     place_of,
 )
 from conformance.fuzzing.keeping.journal import Journal
-from conformance.fuzzing.keeping.keeping import kept
+from conformance.fuzzing.keeping.keeping import stored_finding
 from conformance.fuzzing.trial import Hit
 from conformance.gate.classes import CLASSES, EVERYWHERE, OF_ONE_OPERATION, UNEXPLAINED
 from conformance.gate.expectations import Expectation
@@ -88,12 +88,12 @@ def test_operations_that_go_wrong_only_together_are_one_cause_where_one_set_has_
     key = key_of(found)
     assert key == key_of(replace(found, culprit=other, kind="wrong value"))
     assert key != key_of(replace(found, culprit="compare + convert f32"))
-    assert may_be_one(key, found, kept(replace(found, culprit=other), {}))
-    assert may_be_one(key, replace(found, culprit=other), kept(found, {}))
+    assert may_be_one(key, found, stored_finding(replace(found, culprit=other), {}))
+    assert may_be_one(key, replace(found, culprit=other), stored_finding(found, {}))
     else_ = replace(found, culprit="compare + sine + atan2 f32")
-    assert not may_be_one(key, found, kept(else_, {}))
+    assert not may_be_one(key, found, stored_finding(else_, {}))
     single = finding("abs", "f32", Verdict.DIVERGENT, "NaN")
-    assert may_be_one(key_of(single), single, kept(single, {}))
+    assert may_be_one(key_of(single), single, stored_finding(single, {}))
 
 
 def test_places_of_operations_that_go_wrong_only_together_are_groups_by_themselves() -> None:
@@ -246,7 +246,7 @@ def test_programs_that_end_without_a_word_are_one_cause_if_one_has_the_last_of_t
 
     def is_one(one: Finding, other: Finding) -> bool:
         assert key_of(one) == key_of(other)
-        return may_be_one(key_of(one), one, kept(other, {}))
+        return may_be_one(key_of(one), one, stored_finding(other, {}))
 
     behind, before = silent("sine", "abs"), silent("negate", "sine")
     assert is_one(behind, before)

@@ -32,12 +32,12 @@ def finding(failing: Program, times: int, monkeypatch: pytest.MonkeyPatch) -> mi
         fails = program == failing and not left[0]
         return replace(FAILED, elements=()) if fails else Outcome(Verdict.PASS)
 
-    monkeypatch.setattr(minimisation, "judged_alone", judged)
+    monkeypatch.setattr(minimisation, "judge_in_isolation", judged)
     small = SimpleNamespace(program=SMALL, inputs=(array([0, 0], "f32"),))
     monkeypatch.setattr(minimisation, "minimise", lambda *_: small)
     numbers = array([0, 0, 0, 0, 0], "f32")
     hit = Hit(0, LARGE, (numbers, numbers), FAILED)
-    return minimisation.reduced(Trial("reference", 0, 0, 1), hit, 1.0)
+    return minimisation.minimise_failure(Trial("reference", 0, 0, 1), hit, 1.0)
 
 
 @pytest.mark.parametrize("times", [1, 3])

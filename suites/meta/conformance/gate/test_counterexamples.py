@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from conformance.check.counterexample import replay
-from conformance.cli import app, guarded
+from conformance.cli import app, exit_code_of
 from conformance.errors import UsageError
 from conformance.gate.counterexamples import input_text, parse_inputs
 from conformance.gate.expectations import Counterexample, Expectation
@@ -167,7 +167,7 @@ def test_the_command_says_which_reproduce(file: Path, capfd: pytest.CaptureFixtu
     def called(*arguments: str) -> tuple[int, str, str]:
         given = ["expectations", *arguments, "--expectations", str(file), "--backend",
                  "reference:transposed_operands"]  # fmt: skip
-        code = guarded(lambda: app(given, standalone_mode=False))
+        code = exit_code_of(lambda: app(given, standalone_mode=False))
         return code, *capfd.readouterr()
 
     code, out, err = called("check", "--jobs", "1")
@@ -207,7 +207,7 @@ def test_what_is_known_of_a_backend_on_this_machine_reproduces(
     backend: str, entries: int, capfd: pytest.CaptureFixture[str]
 ) -> None:
     command = ["expectations", "check", "--backend", backend]
-    code = guarded(lambda: app(command, standalone_mode=False))
+    code = exit_code_of(lambda: app(command, standalone_mode=False))
     out, _ = capfd.readouterr()
     lines = out.splitlines()
     assert [line for line in lines if ": reproduces: " not in line] == []

@@ -269,7 +269,7 @@ def test_a_case_is_known_where_all_that_fails_in_it_is(tmp_path: Path) -> None:
     for others in ([NAN], [OFF], [OFF, NAN]):
         record = match_record(a_case(ZEROS, *others), known)
         assert record.is_new_failure
-        assert record.known_by == ("zeros",)
+        assert record.expectation_ids == ("zeros",)
 
 
 def test_what_is_new_is_shown_first(tmp_path: Path) -> None:
@@ -281,8 +281,8 @@ def test_what_is_new_is_shown_first(tmp_path: Path) -> None:
     )  # fmt: skip
     assert record.detail is not None
     assert (record.detail.inputs, record.detail.elements) == (b"others", other.elements)
-    assert [(one.kind, one.known) for one in record.beside] == [("signed zero", "zeros")]
-    assert additional_failure_line(record.beside[0]).startswith(
+    assert [(one.kind, one.known) for one in record.further_failures] == [("signed zero", "zeros")]
+    assert additional_failure_line(record.further_failures[0]).startswith(
         "beside them, known by zeros: divergent: signed"
     )
     again = match_record(record, ())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cli import app, guarded
+from conformance.cli import app, exit_code_of
 from conformance.gate.expectations import Expectation
 from conformance.gate.files import SHIPPED
 from conformance.gate.formatting import format_text
@@ -126,7 +126,7 @@ def test_the_command_formats_or_only_checks(
 ) -> None:
     def called(*arguments: object) -> tuple[int, str, str]:
         given = ["expectations", "fmt", *map(str, arguments)]
-        code = guarded(lambda: app(given, standalone_mode=False))
+        code = exit_code_of(lambda: app(given, standalone_mode=False))
         return code, *capfd.readouterr()
 
     file, wrong = tmp_path / "a.toml", tmp_path / "b.toml"

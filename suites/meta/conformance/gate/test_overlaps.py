@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from conformance.cli import app, guarded
+from conformance.cli import app, exit_code_of
 from conformance.gate.expectations import WITH_RESULTS, Expectation
 from conformance.gate.overlaps import overlap_line, overlaps
 from conformance.gate.reading import load
@@ -94,7 +94,7 @@ def test_the_command_and_a_run_say_what_is_shadowed(
              str(tmp_path / "b.toml"), "--backend", "reference"]  # fmt: skip
 
     def called(*arguments: str) -> tuple[int, str, str]:
-        code = guarded(lambda: app([*arguments, *given], standalone_mode=False))
+        code = exit_code_of(lambda: app([*arguments, *given], standalone_mode=False))
         return code, *capfd.readouterr()
 
     code, out, err = called("expectations", "check", "--jobs", "1")

@@ -9,10 +9,10 @@ import pytest
 
 from conformance.backends.base import ANSWERED
 from conformance.check.counterexample import replay, replay_lost
-from conformance.check.counterexamples import replayed
+from conformance.check.counterexamples import replay_counterexamples
 from conformance.check.settings import Replayed
-from conformance.executors.local import Died, Ended, TimedOut
-from conformance.executors.lost import own_words, why
+from conformance.executors.local import CallEnd, Died, TimedOut
+from conformance.executors.lost import crash_verdict, own_words
 from conformance.frontends.modules import Unit, units_of
 from conformance.gate.expectations import (
     WITHOUT_RESULTS,
@@ -85,10 +85,10 @@ def test_words_distinguish_crashes() -> None:
 
 def test_words_are_the_backends_own() -> None:
     died, timed_out = Died("SIGABRT", "what(): bad"), TimedOut(20.0)
-    assert own_words(why(died)[2]) == "what(): bad"
+    assert own_words(crash_verdict(died)[2]) == "what(): bad"
     for lost in (replace(died, last_words=""), Died("exit code 3"), timed_out):
-        assert own_words(why(lost)[2]) == ""
-    (verdict, kind, message), known = why(died), entry(words=("SIGABRT", "the process"))
+        assert own_words(crash_verdict(lost)[2]) == ""
+    (verdict, kind, message), known = crash_verdict(died), entry(words=("SIGABRT", "the process"))
     failure = replace(crash(message, kind), verdict=verdict)
     assert matching_entry((known,), failure) == ""
     assert matching_entry((entry(words=ANYTHING),), failure) == "x"
@@ -154,7 +154,9 @@ class _Seldom:
     def results(self, calls: Any) -> Any:
         for call in calls:
             (one,) = call.name
-            yield Ended(call, (Replayed(Verdict.CRASHED, id=one.id, reproduces=self.workers > 1),))
+            yield CallEnd(
+                call, (Replayed(Verdict.CRASHED, id=one.id, reproduces=self.workers > 1),)
+            )
 
     def rest(self) -> None:
         self.workers += 1
@@ -163,7 +165,7 @@ class _Seldom:
 @pytest.mark.parametrize(("given", "workers"), [({"where": ("sort",)}, 2), ({"words": ("x",)}, 1)])
 def test_what_ends_without_a_word_is_tried_in_several_workers(given: Any, workers: int) -> None:
     known, executor = entry(counterexample=Counterexample(TEXT), **given), _Seldom()
-    (seen,) = replayed(executor, [known], "reference:right")  # type: ignore[arg-type]
+    (seen,) = replay_counterexamples(executor, [known], "reference:right")  # type: ignore[arg-type]
     assert seen is not None
     assert (seen.reproduces, executor.workers) == (workers > 1, workers)
 

@@ -11,7 +11,7 @@ from typing import Any, get_args
 import pytest
 from jsonschema import Draft202012Validator
 
-from conformance.cli import app, guarded
+from conformance.cli import app, exit_code_of
 from conformance.commands import schemas
 from conformance.outputs.fields import SavedVerdict, State
 from conformance.outputs.page import schema_page
@@ -50,7 +50,7 @@ def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
     def called(*arguments: object) -> tuple[int, str]:
         given = [str(argument) for argument in arguments]
         capsys.readouterr()
-        code = guarded(lambda: app(given, standalone_mode=False))
+        code = exit_code_of(lambda: app(given, standalone_mode=False))
         return code, capsys.readouterr().out
 
     return called
@@ -119,7 +119,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of several backends in which all is well."""
     out = tmp_path_factory.mktemp("whole")
     given = [*map(str, ("run", "--backend", "reference", *SMOKE, "--out", out))]
-    assert guarded(lambda: app(given, standalone_mode=False)) == 0
+    assert exit_code_of(lambda: app(given, standalone_mode=False)) == 0
     return out
 
 
@@ -232,7 +232,7 @@ def test_what_is_no_history_is_one_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     words = ["report", *(one.format(whole=whole, tmp=tmp_path) for one in given)]
-    assert guarded(lambda: app(words, standalone_mode=False)) == 2
+    assert exit_code_of(lambda: app(words, standalone_mode=False)) == 2
     told = capsys.readouterr().err
     assert said.format(whole=whole, tmp=tmp_path) in told
     assert told.count("\n") == 1
@@ -284,7 +284,7 @@ def test_a_schema_is_printed_and_outputs_are_listed(call: Call) -> None:
 def test_what_cannot_be_printed_is_one_line(
     given: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert guarded(lambda: app(given, standalone_mode=False)) == 2
+    assert exit_code_of(lambda: app(given, standalone_mode=False)) == 2
     told = capsys.readouterr().err
     assert said in told
     assert told.count("\n") == 1

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cli import app, guarded
+from conformance.cli import app, exit_code_of
 
 Call = Callable[..., tuple[int, dict[str, Any]]]
 
@@ -21,7 +21,7 @@ def sweep(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
     def swept(*given: object, out: Path = tmp_path / "out") -> tuple[int, dict[str, Any]]:
         asked = ("sweep", *given, "--out", out, "--jobs", 1, "--format", "json")
         capsys.readouterr()
-        code = guarded(lambda: app([str(one) for one in asked], standalone_mode=False))
+        code = exit_code_of(lambda: app([str(one) for one in asked], standalone_mode=False))
         return code, json.loads(capsys.readouterr().out or "null")
 
     return swept
@@ -37,7 +37,7 @@ def report(capsys: pytest.CaptureFixture[str]) -> Report:
     def reported(*given: object) -> tuple[int, str, str]:
         asked = ["report", *map(str, given)]
         capsys.readouterr()
-        code = guarded(lambda: app(asked, standalone_mode=False))
+        code = exit_code_of(lambda: app(asked, standalone_mode=False))
         told = capsys.readouterr()
         return code, told.out, told.err
 

@@ -11,7 +11,7 @@ from conformance.sweep.block import Block, run_block
 from conformance.sweep.evaluation import Differences, differences_of
 from conformance.sweep.function import Function, functions_of
 from conformance.sweep.judging import outcome_of
-from conformance.sweep.outcome import NOTHING, merged
+from conformance.sweep.outcome import NOTHING, add_outcomes
 from conformance.sweep.properties import Properties, properties_of
 from conformance.sweep.strata import thresholds
 from conformance.tolerance.hardware import Hardware
@@ -149,9 +149,9 @@ def test_a_joint_of_blocks_is_compared_too() -> None:
     whole = run_block("reference", Block((0,), (domain,), 0, domain.numbers))[0]
     joined = NOTHING
     for part in parts:
-        joined = merged(joined, part, 1, 1)
+        joined = add_outcomes(joined, part, 1, 1)
     assert joined == whole
-    assert merged(merged(NOTHING, parts[1], 1), parts[0], 1).inversions == 1
+    assert add_outcomes(add_outcomes(NOTHING, parts[1], 1), parts[0], 1).inversions == 1
 
 
 @pytest.mark.parametrize("of", ["si8", "ui4", "f8E4M3FN", "bf16", "i1"])

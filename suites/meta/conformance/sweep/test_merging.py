@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conformance.cli import app, guarded
+from conformance.cli import app, exit_code_of
 from conformance.sweep.journal import FILE_NAME
 from suites.meta.conformance.sweep.conftest import Call, Report
 
@@ -106,7 +106,7 @@ def test_a_sweep_is_a_section_of_the_report_of_a_run(
     run = tmp_path / "run"
     cells = ("--op", "not", "--element-type", "i1", "--profile", "smoke")
     asked = ("run", *cells, "--backend", "reference", "--jobs", "1", "--out", str(run))
-    assert guarded(lambda: app([*asked], standalone_mode=False)) == 0
+    assert exit_code_of(lambda: app([*asked], standalone_mode=False)) == 0
     code, told, _ = report(run, swept, "--out", out)
     assert code == 0
     assert "sweeps: 1 function, 256 values, 2 new classes of failures" in told

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cli import app, guarded
+from conformance.cli import app, exit_code_of
 from conformance.commands import sweeping
 from conformance.sweep import planning
 from conformance.sweep.journal import FILE_NAME
@@ -110,7 +110,7 @@ def test_what_cannot_be_swept_is_one_line(
     given: tuple[str, ...], code: int, said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     asked = ["sweep", *given, "--out", str(tmp_path)]
-    assert guarded(lambda: app(asked, standalone_mode=False)) == code
+    assert exit_code_of(lambda: app(asked, standalone_mode=False)) == code
     told = capsys.readouterr().err
     assert said in told
     assert told.count("\n") == 1
@@ -122,7 +122,7 @@ def test_another_sweep_is_refused_in_one_line(
     given = ("sweep", "not", "--backend", "reference", "--out", str(tmp_path / "out"))
     sweep("not", "--element-type", "i1", "--backend", "reference")
     asked = [*given, "--element-type", "si8"]
-    assert guarded(lambda: app(asked, standalone_mode=False)) == 2
+    assert exit_code_of(lambda: app(asked, standalone_mode=False)) == 2
     told = capsys.readouterr().err
     assert "functions not i1 there and not si8 here" in told
     assert told.count("\n") == 1

@@ -11,15 +11,15 @@ from msgspec import structs
 from conformance.campaign.planning import Options
 from conformance.campaign.runner import run
 from conformance.check.counterexample import replay
-from conformance.cli import app, guarded
+from conformance.cli import app, exit_code_of
 from conformance.executors.lost import BROKEN_HEAP
 from conformance.gate.expectations import Counterexample, Expectation, matching_entry
 from conformance.gate.reading import ExpectationError, read
 from conformance.gate.unpredictable import UNPREDICTABLE
 from conformance.results.store import FILE_NAME, Store
 from conformance.updating import command
-from conformance.updating.groups import entry_of, general, grouped
-from conformance.updating.programs import written_as_it_is
+from conformance.updating.groups import entry_of, general, group_failures
+from conformance.updating.programs import unminimised_counterexample
 from conformance.verdict import Detail, Failing, Record, Verdict
 
 HAND_WRITTEN = """# ours, by hand
@@ -44,7 +44,7 @@ def options(out: Path, fault: str, **given) -> Options:
 
 def called(capfd: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
     given = ["expectations", *map(str, arguments)]
-    code = guarded(lambda: app(given, standalone_mode=False))
+    code = exit_code_of(lambda: app(given, standalone_mode=False))
     return code, *capfd.readouterr()
 
 
@@ -254,7 +254,7 @@ def test_failures_are_grouped_by_verdict_class_and_the_backends_words() -> None:
         a_record(3, "f32", divergent, "NaN"),
         a_record(4, "f32", Verdict.PASS, ""),
     ]
-    groups = grouped(records)
+    groups = group_failures(records)
     assert [one.element_types for one in groups] == [("f32", "bf16"), ("f32",), ("f32",)]
     entries: list[Expectation] = []
     for one in groups:
@@ -281,16 +281,16 @@ def test_a_program_that_overwrites_memory_is_known_however_it_ends() -> None:
     ]
     records = [a_record(n, "si2", Verdict.CRASHED, *end) for n, end in enumerate(ends)]
     words = a_record(9, "si2", Verdict.CRASHED, "abort", f"{aborted}: a.cc:1] Check failed: rank")
-    heap, other = grouped([*records, words])
+    heap, other = group_failures([*records, words])
     entry = entry_of(heap, records, ())
     assert entry.id == "sort-crashed-overwritten-memory"
     assert entry.where == ('"stablehlo.sort"',)
     for first in records:  # whichever was met when the entry was written
-        (group,) = grouped([records[0], first])
+        (group,) = group_failures([records[0], first])
         assert all(map(entry_of(group, [], ()).matches, records))
     assert not entry.matches(words)
     assert other.cases == [words.id]
-    (silent,) = grouped([records[3]])
+    (silent,) = group_failures([records[3]])
     assert entry_of(silent, [], ()).kinds == ("segmentation fault",)
     assert [one for one in records if entry_of(silent, [], ()).matches(one)] == [records[3]]
 
@@ -301,7 +301,7 @@ def test_only_what_no_entry_knows_of_a_record_is_new() -> None:
         Failing(Verdict.INACCURATE, "accuracy", "", 2, worst_ulp=12.3),
     )
     record = replace(a_record(0, "f32", Verdict.INACCURATE, "accuracy"), failing=failing)
-    (group,) = grouped([record])
+    (group,) = group_failures([record])
     assert (group.verdict, group.kind) == (Verdict.INACCURATE, "accuracy")
     entry = entry_of(group, [record], ())
     assert entry.max_ulp == 13
@@ -312,11 +312,11 @@ def test_only_what_no_entry_knows_of_a_record_is_new() -> None:
 def test_an_op_of_xlabuilder_is_known_by_an_entry_of_the_op_that_it_is_brought_into() -> None:
     known = a_record(0, "f32", Verdict.DIVERGENT, "NaN")
     records = [known, replace(known, op="Sort"), replace(known, op="ScaledDot")]
-    assert [one.op for one in grouped(records)] == ["sort", "ScaledDot"]
-    entry = entry_of(grouped(records)[0], records, ())
+    assert [one.op for one in group_failures(records)] == ["sort", "ScaledDot"]
+    entry = entry_of(group_failures(records)[0], records, ())
     assert [entry.matches(one) for one in records] == [True, True, False]
     accepted = replace(known, op="Sort", verdict=Verdict.ACCEPTED, kind="P1")
-    assert [one.op for one in grouped([accepted])] == ["Sort"]
+    assert [one.op for one in group_failures([accepted])] == ["Sort"]
 
 
 def test_a_class_that_predicts_values_is_one_entry_however_far_these_are() -> None:
@@ -327,7 +327,7 @@ def test_a_class_that_predicts_values_is_one_entry_however_far_these_are() -> No
         a_record(2, "f32", near, "accuracy", ulp=2.0),
         a_record(3, "f32", far, "wrong value"),
     ]
-    groups = grouped(records)
+    groups = group_failures(records)
     assert [one.verdicts for one in groups] == [
         ("inaccurate", "divergent"), ("inaccurate",), ("divergent",)
     ]  # fmt: skip
@@ -338,7 +338,7 @@ def test_a_class_that_predicts_values_is_one_entry_however_far_these_are() -> No
 
 def test_a_class_that_nothing_predicts_is_said_to_be_unpredictable() -> None:
     for kind in UNPREDICTABLE:
-        (group,) = grouped([a_record(0, "f32", Verdict.DIVERGENT, kind)])
+        (group,) = group_failures([a_record(0, "f32", Verdict.DIVERGENT, kind)])
         entry = entry_of(group, [], ())
         is_flaky = kind == "not deterministic"  # it fails now and then, whatever its values
         assert (entry.flaky, entry.unpredictable) == (is_flaky, not is_flaky)
@@ -346,7 +346,7 @@ def test_a_class_that_nothing_predicts_is_said_to_be_unpredictable() -> None:
 
 def test_a_program_that_the_verifier_refuses_is_its_own_counterexample() -> None:
     text = REFUSED
-    assert written_as_it_is(text, b"") == Counterexample(text)
+    assert unminimised_counterexample(text, b"") == Counterexample(text)
     entry = Expectation(
         "x", ("add",), "r", verdicts=("rejected",), words=("line *",),
         counterexample=Counterexample(text),

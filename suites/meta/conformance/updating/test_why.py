@@ -9,7 +9,7 @@ import pytest
 
 from conformance.campaign.planning import Options
 from conformance.campaign.runner import run
-from conformance.cli import app, guarded
+from conformance.cli import app, exit_code_of
 
 KNOWN = """
 [[known]]
@@ -50,7 +50,7 @@ def test_a_case_is_explained_by_entry_and_by_condition(
 
     def called(case: str, *arguments: object) -> tuple[int, list[str], str]:
         line = ["expectations", "why", case, "--db", str(given.out), *map(str, arguments)]
-        code = guarded(lambda: app(line, standalone_mode=False))
+        code = exit_code_of(lambda: app(line, standalone_mode=False))
         out, err = capfd.readouterr()
         return code, out.splitlines(), err
 

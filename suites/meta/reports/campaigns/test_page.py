@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cli import app, guarded
+from conformance.cli import app, exit_code_of
 from conformance.errors import UsageError
 from conformance.fuzzing.command import Options, fuzz
-from conformance.fuzzing.keeping.journal import FILE_NAME, Journal, Kept
+from conformance.fuzzing.keeping.journal import FILE_NAME, Journal, StoredFinding
 from conformance.fuzzing.keeping.summary import CampaignData, is_campaign, load
 from reports.campaigns.page import BESIDE_A_RUN, html, write, write_to
 from reports.campaigns.pairs import grid
@@ -35,13 +35,15 @@ TOLD = {
     },
 }  # fmt: skip
 
-NEW = Kept(
+NEW = StoredFinding(
     "multiply-1234", "divergent | NaN | multiply f32", "", "divergent", "NaN", "multiply f32", 1, 4,
     f"func.func @main() {EVIL}", f"first wrong {EVIL}", TOLD, "divergent | NaN | multiply", 7,
     {"multiply f32": 5, "multiply bf16": 2},
     {"divergent | NaN | multiply f32 | multiply f32,f32>f32": 2, "a | b | c | abs bf16>bf16": 1},
 )  # fmt: skip
-KNOWN = Kept("known: fold", "fold", "fold", "inaccurate", "", "power f16", 2, 4, "", "m", {}, "", 9)
+KNOWN = StoredFinding(
+    "known: fold", "fold", "fold", "inaccurate", "", "power f16", 2, 4, "", "m", {}, "", 9
+)
 
 DATA = CampaignData(
     Path("somewhere"),
@@ -114,7 +116,7 @@ def test_a_campaign_writes_its_page_and_report_writes_it_again(tmp_path: Path, c
     assert "reference and interpreter against the backend" in first
     assert "takes no options of one" in first
     other = tmp_path / "other"
-    code = guarded(
+    code = exit_code_of(
         lambda: app(["report", str(tmp_path), "--out", str(other)], standalone_mode=False)
     )
     assert code == 0

@@ -287,7 +287,7 @@ def test_what_did_not_fail_every_time_is_never_taken_from_the_cache(tmp_path: Pa
         unsteady = replace(passing.records[0], repeats=first.records[0].repeats)
         cached.ended(planned, replace(passing, records=(unsteady, passing.records[1])))
         cached.ended(planned, passing)  # later, it passes
-        (left,) = cached.left_of([(planned,)])
+        (left,) = cached.uncached_batches([(planned,)])
         assert [(one.start, one.stop) for one in left] == [(0, 1)]
 
 

@@ -186,13 +186,13 @@ def test_counterexamples_are_not_replayed_where_nothing_has_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    replayed = gone.replayed
+    replayed = gone.replay_counterexamples
 
     def counting(executor, entries, backend):
         asked.extend(one.id for one in entries)
         return replayed(executor, entries, backend)
 
-    monkeypatch.setattr(gone, "replayed", counting)
+    monkeypatch.setattr(gone, "replay_counterexamples", counting)
     program = """
 [known.counterexample]
 program = '''

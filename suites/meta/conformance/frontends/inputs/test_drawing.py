@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from conformance.check.settings import Settings
-from conformance.frontends.inputs.drawing import drawn, finite_share
+from conformance.frontends.inputs.drawing import draw_inputs, finite_share
 from conformance.frontends.inputs.drawn_numbers import array_of
 from conformance.frontends.inputs.needs import ANY, NONZERO, POSITIVE, Need, both
 from conformance.frontends.inputs.uses import needs_of
@@ -259,7 +259,7 @@ MEANINGFUL = {
 
 def sets_drawn(program: Program, seed: int, evaluate: Any) -> list[Any]:
     """The input sets drawn for a program, of which there are several."""
-    sets = drawn(program, seed, evaluate)
+    sets = draw_inputs(program, seed, evaluate)
     assert len(sets) > 1
     return sets
 
@@ -276,7 +276,7 @@ def test_what_is_drawn_gives_numbers(name: str, tmp_path: Path) -> None:
 
 def test_whole_numbers_come_first(tmp_path: Path) -> None:
     program = program_of(BATCH_NORM, tmp_path)
-    first, second, third = drawn(program, 3, lambda inputs: evaluate(program, inputs))
+    first, second, third = draw_inputs(program, 3, lambda inputs: evaluate(program, inputs))
     for whole in (first, third):
         assert all((array == np.round(array)).all() for array in whole)
     assert all((array != np.round(array)).any() for array in second)
@@ -285,7 +285,7 @@ def test_whole_numbers_come_first(tmp_path: Path) -> None:
 def test_the_same_seed_gives_the_same_inputs(tmp_path: Path) -> None:
     program = program_of(ADAM, tmp_path)
     one, same, other = (
-        [array.tobytes() for inputs in drawn(program, seed, lambda i: evaluate(program, i))
+        [array.tobytes() for inputs in draw_inputs(program, seed, lambda i: evaluate(program, i))
          for array in inputs]
         for seed in (5, 5, 6)
     )  # fmt: skip
@@ -437,7 +437,7 @@ def test_where_results_are_no_numbers_tamer_inputs_are_tried(tmp_path: Path) -> 
         tried.append(finite_share(results))
         return results
 
-    sets = drawn(program, 0, evaluated)
+    sets = draw_inputs(program, 0, evaluated)
     first = tried[0]
     assert first < 0.9
     assert len(tried) <= 12

@@ -11,7 +11,7 @@ from conformance.backends.registry import parse
 from conformance.backends.session import open_session
 from conformance.executors.backend_workers import executor_of
 from conformance.fuzzing.attribution import asking, third
-from conformance.fuzzing.attribution.asking import asked, explained, plan
+from conformance.fuzzing.attribution.asking import explain_finding, plan, try_variant
 from conformance.fuzzing.attribution.cause import (
     AGAINST_BACKEND,
     AGAINST_REFERENCE,
@@ -20,7 +20,7 @@ from conformance.fuzzing.attribution.cause import (
     RIGHT,
     WRONG,
 )
-from conformance.fuzzing.attribution.isolation import explained_alone
+from conformance.fuzzing.attribution.isolation import explain_in_isolation
 from conformance.fuzzing.attribution.stages import (
     AS_OPTIMISED,
     BEFORE_PASSES,
@@ -29,9 +29,9 @@ from conformance.fuzzing.attribution.stages import (
     cause_by_stages,
 )
 from conformance.fuzzing.attribution.ways import rewritings
-from conformance.fuzzing.execution import judged_alone
+from conformance.fuzzing.execution import judge_in_isolation
 from conformance.fuzzing.finding import Finding
-from conformance.fuzzing.minimisation import as_it_is
+from conformance.fuzzing.minimisation import unminimised_finding
 from conformance.fuzzing.trial import Hit, Trial
 from conformance.gate.counterexamples import parse_inputs
 from conformance.gate.reading import load
@@ -56,15 +56,15 @@ def known(id: str) -> tuple[Program, tuple]:  # noqa: A002
 
 def found(backend: str, program: Program, inputs: tuple) -> tuple[Trial, Finding]:
     trial = Trial(backend, 0, 0, 1)
-    outcome = judged_alone(trial, open_session(backend), program, inputs)
+    outcome = judge_in_isolation(trial, open_session(backend), program, inputs)
     assert outcome is not None
     assert outcome.verdict.fails
-    return trial, as_it_is(trial, Hit(0, program, inputs, outcome))
+    return trial, unminimised_finding(trial, Hit(0, program, inputs, outcome))
 
 
 @pytest.mark.x86
 def test_the_pass_that_rewrites_a_product_is_named() -> None:
-    cause = explained(*found("cpu", *known("truth-value-as-a-selection")), 60.0).cause
+    cause = explain_finding(*found("cpu", *known("truth-value-as-a-selection")), 60.0).cause
     assert cause.ways[before("algsimp")] == RIGHT
     assert cause.ways[after("algsimp")] == WRONG
     assert cause.ways["with xla_backend_optimization_level=0"] == WRONG
@@ -74,7 +74,7 @@ def test_the_pass_that_rewrites_a_product_is_named() -> None:
 
 @pytest.mark.x86
 def test_what_is_folded_as_hlo_is_made_needs_no_pass() -> None:
-    cause = explained(*found("cpu", *known("fold-boolean-add")), 60.0).cause
+    cause = explain_finding(*found("cpu", *known("fold-boolean-add")), 60.0).cause
     assert cause.vanishing == ["with constants as parameters"]
     assert cause.ways[BEFORE_PASSES] == WRONG
 
@@ -93,7 +93,7 @@ def test_passes_are_left_out_one_by_one_where_the_stages_do_not_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(asking, "cause_by_stages", lambda *_: None)
-    cause = explained(*found("cpu", *known("truth-value-as-a-selection")), 60.0).cause
+    cause = explain_finding(*found("cpu", *known("truth-value-as-a-selection")), 60.0).cause
     assert "without pass algsimp" in cause.vanishing
 
 
@@ -113,7 +113,7 @@ def test_a_crash_is_asked_about_in_workers_and_its_pass_is_named() -> None:
         actual=(), backend="cpu",
     )  # fmt: skip
     with executor_of(parse("cpu"), jobs=1) as executor:
-        told = explained_alone(executor, Trial("cpu", 0, 0, 1), finding, 30.0)
+        told = explain_in_isolation(executor, Trial("cpu", 0, 0, 1), finding, 30.0)
     assert told.cause.vanishing == ["without pass algsimp"]
     assert "the process ends in algsimp" in told.cause.note
     assert "stablehlo.convolution" in told.text
@@ -127,7 +127,7 @@ SEVENS = (array([-7, 7], "si32"), array([2, 2], "si32"))
 
 def test_a_backend_without_a_compiler_says_so_and_the_interpreter_votes() -> None:
     trial, finding = found(FAULTY, QUOTIENT, SEVENS)
-    told = explained(trial, finding, 60.0)
+    told = explain_finding(trial, finding, 60.0)
     assert "takes no options" in told.cause.note
     assert told.cause.ways == {"with parameters as constants": WRONG}
     assert told.vote.line == AGAINST_BACKEND
@@ -154,7 +154,7 @@ def test_programs_written_otherwise_mean_the_same(backend: str, vote: str) -> No
     finding = Finding(
         Verdict.DIVERGENT, program=program, text="", inputs=inputs, expected=(), actual=()
     )
-    assert {asked(Trial(backend, 0, 0, 1), finding, way) for way in ways} == {vote}
+    assert {try_variant(Trial(backend, 0, 0, 1), finding, way) for way in ways} == {vote}
 
 
 TOTAL_ORDER = parse_module(

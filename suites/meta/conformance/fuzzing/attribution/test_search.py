@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from conformance.backends.passes import Passes
 from conformance.fuzzing.attribution.cause import NO_ANSWER, RIGHT, WRONG, Cause
-from conformance.fuzzing.attribution.search import searched
-from conformance.fuzzing.attribution.ways import UNOPTIMIZED, Plan, Way
+from conformance.fuzzing.attribution.search import search_cause
+from conformance.fuzzing.attribution.ways import UNOPTIMIZED, CompileVariant, Plan
 
 PASSES = Passes(("algsimp", "fusion", "layout", "dce"), ("simplification",))
 
 
 def cause(needed: set[str], passes: Passes = PASSES, seconds: float = 60.0) -> Cause:
     """Return the cause of a divergence that occurs while any of the `needed` passes runs."""
-    asked: list[Way] = []
+    asked: list[CompileVariant] = []
 
-    def ask(way: Way) -> str:
+    def ask(way: CompileVariant) -> str:
         assert way not in asked
         asked.append(way)
         if "layout" in way.settings.without:
             return NO_ANSWER
         return RIGHT if needed and needed <= set(way.settings.without) else WRONG
 
-    return searched(ask, Plan((UNOPTIMIZED,), passes), seconds)
+    return search_cause(ask, Plan((UNOPTIMIZED,), passes), seconds)
 
 
 def test_the_pass_is_named() -> None:

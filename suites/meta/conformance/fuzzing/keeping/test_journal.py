@@ -10,16 +10,18 @@ from pathlib import Path
 import pytest
 
 from conformance.errors import UsageError
-from conformance.fuzzing.keeping.journal import FILE_NAME, Journal, Kept
-from conformance.fuzzing.steering.meetings import Meetings
-from conformance.fuzzing.trial import Hit, Tried
+from conformance.fuzzing.keeping.journal import FILE_NAME, Journal, StoredFinding
+from conformance.fuzzing.steering.meetings import CampaignCoverage
+from conformance.fuzzing.trial import Hit, TrialResult
 from conformance.pipeline.outcome import Outcome
 from conformance.verdict import Verdict
 from suites.meta.support.small_programs import one, typed
 
 PROGRAM = one("negate", [typed(2)], typed(2))
 
-FINDING = Kept("add-1", "s", "", "divergent", "NaN", "add f32", 1, 3, "t", "m", {"votes": "two"})
+FINDING = StoredFinding(
+    "add-1", "s", "", "divergent", "NaN", "add f32", 1, 3, "t", "m", {"votes": "two"}
+)
 
 
 def test_findings_come_back_with_what_was_told_of_them(tmp_path: Path) -> None:
@@ -39,7 +41,9 @@ def test_a_finding_lists_the_culprits_and_programs_that_came_to_it(tmp_path: Pat
     ]
     places = {hit.number: "place" for hit in hits}
     with Journal(tmp_path) as journal:
-        journal.add(0, 16, Tried({"divergent": 4}, tuple(hits), Meetings(), 1, 0.0), places)
+        journal.add(
+            0, 16, TrialResult({"divergent": 4}, tuple(hits), CampaignCoverage(), 1, 0.0), places
+        )
         journal.add_finding(0, replace(FINDING, cause="key"), unexplained="all of it")
         journal.settle(1, "add-1")
         journal.settle(3, "add-1", "s2", "add f16")
@@ -92,13 +96,13 @@ def test_a_journal_without_the_log_of_an_older_version_opens(tmp_path: Path) -> 
 def test_what_was_met_is_counted_over_trials(tmp_path: Path) -> None:
     with Journal(tmp_path) as journal:
         for start in (0, 16):
-            met = Meetings()
+            met = CampaignCoverage()
             met.pairs["add", "abs"] += 2
             met.steps["add", "f32"] += 1
             met.choices["pad", "interior", "2"] += start // 16
-            journal.add(start, start + 16, Tried({"pass": 16}, (), met, 1, 0.0), {})
+            journal.add(start, start + 16, TrialResult({"pass": 16}, (), met, 1, 0.0), {})
         assert journal.pairs() == [("add", "abs")]
-        found = journal.met()
+        found = journal.coverage_counts()
     assert found.pairs == {("add", "abs"): 4}
     assert found.steps == {("add", "f32"): 2}
     assert found.choices == {("pad", "interior", "2"): 1}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cli import app, guarded
+from conformance.cli import app, exit_code_of
 from conformance.errors import UsageError
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.keeping import replay
@@ -22,7 +22,7 @@ FAULTY = "reference:floor_division"
 @pytest.fixture
 def call(capsys: pytest.CaptureFixture[str]):
     def called(*arguments: str) -> tuple[int, str, str]:
-        code = guarded(lambda: app(list(arguments), standalone_mode=False))
+        code = exit_code_of(lambda: app(list(arguments), standalone_mode=False))
         return code, *capsys.readouterr()
 
     return called
@@ -97,7 +97,7 @@ def test_what_is_no_finding_is_a_line(call, tmp_path: Path, folder: Path) -> Non
     assert "no program.mlir" in error
     (folder / "finding.json").write_text("{")
     with pytest.raises(UsageError, match="cannot be read"):
-        replay.read(folder)
+        replay.read_finding(folder)
     (folder / "finding.json").unlink()
     with pytest.raises(UsageError, match="give --backend"):
-        replay.replay(replay.read(folder), ())
+        replay.replay(replay.read_finding(folder), ())

@@ -11,7 +11,7 @@ import pytest
 from conformance.errors import UsageError
 from conformance.fuzzing.command import Options, fuzz
 from conformance.fuzzing.seeds.cutting import LENGTHS, SMALL
-from conformance.fuzzing.seeds.files import cut
+from conformance.fuzzing.seeds.files import cut_files
 from conformance.fuzzing.seeds.material import (
     FILE_NAME,
     OFTEN,
@@ -55,7 +55,7 @@ def names(program: Program) -> list[str]:
 
 def test_a_model_is_cut_into_small_pieces_with_what_it_calls(tmp_path: Path) -> None:
     (tmp_path / "model.mlir").write_text(MODEL)
-    found = cut([tmp_path / "model.mlir"])
+    found = cut_files([tmp_path / "model.mlir"])
     assert found.notes == ()
     assert ["dot_general", "reshape", "broadcast_in_dim", "maximum"] in map(names, found.fragments)
     for piece in found.fragments:
@@ -69,7 +69,7 @@ def test_a_model_is_cut_into_small_pieces_with_what_it_calls(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("file", sorted(PATTERNS.iterdir()), ids=lambda file: file.stem)
 def test_every_pattern_of_ours_gives_pieces(file: Path) -> None:
-    found = cut([file])
+    found = cut_files([file])
     assert found.notes == ()
     assert found.fragments
     for piece in found.fragments:
@@ -83,14 +83,14 @@ def test_what_cannot_be_used_is_a_line(tmp_path: Path) -> None:
         "func.func @main(%t: !stablehlo.token) -> !stablehlo.token {\n"
         "  %0 = stablehlo.after_all %t : !stablehlo.token\n  return %0 : !stablehlo.token\n}"
     )
-    found = cut([tmp_path / "bad.mlir", tmp_path / "tokens.mlir", tmp_path / "none.mlir"])
+    found = cut_files([tmp_path / "bad.mlir", tmp_path / "tokens.mlir", tmp_path / "none.mlir"])
     assert found.fragments == ()
     assert len(found.notes) == 3
     assert all(note.startswith(str(tmp_path)) and "\n" not in note for note in found.notes)
 
 
 def test_one_program_in_so_many_is_made_of_pieces(tmp_path: Path) -> None:
-    found = cut([PATTERNS / "softmax.mlir"])
+    found = cut_files([PATTERNS / "softmax.mlir"])
     file = keep(Material(found.fragments, OFTEN), tmp_path)
     with_, without = Trial("reference", 0, 0, 40, seeds=file), Trial("reference", 0, 0, 40)
     differing = 0
@@ -104,7 +104,7 @@ def test_one_program_in_so_many_is_made_of_pieces(tmp_path: Path) -> None:
 
 
 def test_of_ops_asked_for_only_pieces_that_have_one_are_taken(tmp_path: Path) -> None:
-    found = cut([PATTERNS / "softmax.mlir", PATTERNS / "split_heads.mlir"])
+    found = cut_files([PATTERNS / "softmax.mlir", PATTERNS / "split_heads.mlir"])
     file = keep(Material(found.fragments, 1), tmp_path)
     for op, there in (("exponential", True), ("fft", False)):
         ops = frozenset({op})
@@ -139,7 +139,7 @@ def test_seeds_that_are_none_are_a_line(tmp_path: Path, name: str) -> None:
 def test_a_piece_means_what_it_meant() -> None:
     file = PATTERNS / "softmax.mlir"
     program = parse_module(file.read_text())
-    whole = next(one for one in cut([file]).fragments if names(one) == names(program))
+    whole = next(one for one in cut_files([file]).fragments if names(one) == names(program))
     given = [np.arange(128, dtype=np.float32).reshape(8, 16) / 7]
     (wanted,), (found,) = evaluate(program, given), evaluate(whole, given)
     assert np.array_equal(found, wanted)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from conformance.fuzzing.seeds.material import VARIED, case_of
 from conformance.fuzzing.singles import is_single
-from conformance.fuzzing.steering.meetings import Meetings, pairs_of
+from conformance.fuzzing.steering.meetings import CampaignCoverage, pairs_of
 from conformance.fuzzing.steering.pool import LENGTH, MOST_NEW, PER_TRIAL, Pool, pieces
 from conformance.fuzzing.steering.steering import LAG, Steering
-from conformance.fuzzing.trial import Trial, Tried
+from conformance.fuzzing.trial import Trial, TrialResult
 from conformance.stablehlo.parse import parse_module
 from generators.chains.guide import CoverageCounts
 from generators.chains.seeds.fragment import fits
@@ -59,22 +59,22 @@ def test_what_calls_functions_gives_no_piece() -> None:
 
 def test_the_pool_is_bounded_and_draws_alike() -> None:
     pool, program = Pool(), program_at(8, 0).program
-    assert pool.drawn(1) == ()
+    assert pool.draw(1) == ()
     pool.add_new([program] * (2 * MOST_NEW))
-    assert len(pool.drawn(1)) == PER_TRIAL // 2
+    assert len(pool.draw(1)) == PER_TRIAL // 2
     for number in range(8):
         pool.add_failing("one place", program_at(8, number).program)
-    assert len(pool.drawn(1)) in (PER_TRIAL // 2, PER_TRIAL // 2 + 1)
-    assert pool.drawn(5) == pool.drawn(5)
+    assert len(pool.draw(1)) in (PER_TRIAL // 2, PER_TRIAL // 2 + 1)
+    assert pool.draw(5) == pool.draw(5)
 
 
 def test_one_program_in_so_many_varies_what_there_is_and_is_valid() -> None:
-    steering = Steering(Meetings(), 1, 16)
+    steering = Steering(CampaignCoverage(), 1, 16)
     new = tuple(pieces(program_at(8, 3).program, CoverageCounts(), set()))
-    steering.add(0, Tried({}, (), Meetings(), 0, 0.0, new), {})
-    early = steering.steered(Trial("reference", 0, 16 * (LAG - 1), 16 * LAG))
+    steering.add(0, TrialResult({}, (), CampaignCoverage(), 0, 0.0, new), {})
+    early = steering.steer(Trial("reference", 0, 16 * (LAG - 1), 16 * LAG))
     assert early.varied == ()
-    trial = steering.steered(Trial("reference", 0, 16 * LAG, 16 * (LAG + 1)))
+    trial = steering.steer(Trial("reference", 0, 16 * LAG, 16 * (LAG + 1)))
     assert trial.varied
     assert set(trial.varied) <= set(new)
     differing = 0

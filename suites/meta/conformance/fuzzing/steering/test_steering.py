@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from conformance.fuzzing.steering.meetings import Meetings
+from conformance.fuzzing.steering.meetings import CampaignCoverage
 from conformance.fuzzing.steering.steering import LAG, Steering
-from conformance.fuzzing.trial import Trial, Tried
+from conformance.fuzzing.trial import Trial, TrialResult
 from generators.chains.guide import Guide, draw_weighted
 from generators.chains.strategy import program_at
 from reference.interpreter.verify import check
@@ -13,16 +13,20 @@ from reference.ir.program import Program
 PROGRAMS, PER_TRIAL = 640, 16
 
 
-def tried(met: Meetings) -> Tried:
-    return Tried({}, (), met, 0, 0.0)
+def tried(met: CampaignCoverage) -> TrialResult:
+    return TrialResult({}, (), met, 0, 0.0)
 
 
-def campaign(*, guided: bool) -> tuple[Meetings, list[Program]]:
+def campaign(*, guided: bool) -> tuple[CampaignCoverage, list[Program]]:
     """Return the coverage of so many programs, tried one after the other, and the programs."""
-    steering, total, programs = Steering(Meetings(), 1, PER_TRIAL), Meetings(), list[Program]()
+    steering, total, programs = (
+        Steering(CampaignCoverage(), 1, PER_TRIAL),
+        CampaignCoverage(),
+        list[Program](),
+    )
     for start in range(0, PROGRAMS, PER_TRIAL):
-        trial, met = Trial("reference", 5, start, start + PER_TRIAL), Meetings()
-        told = steering.steered(trial).met if guided else None
+        trial, met = Trial("reference", 5, start, start + PER_TRIAL), CampaignCoverage()
+        told = steering.steer(trial).met if guided else None
         for number in range(start, start + PER_TRIAL):
             guide = Guide(told)
             programs.append(program_at(5, number, guide=guide).program)
@@ -32,7 +36,7 @@ def campaign(*, guided: bool) -> tuple[Meetings, list[Program]]:
     return total, programs
 
 
-def taken(met: Meetings) -> int:
+def taken(met: CampaignCoverage) -> int:
     return sum(count > 0 for count in met.choices.values())
 
 
@@ -45,30 +49,30 @@ def test_more_is_met_with_as_many_programs_all_of_them_valid() -> None:
 
 
 def test_it_goes_by_the_numbers_of_trials_and_not_by_when_they_end() -> None:
-    ended: list[Tried] = []
+    ended: list[TrialResult] = []
     for number in range(2 * LAG):
-        met = Meetings()
+        met = CampaignCoverage()
         met.pairs["add", ("abs", "negate")[number % 2]] += 1
         met.steps["add", "f32"] += 1
         ended.append(tried(met))
     orders = range(2 * LAG), (*range(1, 2 * LAG), 0)
     told = []
     for order in orders:
-        steering = Steering(Meetings(), 1, PER_TRIAL)
+        steering = Steering(CampaignCoverage(), 1, PER_TRIAL)
         for number in order:
             steering.add(PER_TRIAL * number, ended[number], {})
-        told.append(steering.steered(Trial("", 0, PER_TRIAL * (LAG + 2), 0)).met)
+        told.append(steering.steer(Trial("", 0, PER_TRIAL * (LAG + 2), 0)).met)
     assert told[0] is not None
     assert told[0] == told[1]
     assert max(told[0].pairs["add"]) == 2  # of trials 0 to 2
 
 
 def test_what_sittings_before_have_met_counts() -> None:
-    met = Meetings()
+    met = CampaignCoverage()
     met.choices["pad", "interior", "2"] += 0
     met.choices["pad", "interior", "0"] += 9
     met.pairs["add", "abs"] += 300
-    told = Steering(met, 1, PER_TRIAL).steered(Trial("", 0, 0, 0)).met
+    told = Steering(met, 1, PER_TRIAL).steer(Trial("", 0, 0, 0)).met
     assert told is not None
     assert told.wanted == {"pad": (("interior", "2"),)}
     assert max(told.pairs["add"]) == 255

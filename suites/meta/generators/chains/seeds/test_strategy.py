@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.fuzzing.seeds.files import cut
+from conformance.fuzzing.seeds.files import cut_files
 from conformance.fuzzing.seeds.sources import PATTERNS
 from conformance.stablehlo.parse import parse_module
 from conformance.transforms.values import defined_values
@@ -36,7 +36,7 @@ from reference.ir.types import element_type_of
 @pytest.fixture(scope="module")
 def fragments() -> tuple[Fragment, ...]:
     names = ("softmax", "masked_scores", "split_heads", "best_few", "carried_state")
-    return cut([PATTERNS / f"{name}.mlir" for name in names]).fragments
+    return cut_files([PATTERNS / f"{name}.mlir" for name in names]).fragments
 
 
 def test_programs_are_valid_and_can_be_evaluated(fragments) -> None:
