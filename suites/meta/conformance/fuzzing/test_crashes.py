@@ -72,8 +72,8 @@ def test_what_was_slow_once_is_no_finding_but_what_died_once_is() -> None:
     with executor_of(parse("reference"), jobs=1) as executor:
         losses, trial = CrashHandler(executor, 10.0), Trial("reference", 0, 0, 1)
         slow, dead = hit(Verdict.TIMED_OUT, "no answer"), hit(Verdict.CRASHED, "abort")
-        assert losses.reduced(trial, slow, "reference") is None
-        found = losses.reduced(trial, dead, "reference")
+        assert losses.minimise_crash(trial, slow, "reference") is None
+        found = losses.minimise_crash(trial, dead, "reference")
     assert found is not None
     assert found.verdict is Verdict.CRASHED
 
@@ -82,7 +82,7 @@ def test_a_campaign_keeps_no_plan_of_what_lost_a_worker() -> None:
     with executor_of(parse("reference"), jobs=1) as executor:
         trial = Trial("reference", 0, PER_TRIAL, PER_TRIAL + 1)
         found = [
-            CrashHandler(executor, 10.0).tried(trial, Verdict.CRASHED, "abort", "")
+            CrashHandler(executor, 10.0).crash_result(trial, Verdict.CRASHED, "abort", "")
             for _ in range(2)
         ]
     assert found[0].hits[0].program == found[1].hits[0].program
@@ -94,7 +94,7 @@ def test_a_backend_that_hangs_every_time_is_found() -> None:
         slow = hit(Verdict.TIMED_OUT, "no answer")
         executor.one(Call("", READABLE, (slow.program,), 60.0))  # to start and load costs time, too
         losses, trial = CrashHandler(executor, 6.0), Trial("reference:hang", 0, 0, 1)
-        found = losses.reduced(trial, slow, "reference:hang", seconds=2.0)
+        found = losses.minimise_crash(trial, slow, "reference:hang", seconds=2.0)
     assert found is not None
     assert found.verdict is Verdict.TIMED_OUT
 
