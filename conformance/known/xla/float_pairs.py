@@ -106,7 +106,8 @@ def _errors(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
     """Return the distances from the predicted results in units of the errors of pairs."""
-    if not any(map(_is_wide, (*operands, *expected))):
+    is_of_all = len(operation.results) == len(expected)  # not so where a program selects tuples
+    if not is_of_all or not any(map(_is_wide, (*operands, *expected))):
         return predict_nothing(expected)
     try:
         predicted = _on_pairs(operation, operands)

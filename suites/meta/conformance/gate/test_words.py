@@ -158,7 +158,7 @@ class _Seldom:
                 call, (Replayed(Verdict.CRASHED, id=one.id, reproduces=self.workers > 1),)
             )
 
-    def rest(self) -> None:
+    def end_workers(self) -> None:
         self.workers += 1
 
 

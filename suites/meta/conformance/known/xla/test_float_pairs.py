@@ -7,7 +7,7 @@ import pytest
 
 from conformance.judging.compare import judge_operation
 from conformance.judging.judgement import Judgement
-from conformance.known.xla.float_pairs import LABEL, round_to_pairs
+from conformance.known.xla.float_pairs import LABEL, PAIRS, round_to_pairs
 from conformance.tolerance.hardware import Hardware
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
@@ -82,3 +82,13 @@ def test_other_results_are_of_no_such_class(op: str, operands: list[float], actu
     found = judged(op, operands, actual, Hardware.TPU)
     assert found.verdict in (Verdict.DIVERGENT, Verdict.INACCURATE)
     assert found.kind != LABEL
+
+
+def test_an_operation_is_asked_about_its_own_results_alone() -> None:
+    """Some programs have more results than their last operation, such as selects of tuples."""
+    program = one("negate", [typed(1, of="f64")], typed(1, of="f64"))
+    (operation,) = program.main.body.operations[:-1]
+    results = np.array([1.0]), np.array([2.0])
+    assert PAIRS.errors is not None
+    found = PAIRS.errors(operation, (np.array([3.0]),), results, results)
+    assert [error.tolist() for error in found] == [[np.inf], [np.inf]]
