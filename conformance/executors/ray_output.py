@@ -1,4 +1,4 @@
-"""What Ray prints in this process: on standard error, as standard output is the command's."""
+"""Output of Ray in this process, moved to standard error: standard output is the command's."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import threading
 from typing import Any
 
 _RAY = "ray_"
-"""How the names of Ray's threads begin (Ray 2.60); one prints errors of nodes, as `(raylet) ...`.
+"""Prefix of the names of Ray's threads (Ray 2.60). A thread of them prints errors of nodes, as
+`(raylet) ...`.
 `log_to_driver=False` does not stop it."""
 
 
@@ -30,6 +31,6 @@ class CommandOutput:
 
     @classmethod
     def give_back(cls) -> None:
-        """Restore the `sys.stdout` that was replaced, unless something else is in its place."""
+        """Restore the `sys.stdout` that was replaced, unless it was replaced again."""
         if isinstance(sys.stdout, cls):
             sys.stdout = sys.stdout.stream

@@ -30,7 +30,7 @@ class Database:
     """An open file. Use as a context manager, from one thread."""
 
     HOLDS: ClassVar[str]
-    """What a file holds, for messages."""
+    """The content of a file, for messages."""
 
     TABLES: ClassVar[str]
     """The statements that create its tables besides `meta`."""
