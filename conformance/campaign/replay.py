@@ -7,54 +7,20 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from conformance.backends.registry import parse
 from conformance.backends.versions import GIVEN
+from conformance.campaign.recorded import RecordedCase, Replay
 from conformance.errors import NotAvailable, UsageError
 from conformance.executors.backend_workers import executor_of
 from conformance.executors.deferred import Deferred
 from conformance.executors.local import Call, Died, TimedOut
-from conformance.gate.files import Given
 from conformance.judging.messages import additional_failure_line
 from conformance.limits import LIMITS, Limits
 from conformance.results.store import FILE_NAME, Store
 from conformance.verdict import Record
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedCase:
-    """A case as a run recorded it, with all that is needed to make it again.
-
-    `backend` is the backend to run it on: as given to the run, or as given now. `expectations` is
-    the run's option, None for the shipped expectations. `version` is the backend's own version, if
-    it was given by option.
-    """
-
-    record: Record
-    seed: int
-    profile: str
-    backend: str
-    expectations: Given = None
-    version: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Replay:
-    """A case run again: its new record, and the arrays of the worst input set as text.
-
-    `arguments` are (name, type, values); `results` are (type, expected, actual), with nothing
-    where the backend gave none. `unit` is what errors are measured in.
-    """
-
-    record: Record
-    program: str
-    arguments: tuple[tuple[str, str, str], ...] = ()
-    results: tuple[tuple[str, str, str], ...] = ()
-    unit: str = "ulp"
-
 
 RERUN = Deferred("conformance.campaign.rerun", "rerun")
 """Run a recorded case again, and judge it anew."""

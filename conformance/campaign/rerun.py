@@ -10,7 +10,7 @@ from conformance.backends.base import BackendError
 from conformance.backends.registry import parse
 from conformance.backends.session import open_session
 from conformance.campaign.planning import make_batches, plan_of
-from conformance.campaign.replay import RecordedCase, Replay
+from conformance.campaign.recorded import RecordedCase, Replay
 from conformance.campaign.tasks import Manner, Task, cases_of, crash_record, run_tasks
 from conformance.catalog import CATALOG, Cell, cells
 from conformance.executors.local import Died, TimedOut

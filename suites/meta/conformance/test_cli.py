@@ -106,8 +106,8 @@ def test_the_parent_loads_neither_jax_nor_hypothesis(
     paths = {"PROGRAM": str(program), "RUN": str(finished), "OUT": str(tmp_path / "out")}
     given = [paths.get(argument, argument) for argument in PARENTS[command]]
     script = (
-        "import sys\nfrom conformance.cli import app, guarded\n"
-        f"code = guarded(lambda: app({given!r}, standalone_mode=False))\n"
+        "import sys\nfrom conformance.cli import app, exit_code_of\n"
+        f"code = exit_code_of(lambda: app({given!r}, standalone_mode=False))\n"
         "heavy = {'hypothesis', 'jax', 'jaxlib', 'scipy'} & sys.modules.keys()\n"
         "sys.exit(f'loaded: {heavy}' if heavy else code)"
     )

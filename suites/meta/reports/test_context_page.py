@@ -79,7 +79,7 @@ def swept(text: str, element_type: str = "f32") -> Sweep:
         name=f"{text} {element_type}", op=text, element_type=element_type,
         result_type=element_type, form="", state="divergent", arguments="all", planned=1 << 16,
         values=1 << 16, correctly_rounded=1, worst_ulp=7.0, worst=point, budget_ulp=5.0, rule=text,
-        histogram=(0,) * (len(HISTOGRAM_EDGES) + 1), classes=(failing,), inversions=None,
+        histogram=(1,) * (len(HISTOGRAM_EDGES) + 1), classes=(failing,), inversions=None,
         asymmetries=None,
     )  # fmt: skip
     return Sweep(

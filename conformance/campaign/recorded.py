@@ -1,0 +1,40 @@
+"""A recorded case, and what its replay gives: what the parent and its worker exchange."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from conformance.gate.files import Given
+from conformance.verdict import Record
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCase:
+    """A case as a run recorded it, with all that is needed to make it again.
+
+    `backend` is the backend to run it on: as given to the run, or as given now. `expectations` is
+    the run's option, None for the shipped expectations. `version` is the backend's own version, if
+    it was given by option.
+    """
+
+    record: Record
+    seed: int
+    profile: str
+    backend: str
+    expectations: Given = None
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A case run again: its new record, and the arrays of the worst input set as text.
+
+    `arguments` are (name, type, values); `results` are (type, expected, actual), with nothing
+    where the backend gave none. `unit` is what errors are measured in.
+    """
+
+    record: Record
+    program: str
+    arguments: tuple[tuple[str, str, str], ...] = ()
+    results: tuple[tuple[str, str, str], ...] = ()
+    unit: str = "ulp"
