@@ -16,8 +16,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from time import process_time
 
+from benchmarks.selection import add_selection, selected
 from conformance.backends.session import open_session
-from conformance.campaign.planning import FASTEST, Options, make_batches, plan, shorten
+from conformance.campaign.planning import make_batches, plan, shorten
 from conformance.campaign.tasks import Task, cases_of
 from conformance.pipeline.batch import Batcher, run_all
 from conformance.pipeline.items import Item
@@ -47,16 +48,11 @@ def seconds_of(batcher: Batcher, modules: Sequence[Sequence[Item]]) -> float:
 
 def main() -> int:
     asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("--op", action="append", default=[], help="ops by name or glob")
-    asked.add_argument("--element-type", action="append", default=[])
-    asked.add_argument("--profile", default=FASTEST)
-    asked.add_argument("--backend", default="cpu")
+    add_selection(asked)
     asked.add_argument("--sizes", type=int, nargs="+", default=[8, 16, 32, 64])
     asked.add_argument("--rounds", type=int, default=2)
     given = asked.parse_args()
-    options = Options(
-        Path(), (given.backend,), tuple(given.op), tuple(given.element_type), given.profile
-    )
+    options = selected(given, Path())
     batcher = Batcher(open_session(given.backend), repeats=0)
     planned: list[list[Item]] = []
     tasks = (shorten(one, given.profile).planned() for one in plan(options).tasks

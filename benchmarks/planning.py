@@ -14,30 +14,18 @@ import tempfile
 from dataclasses import astuple, fields, replace
 from pathlib import Path
 
-from conformance.campaign.planning import FASTEST, Options
+from benchmarks.selection import add_selection, selected
 from conformance.campaign.runner import run
 from conformance.results.store import FILE_NAME, Store
 
 
 def main() -> int:
     asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("--op", action="append", default=[], help="ops by name or glob")
-    asked.add_argument("--element-type", action="append", default=[])
-    asked.add_argument("--profile", default=FASTEST)
-    asked.add_argument("--backend", default="cpu")
+    add_selection(asked)
     asked.add_argument("--jobs", type=int)
     given = asked.parse_args()
     with tempfile.TemporaryDirectory() as out:
-        data = run(
-            Options(
-                Path(out),
-                (given.backend,),
-                tuple(given.op),
-                tuple(given.element_type),
-                given.profile,
-                jobs=given.jobs,
-            )
-        )
+        data = run(selected(given, Path(out), given.jobs))
         with Store(Path(out) / FILE_NAME, read_only=True) as store:
             planning = store.meta()["planning_seconds"]
     timing = replace(data.timing, generation=data.timing.generation - planning)
