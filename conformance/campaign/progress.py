@@ -8,15 +8,9 @@ from time import monotonic
 from typing import Protocol
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.text import Text
+
+from conformance.bar import progress_bar
 
 LOG_SECONDS = 15.0
 """Seconds between two lines of a log."""
@@ -94,11 +88,7 @@ class BarWatcher(Watcher):
     def __init__(self, console: Console) -> None:
         """Show on this console."""
         self._console = console
-        self._bar = Progress(
-            SpinnerColumn(), BarColumn(bar_width=24), TextColumn("{task.percentage:>3.0f}%"),
-            TextColumn("{task.description}"), TimeElapsedColumn(), TextColumn("left"),
-            TimeRemainingColumn(), console=console, transient=True,
-        )  # fmt: skip
+        self._bar = progress_bar(console, "{task.percentage:>3.0f}%")
         self._task = self._bar.add_task("starting", total=None)
 
     def start(self, tally: Progressing) -> None:

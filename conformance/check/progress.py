@@ -6,14 +6,8 @@ import os
 import sys
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+
+from conformance.bar import progress_bar
 
 
 class FilesBar:
@@ -21,14 +15,13 @@ class FilesBar:
 
     def __init__(self, console: Console, total: int) -> None:
         """Show on this console, once entered as a context manager."""
-        self._bar = Progress(
-            SpinnerColumn(), BarColumn(bar_width=24), TextColumn("{task.completed}/{task.total}"),
-            TextColumn("{task.description}"), TimeElapsedColumn(), TextColumn("left"),
-            TimeRemainingColumn(), console=console, transient=True,
-            # what is printed goes above the bar, but not when it goes to a file
-            redirect_stdout=sys.stdout.isatty(), redirect_stderr=False,
+        self._bar = progress_bar(
+            console,
+            "{task.completed}/{task.total}",
+            redirect_stdout=sys.stdout.isatty(),  # lines go above the bar, but not into a file
+            redirect_stderr=False,
             disable=not console.is_terminal or bool(os.environ.get("CI")),
-        )  # fmt: skip
+        )
         self._task = self._bar.add_task("checking", total=total)
 
     def __enter__(self) -> FilesBar:
