@@ -19,6 +19,7 @@ from conformance.backends.session import cached_backend
 from conformance.campaign.tasks import Task, cases_of
 from conformance.catalog import cells
 from conformance.results.summary import RunData, load
+from conformance.text import join_versions
 from conformance.verdict import Record, Verdict
 from generators.case.columns import INVALID
 
@@ -68,7 +69,7 @@ def main() -> int:
     asked.add_argument("runs", type=Path, nargs="+", metavar="RUN")
     for run in asked.parse_args().runs:
         data = load(run)
-        versions = ", ".join(f"{name} {number}" for name, number in data.versions.items())
+        versions = join_versions(data.versions.items())
         sys.stdout.write(f"{run}: {data.profile}, {versions}\n")
         for line in lines_of(data):
             sys.stdout.write(f"{line}\n")

@@ -12,7 +12,7 @@ from rich.text import Text
 from conformance.backends.registry import BACKENDS, Choice, parse, parse_all
 from conformance.catalog import CATALOG, Row
 from conformance.errors import NotAvailable
-from conformance.text import one_line
+from conformance.text import join_versions, one_line
 from reference.ops.table import OPS
 from reference.ops.xla.page import UNSUPPORTED_HEADINGS
 
@@ -204,7 +204,7 @@ def backends_table(entries: list[dict[str, Any]]) -> Table:
     for heading in ("backend", "here", "what"):
         table.add_column(heading)
     for entry in entries:
-        versions = ", ".join(f"{name} {number}" for name, number in entry["versions"].items())
+        versions = join_versions(entry["versions"].items())
         what = f"{entry['device']}; {versions}" if entry["available"] else entry["reason"]
         # as text: a reason may hold brackets, which rich would take for its markup
         table.add_row(entry["name"], "yes" if entry["available"] else "no", Text(what))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
@@ -16,6 +16,11 @@ def spell_option(value: Any) -> str:
     if isinstance(value, list):
         return ",".join(map(str, value)) or "all"  # pyright: ignore[reportUnknownArgumentType]
     return "unknown" if value is None else str(value)
+
+
+def join_versions(versions: Iterable[tuple[str, object]]) -> str:
+    """Return the versions of several things by name, in one line."""
+    return ", ".join(f"{name} {number}" for name, number in versions)
 
 
 def list_differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:

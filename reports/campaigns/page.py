@@ -17,6 +17,7 @@ from conformance.fuzzing.keeping.journal import StoredFinding
 from conformance.fuzzing.keeping.summary import CampaignData
 from conformance.fuzzing.trial import KNOWN_TO_CRASH, NOT_EVALUATED, ONLY_TOGETHER
 from conformance.results.store import FILE_NAME as RESULTS
+from conformance.text import join_versions
 from conformance.verdict import Verdict
 from reports import text
 from reports.campaigns.pairs import grid
@@ -124,7 +125,7 @@ def _tested(data: CampaignData) -> int:
 def _facts(data: CampaignData) -> list[tuple[str, str]]:
     meta, identity = data.meta, data.meta.get("identity", {})
     backend = meta.get("backend", {})
-    versions = ", ".join(f"{name} {number}" for name, number in backend.get("versions", ()))
+    versions = join_versions(backend.get("versions", ()))
     about = (backend.get("platform", ""), backend.get("device", ""), versions)
     shared = ", ".join(
         f"{name.removeprefix('version of ')} {number}"

@@ -18,6 +18,7 @@ from conformance.errors import UsageError
 from conformance.outputs.sweep import Sweep, SweptFunction
 from conformance.sweep.saving import AXIS, SUMMARY
 from conformance.sweep.summary import WHOLE
+from conformance.text import join_versions
 from reference.ir.types import ELEMENT_TYPES
 from reports import text
 from reports.html import template
@@ -83,10 +84,10 @@ def _headline(result: Sweep, new: int, tried: int) -> str:
 
 def _facts(result: Sweep) -> list[tuple[str, str]]:
     backend = result.backend
-    versions = ", ".join(f"{name} {number}" for name, number in backend.versions.items())
+    versions = join_versions(backend.versions.items())
     about = (backend.platform, backend.device, versions)
     began = result.started.replace("T", " ").replace("+00:00", " UTC")
-    shared = ", ".join(f"{name} {number}" for name, number in sorted(result.versions.items()))
+    shared = join_versions(sorted(result.versions.items()))
     return [
         (f"Backend {backend.name}", " · ".join(filter(None, about))),
         ("Versions", shared),

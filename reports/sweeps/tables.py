@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from conformance.outputs.sweep import Point, ResultClass, Sweep, SweptFunction
 from conformance.sweep.summary import WHOLE, is_new
+from conformance.text import join_versions
 from reference.ir.types import ELEMENT_TYPES
 from reports import text
 
@@ -67,8 +68,7 @@ def tables_of(sweeps: Sequence[Sweep]) -> list[Tables]:
 
 def _versions(sweep: Sweep) -> str:
     backend = sweep.backend
-    versions = (f"{name} {number}" for name, number in backend.versions.items())
-    return ", ".join(filter(None, (backend.device, *versions)))
+    return ", ".join(filter(None, (backend.device, join_versions(backend.versions.items()))))
 
 
 def _tables(backend: str, versions: str, sweeps: Sequence[Sweep]) -> Tables:

@@ -22,6 +22,7 @@ from conformance.gate.reading import load
 from conformance.limits import LIMITS, Limits
 from conformance.pipeline.outcome import Outcome
 from conformance.results.versions import versions
+from conformance.text import join_versions
 from conformance.verdict import Verdict
 
 
@@ -136,7 +137,7 @@ def _versions(row: Row) -> str:
     """Return the versions of a backend, or the reason why it was not tried."""
     if row.outcome is None:
         return row.why
-    shown = ", ".join(f"{name} {number}" for name, number in row.versions)
+    shown = join_versions(row.versions)
     return row.outcome.message if row.outcome.verdict is Verdict.UNSUPPORTED else shown
 
 
