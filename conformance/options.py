@@ -261,8 +261,11 @@ def with_limits(
 
 def _limits(given: dict[str, Any]) -> Limits:
     """Remove the limits from the options given to a command, and return them."""
-    values = {one.name: given.pop(one.name) * one.metadata["unit"] for one in fields(Limits)}
-    return Limits(values.pop("timeout"), **{name: int(value) for name, value in values.items()})
+    values: dict[str, Any] = {
+        one.name: type(one.default)(given.pop(one.name) * one.metadata["unit"])
+        for one in fields(Limits)
+    }
+    return Limits(**values)
 
 
 def given_command() -> str:

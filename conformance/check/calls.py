@@ -19,5 +19,5 @@ REPLAY_BATCH = Deferred("conformance.check.counterexample", "replay_batch")
 REPLAY_LOST = Deferred("conformance.check.counterexample", "replay_lost")
 """Match an expectation with its counterexample, which lost its worker."""
 
-DESCRIBED = Deferred("conformance.check.describing", "describe_file")
+DESCRIBE_FILE = Deferred("conformance.check.describing", "describe_file")
 """Return what each program of a file takes and returns."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from conformance.backends.registry import Choice, parse
-from conformance.check.calls import CHECK_BATCH, DESCRIBED
+from conformance.check.calls import CHECK_BATCH, DESCRIBE_FILE
 from conformance.check.progress import FilesBar
 from conformance.errors import NOTHING_TESTED, USAGE, UsageError
 from conformance.executors.backend_workers import describe, executor_of, workers
@@ -221,7 +221,7 @@ def describe_inputs(options: Options) -> int:
     """
     _files_exist(options.files)
     codes: set[int] = set()
-    with LocalExecutor(1, preload=modules_of((DESCRIBED,))) as executor:
+    with LocalExecutor(1, preload=modules_of((DESCRIBE_FILE,))) as executor:
         for file in options.files:
             entries = _described(executor, file, options.limits.timeout)
             for line in map(json.dumps, entries) if options.as_json else _lines_of(entries):
@@ -233,7 +233,7 @@ def describe_inputs(options: Options) -> int:
 
 
 def _described(executor: Executor, file: str, timeout: float) -> list[dict[str, Any]]:
-    answer = executor.one(Call(file, DESCRIBED, (file,), timeout))
+    answer = executor.one(Call(file, DESCRIBE_FILE, (file,), timeout))
     if isinstance(answer, (Died, TimedOut)):
         return [{"file": file, "reason": crash_verdict(answer)[2], "invalid": False}]
     if isinstance(answer, OSError):
