@@ -83,7 +83,7 @@ class Workers(WorkerManager):
     def __init__(
         self, jobs: int, max_calls: int, set_up: SetUp, context: ForkServerContext
     ) -> None:
-        """Prepare `jobs` workers, each of which is replaced after `max_calls` calls."""
+        """Prepare `jobs` workers. A worker is replaced after `max_calls` calls."""
         super().__init__(jobs, Worker(max_calls, None, ()), context)
         self._max_calls, self._set_up, self._context = max_calls, set_up, context
 

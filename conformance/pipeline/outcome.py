@@ -1,4 +1,4 @@
-"""Outcomes: the verdict on a program, with its class and what is known of the cause."""
+"""Outcomes: the verdict on a program, with its class and its known causes."""
 
 from __future__ import annotations
 

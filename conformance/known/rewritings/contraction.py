@@ -236,14 +236,14 @@ def _places(operation: Operation) -> Array | None:
 def contracted_sums(
     program: Program, operation: Operation, values: Mapping[str, Array], *, quotients: bool = False
 ) -> Iterator[Predicted]:
-    """Yield sums of two numbers, either of which is an unrounded product (or quotient)."""
+    """Yield sums of two numbers with an unrounded product (or quotient) among them."""
     yield from _of_two(program, operation, values, quotients, lambda rhs: rhs)
 
 
 def contracted_differences(
     program: Program, operation: Operation, values: Mapping[str, Array], *, quotients: bool = False
 ) -> Iterator[Predicted]:
-    """Yield differences of two numbers, either of which is an unrounded product."""
+    """Yield differences of two numbers with an unrounded product among them."""
     yield from _of_two(program, operation, values, quotients, lambda rhs: -rhs)
 
 
