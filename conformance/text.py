@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
 from typing import Any
 
 
 def one_line(text: object) -> str:
     """Return the text of an object on one line: white space, line breaks included, collapsed."""
     return " ".join(str(text).split())
+
+
+def matches_any(name: str, patterns: Iterable[str]) -> bool:
+    """Return whether a name is one of some names, or matches any glob among them."""
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def spell_option(value: Any) -> str:

@@ -128,6 +128,28 @@ def made_nan(old: Array) -> Array | None:
     return np.array([np.nan], np.float64).astype(of.storage)
 
 
+def made_infinite(old: Array) -> Array | None:
+    """Return infinity of its sign for a finite number, if the type has infinity."""
+    of = element_type_of(old)
+    if not of.is_float or not of.float_format.has_infinity or not _finite(old):
+        return None
+    return np.copysign(np.inf, _wide(old)).astype(of.storage)
+
+
+def doubled(old: Array) -> Array | None:
+    """Return twice a number, as an element that is added twice, if the type has that number."""
+    of = element_type_of(old)
+    if of.is_boolean or not _finite(old):
+        return None
+    if of.is_integer:
+        number = 2 * int(old[0])
+        within = of.min_integer <= number <= of.max_integer
+        return np.array([number], of.storage) if within else None
+    with np.errstate(over="ignore"):
+        new = (2 * _wide(old)).astype(of.storage)
+    return new if _wide(new)[0] == 2 * _wide(old)[0] else None
+
+
 def last_bit_flipped(old: Array) -> Array | None:
     """Flip the last bit of an integer or of a truth value."""
     of = element_type_of(old)
@@ -147,6 +169,34 @@ def _finite(number: Array) -> bool:
 def rolled(actual: Array, _expected: Array, _random: Random) -> Array | None:
     """Return the array with each element one place further, as a wrong offset has it."""
     result = np.roll(actual.reshape(-1), 1).reshape(actual.shape)
+    return _if_changed(result, actual)
+
+
+def narrowed(actual: Array, _expected: Array, _random: Random) -> Array | None:
+    """Return numbers with the first half of their digits, as a narrower type holds them."""
+    of = element_type_of(actual)
+    if of.is_boolean:
+        return None
+    bits = to_bits(actual)
+    if of.is_integer:
+        low = 1 << (of.bits // 2)
+        kept = actual.astype(object) % low
+        return _if_changed(np.where(actual < 0, kept - low, kept).astype(of.storage), actual)
+    lost = (1 << ((of.float_format.mantissa_bits + 1) // 2)) - 1
+    finite = np.isfinite(actual.astype(np.complex128 if of.is_complex else np.float64))
+    kept = bits & bits.dtype.type(~lost & ((1 << of.part.bits) - 1))
+    where = finite[..., None] if of.is_complex else finite
+    return _if_changed(from_bits(np.where(where, kept, bits), of), actual)
+
+
+def unfinished(actual: Array, _expected: Array, _random: Random) -> Array | None:
+    """Return the array with zeros in the last eighth of its memory, which is not written."""
+    result = actual.reshape(-1).copy()
+    result[-max(1, result.size // 8) :] = np.zeros((), actual.dtype)
+    return _if_changed(result.reshape(actual.shape), actual)
+
+
+def _if_changed(result: Array, actual: Array) -> Array | None:
     return None if _same_bits(result, actual) else result
 
 
@@ -190,9 +240,13 @@ CHANGES: dict[str, Change] = {
     "sign": OfOneElement(negated),
     "zero": OfOneElement(zeroed),
     "nan": OfOneElement(made_nan),
+    "infinity": OfOneElement(made_infinite),
+    "doubled": OfOneElement(doubled),
     "rolled": rolled,
     "swapped": swapped,
     "last-bit": OfOneElement(last_bit_flipped),
     "tile": shifted_tile,
+    "narrowed": narrowed,
+    "unfinished": unfinished,
 }
 """Corruptions of results, by name."""

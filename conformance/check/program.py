@@ -41,7 +41,7 @@ from conformance.triage.conclusion import Concluder
 from conformance.triage.fault import FailedProgram, Fault
 from conformance.triage.localise import Search
 from conformance.triage.stages import find_culprit
-from conformance.verdict import Errors, Verdict
+from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, check, evaluate
 from reference.ir.errors import OutOfMemoryError
 from reference.ir.program import Operation, Program
@@ -453,7 +453,7 @@ def _outcome(judgement: Judgement) -> Outcome:
 
 
 def _refused(error: BackendError) -> Judgement:
-    return Judgement(*failure_of(error), str(error), 0, 0, None, None, (), Errors())
+    return Judgement(*failure_of(error), str(error), 0, 0)
 
 
 def _failed(

@@ -1,26 +1,8 @@
 """Entries with `computes`: what a backend computes in place of an op, as StableHLO.
 
-[[known]]
-id = "tanh-clamped"
-op = "tanh"
-element_types = ["f32"]
-computes = '''                    # the body of a function over the op's operands, by the names of
-                                  # the specification; the last value is what is computed
-%nine = stablehlo.constant dense<9.0> : $T
-%low = stablehlo.negate %nine : $T
-%x = stablehlo.clamp %low, %operand, %nine : $T
-%y = stablehlo.tanh %x : $T
-'''
-within = "2 ulp"                  # optional: of the result; bit for bit when left out
-flushes = true                    # optional: subnormal numbers are zeros on the way
-constants = ["rhs"]               # optional: operands that must be constants to a compiler
-unpredictable = true              # optional: of the elements that its mask leaves out
-reason = "..."
-
-An entry about several operations has a pair of patterns: pairs.py.
-
-Types and attributes may be left to the operation (conformance/known/template.py). The entry knows
-the elements that are as predicted, and no others: it has no `kinds`, `words`, `where` or `max_ulp`.
+docs/expectations.md describes their keys, conformance/known/template.py the text. An entry about
+several operations has a pair of patterns: pairs.py. The entry matches the elements that are as
+predicted, and no others: it has no `kinds`, `words`, `where` or `max_ulp`.
 """
 
 from __future__ import annotations
@@ -36,6 +18,7 @@ from conformance.errors import describe_unknown
 from conformance.gate.expectations import WITH_RESULTS, Expectation
 from conformance.known.entry_prediction import instantiate, label, ulps
 from conformance.known.template import TemplateError, check_names
+from conformance.text import matches_any
 from conformance.verdict import Verdict
 from generators.case.quantized_types import QuantizedColumn
 from reference.ir.op import Op, Structure
@@ -160,7 +143,7 @@ def _columns(found: Expectation, name: str) -> list[ElementType | QuantizedColum
     from generators.cells.plan import valid_columns  # loads every strategy
 
     patterns = found.element_types
-    return [of for of in valid_columns(name) if any(fnmatchcase(of.name, p) for p in patterns)]
+    return [of for of in valid_columns(name) if matches_any(of.name, patterns)]
 
 
 def _problem(found: Expectation, name: str, of: ElementType | QuantizedColumn) -> str | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from functools import lru_cache
 
 import msgspec
@@ -21,6 +20,7 @@ from conformance.known.entry_prediction import EntryPrediction, ulps
 from conformance.known.rewritings.stated import Stated, StatedRewriting
 from conformance.results.store import CellKey
 from conformance.stablehlo.emit import operations_in, spell_operation
+from conformance.text import matches_any
 from conformance.verdict import Failing, LostBatch, Record, Verdict
 from reference.ir.program import Operation
 from reference.ops.table import OPS
@@ -133,14 +133,14 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return whether the entry is about a cell."""
         op, element_type, backend = cell
         return (
-            any(_matches(name, self.op) for name in names_of_op(op))
-            and _matches(element_type, self.element_types)
+            any(matches_any(name, self.op) for name in names_of_op(op))
+            and matches_any(element_type, self.element_types)
             and self.matches_backend(backend)
         )
 
     def matches_backend(self, backend: str) -> bool:
         """Return whether it matches a backend, by its name or its family's."""
-        return any(_matches(name, self.backends) for name in names_of(backend))
+        return any(matches_any(name, self.backends) for name in names_of(backend))
 
     def matches(self, failure: Failure | Record) -> bool:
         """Return whether it matches a failure."""
@@ -170,9 +170,9 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         their class.
         """
         if kind != NOT_DETERMINISTIC:
-            return _matches(kind, self.kinds)
+            return matches_any(kind, self.kinds)
         if self.flaky:
-            return any(_matches(one, self.kinds) for one in (kind, *classes))
+            return any(matches_any(one, self.kinds) for one in (kind, *classes))
         return self.unpredictable and kind in self.kinds
 
     def names(
@@ -265,10 +265,6 @@ def names_of_op(op: str) -> tuple[str, ...]:
     """Return an op's name, and the name of the op that it is lowered to, whose faults it shares."""
     record = OPS.get(op)
     return (op, record.twin) if record is not None and record.twin else (op,)
-
-
-def _matches(name: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def hypotheses_of(expectations: Sequence[Expectation], backend: str) -> tuple[Stated, ...]:

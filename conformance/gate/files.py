@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from conformance.backends.registry import names_of
+from conformance.errors import describe_unknown
 from conformance.text import one_line
 
 SHIPPED = Path(__file__).with_name("known")
@@ -24,6 +25,8 @@ Given = str | Sequence[str] | None
 """A value of `--expectations`: None for the shipped files, or files, folders or names."""
 
 _KEYS = ("include", "known")
+_ENTRY = "#"
+"""What separates a file from the id of one of its entries in 'include'."""
 
 
 class ExpectationError(Exception):
@@ -32,11 +35,16 @@ class ExpectationError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One file: its content as TOML, and the backends of entries that name none."""
+    """One file: its content as TOML, and the backends of entries that name none.
+
+    Other files may include some of its entries. `included` are the backends for which they do so,
+    by the id of the entry; `backends` are those of all its entries.
+    """
 
     path: Path
     backends: tuple[str, ...]
     content: Mapping[str, Any]
+    included: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
     @property
     def is_shipped(self) -> bool:
@@ -55,9 +63,13 @@ class File:
             raise ExpectationError(f"{self.path}: 'known' must be tables, each headed [[known]]")
         return entries
 
+    def backends_of(self, entry: Any) -> tuple[str, ...]:
+        """Return the backends of the entry with an id, if it names none; () if it is not used."""
+        return _both(self.backends, self.included.get(entry, ()))
+
     @property
     def includes(self) -> list[str]:
-        """The files that it includes, as it names them.
+        """The files and entries that it includes, as it names them.
 
         Raises:
             ExpectationError: if 'include' is not a list of names.
@@ -65,8 +77,8 @@ class File:
         given = self.content.get("include", [])
         if not isinstance(given, list) or not all(isinstance(one, str) and one for one in given):
             raise ExpectationError(
-                f"{self.path}: 'include' must be a list of files or shipped names, "
-                'such as include = ["cpu"]'
+                f"{self.path}: 'include' must be a list of files, shipped names or their entries, "
+                'such as include = ["cpu"] or ["cpu#f6-constants"]'
             )
         return given
 
@@ -132,20 +144,47 @@ def _add(
     if key in [one.resolve() for one in within]:
         circle = " includes ".join(map(str, (*within, path)))
         raise ExpectationError(f"{circle}: a file cannot include itself, take one 'include' out")
-    if key in found:
-        before = found[key]
-        both = EVERY if EVERY in (before.backends, backends) else (*before.backends, *backends)
-        found[key] = replace(before, backends=tuple(dict.fromkeys(both)))
-        if before.backends == found[key].backends:
-            return
-    file = found.get(key) or File(path, backends, content_of(path))
+    file = found.get(key) or File(path, (), content_of(path))
+    both = _both(file.backends, backends)
+    if both == file.backends:
+        return
     for name in file.includes:
-        _add(_included(file, name), backends, (*within, path), found)
-    found.setdefault(key, file)
+        other, entry = _included(file, name)
+        if entry is None:
+            _add(other, backends, (*within, path), found)
+        else:
+            _add_entry(other, entry, backends, f"{path}: include {name!r}", found)
+    found[key] = replace(found.get(key, file), backends=both)
 
 
-def _included(file: File, name: str) -> Path:
-    """Return the file for an 'include': beside the including file, or a shipped file."""
+def _add_entry(
+    path: Path, entry: str, backends: tuple[str, ...], where: str, found: dict[Path, File]
+) -> None:
+    """Add one entry of a file; `where` begins the message if the file has no such entry."""
+    key = path.resolve()
+    file = found.get(key) or File(path, (), content_of(path))
+    ids = [str(one.get("id")) for one in file.tables]
+    if entry not in ids:
+        raise ExpectationError(f"{where}: {describe_unknown('entry', entry, ids)}")
+    both = _both(file.included.get(entry, ()), backends)
+    found[key] = replace(file, included={**file.included, entry: both})
+
+
+def _both(some: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the backends of two tuples, each once."""
+    return EVERY if EVERY in (some, others) else tuple(dict.fromkeys((*some, *others)))
+
+
+def _included(file: File, name: str) -> tuple[Path, str | None]:
+    """Return the file for an 'include', and the id of the entry if it names a single entry."""
+    of, separator, entry = name.rpartition(_ENTRY)
+    if separator and not (file.path.parent / name).is_file():
+        return _included_file(file, of), entry
+    return _included_file(file, name), None
+
+
+def _included_file(file: File, name: str) -> Path:
+    """Return the file for a name in 'include': beside the including file, or a shipped file."""
     beside = file.path.parent / Path(name).expanduser()
     if beside.is_file():
         return beside

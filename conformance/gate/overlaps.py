@@ -15,6 +15,7 @@ from conformance.gate.classes import CLASSES
 from conformance.gate.expectations import Expectation, contains, names_of_op
 from conformance.gate.files import Given, is_shipped
 from conformance.gate.reading import paths_of
+from conformance.text import matches_any
 from generators.case.columns import INVALID
 from generators.case.quantized_types import QUANTIZED_COLUMNS
 from reference.ir.types import ELEMENT_TYPES
@@ -126,21 +127,17 @@ def _has_common(one: Expectation, other: Expectation) -> bool:
 
 @lru_cache(maxsize=4096)
 def _ops(patterns: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(op for op in OPS if any(_matches(n, patterns) for n in names_of_op(op)))
+    return frozenset(op for op in OPS if any(matches_any(n, patterns) for n in names_of_op(op)))
 
 
 @lru_cache(maxsize=4096)
 def _columns(patterns: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(name for name in _COLUMNS if _matches(name, patterns))
-
-
-def _matches(name: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+    return frozenset(name for name in _COLUMNS if matches_any(name, patterns))
 
 
 def _are_matched(narrow: Sequence[str], wide: Sequence[str]) -> bool:
     """Return whether each pattern, read as a text, is matched; then all that it matches is."""
-    return all(_matches(one, wide) for one in narrow)
+    return all(matches_any(one, wide) for one in narrow)
 
 
 def _meet(some: Sequence[str], others: Sequence[str], names: Collection[str]) -> bool:
@@ -149,7 +146,7 @@ def _meet(some: Sequence[str], others: Sequence[str], names: Collection[str]) ->
     """
     if any(fnmatchcase(a, b) or fnmatchcase(b, a) for a in some for b in others):
         return True
-    return any(_matches(name, some) and _matches(name, others) for name in names)
+    return any(matches_any(name, some) and matches_any(name, others) for name in names)
 
 
 def _are_within(narrow: Sequence[str], wide: Sequence[str]) -> bool:

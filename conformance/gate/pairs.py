@@ -1,14 +1,7 @@
 """Entries with `instead_of`: a pair of patterns, what a backend computes in place of operations.
 
-[[known]]
-id = "constants-first"
-instead_of = "(multiply (multiply x C) F)"     # the operations that a program has
-computes = "(multiply x (multiply C F))"       # what is computed instead
-within = "2 ulp"                               # optional, as beside any `computes`
-flushes = true
-reason = "..."
-
-conformance/known/rewritings/terms.py describes the patterns. `op` is the outermost operation.
+docs/expectations.md describes their keys, conformance/known/rewritings/terms.py the patterns. `op`
+is the outermost operation.
 """
 
 from __future__ import annotations

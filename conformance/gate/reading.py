@@ -1,37 +1,7 @@
 """Expectation files: TOML that holds a [[known]] table for each known divergence.
 
-include = ["cpu", "ours.toml"]    # optional, above all: entries of other files, which come first
-
-[[known]]
-id = "atan2-zero-sign"            # unique in the file; what the report shows
-op = "atan2"                      # a name or a glob, or a list of them; of operations that
-                                  # go wrong together only: "convolution + maximum + reduce"
-element_types = ["complex<*>"]    # names or globs; every type when left out verdicts =
-["divergent"]          # failing verdicts; when left out, every verdict on results kinds = ["signed
-zero"]           # classes or globs; every class when left out words = ["foo.cc:*] Check failed:
-size > 0"]  # any of these in the message; * is any text where = ["sort\"*dimension = -"]  # in the
-operation as MLIR's generic form spells it, any of these max_ulp = 8                       # errors
-up to here; of any size when left out reason = "why this is known, in a sentence" link =
-"https://..."              # optional: where it is discussed versions = "<0.11"                #
-optional: the versions of jaxlib that it is true of, or
-                                  # { jaxlib = "<0.11", plugin = ">=2.1", library = "4f1d2c" }
-backends = ["cpu"]                # optional: names or globs; in a file of one backend, that backend
-computes = "%0 = ..."             # optional: what is computed in place of the op; see computes.py
-instead_of = "(op x y)"           # optional: what `computes` replaces, both patterns; pairs.py
-within = "2 ulp"                  # of that; bit for bit when left out
-isa = "<AVX512_FP16"              # optional: of XLA on x86 where it targets these instructions (>=)
-                                  # or does not (<); several conditions with commas
-rare = true                       # optional: of cells that seldom end their process
-flaky = true                      # of cases that fail now and then; of no other entry are those
-unpredictable = true              # no program predicts these elements; see unpredictable.py
-
-A program that is rejected, crashes or times out has no results that a class could describe. Entries
-of these verdicts say by `words` what the backend itself says of it (`*` for anything at all), or by
-`where` which operations end it without a word.
-
-[known.counterexample]            # optional: what shows it; see counterexamples.py
-program = '''func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> { ... }'''
-inputs = ["[-0.0, nan]"]
+The keys of a table are the fields of `Expectation`. docs/expectations.md describes them. Entries of
+files that a file includes come before its own.
 """
 
 from __future__ import annotations
@@ -168,8 +138,11 @@ def read(path: Path, backends: tuple[str, ...] = EVERY) -> list[Expectation]:
 
 
 def _entries(file: File) -> list[Expectation]:
-    tables = enumerate(file.tables, 1)
-    found = [_entry(file.path, number, entry, file.backends) for number, entry in tables]
+    found = [
+        _entry(file.path, number, table, backends)
+        for number, table in enumerate(file.tables, 1)
+        if (backends := file.backends_of(table.get("id")))
+    ]
     _check_unique(file.path, found)
     return found
 

@@ -8,14 +8,13 @@ others are as computed.
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
-
 from conformance.gate.classes import NOT_DETERMINISTIC, UNEXPLAINED
 from conformance.gate.expectations import WITHOUT_RESULTS, Expectation
 from conformance.known.programs import PROGRAMS
 from conformance.known.rewritings.exponentials import OF_NAN
 from conformance.known.table import EVERY
 from conformance.known.xla.windows.no_source import LABEL as NO_SOURCE
+from conformance.text import matches_any
 from conformance.verdict import Verdict
 
 UNPREDICTABLE = frozenset(
@@ -40,7 +39,7 @@ def without_prediction(found: Expectation) -> tuple[str, ...]:
     """
     if found.unpredictable or not set(found.verdicts) & set(_WITH_VALUES):
         return ()
-    return tuple(kind for kind in UNEXPLAINED if any(fnmatchcase(kind, one) for one in found.kinds))
+    return tuple(kind for kind in UNEXPLAINED if matches_any(kind, found.kinds))
 
 
 def check(found: Expectation) -> None:

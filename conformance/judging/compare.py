@@ -24,6 +24,7 @@ from conformance.judging.judgement import (
     Judgement,
     collapse_failing,
     combine,
+    passing_judgement,
     rename_kind,
 )
 from conformance.judging.messages import elements_message
@@ -95,7 +96,7 @@ def judge_bits(
     pairs = zip(expected, actual, strict=True)
     wrong = sum(got.size for want, got in pairs if got.dtype != want.dtype)
     kind, message = describe_malformed(expected, actual) or ("", "")
-    types = Judgement(Verdict.DIVERGENT, kind, message, wrong, 0, None, None, (), Errors())
+    types = Judgement(Verdict.DIVERGENT, kind, message, wrong, 0)
     stated = element_types.reinterpret_bits(expected, actual)
     near = sum(
         int(equal_elements(want, same).sum())
@@ -139,7 +140,7 @@ def judge(
             if exact is None or not judged.verdict.fails:  # memory may be right by chance
                 return _judge_other_types(judged, other, bad)
         kind, message = bad if exact is None else (exact.label, f"{exact.label}: {bad[1]}")
-        whole = Judgement(Verdict.DIVERGENT, kind, message, total, total, None, None, (), Errors())
+        whole = Judgement(Verdict.DIVERGENT, kind, message, total, total)
         return collapse_failing(whole, 0 if exact is None else exact.near())
     program = with_plain_bodies(program)
     collective = collective_of(program)
@@ -151,7 +152,7 @@ def judge(
     numbers = range(len(expected))
     parts = [_judge_result(program, number, rule, platform, joint) for number in numbers]
     if not parts:
-        return _empty_judgement()
+        return passing_judgement(0)
     judgement = parts[0] if len(parts) == 1 else combine(parts)
     if judgement.verdict is not Verdict.DIVERGENT:
         return judgement
@@ -172,7 +173,7 @@ def _judge_other_types(judged: Judgement, other: Candidate, bad: tuple[str, str]
     wrong = sum(got.size for got in other.actual)
     kind, message = bad
     kind = other_types.BYTES if kind == "wrong shape" else kind
-    types = Judgement(Verdict.DIVERGENT, kind, message, wrong, 0, None, None, (), Errors())
+    types = Judgement(Verdict.DIVERGENT, kind, message, wrong, 0)
     return combine([judged, collapse_failing(types, other.near())])
 
 
@@ -237,12 +238,7 @@ def _judge_processes(
             alone = judge(*given, platform=platform)
         elements = tuple(replace(element, result=number) for element in alone.elements)
         judged.append(replace(alone, total=part.expected[0].size, elements=elements))
-    return combine(judged) if judged else _empty_judgement()
-
-
-def _empty_judgement() -> Judgement:
-    """Return the judgement on results without elements."""
-    return Judgement(Verdict.PASS, "", "", 0, 0, None, None, (), Errors())
+    return combine(judged) if judged else passing_judgement(0)
 
 
 def _defining_operation(

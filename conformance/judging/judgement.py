@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from conformance.judging.questions import Finding
 from conformance.verdict import Element, Errors, Failing, Verdict
@@ -24,10 +24,10 @@ class Judgement:
     message: str
     wrong: int
     total: int
-    worst_ulp: float | None
-    budget_ulp: float | None
-    elements: tuple[Element, ...]
-    errors: Errors
+    worst_ulp: float | None = None
+    budget_ulp: float | None = None
+    elements: tuple[Element, ...] = ()
+    errors: Errors = field(default_factory=Errors)
     failing: tuple[Failing, ...] = ()
 
     @property
@@ -41,6 +41,11 @@ class Judgement:
         if self.failing or not self.verdict.fails:
             return self.failing
         return (Failing(self.verdict, self.kind, self.message, self.wrong, self.elements),)
+
+
+def passing_judgement(total: int) -> Judgement:
+    """Return the judgement on results whose elements, `total` in number, are all permitted."""
+    return Judgement(Verdict.PASS, "", "", 0, total)
 
 
 def rename_kind(judgement: Judgement, kind: str, predicted: int = 0) -> Judgement:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
 
@@ -13,8 +12,9 @@ import numpy as np
 
 from conformance.catalog import column_of
 from conformance.known.hypothesis import Hypothesis, predict_nothing
-from conformance.known.template import TemplateError, module_text, operand_names
+from conformance.known.template import TemplateError, has_constants, module_text
 from conformance.stablehlo.emit import EmitError
+from conformance.text import matches_any
 from conformance.tolerance.ulp import ulps_from_prediction
 from reference.interpreter.evaluate import EvaluationError, apply, evaluate
 from reference.ir.op import Rounding
@@ -77,21 +77,10 @@ class EntryPrediction:
         `folded` says which operands are constants to a compiler; None where nobody knows.
         """
         return (
-            _matches(operation.name, self.ops)
-            and _matches(column_of(operation), self.element_types)
-            and self._has_constants(operation, folded)
+            matches_any(operation.name, self.ops)
+            and matches_any(column_of(operation), self.element_types)
+            and has_constants(operation, self.constants, folded)
         )
-
-    def _has_constants(self, operation: Operation, folded: Sequence[bool] | None) -> bool:
-        if not self.constants or folded is None:
-            return True
-        names = operand_names(operation)
-        asked = [
-            is_constant
-            for name, is_constant in zip(names, folded, strict=True)
-            if _matches(name.partition(".")[0], self.constants)
-        ]
-        return bool(asked) and all(asked)
 
     def hypothesis(self, folded: Sequence[bool] | None = None) -> Hypothesis:
         """Return the class of predicted results, with the distance from the prediction."""
@@ -165,10 +154,6 @@ def _without_mask(found: tuple[Array, ...], count: int) -> tuple[tuple[Array, ..
     if len(found) == count + 1:
         return found[:-1], found[-1].astype(np.bool_)
     return found, np.ones((), np.bool_)
-
-
-def _matches(name: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _form(array: Array) -> tuple[Any, ...]:

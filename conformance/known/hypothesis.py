@@ -72,8 +72,8 @@ class Hypothesis:
     computation with subnormal numbers flushed. If `unsteady`, the elements may differ in every
     execution, as they depend on memory outside of the program. If `refutes`, its elements are wrong
     even where the specification leaves the result unspecified. If `stated`, an expectation in force
-    states it, and it is tried before all others. If `of_constants`, it applies to operations whose
-    operands are all constants to a compiler.
+    states it, and it is tried before all others. `constants` are the operands, by name or glob,
+    that must be constants to a compiler.
 
     `ulps` returns the errors in ulp of the values computed instead, infinite where there are none;
     None if `errors` only bounds the distance. `otherwise` returns the results computed instead, if
@@ -91,7 +91,7 @@ class Hypothesis:
     unsteady: bool = False
     refutes: bool = False
     stated: bool = False
-    of_constants: bool = False
+    constants: tuple[str, ...] = ()
     ulps: Measure | None = None
     otherwise: Otherwise | None = None
     rewrite: Rewriting | None = None
@@ -117,6 +117,11 @@ def predict_nothing(results: Results) -> Results:
 def predict_where(*masks: Array) -> Results:
     """Return errors that are 0 where masks are true and infinite at other positions."""
     return tuple(np.where(mask, 0.0, np.inf) for mask in masks)
+
+
+def predict_all(expected: Results, is_predicted: bool) -> Results:
+    """Return errors that are 0 for all elements if they are predicted, else infinite."""
+    return predict_where(*(np.full(result.shape, is_predicted) for result in expected))
 
 
 def exact_hypothesis(label: str, otherwise: Otherwise, *, flushes: bool = False) -> Hypothesis:
@@ -179,16 +184,21 @@ def rewriting_hypothesis(label: str, rewrite: Rewrite, bound: Bound) -> Hypothes
     return Hypothesis(label, errors)
 
 
-def any_outcome_hypothesis(label: str, others: Others) -> Hypothesis:
-    """Return the class of results that equal any of `others` in all elements."""
+def any_outcome_hypothesis(
+    label: str, others: Others, *, constants: tuple[str, ...] = ()
+) -> Hypothesis:
+    """Return the class of results that equal any of `others` in all elements.
+
+    `constants` are the operands that must be constants to a compiler.
+    """
 
     def errors(
         operation: Operation, operands: Operands, expected: Results, actual: Results
     ) -> Results:
         found = any(all(map(_same, one, actual)) for one in others(operation, operands))
-        return predict_where(*(np.full(result.shape, found) for result in expected))
+        return predict_all(expected, found)
 
-    return value_hypothesis(label, errors)
+    return replace(value_hypothesis(label, errors), constants=constants)
 
 
 def _same(other: Array, got: Array) -> bool:

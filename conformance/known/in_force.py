@@ -15,6 +15,7 @@ from conformance.known.any_op import hypotheses_of_any_op
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.rewritings.stated import Stated, StatedRewriting
 from conformance.known.table import known_of
+from conformance.known.template import has_constants
 from reference.ir.program import Operation
 
 _IN_FORCE: ContextVar[tuple[Stated, ...]] = ContextVar("hypotheses in force", default=())
@@ -46,9 +47,7 @@ def models_of(
     """Return the hypotheses about an operation's op: those in force, then the table's."""
     stated = (one.hypothesis(folded) for one in _IN_FORCE.get() if one.applies(operation, folded))
     known = known_of(operation, platform)
-    if folded is not None and not all(folded):
-        known = tuple(one for one in known if not one.of_constants)
-    return (*stated, *known)
+    return (*stated, *(one for one in known if has_constants(operation, one.constants, folded)))
 
 
 def stated_rewritings() -> tuple[StatedRewriting, ...]:

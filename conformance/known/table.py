@@ -6,6 +6,7 @@ programs.py has the hypotheses about programs, rewritings/ those about several o
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from conformance.catalog import rule_of_numbers
 from conformance.known import e8m0_nans
@@ -50,7 +51,9 @@ from reference.interpreter.quantized import is_quantized_operation
 from reference.ir.program import Operation, TensorType
 from reference.ops.table import OPS
 
-_CONSTANT_NAN = (e8m0_nans.OF_FUNCTIONS,)
+_CONSTANT_NAN = tuple(
+    replace(e8m0_nans.OF_FUNCTIONS, constants=(name,)) for name in ("operand", "lhs", "rhs")
+)
 """Functions whose constant operands LLVM converts from narrow types."""
 
 _FLUSHED = flushing(reduction.REDUCED)
@@ -63,9 +66,9 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
     **dict.fromkeys(("case", "if", "mhlo.scan", "while"), (small_loops.IN_LOOPS,)),
     "cbrt": (subnormal_operands.CUBE_ROOT, *_CONSTANT_NAN),
     "cholesky": linear_algebra.FACTORED,
-    "clamp": (OF_TWO_BITS["clamp"],),
-    "compare": (COMPARED, OF_TWO_BITS["compare"]),
-    "convert": (e8m0_nans.CONVERTED,),
+    "clamp": OF_TWO_BITS["clamp"],
+    "compare": (replace(COMPARED, constants=("*",)), *OF_TWO_BITS["compare"]),
+    "convert": (replace(e8m0_nans.CONVERTED, constants=("*",)),),
     **dict.fromkeys(
         (
             "cosine", "exponential", "exponential_minus_one", "log_plus_one", "logistic", "rsqrt",
@@ -78,7 +81,7 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
     "dynamic_update_slice": (
         SOME_UNSIGNED,
         narrow_bounds.CUT,
-        OF_TWO_BITS["dynamic_update_slice"],
+        *OF_TWO_BITS["dynamic_update_slice"],
     ),
     "fft": (partial_transform.FLUSHED, partial_transform.OF_A_PART),
     "log": (subnormal_operands.LOGARITHM, *_CONSTANT_NAN),
@@ -91,19 +94,19 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
     ),
     "real_dynamic_slice": (SIGNED_LIMITS,),
     "reduce_window": (*orders.WINDOWED, _FLUSHED, *extrema.OF_REDUCTIONS, UNDILATED),
-    "remainder": (OF_TWO_BITS["remainder"],),
+    "remainder": OF_TWO_BITS["remainder"],
     "rng": (REMAINDERS,),
     "scatter": (
         SHARED,
         *treatments.SCATTERED,
-        OF_TWO_BITS["scatter"],
+        *OF_TWO_BITS["scatter"],
         flushing(scatter.SCATTERED_UPDATES),
         out_of_bounds.READ_ELSEWHERE,
     ),
     "ScaledDot": SCALED,
-    "select_and_scatter": (*orders.SCATTERED, _FLUSHED, OF_TWO_BITS["select_and_scatter"]),
+    "select_and_scatter": (*orders.SCATTERED, _FLUSHED, *OF_TWO_BITS["select_and_scatter"]),
     "sign": (subnormal_operands.COMPLEX_SIGN,),
-    "maximum": (OF_TWO_BITS["maximum"],),
+    "maximum": OF_TWO_BITS["maximum"],
     "mhlo.topk": misread_orders.SELECTIONS,
     "sort": (SORTED, NAN_LARGEST, UNSORTED, *misread_orders.SORTS),
     "triangular_solve": linear_algebra.SOLVED,

@@ -26,6 +26,7 @@ from typing import Any
 from conformance.errors import describe_unknown
 from conformance.stablehlo.attributes import float_literal
 from conformance.stablehlo.emit import spell, spell_operation
+from conformance.text import matches_any
 from reference.ir.op import Op
 from reference.ir.program import Operation, TensorType, Value
 from reference.ops.table import OPS
@@ -65,6 +66,24 @@ def operand_names(operation: Operation) -> tuple[str, ...]:
             several = len(given) > 1
             names += [f"{plain}.{i}" if several else plain for i in range(len(given))]
     return tuple(names)
+
+
+def has_constants(
+    operation: Operation, patterns: Sequence[str], folded: Sequence[bool] | None
+) -> bool:
+    """Return whether all operands whose names match are constants to a compiler.
+
+    There must be such operands, unless there are no patterns. `folded` tells which operands are
+    constants; True if that is unknown.
+    """
+    if not patterns or folded is None:
+        return True
+    asked = [
+        is_constant
+        for name, is_constant in zip(operand_names(operation), folded, strict=True)
+        if matches_any(name.partition(".")[0], patterns)
+    ]
+    return bool(asked) and all(asked)
 
 
 def check_names(text: str, record: Op) -> None:

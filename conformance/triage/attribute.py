@@ -16,9 +16,9 @@ from conformance.catalog import column_of, rule_of
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.expectations import Expectation, Failure, failures_of, matching_entry
 from conformance.judging.compare import MALFORMED, describe_malformed, judge
-from conformance.judging.judgement import Judgement, rename_kind
+from conformance.judging.judgement import Judgement, passing_judgement, rename_kind
 from conformance.judging.perturbation.evaluations import PermittedResults
-from conformance.judging.perturbation.judge import find_candidate, judge_program, passing_judgement
+from conformance.judging.perturbation.judge import find_candidate, judge_program
 from conformance.judging.perturbation.overrides import Override
 from conformance.known.programs import OF_PROGRAMS, concerned
 from conformance.known.rewritings.table import is_rewriting

@@ -37,7 +37,7 @@ from conformance.transforms.values import can_be_result, definition_index, eleme
 from conformance.triage.influence import influential_overrides
 from conformance.triage.prediction import is_modelled
 from conformance.triage.rewritings import add_rewriting_class
-from conformance.verdict import Errors, Verdict
+from conformance.verdict import Verdict
 from reference.custom_calls.lapack.routines import TOP_K, direction
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.op import Structure
@@ -269,7 +269,7 @@ class _Auditor:
         total = sum(array.size for array in got)
         verdict = Verdict.DIVERGENT if wrong else Verdict.PASS
         kind = NO_SOLUTION if wrong else ""
-        return Judgement(verdict, kind, wrong or "", total, total, None, None, (), Errors())
+        return Judgement(verdict, kind, wrong or "", total, total)
 
     def _is_near(
         self, operation: Operation, expected: tuple[Array, ...], got: tuple[Array, ...]
@@ -450,9 +450,7 @@ def _is_consequence(
 
 def _adopting_judgement(judgement: Judgement, got: tuple[Array, ...]) -> Judgement:
     total = sum(array.size for array in got)
-    return Judgement(
-        Verdict.UNSPECIFIED, "choice", judgement.message, total, total, None, None, (), Errors()
-    )
+    return Judgement(Verdict.UNSPECIFIED, "choice", judgement.message, total, total)
 
 
 def taken_branch(operation: Operation, values: Mapping[str, Any]) -> Region:

@@ -14,12 +14,11 @@ from dataclasses import dataclass, replace
 
 from conformance.backends.base import BackendError
 from conformance.judging.compare import describe_malformed
-from conformance.judging.judgement import Judgement
+from conformance.judging.judgement import Judgement, passing_judgement
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import (
     judge_program,
     judge_result,
-    passing_judgement,
     unreached_results,
 )
 from conformance.judging.perturbation.overrides import Override

@@ -19,7 +19,7 @@ from conformance.catalog import rule_of
 from conformance.judging import element_types
 from conformance.judging.compare import MALFORMED, MAX_ELEMENTS, describe_malformed, judge_bits
 from conformance.judging.differences import decimal, hexadecimal
-from conformance.judging.judgement import Judgement, combine, rename_kind
+from conformance.judging.judgement import Judgement, combine, passing_judgement, rename_kind
 from conformance.judging.messages import elements_message
 from conformance.judging.perturbation.evaluations import SAMPLES, PermittedResults
 from conformance.judging.perturbation.hook import Values
@@ -62,7 +62,7 @@ def _judge_results(permitted: PermittedResults, actual: Sequence[Array]) -> Judg
     if bad is not None and bad[0] == element_types.LABEL:
         return judge_bits(expected, actual, partial(_judge_results, permitted))
     if bad is not None:
-        return Judgement(Verdict.DIVERGENT, *bad, total, total, None, None, (), Errors())
+        return Judgement(Verdict.DIVERGENT, *bad, total, total)
     _differing_results(permitted, actual)
     judged = [judge_result(permitted, n, actual[n]) for n in range(len(expected))]
     return combine(judged) if judged else passing_judgement(0)
@@ -88,11 +88,6 @@ def find_candidate(permitted: PermittedResults, actual: Sequence[Array]) -> Cand
         if other.is_exact or _judge_results(there, other.actual).verdict is Verdict.PASS:
             return other
     return None
-
-
-def passing_judgement(total: int) -> Judgement:
-    """Return the judgement on a program whose elements, `total` in number, are all permitted."""
-    return Judgement(Verdict.PASS, "", "", 0, total, None, None, (), Errors())
 
 
 def _is_different(expected: object, actual: Array) -> bool:

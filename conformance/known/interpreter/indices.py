@@ -64,35 +64,39 @@ UNSIGNED = any_outcome_hypothesis(LABEL, _of_slices)
 SOME_UNSIGNED = any_outcome_hypothesis(LABEL, _of_some)
 """Sources of constant results, beside misread indices."""
 
-_INDICES: dict[str, Callable[[int], range]] = {
+_POSITIONS: dict[str, Callable[[int], range]] = {
     "dynamic_gather": lambda _: range(1, 2),
     "dynamic_slice": lambda count: range(1, count),
     "dynamic_update_slice": lambda count: range(2, count),
     "gather": lambda _: range(1, 2),
     "scatter": lambda count: range(count // 2, count // 2 + 1),
 }
-"""Positions of the index operands, given the number of operands."""
+"""Positions of the index operands by op, given the number of operands."""
+
+
+def index_positions(operation: Operation) -> range:
+    """Return the positions of the operands that are indices of slices."""
+    positions = _POSITIONS.get(operation.name, lambda _: range(0))
+    return positions(len(operation.operands))
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
     """Yield the program with all unsigned indices read as signed, if it has any."""
-    changed = with_operations(program, dict.fromkeys(_INDICES, _sign_extended))
+    changed = with_operations(program, dict.fromkeys(_POSITIONS, _sign_extended))
     if changed != program:
         yield (changed,)
 
 
 def concerns(operation: Operation) -> bool:
     """Return whether an operation has unsigned indices, or contains such an operation."""
-    numbers = _INDICES.get(operation.name, lambda _: range(0))(len(operation.operands))
     inside = (one for region in operation.regions for one in region.operations)
-    return any(_signed_type(operation.operands[number]) for number in numbers) or any(
-        map(concerns, inside)
-    )
+    own = (_signed_type(operation.operands[number]) for number in index_positions(operation))
+    return any(own) or any(map(concerns, inside))
 
 
 def _sign_extended(operation: Operation) -> Iterator[Operation]:
     operands = list(operation.operands)
-    for number in _INDICES[operation.name](len(operands)):
+    for number in index_positions(operation):
         signed_type = _signed_type(operands[number])
         if signed_type is not None:
             taken = Value(f"{operation.results[0].name}.index{number}", signed_type)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
 from conformance.catalog import column_of
 from conformance.known.entry_prediction import EntryPrediction, label
@@ -17,6 +16,7 @@ from conformance.known.rewritings.patterns import Rewriting, predictions
 from conformance.known.rewritings.single import pattern_hypothesis
 from conformance.known.rewritings.terms import Term
 from conformance.known.rewritings.values import ObservedProgram, Predicted
+from conformance.text import matches_any
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array, Kind
 
@@ -56,9 +56,7 @@ class StatedRewriting:
     def acts_on(self, operation: Operation) -> bool:
         """Tell whether its pattern ends with operations of that name and element type."""
         of = column_of(operation)
-        return self._rewriting.acts_on(operation) and any(
-            fnmatchcase(of, one) for one in self.element_types
-        )
+        return self._rewriting.acts_on(operation) and matches_any(of, self.element_types)
 
     def predictions(
         self, program: Program, operation: Operation, values: Mapping[str, Array]

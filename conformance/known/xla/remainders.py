@@ -14,8 +14,8 @@ from conformance.known.hypothesis import (
     Hypothesis,
     Operands,
     Results,
+    predict_all,
     predict_nothing,
-    predict_where,
 )
 from conformance.tolerance.bounds.random import is_refuted
 from reference.ir.program import Operation
@@ -37,7 +37,7 @@ def _remainders(
     as_asked, as_remainders = (
         _fits(above, high - low, total) for total in (high - low, 1 << of.bits)
     )
-    return predict_where(np.full(expected[0].shape, as_remainders and not as_asked))
+    return predict_all(expected, as_remainders and not as_asked)
 
 
 def _fits(above: Array, width: int, total: int) -> bool:

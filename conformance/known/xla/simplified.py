@@ -59,7 +59,7 @@ ZERO_LEFT_OUT = pattern_hypothesis(
 )
 """x for 0 + x and x - 0, -x for 0 - x: -0 where 0 is right, and nothing else."""
 
-ROUNDED_PRODUCT = Hypothesis("rounded product", _rounded_product)
+ROUNDED_PRODUCT = Hypothesis("rounded product", _rounded_product, constants=("lhs",))
 """exp(x log(c)) for c to the power x."""
 
 
@@ -84,6 +84,6 @@ def _base_itself(operation: Operation, operands: Results) -> Iterator[Results]:
     yield (np.where(exponent >= 0, base, power).astype(base.dtype),)
 
 
-BASE_ITSELF = any_outcome_hypothesis("base for the power", _base_itself)
+BASE_ITSELF = any_outcome_hypothesis("base for the power", _base_itself, constants=("lhs",))
 """The base in place of a power of it, in integers of two bits. jaxlib 0.10 does not cut a constant
 base to two bits when it packs four to a byte, so that signs overwrite the elements after it."""

@@ -24,8 +24,8 @@ from conformance.known.hypothesis import (
     Others,
     Results,
     any_outcome_hypothesis,
+    predict_all,
     predict_nothing,
-    predict_where,
 )
 from conformance.tolerance.bounds.sorting import move_axis_last
 from reference.interpreter.evaluate import apply, body_of
@@ -88,24 +88,26 @@ def _dividend(operation: Operation, operands: Operands) -> Iterator[Results]:
         yield (packed(operands[0]),)
 
 
-def _comparison(operation: Operation, operands: Operands) -> Iterator[Results]:
+def _comparison(operation: Operation, operands: Operands, *, place: int) -> Iterator[Results]:
     """Yield what an operand is never equal to a constant by.
 
     Of c > -2 remains c != -2, and c >= -2 becomes c > -3, which is c > 1 in two bits.
     """
-    direction = operation.attribute("comparison_direction")
-    for place, ordered in enumerate((("LT", "LE"), ("GT", "GE"))):
-        constant = negative(operands[place])
-        is_wrong = direction in ("EQ", "NE") or (constant == -2 and direction in ordered)
-        if constant is not None and is_wrong:
-            (of_equals,) = apply(operation, (operands[place], operands[place]))
-            yield (~of_equals,)
+    direction, constant = operation.attribute("comparison_direction"), negative(operands[place])
+    is_wrong = direction in ("EQ", "NE") or (constant == -2 and direction in _ORDERED[place])
+    if constant is not None and is_wrong:
+        (of_equals,) = apply(operation, (operands[place], operands[place]))
+        yield (~of_equals,)
 
 
-def _maximum(operation: Operation, operands: Operands) -> Iterator[Results]:
+_ORDERED = (("LT", "LE"), ("GT", "GE"))
+"""Comparisons that are wrong if that operand is -2."""
+
+
+def _maximum(operation: Operation, operands: Operands, *, place: int) -> Iterator[Results]:
     """Yield -1 for a maximum with -1, and 0, which it is where it is vectorised."""
     del operation
-    if any(negative(one) == -1 for one in operands):
+    if negative(operands[place]) == -1:
         yield from _both(operands[0])
 
 
@@ -139,21 +141,31 @@ def _sorted_bytes(
     sides = (side for row in rows for side in (row[..., 1:], row[..., :-1]))
     (wrong,) = body_of(operation.regions[0]).lanes(*map(np.ascontiguousarray, sides))
     in_order = not (wrong & seen[..., 1:]).any()
-    return predict_where(*(np.full(one.shape, in_order) for one in expected))
+    return predict_all(expected, in_order)
 
 
 SORTED = Hypothesis(BYTES, _sorted_bytes, signs=True, unsteady=True, refutes=True)
 """The class of what is sorted so, of memory that is not the operand's."""
 
-_MODELS: tuple[tuple[str, str, Others], ...] = (
-    ("dynamic_update_slice", STORED, partial(_stored, update=1)),
-    ("scatter", STORED, partial(_stored, update=-1)),
-    ("select_and_scatter", STORED, partial(_stored, update=1)),
-    ("remainder", STORED, _dividend),
-    ("compare", COMPARED, _comparison),
-    ("maximum", COMPARED, _maximum),
-    ("clamp", COMPARED, _clamp),
+_MODELS: tuple[tuple[str, str, Others, str], ...] = (
+    ("dynamic_update_slice", STORED, partial(_stored, update=1), "update"),
+    ("scatter", STORED, partial(_stored, update=-1), "updates"),
+    ("select_and_scatter", STORED, partial(_stored, update=1), "source"),
+    ("remainder", STORED, _dividend, "lhs"),
+    ("compare", COMPARED, partial(_comparison, place=0), "lhs"),
+    ("compare", COMPARED, partial(_comparison, place=1), "rhs"),
+    ("maximum", COMPARED, partial(_maximum, place=0), "lhs"),
+    ("maximum", COMPARED, partial(_maximum, place=1), "rhs"),
+    ("clamp", COMPARED, _clamp, "min"),
 )
+"""Op, class, model, and the operand that is a constant."""
 
-OF_TWO_BITS = {op: any_outcome_hypothesis(label, model) for op, label, model in _MODELS}
+OF_TWO_BITS = {
+    op: tuple(
+        any_outcome_hypothesis(label, model, constants=(operand,))
+        for name, label, model, operand in _MODELS
+        if name == op
+    )
+    for op in dict.fromkeys(name for name, *_ in _MODELS)
+}
 """The hypotheses about integers of two bits, by op."""

@@ -224,6 +224,10 @@ FLOAT, WHOLE = np.array([[1, 2, 4], [8, 16, 32]], np.float32), np.array([5, 6, 7
         ("rolled", FLOAT, 6), ("swapped", FLOAT, 2), ("64-ulp", WHOLE, 1), ("sign", WHOLE, 1),
         ("zero", WHOLE, 1), ("last-bit", WHOLE, 1), ("tile", np.arange(64.0), 4),
         ("64-ulp", FLOAT.astype(np.complex64), 1), ("nan", FLOAT.astype(np.complex64), 1),
+        ("infinity", FLOAT, 1), ("infinity", FLOAT.astype(np.complex64), 1), ("doubled", FLOAT, 1),
+        ("doubled", WHOLE, 1), ("unfinished", np.arange(1.0, 65.0), 8), ("unfinished", WHOLE, 1),
+        ("narrowed", FLOAT / 3, 6), ("narrowed", FLOAT.astype(np.complex64) / 3, 6),
+        ("narrowed", np.array([5, 300, -7, -300], np.int16), 2),
     ],
 )  # fmt: skip
 def test_a_change_alters_as_many_elements_as_it_says(
@@ -241,6 +245,9 @@ def test_a_change_alters_as_many_elements_as_it_says(
         ("nan", WHOLE), ("last-bit", FLOAT), ("zero", np.zeros(3, np.float32)),
         ("sign", np.array([1, 2], np.uint8)), ("rolled", np.full(4, 7.0)), ("swapped", np.ones(5)),
         ("64-ulp", np.full(3, np.inf)), ("nan", np.full(3, np.nan)), ("tile", np.array(3.0)),
+        ("infinity", WHOLE), ("infinity", np.full(3, np.nan)), ("doubled", np.zeros(3)),
+        ("doubled", np.full(3, 100, np.int8)), ("narrowed", FLOAT), ("unfinished", np.zeros(3)),
+        ("narrowed", np.full(3, np.inf)),
     ],
 )  # fmt: skip
 def test_a_change_that_would_leave_the_bits_equal_does_not_apply(change: str, given: Array) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from conformance.backends.session import open_session
+from conformance.transforms.substitute import with_constant
 from reference.ir.program import Dense, Program, TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES, Array, to_bits
 
@@ -20,6 +21,13 @@ def one(op: str, operands: Sequence[TensorType | Dense], result: TensorType, **g
         Value(f"a{i}", of) if isinstance(of, TensorType) else of for i, of in enumerate(operands)
     )
     return single_op(op, values, (result,), given)
+
+
+def on_constants(program: Program, inputs: Sequence[Array]) -> Program:
+    """Return a program with its inputs as constants."""
+    for argument, value in zip(program.main.arguments, inputs, strict=True):
+        program = with_constant(program, argument.name, value)
+    return program
 
 
 def array(values, of: str = "f32") -> Array:

@@ -29,13 +29,13 @@ _FORMULAS: dict[str, tuple[Formula, ...]] = {
     "tanh": (complex_formulas.tanh,),
 }
 
-_POWER_OF_CONSTANT = replace(of_any_range(complex_formulas.power_of_constant), of_constants=True)
+_POWER_OF_CONSTANT = replace(of_any_range(complex_formulas.power_of_constant), constants=("*",))
 
 COMPLEX: dict[str, tuple[Hypothesis, ...]] = {
     **{op: stepwise(*formulas) for op, formulas in _FORMULAS.items()},
     "divide": (
         *stepwise(complex_formulas.divide),
-        by_reciprocal(complex_formulas.divide_by_reciprocal),
+        replace(by_reciprocal(complex_formulas.divide_by_reciprocal), constants=("rhs",)),
     ),
     "power": (*stepwise(complex_formulas.power), _POWER_OF_CONSTANT),
     "clamp": (orders.BY_REAL_PART,),

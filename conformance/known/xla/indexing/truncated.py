@@ -6,26 +6,16 @@ low word of an index, as a signed integer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from conformance.known.hypothesis import Operands, Results, exact_hypothesis
+from conformance.known.interpreter.indices import index_positions
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
 
 LABEL = "index truncated to 32 bits"
 """The class of results by the low words of indices."""
-
-_INDICES: dict[str, Callable[[int], range]] = {
-    "dynamic_gather": lambda _: range(1, 2),
-    "dynamic_slice": lambda count: range(1, count),
-    "dynamic_update_slice": lambda count: range(2, count),
-    "gather": lambda _: range(1, 2),
-    "scatter": lambda count: range(count // 2, count // 2 + 1),
-}
-"""Positions of the index operands by op, given the number of operands."""
 
 _WIDTH = 64
 """Bits of the indices that are split."""
@@ -38,7 +28,7 @@ def _low_words(index: Array) -> Array:
 def _by_low_words(operation: Operation, operands: Operands, expected: Results) -> Results | None:
     """Return the results by truncated indices; None where no index is another one then."""
     del expected
-    numbers = _INDICES.get(operation.name, lambda _: range(0))(len(operands))
+    numbers = index_positions(operation)
     wide = [number for number in numbers if element_type_of(operands[number]).bits == _WIDTH]
     if all(np.array_equal(_low_words(operands[n]), operands[n]) for n in wide):
         return None

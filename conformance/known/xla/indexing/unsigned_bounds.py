@@ -8,6 +8,8 @@ Source: jaxlib 0.10.2 and 0.12.0, measured.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from conformance.known.hypothesis import Results, exact_hypothesis
@@ -31,4 +33,6 @@ def _sliced(_: Operation, operands: tuple[Array, ...], expected: Results) -> Res
     return (np.resize(found, expected[0].shape),) if found.size else None
 
 
-SIGNED_LIMITS = exact_hypothesis(indices.LABEL, _sliced)
+SIGNED_LIMITS = replace(
+    exact_hypothesis(indices.LABEL, _sliced), constants=("*_indices", "strides")
+)

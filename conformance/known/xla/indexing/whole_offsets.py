@@ -10,6 +10,8 @@ Source: jaxlib 0.11.2 on an NVIDIA H200, measured.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from conformance.known.hypothesis import Results, exact_hypothesis
@@ -45,4 +47,4 @@ def _is_contiguous(shape: tuple[int, ...], part: tuple[int, ...]) -> bool:
     return part[first + 1 :] == shape[first + 1 :]
 
 
-MOVED = exact_hypothesis(LABEL, _updated)
+MOVED = replace(exact_hypothesis(LABEL, _updated), constants=("start_indices",))

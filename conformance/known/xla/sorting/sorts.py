@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_where
+from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_all
 from reference.ir.program import Operation
 from reference.numerics.alike import equal_elements
 
@@ -25,7 +23,7 @@ def _unsorted(
     """Return 0 if all results are the operands of a sort of such a dimension, else infinity."""
     dimension = dict[str, Any](operation.attributes).get("dimension", -1)
     returned = all(equal_elements(x, y).all() for x, y in zip(operands, actual, strict=True))
-    return predict_where(*(np.full(one.shape, dimension < -1 and returned) for one in expected))
+    return predict_all(expected, dimension < -1 and returned)
 
 
 UNSORTED = Hypothesis(LABEL, _unsorted, signs=True, unsteady=True)

@@ -70,4 +70,4 @@ def _one_by_one(lanes: Callable[..., Any], rows: tuple[Array, ...]) -> tuple[Arr
     return reduce(lambda left, right: tuple(lanes(*left, *right)), zip(*rows, strict=True))
 
 
-SCATTERED = Hypothesis(LABEL, _read_behind, signs=True, refutes=True, of_constants=True)
+SCATTERED = Hypothesis(LABEL, _read_behind, signs=True, refutes=True, constants=("*",))

@@ -69,6 +69,30 @@ def test_a_file_of_one_backend_included_for_all_matches_all(tmp_path: Path) -> N
     assert entry.matches_backend("gpu")
 
 
+def test_a_file_includes_single_entries_of_another_for_its_own_backends(tmp_path: Path) -> None:
+    both = ENTRY.format("b") + ENTRY.format("c")
+    written(tmp_path, gpu=both, cpu='include = ["gpu.toml#c"]\n' + ENTRY.format("a"))
+    folder = str(tmp_path)
+    assert ids(folder) == ["c", "a"]
+    assert [one.backends for one in load(folder, ("cpu",), VERSIONS)] == [("cpu",), ("cpu",)]
+    assert paths_of(folder, ("cpu",)) == {"c": tmp_path / "gpu.toml", "a": tmp_path / "cpu.toml"}
+    for order in (("cpu", "gpu"), ("gpu", "cpu")):
+        found = {one.id: set(one.backends) for one in load(folder, order, VERSIONS)}
+        assert found == {"a": {"cpu"}, "b": {"gpu"}, "c": {"cpu", "gpu"}}
+    assert ids(str(tmp_path / "cpu.toml"), ("plugin:mine",)) == ["c", "a"]
+
+
+def test_an_included_entry_keeps_the_backends_that_it_names(tmp_path: Path) -> None:
+    written(tmp_path, b=ENTRY.format("b") + 'backends = ["gpu"]\n', cpu='include = ["b.toml#b"]\n')
+    (entry,) = load(str(tmp_path), ("cpu",), VERSIONS)
+    assert entry.backends == ("gpu",)
+
+
+def test_a_file_with_a_hash_in_its_name_is_meant_before_an_entry(tmp_path: Path) -> None:
+    written(tmp_path, a='include = ["b#c.toml"]\n', **{"b#c": ENTRY.format("own")})
+    assert ids(str(tmp_path / "a.toml")) == ["own"]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -78,6 +102,10 @@ def test_a_file_of_one_backend_included_for_all_matches_all(tmp_path: Path) -> N
         ('include = ["sub"]', "a.toml: include 'sub' is a folder: name its files"),
         ('include = "cpu"', "a.toml: 'include' must be a list .* include = ..cpu.."),
         ("include = [1]", "a.toml: 'include' must be a list"),
+        ('include = ["c.toml#d"]', "a.toml: include 'c.toml#d': unknown entry 'd'; known: c"),
+        ('include = ["c.toml#"]', "a.toml: include 'c.toml#': unknown entry ''; known: c"),
+        ('include = ["cpu#bitcast"]', "'cpu#bitcast': unknown entry .* did you mean .*bitcast-i1"),
+        ('include = ["nothing#c"]', "a.toml: include 'nothing': there is no file .*cpu"),
         ('includes = ["cpu"]', "a.toml: unknown key 'includes'; .*'include'"),
         (ENTRY.format("c") + 'include = ["cpu"]', "unknown key 'include'"),
         ('include = ["c.toml"]\n' + ENTRY.format("c"), "the id 'c' is in .*c.toml and in .*a.toml"),

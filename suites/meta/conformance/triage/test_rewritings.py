@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from conformance.judging.perturbation.judge import passing_judgement
+from conformance.judging.judgement import passing_judgement
 from conformance.known.rewritings.exponentials import LARGEST_ARGUMENT, UNROUNDED
 from conformance.known.rewritings.identities import EXPONENTIAL, LOGARITHM, REGROUPED, ZEROS
 from conformance.known.rewritings.narrow import KEPT, NEGATIVE

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from conformance.catalog import CATALOG, rule_of
-from conformance.judging.compare import judge
+from conformance.judging.compare import judge, judge_operation
 from conformance.judging.judgement import Judgement
 from conformance.known.table import hypotheses_of_op
 from conformance.known.xla.complex_numbers import functions, orders
@@ -21,6 +21,7 @@ from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES, Array
+from suites.meta.support.small_programs import on_constants
 
 INF, NAN = float("inf"), float("nan")
 
@@ -54,26 +55,31 @@ MEASURED = [
 ]  # fmt: skip
 
 
-def judged(op: str, part: str, operands: tuple[complex, ...], actual: complex) -> Judgement:
-    """The judgement of a result of an op of complex numbers with such parts."""
+def judged(
+    op: str, part: str, operands: tuple[complex, ...], actual: complex, *, folded: bool = False
+) -> Judgement:
+    """The judgement of a result of an op of complex numbers with such parts, constants or not."""
     of = ELEMENT_TYPES[f"complex<{part}>"]
     kind = TensorType((1,), of)
     values = tuple(Value(f"x{number}", kind) for number in range(len(operands)))
     program = single_op(op, values, (kind,))
     inputs = tuple(np.array([one], of.storage) for one in operands)
-    rule = rule_of(program.subject)
-    assert rule is not None
+    if folded:
+        program, inputs = on_constants(program, inputs), ()
     expected = evaluate(program, inputs)
-    return judge(program, inputs, expected, (np.array([actual], of.storage),), rule)
+    return judge_operation(program, inputs, expected, (np.array([actual], of.storage),))
 
 
 @pytest.mark.parametrize(("op", "part", "operands", "actual", "label"), MEASURED)
 def test_what_a_formula_gives_has_the_class_that_says_why(
     op: str, part: str, operands: tuple[complex, ...], actual: complex, label: str
 ) -> None:
-    found = judged(op, part, operands, actual)
+    of_constants = label == "reciprocal"
+    found = judged(op, part, operands, actual, folded=of_constants)
     assert found.kind == label
     assert found.verdict in (Verdict.DIVERGENT, Verdict.INACCURATE)
+    if of_constants:
+        assert judged(op, part, operands, actual).kind == "wrong value"
 
 
 @pytest.mark.parametrize(("op", "part", "operands", "actual", "label"), MEASURED)
