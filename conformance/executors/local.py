@@ -60,6 +60,10 @@ _NOTES = ".phases"  # how the files end in which workers note what they are doin
 _NO_LOGS = (_NOTES, ".kept", ".new")
 _FATAL = re.compile(r"^F\d{4} [\d:.]+ +\d+ .*\n", re.M)
 """The line that Abseil writes at what is fatal, a failed check or not, before stack and end."""
+_ENDING = (signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV)
+"""Signals that end a worker at once. A compiler may handle them: libtpu looks up the names of the
+functions on its stack for a second, and nobody reads them.
+"""
 _LOG_READ = 1 << 18  # bytes of a log's end, where a stack trace may follow the telling line
 
 
@@ -302,6 +306,8 @@ def _set_up(
     threading.Thread(target=_end_early, args=(path,), daemon=True).start()
     try:
         limited = warm_up is None or warm_up()
+        for fatal in _ENDING:
+            signal.signal(fatal, signal.SIG_DFL)
         gc.freeze()  # modules are no garbage: collections need neither walk nor copy them
         if limits.memory_limit and limited:
             _limit_memory(limits.memory_limit)

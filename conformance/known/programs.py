@@ -8,7 +8,7 @@ from conformance.known.candidates import Candidate, candidates
 from conformance.known.hypothesis import Arithmetic, Hypothesis
 from conformance.known.interpreter import indices
 from conformance.known.rewritings.identities import LEFT_OUT
-from conformance.known.xla import folded_bitcasts, trip_counts
+from conformance.known.xla import float_pairs, folded_bitcasts, moved_pairs, trip_counts
 from conformance.known.xla.indexing import bounded_starts, bounded_windows, reshaped_padding
 from conformance.known.xla.processes import (
     gathered_first,
@@ -48,6 +48,7 @@ PROGRAMS = (
         folded_bitcasts.SIGN_ABOVE,
         rewrite=folded_bitcasts.extend_sign, concerns=folded_bitcasts.concerns,
     ),
+    Hypothesis(float_pairs.LABEL, rewrite=moved_pairs.rewrite, platform=Hardware.TPU),
     Hypothesis(
         indices.LABEL, rewrite=indices.rewrite, concerns=indices.concerns,
         platform=Hardware.INTERPRETER,

@@ -11,7 +11,8 @@ an infinite pair is often a difference of infinities.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ import numpy as np
 from conformance.catalog import rule_of
 from conformance.known.broadcasting import broadcast_operands
 from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_nothing
+from conformance.known.xla.pair_functions import WEAKNESSES, Weakness
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.program import Operation
 from reference.ir.types import Array
@@ -33,8 +35,18 @@ _PRECISION = 2.0**-44
 _NUDGE = 2.0**-47
 """Relative change of operands, to measure the magnification of errors of pairs."""
 
+_NORMAL = 2.0**-126
+"""Smallest normal number of f32. Smaller numbers may be flushed to zero on the way to a result."""
+
 _SMALLEST = 2.0**-125
 """Absolute error of pairs near the smallest normal number of f32."""
+
+_THIN, _THICK = 2.0**-102, 2.0**105
+"""Between these, second numbers of pairs are normal, and so are products of them on the way. Other
+pairs are as accurate as a single number of f32."""
+
+_COARSE = 2.0**-22
+"""Relative change of operands that are as accurate as a single number of f32."""
 
 _LARGE = 2.0**126
 """Pairs from here on may overflow on the way to a result."""
@@ -76,11 +88,33 @@ def _is_wide(value: object) -> bool:
 def _on_pairs(operation: Operation, operands: Sequence[Any]) -> Results:
     """Return the results on operands that are rounded to pairs, rounded to pairs."""
     given = [round_to_pairs(one) if _is_wide(one) else one for one in operands]
-    return tuple(map(round_to_pairs, apply(operation, given)))
+    results = tuple(map(round_to_pairs, apply(operation, given)))
+    weakness = _weakness(operation, given)
+    if weakness is None:
+        return results
+    return (np.where(weakness.negated(*given), -results[0], results[0]),)
 
 
-def _nudged(operand: Any, sign: float) -> Any:
-    return operand * (1 + sign * _NUDGE) if _is_wide(operand) else operand
+def _by_parts(function: Callable[[Array], Array], operand: Any) -> Any:
+    """Return a function of real numbers, or of both parts of complex ones; others as they are."""
+    if not _is_wide(operand):
+        return operand
+    if operand.dtype == np.complex128:
+        return _complex(function(np.real(operand)), function(np.imag(operand)))
+    return function(operand)
+
+
+def _nudged(operand: Array, sign: float) -> Array:
+    """Return numbers that are larger (by their magnitude) or smaller, by the errors of pairs."""
+    size = np.abs(operand)
+    is_coarse = (size < _THIN) | (size > _THICK)
+    changed = operand * (1 + sign * np.where(is_coarse, _COARSE, _NUDGE))
+    is_tiny = (size > 0) & (size < _NORMAL)
+    return np.where(is_tiny & (sign > 0), np.copysign(_NORMAL, operand), changed)
+
+
+def _flushed(operand: Array) -> Array:
+    return np.where(np.abs(operand) < _NORMAL, np.copysign(0.0, operand), operand)
 
 
 def _limits(operation: Operation, operands: Operands, results: Results) -> tuple[Array, ...]:
@@ -90,11 +124,18 @@ def _limits(operation: Operation, operands: Operands, results: Results) -> tuple
         for one in results
     ]
     for even, odd in _SIGNS:
-        changed = [_nudged(one, odd if n % 2 else even) for n, one in enumerate(operands)]
+        signs = [odd if n % 2 else even for n in range(len(operands))]
+        changed = [
+            _by_parts(partial(_nudged, sign=sign), one)
+            for one, sign in zip(operands, signs, strict=True)
+        ]
         for number, other in enumerate(apply(operation, changed)):
             if _is_wide(other):
                 apart = np.abs(other - results[number])
                 limits[number] += 4 * np.where(np.isfinite(apart), apart, 0.0)
+    weakness = _weakness(operation, operands)
+    if weakness is not None:
+        limits[0] = limits[0] + weakness.errors(*operands)
     bound = getattr(rule_of(operation), "bound", None)
     for number, one in enumerate(bound(operation, operands, results) if bound else ()):
         if one is not None:
@@ -106,6 +147,13 @@ def _errors(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
     """Return the distances from the predicted results in units of the errors of pairs."""
+    with np.errstate(all="ignore"):
+        return _errors_of_pairs(operation, operands, expected, actual)
+
+
+def _errors_of_pairs(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
     is_of_all = len(operation.results) == len(expected)  # not so where a program selects tuples
     if not is_of_all or not any(map(_is_wide, (*operands, *expected))):
         return predict_nothing(expected)
@@ -116,8 +164,28 @@ def _errors(
         limits = _limits(operation, operands, predicted)
     except EvaluationError:
         return predict_nothing(expected)
-    overflowing = [_overflows(operation, operands, one) for one in predicted]
+    overflowing = _overflowing(operation, operands, predicted)
     return tuple(map(_distances, predicted, actual, limits, overflowing))
+
+
+def _weakness(operation: Operation, operands: Sequence[Any]) -> Weakness | None:
+    """Return the weakness of a function, if it is one of real pairs."""
+    is_real = all(one.dtype == np.float64 for one in operands)
+    return WEAKNESSES.get(operation.name) if is_real else None
+
+
+def _overflowing(operation: Operation, operands: Operands, predicted: Results) -> Sequence[Array]:
+    """Return which elements of each result may be NaN or infinite."""
+    masks = [_overflows(operation, operands, one) for one in predicted]
+    flushed = apply(operation, [_by_parts(_flushed, one) for one in operands])
+    masks = [
+        mask | ~np.isfinite(one) if _is_wide(one) else mask
+        for mask, one in zip(masks, flushed, strict=True)
+    ]
+    weakness = _weakness(operation, operands)
+    if weakness is None:
+        return masks
+    return [masks[0] | weakness.fails(*map(round_to_pairs, operands))]
 
 
 def _overflows(operation: Operation, operands: Operands, predicted: Array) -> Array:

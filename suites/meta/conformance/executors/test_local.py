@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -46,6 +47,20 @@ def test_other_words_end_no_worker() -> None:
     said = b"E" + FAILED[1:] + b"note: " + FAILED[:40] + b"\n" + FAILED.rstrip()
     with LocalExecutor(1) as executor:
         assert executor.one(Call("others", _say, (said,), 30.0)) == "went on"
+
+
+def _handle_fatal_signals() -> bool:
+    """Open a backend whose compiler handles the signals that end a process."""
+    for one in (signal.SIGILL, signal.SIGSEGV):
+        signal.signal(one, lambda *_: os._exit(5))
+    return True
+
+
+@pytest.mark.parametrize("fatal", [signal.SIGILL, signal.SIGSEGV])
+def test_handlers_of_a_compiler_do_not_delay_the_end_of_a_worker(fatal: signal.Signals) -> None:
+    with LocalExecutor(1, _handle_fatal_signals) as executor:
+        value = executor.one(Call("end", signal.raise_signal, (fatal,), 30.0))
+    assert value == Died(fatal.name)
 
 
 def test_a_worker_does_not_die_of_another_ones_last_words(tmp_path: Path) -> None:

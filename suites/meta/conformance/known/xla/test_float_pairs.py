@@ -59,6 +59,15 @@ def test_parts_of_complex_numbers_are_pairs_and_zeros_keep_their_signs() -> None
         ("add", [1e-300, 0.0], 0.0),
         ("exponential", [1.0], np.exp(1.0) * (1 + 2.0**-46)),
         ("divide", [1.0, HUGE], 0.0),
+        ("log", [1.5e-44], -93.22890389606698),
+        ("power", [-2.0, -3.0], 0.125),
+        ("power", [0.0, 0.0], np.nan),
+        ("remainder", [2.3598447, -9.6388266e-35], 3.6e-15),
+        ("rsqrt", [8.3e-40], np.nan),
+        ("rsqrt", [1e38], 9.999999953012649e-20),
+        ("sine", [2.0**31], np.nan),
+        ("tanh", [90.0], np.nan),
+        ("tanh", [2.0**-40], 2.0**-40 * (1 - 2.0**-23)),
     ],
 )
 def test_results_of_pairs_are_of_their_class_on_a_tpu_only(
@@ -76,6 +85,13 @@ def test_results_of_pairs_are_of_their_class_on_a_tpu_only(
         ("multiply", [3.0, 5.0], np.inf),
         ("add", [1.0, 2.0], 0.0),
         ("exponential", [1.0], np.nan),
+        ("power", [-2.0, 3.0], 8.0),
+        ("power", [2.0, -3.0], -0.125),
+        ("remainder", [2.5, 1.0], 0.5 + 2.0**-40),
+        ("rsqrt", [1.0], 1 + 2.0**-30),
+        ("sine", [2.0**20], np.nan),
+        ("tanh", [80.0], np.nan),
+        ("tanh", [1.0], np.tanh(1.0) * (1 + 2.0**-30)),
     ],
 )
 def test_other_results_are_of_no_such_class(op: str, operands: list[float], actual: float) -> None:

@@ -1,0 +1,99 @@
+"""Functions of pairs of f32 that are less accurate than sums of pairs, or fail for some operands.
+
+The compiler for TPUs writes them by formulas of other functions: tanh as a quotient of sums of
+exponentials, a remainder as a difference from a product. `float_pairs.py` is about the pairs.
+
+Source: libtpu 0.0.50, measured on the modules that it rewrites each function to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from reference.ir.types import Array
+
+Of = Callable[..., Array]
+"""of(*operands): something of each element."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weakness:
+    """Where a function of pairs is weaker than its operands are accurate.
+
+    `errors` returns the absolute errors on top of those of pairs; `fails` returns which elements
+    may be NaN or infinite, though the operands are in the range of f32; `negated` returns which
+    results have the wrong sign. The operands are rounded to pairs.
+    """
+
+    errors: Of
+    fails: Of
+    negated: Of
+
+
+def _zero(*operands: Array) -> Array:
+    return np.zeros(operands[0].shape)
+
+
+def _none(*operands: Array) -> Array:
+    return np.zeros(operands[0].shape, np.bool_)
+
+
+def _beyond(limit: float, operand: Array) -> Array:
+    """Return which numbers are larger than a limit, in either direction."""
+    return np.abs(operand) > limit
+
+
+def _tanh_errors(operand: Array) -> Array:
+    """Return the errors of (exp(x) - exp(-x)) / (exp(x) + exp(-x)), and of x in f32 if x is small.
+    """
+    return np.minimum(np.abs(operand) * 2.0**-22, 2.0**-44)
+
+
+def _remainder_errors(lhs: Array, rhs: Array) -> Array:
+    """Return the errors of lhs - trunc(lhs / rhs) * rhs, whose terms cancel."""
+    del rhs
+    return np.abs(lhs) * 2.0**-44
+
+
+def _has_large_quotient(lhs: Array, rhs: Array) -> Array:
+    return ~(np.abs(lhs) < 2.0**125 * np.abs(rhs))
+
+
+def _is_power_lost(lhs: Array, rhs: Array) -> Array:
+    """Return where rhs * log(lhs) is a product of 0 and infinity."""
+    is_log_infinite = (lhs == 0) | np.isinf(lhs)
+    return (is_log_infinite & (np.abs(rhs) < _NORMAL)) | ((lhs == 1) & np.isinf(rhs))
+
+
+def _is_negative_odd(lhs: Array, rhs: Array) -> Array:
+    """Return where the base is negative and the exponent a negative odd number.
+
+    The remainder by 2 is then -1, and is compared with 1.
+    """
+    return (lhs < 0) & (rhs < 0) & (np.fmod(rhs, 2) == -1)
+
+
+_NORMAL = 2.0**-126
+"""Smallest normal number of f32."""
+
+_REDUCIBLE = 2.0**30
+"""Largest number that is reduced to a part of a period. It is counted in integers of 32 bits."""
+
+_EXPONENT = 88.0
+"""Largest number whose exponential is a pair; a quotient of larger ones is NaN."""
+
+_PERIODIC = Weakness(_zero, partial(_beyond, _REDUCIBLE), _none)
+
+WEAKNESSES: dict[str, Weakness] = {
+    "cosine": _PERIODIC,
+    "power": Weakness(_zero, _is_power_lost, _is_negative_odd),
+    "remainder": Weakness(_remainder_errors, _has_large_quotient, _none),
+    "sine": _PERIODIC,
+    "tan": _PERIODIC,
+    "tanh": Weakness(_tanh_errors, partial(_beyond, _EXPONENT), _none),
+}
+"""The weaknesses of functions of real pairs."""
