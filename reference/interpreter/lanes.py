@@ -16,7 +16,7 @@ import numpy as np
 from reference.interpreter import quantized
 from reference.interpreter.frames import Block, Frame, LaneStep, Run, SlottedOperation
 from reference.interpreter.verify import given_attributes
-from reference.ir.program import TensorType
+from reference.ir.program import Operation, TensorType
 from reference.ir.types import Array
 from reference.ops.table import OPS, Op
 
@@ -96,10 +96,19 @@ def _lane_steps(block: Block) -> tuple[LaneStep, ...] | None:
         return None
     steps: list[LaneStep] = []
     for one in block.wired:
-        if one.operation.name not in OPS or not OPS[one.operation.name].lifts:
+        if one.operation.name not in OPS or not _lifts_scalars(one.operation):
             return None
         steps.append(_lane_step(OPS[one.operation.name], one))
     return tuple(steps)
+
+
+def _lifts_scalars(operation: Operation) -> bool:
+    """Return whether an operation on scalars may be applied to arrays: bits of scalars are read as
+    those of other scalars, of the same width.
+    """
+    semantics = OPS[operation.name]
+    of_bits = semantics.of_bits and not quantized.is_quantized_operation(operation)
+    return semantics.lifts or of_bits
 
 
 def _lane_step(semantics: Op, wired: SlottedOperation) -> LaneStep:

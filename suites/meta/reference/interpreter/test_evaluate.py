@@ -281,3 +281,15 @@ def test_of_lanes_with_the_same_arguments_one_is_evaluated() -> None:
     for inputs in (few, other):
         assert np.array_equal(evaluate(made, inputs)[0], inputs[0] + inputs[1])
     assert 50 * calls_of(lambda: evaluate(made, few)) < calls_of(lambda: evaluate(made, other))
+
+
+def test_bodies_that_read_bits_of_scalars_are_applied_to_arrays() -> None:
+    """Compilers write conversions of narrow types by their bits."""
+    block = BodyBuilder.of(F32)
+    bits = block.op("bitcast_convert", block.arguments[0], to=ELEMENT_TYPES["ui32"])
+    body = block.returns(block.op("bitcast_convert", bits, to=F32))
+    many = TensorType((500,), F32)
+    made = single_op("map", (Value("x", many),), (many,), {"dimensions": (0,)}, (body,))
+    numbers = np.random.default_rng(0).normal(size=500).astype(np.float32)
+    assert np.array_equal(evaluate(made, [numbers])[0], numbers)
+    assert calls_of(lambda: evaluate(made, [numbers])) < 500
