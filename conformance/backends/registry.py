@@ -52,7 +52,7 @@ class Family:
     only configures the family's backend, so that what is known of `cpu` is known of `cpu:AVX2`.
     `only_compiles` says that programs are compiled and not executed, and that the reference
     evaluates the optimised modules. `separates` selects programs that are never in one module with
-    others.
+    any other.
     """
 
     meaning: str
@@ -70,9 +70,15 @@ class Family:
 
 
 def is_separated(name: str, program: Program) -> bool:
-    """Return whether a backend compiles a program in other modules than most programs."""
+    """Return whether a backend compiles a program in a module of its own."""
     family = BACKENDS.get(name.partition(":")[0])
     return family is not None and family.separates is not None and family.separates(program)
+
+
+def only_compiles(name: str) -> bool:
+    """Return whether a backend only compiles programs, so that each has the same results again."""
+    family = BACKENDS.get(name.partition(":")[0])
+    return family is not None and family.only_compiles
 
 
 def parse(name: str) -> Choice:
@@ -178,10 +184,10 @@ def _open_tpu_compile(choice: Choice) -> Backend:
     return CompiledBackend(choice.name, tpu_compiler(choice.argument or TPU_TOPOLOGIES[0]))
 
 
-def _divides_wide_integers(program: Program) -> bool:
-    from conformance.backends.compiled.costly import divides_wide_integers
+def _is_costly(program: Program) -> bool:
+    from conformance.backends.compiled.costly import is_costly
 
-    return divides_wide_integers(program)
+    return is_costly(program)
 
 
 def _choose_fault(family: str, argument: str) -> Choice:
@@ -298,7 +304,7 @@ BACKENDS: dict[str, Family] = {
         arguments=f"TOPOLOGY: the TPU that is compiled for, {', '.join(TPU_TOPOLOGIES)}",
         configures=True,
         only_compiles=True,
-        separates=_divides_wide_integers,
+        separates=_is_costly,
     ),
     "interpreter": Family(
         "StableHLO's own interpreter, in jaxlib",

@@ -151,8 +151,10 @@ def run_tasks(tasks: Sequence[Task], manner: Manner = Manner()) -> list[TaskResu
 def _run_tasks(tasks: Sequence[Task], manner: Manner) -> list[TaskResult]:
     watch = StopWatch()
     session = open_session(tasks[0].cell.backend, watch.timed)
-    again: dict[int, list[Any]] = {}
-    benches = [Bench(session, watch, manner.repeats, again, rule=task.cell.rule) for task in tasks]
+    shared: tuple[dict[int, Any], dict[int, Any]] = {}, {}
+    benches = [
+        Bench(session, watch, manner.repeats, *shared, rule=task.cell.rule) for task in tasks
+    ]
     lost: list[LostBatch] = []
     if any(isinstance(task.cell.element_type, Invalid) for task in tasks):
         concluded = [_run_misses(task, bench) for task, bench in zip(tasks, benches, strict=True)]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 
 from conformance.backends.base import BackendError, Failed, Unsupported
-from conformance.backends.registry import is_separated
+from conformance.backends.registry import is_separated, only_compiles
 from conformance.backends.session import EMISSION, Compiled, Session, open_session
 from conformance.catalog import Cell
 from conformance.pipeline.items import Inputs, Item, ItemAnswer, Results, Unwritable
@@ -62,6 +62,8 @@ class Batcher:
         default_factory=dict[int, "list[list[Results] | BackendError]"]
     )
     """Answers to batches that were run again, by the identity of the batch."""
+    compiled: dict[int, Compiled] = field(default_factory=dict[int, Compiled])
+    """Items that were compiled by themselves, by identity, if the backend only compiles."""
 
     def run(self, batch: Sequence[Item]) -> list[Results]:
         """Compile the batch as one module and run it on every input set.
@@ -73,6 +75,8 @@ class Batcher:
             BackendError: when the backend does not give results.
         """
         compiled = self.compile(batch)
+        if len(batch) == 1 and only_compiles(self.session.name):
+            self.compiled[id(batch[0])] = compiled
         results: list[Results] = [[] for _ in batch]
         for turn in range(max(len(one.inputs) for one in batch)):
             outputs = compiled.run(inputs_of(batch, turn))
@@ -82,13 +86,15 @@ class Batcher:
     def run_in_isolation(self, item: Item) -> list[Results]:
         """Compile a failing item by itself and run each input set several times in succession.
 
+        An item that a compiler without its device has compiled by itself is not compiled again.
+
         Returns:
             The results of the first time, of the second time, and so on.
 
         Raises:
             BackendError: when the backend does not give results.
         """
-        compiled = self.compile([item])
+        compiled = self.compiled.get(id(item)) or self.compile([item])
         sets = [[compiled.run(inputs) for _ in range(self.repeats)] for inputs in item.inputs]
         return [list(results) for results in zip(*sets, strict=True)]
 
@@ -195,7 +201,7 @@ def run_all(
     The first parts are the groups. Items that the backend would refuse unseen are in no module.
     Items of different process grids cannot share a module, and items of different meshes do not:
     XLA reads the replica groups of all collectives in a module as if they were of one mesh.
-    Programs that the backend separates are in modules of their own.
+    A program that the backend separates is in a module of its own.
 
     Returns:
         The answers to the items of each group, and the batches that were refused as a whole only.
@@ -207,7 +213,7 @@ def run_all(
         for one in group:
             error = batcher.session.refusal(one.program)
             if error is None:
-                kind = _module_kind(batcher.session.name, one.program)
+                kind = _module_kind(batcher.session.name, one)
                 taken.setdefault(kind, []).append(one)
             else:
                 split.answers[id(one)] = ItemAnswer(error, [one])
@@ -221,15 +227,17 @@ def run_all(
     return [[split.answers[id(one)] for one in group] for group in groups], split.refused
 
 
-_ModuleKind = tuple[ProcessGrid | None, frozenset[tuple[object, ...]], bool]
-"""The traits that programs in one module share: process grid, meshes with their device_ids, and
-whether the backend separates them."""
+_ModuleKind = tuple[ProcessGrid | None, frozenset[tuple[object, ...]], int]
+"""The traits that programs in one module share: process grid and meshes with their device_ids. The
+number identifies a program that the backend separates, and is 0 for others."""
 
 
-def _module_kind(backend: str, program: Program) -> _ModuleKind:
+def _module_kind(backend: str, item: Item) -> _ModuleKind:
+    program = item.program
     stated = (value for one in program.walk() for _, value in one.attributes)
     meshes = ((of.mesh, of.device_ids) for of in stated if isinstance(of, MeshGroups))
-    return program.process_grid, frozenset(meshes), is_separated(backend, program)
+    own = id(item) if is_separated(backend, program) else 0
+    return program.process_grid, frozenset(meshes), own
 
 
 @dataclass(frozen=True, slots=True)

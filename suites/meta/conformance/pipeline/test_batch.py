@@ -91,18 +91,30 @@ def _items(*ops: str) -> list[Item]:
     return found
 
 
-def test_programs_that_a_backend_separates_are_in_modules_of_their_own() -> None:
+def test_a_program_that_a_backend_separates_is_in_a_module_of_its_own() -> None:
     wide, narrow = (TensorType((2,), ELEMENT_TYPES[name]) for name in ("si64", "si32"))
     items: list[Item] = []
     for number, of in enumerate((wide, narrow, wide, narrow)):
         program = single_op("divide", (Value("x", of), Value("y", of)), (of,))
         inputs = (np.array([8, 9], of.storage), np.array([2, 4], of.storage))
         items.append(Item(number, program, [inputs], [tuple(evaluate(program, inputs))]))
-    for name, sizes in (("tpu-compile", [2, 2]), ("cpu", [4])):
+    for name, sizes in (("tpu-compile", [1, 2, 1]), ("cpu", [4])):
         session = _Refusing("", "")
         session.name = name
         run_all(Batcher(session), [items])  # type: ignore[arg-type]
         assert session.sizes == sizes
+
+
+@pytest.mark.parametrize(("name", "modules"), [("tpu-compile", 1), ("cpu", 2)])
+def test_a_compiler_without_its_device_compiles_an_item_by_itself_once(
+    name: str, modules: int
+) -> None:
+    session, items = _Refusing("", ""), _items("abs")
+    session.name = name
+    batcher = Batcher(session, repeats=1)  # type: ignore[arg-type]
+    run_all(batcher, [items])
+    assert len(batcher.run_in_isolation(items[0])) == 1
+    assert session.sizes == [1] * modules
 
 
 @pytest.mark.parametrize(

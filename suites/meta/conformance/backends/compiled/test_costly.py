@@ -6,28 +6,26 @@ import pytest
 
 from conformance.backends.compiled.costly import FUSION, passes_to_omit
 from conformance.backends.registry import is_separated
-from reference.ir.program import Program
 from suites.meta.support.small_programs import one, typed
 
 
-def _division(op: str, element_type: str) -> Program:
-    return one(op, [typed(2, of=element_type)] * 2, typed(2, of=element_type))
-
-
 @pytest.mark.parametrize(
-    ("op", "element_type", "is_costly"),
+    ("op", "element_type", "is_costly", "passes"),
     [
-        ("divide", "si64", True),
-        ("remainder", "ui64", True),
-        ("divide", "si32", False),
-        ("divide", "f64", False),
-        ("add", "si64", False),
+        ("divide", "si64", True, (FUSION,)),
+        ("remainder", "ui64", True, (FUSION,)),
+        ("atan2", "f64", True, ()),
+        ("power", "complex<f64>", True, ()),
+        ("divide", "si32", False, ()),
+        ("atan2", "complex<f32>", False, ()),
+        ("add", "si64", False, ()),
+        ("add", "f64", False, ()),
     ],
 )
-def test_divisions_of_wide_integers_are_compiled_without_fusion(
-    op: str, element_type: str, is_costly: bool
+def test_divisions_and_functions_of_64_bits_have_modules_of_their_own(
+    op: str, element_type: str, is_costly: bool, passes: tuple[str, ...]
 ) -> None:
-    program = _division(op, element_type)
-    assert passes_to_omit(program) == ((FUSION,) if is_costly else ())
+    program = one(op, [typed(2, of=element_type)] * 2, typed(2, of=element_type))
+    assert passes_to_omit(program) == passes
     assert is_separated("tpu-compile:v6e", program) is is_costly
     assert not is_separated("cpu", program)
