@@ -33,7 +33,9 @@ def test_arguments_that_are_returned_become_pairs(name: str) -> None:
     program = parse_module(PROGRAM.replace("TYPE", name))
     numbers = np.array(NUMBERS)
     if name.startswith("complex"):
-        numbers = np.array([complex(one, other) for one, other in zip(NUMBERS, NUMBERS[::-1])])
+        numbers = np.array(
+            [complex(one, other) for one, other in zip(NUMBERS, NUMBERS[::-1], strict=True)]
+        )
     others = np.arange(10, dtype=np.float32)
     ((other,),) = rewrite(program)
     wide, narrow = evaluate(other, [numbers, others])
