@@ -48,7 +48,7 @@ def _beyond(limit: float, operand: Array) -> Array:
 
 
 def _tanh_errors(operand: Array) -> Array:
-    """Return the errors of (exp(x) - exp(-x)) / (exp(x) + exp(-x)), and of x in f32 if x is small."""
+    """Return the errors of (exp(x) - exp(-x)) / (exp(x) + exp(-x)), or of x in f32 if small."""
     return np.minimum(np.abs(operand) * 2.0**-22, 2.0**-44)
 
 
