@@ -22,7 +22,7 @@ Of = Callable[..., Array]
 
 @dataclass(frozen=True, slots=True)
 class Weakness:
-    """Where a function of pairs is weaker than its operands are accurate.
+    """Errors and failures of a function of pairs that its operands do not explain.
 
     `errors` returns the absolute errors on top of those of pairs; `fails` returns which elements
     may be NaN or infinite, though the operands are in the range of f32; `negated` returns which
