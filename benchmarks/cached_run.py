@@ -47,7 +47,9 @@ def predictable(run: RunData) -> dict[str, Record]:
 
 
 def differences(one: RunData, other: RunData) -> list[str]:
-    """Return what differs in the reports of two runs, but for times and what the cache gave."""
+    """Return the differences between the reports of two runs, ignoring times and counts of the
+    cache.
+    """
     names = ("coverage", "exit_code", "incidents", "stale", "fixed")
     found = [name for name in names if getattr(one, name) != getattr(other, name)]
     records = [predictable(run) for run in (one, other)]
@@ -69,7 +71,7 @@ def differences(one: RunData, other: RunData) -> list[str]:
 
 
 def in_detail(one: RunData, other: RunData) -> Iterator[str]:
-    """Yield what differs in the records and the errors of two runs, a line each."""
+    """Yield a line for each difference between the records and the errors of two runs."""
     theirs = predictable(other)
     for record in predictable(one).values():
         there = theirs.get(record.id)
@@ -87,7 +89,7 @@ def in_detail(one: RunData, other: RunData) -> Iterator[str]:
 
 
 def main() -> None:
-    """Time the runs and print what they took."""
+    """Time the runs and print their durations."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--backend", default="cpu")
     parser.add_argument("--op", action="append", default=[])

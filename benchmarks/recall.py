@@ -55,7 +55,7 @@ def forms(here: Sequence[Bug]) -> dict[str, set[frozenset[str]]]:
     """Return the mnemonics of the programs of each bug: of the stated program and of its minimised
     form.
 
-    A program that ends its process is not minimised: each attempt would need a worker.
+    A program that crashes is not minimised: each attempt would need a worker.
     """
     found = {bug.id: {operations(bug.program)} for bug in here}
     some = [bug for bug in here if bug.verdict != Verdict.CRASHED.value]

@@ -86,7 +86,7 @@ WORK: dict[str, tuple[str, tuple[tuple[int, ...], ...]]] = {
     "sort of 1M elements": (_SORT, ((1 << 20,),)),
     "while, 1000 iterations of 64 x 64": (_WHILE, ((64, 64),)),
 }
-"""Module and shapes of its f32 inputs, by what it is."""
+"""Module and shapes of its f32 inputs, by name."""
 
 SMALL: dict[str, str] = {
     "add": "stablehlo.add %a0, %a0 : tensor<4x4xf32>",

@@ -27,7 +27,7 @@ REFUSED = (Verdict.UNSUPPORTED, Verdict.REJECTED)
 
 
 def is_compiled(record: Record, seed: int) -> bool:
-    """Tell whether the backend was asked, or told its refusal without compiling."""
+    """Return whether the backend was asked, or told its refusal without compiling."""
     if record.verdict not in REFUSED:
         return True
     (cell,) = cells([record.op], [record.element_type], [record.backend])

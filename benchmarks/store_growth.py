@@ -28,7 +28,7 @@ GROWTH = 2.0
 """The largest ratio of the cost of a record in the large store to its cost in the small store."""
 
 FAILING = 50
-"""One record in so many fails, and has a program."""
+"""Number of records per failing record, which has a program."""
 
 PROGRAM = "module {\n" + "  // a program of a few hundred bytes\n" * 12 + "}\n"
 
@@ -44,7 +44,7 @@ def record(cell: tuple[str, str, str], number: int) -> Record:
 
 
 def fill(path: Path, count: int) -> None:
-    """Write a store of so many records, over all cells of a backend."""
+    """Write a store with this number of records, over all cells of a backend."""
     keys = [(one.op, one.element_type.name, one.backend) for one in cells(backends=["cpu"])]
     with Store(path) as store:
         store.set_meta(
@@ -72,7 +72,7 @@ def fill(path: Path, count: int) -> None:
 
 
 def resume(path: Path) -> None:
-    """Read what a run reads before it goes on."""
+    """Read everything that a resumed run reads first."""
     with Store(path) as store:
         store.finished_tasks()
         store.count_records()
@@ -110,7 +110,7 @@ def timed(work: Callable[[], None]) -> float:
 
 
 def measured(path: Path, count: int) -> Iterator[tuple[str, float]]:
-    """Yield the processor seconds of each operation on a store of so many records."""
+    """Yield the processor seconds of each operation on a store with this number of records."""
     yield "writing", timed(lambda: fill(path, count))
     for name, operation in OPERATIONS.items():
         yield name, timed(lambda operation=operation: operation(path))

@@ -32,7 +32,7 @@ GOAL = 1.5
 """Times the sum of both parts that a sweep may take on two cores."""
 
 _CHUNK = 1 << 14
-"""Elements that numpy is given at a time: what fits in a core's cache."""
+"""Elements that numpy processes at a time; they fit in a core's cache."""
 
 
 def _blocks(op: str, values: int) -> list[Block]:

@@ -98,10 +98,11 @@ class Row:
 
 
 def _budget(operation: Operation) -> float:
-    """Return what an operation's result may be off by its rule, in ulp, on whatever hardware.
+    """Return the error that an operation's rule permits on any hardware, in ulp.
 
-    At least 1: what is rounded correctly may be left unrounded. That is all for operations whose
-    rules have bounds in place of budgets, which round once where they take scalars.
+    At least 1, because a correctly rounded result may also stay unrounded. That is all for
+    operations whose rules have bounds in place of budgets, which round once where they take
+    scalars.
     """
     rule, (value, *_) = rule_of(operation), operation.results
     if rule is None or rule.ulps is None or not isinstance(value.type, TensorType):

@@ -130,8 +130,8 @@ def run(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Time for the run, such as 90s or 10m: every cell has its first cases before any "
-            "has its second ones. What is left out is said, and can be done later.",
+            help="Time for the run, such as 90s or 10m. All cells get their first cases before any "
+            "gets its second. The run says what is left out; the same command continues it.",
             show_default="no limit",
         ),
     ] = None,
@@ -140,7 +140,7 @@ def run(
         typer.Option(
             envvar="HLO_CONFORMANCE_CACHE",
             help="Folder of cases that did not fail with the same hlo-conformance, backend and "
-            "machine: they are not run again. What does not fail now is put there.",
+            "machine; they are not run again. Cases that do not fail now are added.",
             show_default="none",
         ),
     ] = None,

@@ -63,7 +63,7 @@ class Limits:
     """Minimising a failing program of a campaign."""
 
     MINIMISING_CRASHES: ClassVar[float] = 40.0
-    """Minimising a program that ends its worker, where each attempt may cost a worker."""
+    """Minimising a program that crashes its worker, where each attempt may cost a worker."""
 
     EXPLAINING: ClassVar[float] = 20.0
     """The search for the cause of a finding, in one worker."""
@@ -85,7 +85,7 @@ class Limits:
 
     @property
     def attempt(self) -> float:
-        """One program or question of many about a finding: half of what a program has."""
+        """Seconds for one of many questions about a finding: half of a program's limit."""
         return self.timeout / 6
 
     @property

@@ -115,7 +115,7 @@ def _reached_text(reached: dict[str, Any]) -> str:
 
 
 def coverage_page() -> str:
-    """Return the page of both documents, as Markdown: every op, its cells, and what is left out."""
+    """Return the page of both documents, as Markdown: every op, its cells, and omitted sections."""
     lines = [
         "# Coverage", "",
         "Made by `hlo-conformance ops --format markdown`; a test compares it.", "",

@@ -28,7 +28,7 @@ PROFILES = ("smoke", "standard", "deep")
 PROFILE_HELP = "Cases per cell: smoke 2, standard 8, deep 100."
 BACKEND_HELP = (
     "cpu, gpu, tpu, plugin:NAME=PATH for a PJRT plugin (its library, or the installed package that "
-    "has it), interpreter for StableHLO's, or reference for our own. cpu-compile, "
+    "has it), interpreter for StableHLO's, or reference for the suite's own. cpu-compile, "
     "gpu-compile[:GPU] and tpu-compile[:TPU] compile and run nothing: they need no device."
 )
 OP_HELP = "Ops to test: names such as add, or globs such as 'exp*'; the command ops lists them."
@@ -207,8 +207,8 @@ CIOption = Annotated[
     CI,
     typer.Option(
         "--ci",
-        help="Tell a CI system what fails: github by annotations and the job summary, gitlab by "
-        "codequality.json; auto is the one that runs this.",
+        help="Report failures to a CI system: github by annotations and the job summary, gitlab by "
+        "codequality.json; auto detects the system.",
     ),
 ]
 Version = Annotated[
@@ -226,7 +226,7 @@ def with_limits(
 
     Args:
         defaults: the default limits.
-        timeout: the help of `--timeout`: what has so many seconds.
+        timeout: the help of `--timeout`: the work that has so many seconds.
     """
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:

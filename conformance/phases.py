@@ -27,19 +27,19 @@ _DOING = {
     "execution": "the backend had been executing for {}",
     "evaluation": "the reference had been evaluating for {}",
     "inputs": "results had been judged for {}",
-    "locating": "the first wrong operation had been looked for for {}",
+    "locating": "the search for the first wrong operation had run for {}",
     "settling": "operations had been judged on the backend's own operands for {}",
 }
 """Messages for the innermost phase."""
 
 _AROUND = {
     "drawing": "while inputs were drawn",
-    "moved": "with intermediate results moved",
-    "more": "with intermediate results moved further ways",
+    "moved": "with intermediate results perturbed",
+    "more": "with intermediate results perturbed in further directions",
     "flushed": "with subnormal numbers as zero",
-    "filled": "with other values for what is left open",
+    "filled": "with other values for unspecified elements",
     "chosen": "with other choices",
-    "locating": "while the first wrong operation was looked for",
+    "locating": "during the search for the first wrong operation",
     "settling": "while operations were judged on the backend's own operands",
 }
 """Messages for the phases around it."""
@@ -74,7 +74,7 @@ class _Notes:
         os.write(self._file, f"{line}\n".encode())
 
     def keep(self, value: object) -> None:
-        """Write a value that can be pickled; a reader sees all of it or what was kept before."""
+        """Write a value that can be pickled. A reader sees all of it, or the value before."""
         new = self._path.with_suffix(".new")
         new.write_bytes(pickle.dumps(value))
         new.replace(_kept_beside(self._path))
@@ -130,7 +130,9 @@ def keep(value: object) -> None:
 
 
 def take_kept(path: Path) -> Any:
-    """Return what a call that was ended left beside its notes, and delete it; None for nothing."""
+    """Return the value that a terminated call left beside its notes, and delete it; None for
+    nothing.
+    """
     kept = _kept_beside(path)
     try:
         return pickle.loads(kept.read_bytes())  # noqa: S301 - written by a worker of ours
@@ -172,7 +174,7 @@ def describe_timeout(phases: Sequence[Phase], seconds: float) -> str:
         return ""
     last = next((one for one in reversed(open_) if one.name in _DOING), open_[0])
     since = _seconds(seconds - last.began)
-    doing = _DOING.get(last.name, "it had gone on for {}").format(since)
+    doing = _DOING.get(last.name, "it had run for {}").format(since)
     set_ = next((one for one in open_ if one.name == "inputs"), None)
     if last.name == "evaluation":
         doing = _evaluating(phases, last, set_, since)
@@ -211,7 +213,7 @@ def _advice(phases: Sequence[Phase], last: Phase, set_: Phase | None, seconds: f
     """Return the advice on a time limit, estimated from the finished evaluations."""
     done = _durations(phases, "evaluation")
     if last.name != "evaluation" or not done or last.of < _number(phases, last, set_):
-        return f"how much more it needs cannot be told: try --timeout {_round(2 * seconds)}"
+        return f"the time needed is unknown: try --timeout {_round(2 * seconds)}"
     mean = sum(done) / len(done)
     left = last.of - _number(phases, last, set_) + 1
     left += last.of * (set_.of - set_.number if set_ else 0)

@@ -157,7 +157,7 @@ class Record:
     failing: tuple[Failing, ...] = ()
     """All failing elements of its results by class; the record shows the gravest class."""
     repeats: Repeats | None = None
-    """The number of failures, if it did not fail in every run."""
+    """The number of runs in which the case failed, if it did not fail in every run."""
 
     @property
     def id(self) -> str:

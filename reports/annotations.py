@@ -147,8 +147,8 @@ def _property(given: str) -> str:
 def gitlab(found: Sequence[Problem]) -> str:
     """Return GitLab's code quality report.
 
-    The fingerprint of a problem is the same in every run, so GitLab shows what a merge request
-    adds.
+    The fingerprint of a problem is the same in every run, so GitLab shows the problems that a merge
+    request adds.
     """
     issues = [
         {
@@ -173,7 +173,8 @@ def write_for(
     root: str = "",
     at: Path | None = None,
 ) -> list[str]:
-    """Write what a CI system shows of a run, and return the lines that it reads from the output.
+    """Write the failures of a run for a CI system, and return the lines that it reads from the
+    output.
 
     `ci` is "github" or "gitlab"; other values write nothing. `out`/summary.md is appended to
     GitHub's job summary, the file `summary`. `root` is the folder of the repository, to which paths

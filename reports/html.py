@@ -52,7 +52,7 @@ def render(
 
 
 def write(seen: View, out: Path, context: Context = NOTHING) -> None:
-    """Write `out`/index.html from what the reports show of a run.
+    """Write `out`/index.html from the view of a run.
 
     Raises:
         OSError: when the folder cannot be written.
@@ -100,7 +100,7 @@ def _html(
 
 
 def _sweep_tables(sweeps: Sequence[Sweep]) -> list[Tables]:
-    """Return the tables of sweeps; what makes them is loaded only for a report of sweeps."""
+    """Return the tables of sweeps; their module is loaded only for a report of sweeps."""
     from reports.sweeps.tables import tables_of
 
     return tables_of(sweeps)

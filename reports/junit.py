@@ -39,7 +39,7 @@ def render(
 
 
 def write(seen: View, out: Path) -> None:
-    """Write `out`/junit.xml from what the reports show of a run.
+    """Write `out`/junit.xml from the view of a run.
 
     Raises:
         OSError: when the folder cannot be written.
@@ -163,7 +163,7 @@ def _why_accepted(cell: Square, seen: View) -> str:
     ids = dict.fromkeys(id_ for record in cell.records for id_ in record.expectation_ids)
     reasons = [f"{id_}: {findings.explanation(seen.run, id_)[0]}" for id_ in ids]
     if any(record.is_new_failure for record in cell.records):
-        reasons.append("fails as in the baseline, and no expectation knows why")
+        reasons.append("fails as in the baseline, and no expectation matches it")
     return "; ".join(reasons)
 
 

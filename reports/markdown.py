@@ -40,7 +40,7 @@ def render(
 
 
 def write(seen: View, out: Path, more: Sequence[str] = ()) -> None:
-    """Write `out`/summary.md from what the reports show of a run, `more` sections included.
+    """Write `out`/summary.md from the view of a run, with `more` sections.
 
     Raises:
         OSError: when the folder cannot be written.
@@ -89,7 +89,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], right: int) -> st
 
 
 def _standings(seen: View) -> str:
-    """Return a row for each backend: its cells by status, and what changed since the baseline."""
+    """Return a row for each backend: its cells by status, and changes since the baseline."""
     since = seen.comparison
     kinds = () if since is None else (Kind.NEW, Kind.LOST, Kind.FIXED)
     rows: list[tuple[str, ...]] = []
@@ -165,7 +165,7 @@ def _changes(comparison: Comparison) -> str:
     ]
     if comparison.unexplained:
         count = text.plural(comparison.unexplained, "case fails", "cases fail")
-        parts.append(f"{count} as in the baseline, and no expectation knows why.")
+        parts.append(f"{count} as in the baseline, and no expectation matches them.")
     for kind in Kind:
         groups = group_changes(comparison.of(kind))
         if groups:
@@ -208,8 +208,8 @@ def _totals(seen: View) -> str:
         ("cells untested", text.count(totals.untested), text.count(totals.planned)),
         ("cells filtered out", text.count(totals.filtered), text.count(totals.cells)),
         *_coverage(seen),
-        ("cases that diverge anew", text.count(totals.new), text.count(totals.cases)),
-        ("cases that diverge as known", text.count(totals.known), text.count(totals.cases)),
+        ("cases with new divergences", text.count(totals.new), text.count(totals.cases)),
+        ("cases with known divergences", text.count(totals.known), text.count(totals.cases)),
         *_unpredictable(seen),
         *_predicted(seen),
     ]
@@ -295,7 +295,7 @@ def _open(seen: View) -> str:
         for case in differing[:WORST]
     ]  # fmt: skip
     count = f"{len(cases) - len(differing)} of {len(cases)}"
-    said = f"## Left open by the specification\n\nThe backends agree in {count} such cases."
+    said = f"## Unspecified by the specification\n\nThe backends agree in {count} such cases."
     head = ("op", "element type", "case", "what is open", "answers")
     return said + ("\n\n" + _table(head, rows, 5) if rows else "")
 

@@ -23,9 +23,9 @@ SQUARE = 4
 
 MEANINGS: dict[str, str] = {
     Verdict.PASS: "every element permitted",
-    Verdict.UNSPECIFIED: "differs only where the specification leaves the result open",
+    Verdict.UNSPECIFIED: "differs only where the result is unspecified",
     Verdict.UNSUPPORTED: "the backend says that it does not implement this",
-    Verdict.FLUSHED: "differs only in taking subnormals for zero",
+    Verdict.FLUSHED: "differs only in reading subnormals as zero",
     Verdict.INACCURATE: "the right value, with an error over the budget",
     Verdict.DIVERGENT: "an element that no reading of the specification permits",
     Verdict.REJECTED: "a valid program refused as invalid",

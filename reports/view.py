@@ -119,7 +119,7 @@ def _outside_of_cases(run: RunData) -> str:
 
 
 def _regressions(comparison: Comparison) -> list[str]:
-    """Return what each backend lost against the baseline; backends without losses are left out."""
+    """Return the losses of each backend against the baseline; others are left out."""
     counts: dict[str, Counter[Kind]] = defaultdict(Counter)
     for change in comparison.changes:
         if change.kind in REGRESSIONS:

@@ -38,7 +38,7 @@ def session(request: pytest.FixtureRequest) -> Session:
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.id)
-def test_a_version_that_has_it_is_flagged_with_the_pass(bug: Bug, session: Session) -> None:
+def test_affected_version_is_flagged_with_the_pass(bug: Bug, session: Session) -> None:
     if session.name not in bug.backends:
         pytest.skip(f"{session.name} is not known to show it")
     (unit,) = units_of(bug.program)

@@ -39,7 +39,7 @@ def line(done: Done) -> str:
 
 
 def work(jobs: list[Job], wanted: int, processes: int) -> list[Done]:
-    """Do jobs until so many had something to seed; print each as it ends."""
+    """Run jobs until `wanted` faults were seeded; print each as it ends."""
     done: list[Done] = []
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, context, max_tasks_per_child=1) as pool:

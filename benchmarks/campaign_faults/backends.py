@@ -115,7 +115,6 @@ def _serve(pipe: Any, codes: Codes) -> None:
 
 
 def with_code(told: str, codes: Codes) -> tuple[FaultyBackend, Any]:
-    """Return the reference with other code in one of its functions, and a function that ends its
-    process."""
+    """Return the reference with other code in one of its functions, and a function that crashes."""
     changed = _Changed(codes)
     return FaultyBackend(told, changed.run), changed.end

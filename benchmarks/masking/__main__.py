@@ -30,7 +30,7 @@ from conformance.gate.reading import ExpectationError
 
 
 def arguments_of(line: Sequence[str] | None) -> argparse.Namespace:
-    """Return what the command line asks for."""
+    """Return the parsed options of the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.masking", description=(__doc__ or "").partition("\n")[0]
     )

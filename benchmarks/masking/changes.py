@@ -1,4 +1,4 @@
-"""Corruptions of results, as a backend with one bug more would give them.
+"""Corruptions of results, as an additional bug of a backend would produce.
 
 A change of one element chooses it among those that equal the reference's, one time in ten among
 all, so that most corruptions stand beside a known divergence and not on top of it.
@@ -151,7 +151,7 @@ def doubled(old: Array) -> Array | None:
 
 
 def last_bit_flipped(old: Array) -> Array | None:
-    """Flip the last bit of an integer or of a truth value."""
+    """Flip the last bit of an integer or of a i1 value."""
     of = element_type_of(old)
     if not (of.is_integer or of.is_boolean):
         return None
@@ -167,7 +167,7 @@ def _finite(number: Array) -> bool:
 
 
 def rolled(actual: Array, _expected: Array, _random: Random) -> Array | None:
-    """Return the array with each element one place further, as a wrong offset has it."""
+    """Return the array with its elements shifted by one position, as a wrong offset does."""
     result = np.roll(actual.reshape(-1), 1).reshape(actual.shape)
     return _if_changed(result, actual)
 

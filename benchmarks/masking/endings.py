@@ -62,7 +62,7 @@ ENDINGS: dict[str, tuple[Ending, Sequence[str]]] = {
     "abort": (_abort, ABORTS),
     "internal": (_fail, INTERNAL),
 }
-"""Endings by name: what makes the record that the runner would make, and messages."""
+"""Endings by name: a function that makes the runner's record, and messages."""
 
 
 def ended(name: str, task: Task) -> list[Record]:

@@ -93,7 +93,7 @@ class Measured:
     new_before: list[str] = field(default_factory=list[str])
 
     def add(self, other: Measured) -> None:
-        """Add what was measured of other cases."""
+        """Add the measurements of other cases."""
         self.outcomes.extend(other.outcomes)
         self.with_results.extend(other.with_results)
         self.without_results.extend(other.without_results)
@@ -197,7 +197,7 @@ def measure_endings(tasks: Sequence[Task], settings: Settings) -> Measured:
 
 
 def _may_implement(session: Session, task: Task) -> bool:
-    """Tell whether the backend is not sure to refuse the task's only case; near misses, always."""
+    """Return whether the backend may accept the task's only case; True for near misses."""
     if isinstance(task.cell.element_type, Invalid):
         return True
     return all(session.refusal(case.program) is None for case in cases_of(task))
@@ -364,7 +364,7 @@ def corrupted(change: str, results: Results, prepared: Item, seed: int) -> Corru
 
 
 def _difference(turn: int, number: int, actual: Array, changed: Array | None) -> Corruption | None:
-    """Return what was changed, None for nothing."""
+    """Return the elements that a change alters, or None without a change."""
     if changed is None:
         return None
     different = (to_bits(changed) != to_bits(actual)).reshape(actual.size, -1).any(axis=1)

@@ -1,4 +1,4 @@
-"""Cells chosen, planned and measured in worker processes, which a case may end."""
+"""Cells chosen, planned and measured in worker processes, because a case may crash its process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SECONDS = 300.0
 def chosen_cells(
     ops: Sequence[str], types: Sequence[str], backend: str, count: int | None, seed: int
 ) -> list[Cell]:
-    """Draw so many of the cells that the patterns match, all where `count` is None.
+    """Draw `count` of the cells that the patterns match, or all if `count` is None.
 
     Raises:
         LookupError: when a pattern matches nothing.
@@ -60,7 +60,7 @@ def measure_all(
     jobs: int | None,
     notice: Callable[[str], None],
 ) -> Measured:
-    """Measure some cases of each cell; what ends a worker is repeated case by case.
+    """Measure some cases of each cell; after a worker crash repeat case by case.
 
     Raises:
         NotAvailable: when the backend cannot be had.

@@ -154,7 +154,7 @@ class Cases:
 
 
 def measure(op: str, settings: Settings) -> OpResult:
-    """Try a sample of the mutants of what an op reaches on the op's own cells."""
+    """Try a sample of the mutants of the code that an op reaches, on the op's own cells."""
     cases, measured = Cases.of(op, settings), list[Measured]()
     for part in settings.parts:
         reached = reached_by(cases.every, part)
@@ -203,7 +203,7 @@ def _file_of(function: Any) -> str:
 
 
 def verdict_on(cases: Cases, part: Part, mutant: Mutant) -> Measured:
-    """Try a mutant on each profile; what no profile catches on the pool as well.
+    """Try a mutant on each profile, and on the pool if no profile catches it.
 
     Raises:
         Impossible: when the mutant cannot take the place of the reference.

@@ -25,7 +25,7 @@ from reference.interpreter import evaluate as evaluation
 ROOT = Path(reference.__file__).parent
 
 MUTATED = ("ops/**/*.py", "numerics/**/*.py", "interpreter/quantized.py")
-"""The files of the reference that are changed: what ops are, and what they compute with."""
+"""The files of the reference that are mutated: records of ops, and numerics."""
 
 Key = tuple[str, str, int]
 """File, qualified name and first line of a function."""

@@ -30,7 +30,7 @@ from reference.ir.types import Array, to_bits
 from reference.ops.xla.lowering import lower_program
 
 SECONDS = 5
-"""Seconds of computing after which an evaluation is taken to have no end."""
+"""Seconds of computing after which an evaluation counts as endless."""
 
 REFUSED = "refused"
 
@@ -73,9 +73,9 @@ def _short(value: Any) -> str:
 
 
 def trials_of(op: str, columns: Sequence[str], profile: str, seed: int, most: int) -> list[Trial]:
-    """Return the trials of an op in a profile, at most so many cases of each cell.
+    """Return the trials of an op in a profile, with a limit of cases per cell.
 
-    Cells take turns, so that early trials are of many kinds.
+    Cells are visited round-robin, so that early trials are of many kinds.
     """
     tracer = Tracer(op)
     of_cells = [_of_cell(cell, profile, seed, most, tracer) for cell in cells([op], columns)]

@@ -67,7 +67,7 @@ def main(line: Sequence[str] | None = None) -> int:
 
 
 def report(found: Iterable[Seeded]) -> list[str]:
-    """Return the lines of the report: counts by kind of slip, then what was not flagged."""
+    """Return the lines of the report: counts by kind of slip, then the unflagged slips."""
     by_slip: dict[str, Counter[Ending]] = defaultdict(Counter)
     classes: Counter[str] = Counter()
     changed: list[str] = []

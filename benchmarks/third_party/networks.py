@@ -15,7 +15,7 @@ def normal(seed: int, *shape: int, scale: float = 1.0) -> jax.Array:
 
 
 def classes(seed: int, count: int, *shape: int) -> jax.Array:
-    """Return labels or tokens of so many classes."""
+    """Return labels or tokens of this number of classes."""
     return jnp.asarray(np.random.default_rng(seed).integers(0, count, shape), jnp.int32)
 
 

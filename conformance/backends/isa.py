@@ -115,7 +115,7 @@ def _is_cpu(backend: str) -> bool:
 
 
 def identity(backends: Iterable[str]) -> dict[str, str]:
-    """Return what identifies a run on these backends besides its versions, by name."""
+    """Return the properties, by name, that identify a run on these backends beside versions."""
     cpus = [name for name in backends if _is_cpu(name)]
     return {f"instruction sets of {name}": as_text(backend_sets(name)) for name in cpus}
 
@@ -152,7 +152,7 @@ def check_condition(condition: str) -> None:
         found = _CONDITION.fullmatch(part.strip())
         if found is None or found[2] not in INSTRUCTION_SETS:
             raise ValueError(
-                f"{condition!r} is no condition on instruction sets; write such as "
+                f"{condition!r} is not a condition on instruction sets; write for example "
                 f"'<AVX512_FP16' or '>=AVX2', with one of {', '.join(INSTRUCTION_SETS)}"
             )
 

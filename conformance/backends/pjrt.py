@@ -84,7 +84,7 @@ CPU_DEVICES = 8
 
 @cache
 def cpu_devices(count: int) -> list[Any]:
-    """Return the devices of a client with so many devices, all on this machine's CPU."""
+    """Return the devices of a client with this number of devices, all on this machine's CPU."""
     jax_module()
     from jaxlib import xla_client
 
@@ -105,12 +105,12 @@ def _device(platform: str) -> Any:
     seen = [device for device in devices if device.platform == platform]
     if not seen:
         kinds = ", ".join(sorted({f"{d.platform} {d.device_kind}" for d in devices}))
-        raise NotAvailable(_missing(platform, f"what it sees is {kinds or 'nothing'}"))
+        raise NotAvailable(_missing(platform, f"its devices: {kinds or 'none'}"))
     return seen[0]
 
 
 def _missing(platform: str, why: str) -> str:
-    seen = f"no {platform.upper()} is seen by jax {jax_module().__version__}"
+    seen = f"jax {jax_module().__version__} finds no {platform.upper()}"
     return f"{platform}: {seen} ({why.rstrip('.')}); {_MEND[platform]}"
 
 
@@ -280,13 +280,13 @@ def _moves_parts_of_bytes(operation: Operation) -> bool:
 
 def _tensor(value_type: ValueType) -> TensorType:
     if not isinstance(value_type, TensorType):
-        raise Unsupported(f"only tensors go in and out of main, not {value_type}")
+        raise Unsupported(f"arguments and results of main must be tensors, not {value_type}")
     return value_type
 
 
 def _static(value_type: ValueType) -> TensorType:
     if not _tensor(value_type).is_static:
-        raise Unsupported(f"only tensors of static shape go into main, not {value_type}")
+        raise Unsupported(f"arguments of main must be tensors of static shape, not {value_type}")
     return _tensor(value_type)
 
 
@@ -294,7 +294,9 @@ class SharedExecutable:
     """A module of one process that XLA has partitioned among devices."""
 
     def __init__(self, loaded: Any, devices: list[Any], text: str, program: Program) -> None:
-        """Keep an executable loaded for these devices; it says which has which part of what."""
+        """Keep an executable loaded for these devices; it knows the sharding of arguments and
+        results.
+        """
         self._loaded, self._devices, self._text, self._program = loaded, devices, text, program
         self._types = [_static(argument.type) for argument in program.main.arguments]
         self._results = [_tensor(of) for of in program.main.result_types]
@@ -415,7 +417,9 @@ class PjrtBackend:
         return Description(self.name, platform, device, versions)
 
     def _versions(self) -> tuple[tuple[str, str], ...]:
-        """Return the versions of what jaxlib loads, and the instruction sets of XLA's CPU."""
+        """Return the versions of the libraries that jaxlib loads, and the instruction sets of XLA's
+        CPU.
+        """
         runtime = runtime_of(self._client)
         sets = _targeted(self._device) if self._platform == "cpu" else None
         return (
@@ -428,13 +432,13 @@ class PjrtBackend:
         translates."""
         waiting = {operation.name for operation in program.walk()} & HOST
         if waiting:
-            return Unsupported(f"{min(waiting)}: jaxlib has no way to do the host's part of it")
+            return Unsupported(f"{min(waiting)}: jaxlib has no interface for host transfers")
         if any(isinstance(of, TensorType) and of.bounds for of in program.main.result_types):
-            return Unsupported(
-                "jaxlib gives results of bounded sizes in buffers of their bounds, and no sizes"
-            )
+            return Unsupported("jaxlib does not report the sizes of results of bounded size")
         if self._platform == "cpu" and any(map(_moves_parts_of_bytes, program.walk())):
-            return Unsupported("collectives of elements under a byte write past their buffers")
+            return Unsupported(
+                "collectives of elements narrower than a byte write outside their buffers"
+            )
         if self._platform in _HLO and any(map(quantized.has_quantized_values, program.walk())):
             return Unsupported("quantized types can't be translated to XLA HLO")
         try:
@@ -475,7 +479,7 @@ class PjrtBackend:
             return [self._device]
         devices = cpu_devices(CPU_DEVICES) if self._platform == "cpu" else self._client.devices()
         if count > len(devices):
-            raise Unsupported(f"{count} processes, and {len(devices)} devices to run them")
+            raise Unsupported(f"the program needs {count} devices, {len(devices)} are available")
         return devices[:count]
 
     def _check_transfer(self, tensor_type: TensorType) -> None:

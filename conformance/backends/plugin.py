@@ -69,16 +69,16 @@ def _device(name: str, library: Path) -> Any:
         raise NotAvailable(f"{name}: {library} {_problem(str(error))}") from error
     devices = client.local_devices()
     if not devices:
-        raise NotAvailable(f"{name}: {library} shows no device")
+        raise NotAvailable(f"{name}: {library} has no device")
     return devices[0]
 
 
 def _problem(message: str) -> str:
-    """Return what is wrong with a library, in words for the user, from jaxlib's message."""
+    """Return a message for the user about a faulty library, from jaxlib's message."""
     ((_, version),) = distribution_versions("jaxlib")
     line = short_message(message)
     if _NO_PLUGIN.search(message):
         return "is no PJRT plugin: it has no function GetPjrtApi"
     if _OTHER_VERSION.search(message):
-        return f"speaks another version of PJRT's interface than jaxlib {version} ({line})"
+        return f"has another version of PJRT's interface than jaxlib {version} ({line})"
     return f"cannot be loaded by jaxlib {version} ({line})"

@@ -85,7 +85,7 @@ def parse(name: str) -> Choice:
     """Return the backend of a name. Only opening it shows whether it is available.
 
     Raises:
-        UsageError: when there is no such backend, with what may have been meant.
+        UsageError: when there is no such backend, with similar names.
     """
     family, colon, argument = name.partition(":")
     if family not in BACKENDS:
@@ -217,7 +217,7 @@ def _choose_plugin(family: str, argument: str) -> Choice:
     if not (_PLUGIN_NAME.fullmatch(name) and path):
         given = f"{family}:{argument}" if argument else family
         raise UsageError(
-            f"{given!r} names no plugin: write plugin:NAME=PATH, a name of your own (letters, "
+            f"{given!r} is not a plugin: write plugin:NAME=PATH, a name that you choose (letters, "
             "digits, '.', '_', '-') and the plugin's library, such as plugin:mine=./libpjrt.so"
         )
     return Choice(family, f"{name}={_library(path)}", f"{family}:{name}")
@@ -240,7 +240,7 @@ def _library(given: str) -> Path:
     if len(libraries) != 1:
         found = "several: " + ", ".join(map(str, libraries)) if libraries else "none"
         raise UsageError(
-            f"which PJRT plugin the package {given} installs cannot be told, it has {found}; "
+            f"the package {given} must have one PJRT plugin, and has {found}; "
             "give the library's path"
         )
     return libraries[0]
@@ -276,32 +276,32 @@ BACKENDS: dict[str, Family] = {
         _choose_plugin,
         _open_plugin,
         _XLA,
-        arguments="NAME=PATH: a name of your own for it, and its library or installed package",
+        arguments="NAME=PATH: a name that you choose, and its library or installed package",
         needs_argument=True,
         workers=1,  # whether its device takes more, only who made it can tell
     ),
     "cpu-compile": Family(
-        "what XLA's compiler for this machine's CPU rewrites programs to",
+        "the optimised modules of XLA's compiler for this machine's CPU",
         _plain,
         _open_cpu_compile,
         _COMPILED,
         only_compiles=True,
     ),
     "gpu-compile": Family(
-        "what XLA's compiler for GPUs rewrites programs to; no GPU is needed",
+        "the optimised modules of XLA's compiler for GPUs; no GPU is needed",
         _choose_among("GPU", GPU_TARGETS),
         _open_gpu_compile,
         _COMPILED,
-        arguments=f"TARGET: the GPU that is compiled for, {', '.join(GPU_TARGETS)}",
+        arguments=f"TARGET: the GPU to compile for, {', '.join(GPU_TARGETS)}",
         configures=True,
         only_compiles=True,
     ),
     "tpu-compile": Family(
-        "what XLA's compiler for TPUs rewrites programs to; no TPU is needed",
+        "the optimised modules of XLA's compiler for TPUs; no TPU is needed",
         _choose_among("TPU", TPU_TOPOLOGIES),
         _open_tpu_compile,
         _COMPILED,
-        arguments=f"TOPOLOGY: the TPU that is compiled for, {', '.join(TPU_TOPOLOGIES)}",
+        arguments=f"TOPOLOGY: the TPU to compile for, {', '.join(TPU_TOPOLOGIES)}",
         configures=True,
         only_compiles=True,
         separates=_is_costly,
@@ -314,11 +314,11 @@ BACKENDS: dict[str, Family] = {
         quantized=True,
     ),
     "reference": Family(
-        "our own reference, which can be told to misbehave",
+        "the suite's own reference, optionally with seeded faults",
         _choose_fault,
         _open_reference,
         (),
-        arguments="FAULT, FAULT@OP or several of these joined by +: what it does wrong",
+        arguments="FAULT, FAULT@OP or several joined by +: seeded faults",
         quantized=True,
     ),
 }

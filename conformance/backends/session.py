@@ -74,7 +74,7 @@ class Session:
     """
 
     def __init__(self, backend: Backend, around: Around | None = None) -> None:
-        """Drive an open backend; `around` is what is done around each step."""
+        """Drive an open backend; `around` is a context manager around each step."""
         self._backend = backend
         self._around: Around = around or (lambda _: nullcontext())
         self._compiled: dict[str, Compiled] = {}
@@ -177,7 +177,7 @@ class Compiled:
 
 @contextmanager
 def _answering() -> Generator[None]:
-    """Turn whatever a backend raises into its answer, so that it is no error of the harness."""
+    """Convert exceptions of a backend to its answer, so that they are no error of the harness."""
     try:
         yield
     except BackendError:

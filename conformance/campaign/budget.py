@@ -51,7 +51,7 @@ class Deadline:
 
     @property
     def is_long_over(self) -> bool:
-        """Whether what has begun is to be given up."""
+        """Whether work in progress must be abandoned."""
         return self.seconds is not None and monotonic() - self.begun >= self.seconds + self.grace
 
 

@@ -1,4 +1,4 @@
-"""Entries of a run that knew nothing in it: whether their counterexamples still show them.
+"""Entries that matched nothing in a run: whether their counterexamples still reproduce.
 
 What became of a counterexample is kept with the run, so that a run that goes on, or is judged again
 by the same entries, need not replay it.
@@ -73,7 +73,7 @@ def find_stale(
         kept |= {keys[one.id]: state for one in asked if (state := cache.state_of(one))}
         asked = [one for one in asked if keys[one.id] not in kept]
         if len(asked) >= MANY:
-            say(f"replaying the counterexamples of {len(asked)} entries that nothing matched")
+            say(f"replaying the counterexamples of {len(asked)} entries that matched nothing")
         try:
             for one in replay_counterexamples(executor, asked, choice.spelling):
                 if one is not None:
@@ -105,14 +105,14 @@ class _Cache:
         return cls(None if digests is None or digest is None else digests.entries, digest or "")
 
     def state_of(self, expectation: Expectation) -> str:
-        """Return what became of a counterexample, "" where nobody knows."""
+        """Return the stored outcome of a counterexample, "" if there is none."""
         if self.entries is None:
             return ""
         key = self._key(expectation)
         return self.entries.get([key]).get(key, b"").decode()
 
     def keep(self, expectation: Expectation, seen: Replayed) -> None:
-        """Keep what became of a counterexample."""
+        """Store the outcome of a counterexample."""
         is_certain = not is_unsteady(expectation) and seen.verdict not in LOSING
         if self.entries is not None and (seen.reproduces or is_certain):
             self.entries.put(self._key(expectation), seen.state.encode())
@@ -124,11 +124,11 @@ class _Cache:
 
 
 def _key(expectation: Expectation, choice: Choice) -> str:
-    """Return what tells an entry on a backend from what it was before it was edited."""
+    """Return a key that changes when an entry is edited."""
     digest = hashlib.sha256(_content(expectation) + choice.spelling.encode()).hexdigest()
     return f"{expectation.id}: {digest[:16]}"
 
 
 def _content(expectation: Expectation) -> bytes:
-    """Return all of an entry that decides what its counterexample shows."""
+    """Return all parts of an entry that decide the outcome of its counterexample."""
     return msgspec.json.encode(msgspec.structs.replace(expectation, reason="", link=""))

@@ -24,7 +24,7 @@ _OWN = ("shard", "backend")
 """Options in which merged runs may differ, of all that identify a run."""
 
 _SETS = "instruction sets of "
-"""Prefix of the instruction sets of a backend, among what identifies a run."""
+"""Prefix of the keys for instruction sets in the identity of a run."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _check(parts: Sequence[Part]) -> None:
 
 
 def _differences(one: Part, other: Part) -> Iterator[str]:
-    """Yield in what two runs differ though they must not."""
+    """Yield the differences that prevent two runs from being merged."""
     shared = {*one.backends} & {*other.backends}
     for name in dict.fromkeys((*one.identity, *other.identity)):
         is_of_another = name.startswith(_SETS) and name.removeprefix(_SETS) not in shared
@@ -132,7 +132,7 @@ def _differences(one: Part, other: Part) -> Iterator[str]:
 
 
 def _of_backends(ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield in what backends of the same names differ: devices and versions."""
+    """Yield the differences between backends of the same name: devices and versions."""
     for one, other in zip(ours, theirs, strict=True):
         told = [{**dict(it["versions"]), "device": it["device"], "platform": it["platform"]}
                 for it in (one, other)]  # fmt: skip
@@ -145,7 +145,7 @@ def _of_backends(ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> It
 
 
 def _clear(target: Path, parts: Sequence[Part]) -> None:
-    """Delete what an earlier merge left at a path, and nothing else.
+    """Delete the result of an earlier merge at a path, and nothing else.
 
     Raises:
         UsageError: when something else is there.
@@ -189,7 +189,7 @@ def _planned(shards: Sequence[Part]) -> tuple[list[CellKey], list[str]]:
 
 
 def _meta(parts: Sequence[Part], planned: Sequence[CellKey], command: str) -> dict[str, Any]:
-    """Return what the merged store says of the whole run."""
+    """Return the metadata of the whole run for the merged store."""
     metas = [part.meta for part in parts]
     backends = {one["name"]: one for meta in metas for one in meta["backends"]}
     everything = [key(cell) for cell in cells(backends=list(backends))]
@@ -228,7 +228,7 @@ def _parent_memory(meta: Mapping[str, Any]) -> float:
 
 
 def _conclude(merged: Store, *, is_whole: bool) -> None:
-    """Work out what only the whole run can tell; it fails where a part of it is missing."""
+    """Compute the results that need the whole run; the run fails if a part is missing."""
     run = read(merged)
     met = {id_ for record in run.records for id_ in record.expectation_ids}
     reached = coverage_of(run.records, run.seed)

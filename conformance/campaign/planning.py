@@ -1,4 +1,4 @@
-"""Planning: from what was asked for to cells and tasks, the same every time."""
+"""Planning: from options to cells and tasks, deterministically."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recorded case, and what its replay gives: what the parent and its worker exchange."""
+"""A recorded case and the result of its replay, which the parent and its worker exchange."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class RecordedCase:
 class Replay:
     """A case run again: its new record, and the arrays of the worst input set as text.
 
-    `arguments` are (name, type, values); `results` are (type, expected, actual), with nothing
-    where the backend gave none. `unit` is what errors are measured in.
+    `arguments` are (name, type, values); `results` are (type, expected, actual), with nothing where
+    the backend gave none. `unit` is the unit of errors.
     """
 
     record: Record

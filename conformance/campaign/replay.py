@@ -23,7 +23,7 @@ from conformance.results.store import FILE_NAME, Store
 from conformance.verdict import Record
 
 RERUN = Deferred("conformance.campaign.rerun", "rerun")
-"""Run a recorded case again, and judge it anew."""
+"""Rerun a recorded case and judge it again."""
 
 
 def find(path: Path, id: str) -> RecordedCase:  # noqa: A002 - what it is called everywhere
@@ -53,7 +53,7 @@ def _version_given(described: Sequence[Mapping[str, Any]], name: str) -> str:
 
 
 def replay(case: RecordedCase, limits: Limits = LIMITS, *, generic: bool = False) -> Replay:
-    """Run the case again in a worker process, and judge it anew.
+    """Rerun the case in a worker process and judge it again.
 
     The program is shown in MLIR's pretty form, or in the `generic` form.
 

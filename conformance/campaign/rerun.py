@@ -1,4 +1,4 @@
-"""A recorded case run again, in a worker: what `replay` asks for."""
+"""A recorded case run again in a worker, for `replay`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _SHOWN = 60
 
 
 def rerun(case: RecordedCase, generic: bool) -> Replay:
-    """Run a case again and judge it anew, as the batch that it belongs to where that matters.
+    """Rerun a case and judge it again, with its batch if the failure needs the batch.
 
     Raises:
         ExpectationError: when the expectations of the run cannot be read any more.

@@ -1,6 +1,6 @@
-"""A run: from what was asked for, over planned tasks in workers, to a store that holds the results.
+"""A run: from options, over planned tasks in workers, to a store with the results.
 
-The parent plans, stores and shows. It never loads a backend, nor computes what a worker can.
+The parent plans, stores and shows. It never loads a backend, and leaves all computation to workers.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ from conformance.text import list_differences
 
 
 def run(options: Options, watcher: Watcher | None = None) -> RunData:
-    """Run what the options ask for, or what is left of it, and return the whole run's data.
+    """Run the cases that the options select, or the rest of them, and return the whole run's data.
 
     Raises:
-        UsageError: see `plan`; also for a folder that holds a run of something else.
+        UsageError: see `plan`; also for a folder that holds a run with other options.
         NotAvailable: when a backend cannot be had here.
         ExpectationError: when the expectations make no sense.
         StoreError: when the results cannot be stored.
@@ -190,7 +190,7 @@ def _cache(options: Options, watcher: Watcher, stack: ExitStack) -> Entries | No
         return None
     if options.engine.name is not LOCAL.name:
         raise UsageError(
-            "a cache is for the backend of this machine: add --no-cache, or leave out --executor"
+            "a cache works only on this machine: add --no-cache, or leave out --executor"
         )
     return stack.enter_context(Entries(options.cache, watcher.say))
 
@@ -221,17 +221,17 @@ def _same_backends(store: Store, described: list[Description], options: Options)
     after = store.meta()["backends"]
     if before is not None and before != after:
         store.set_meta({"backends": before})
-        raise UsageError(_other_run(options, [f"backends {before} there and {after} here"]))
+        raise UsageError(_other_run(options, [f"backends {before} instead of {after}"]))
 
 
 def _known(expectation: Expectation) -> dict[str, Any]:
-    """Return what a run keeps of an expectation that applied to a cell of it."""
+    """Return the stored form of an expectation that applied to a cell."""
     one = expectation
     return asdict(Known(one.reason, one.link, one.unpredictable, one.flaky))
 
 
 def _assign(store: Store, expectations: Sequence[Expectation]) -> None:
-    """Match what is stored with the expectations of this session."""
+    """Match the stored records with the expectations of this session."""
     before = store.records()
     after = [match_record(record, expectations) for record in before]
     store.settle([new for old, new in zip(before, after, strict=True) if new != old])

@@ -48,10 +48,10 @@ class Setting:
 
 
 class RunSession:
-    """The work of one call of `run`: what may be in progress, and what it adds up to."""
+    """The work of one call of `run`: tasks in progress, and totals."""
 
     def __init__(self, setting: Setting) -> None:
-        """Go on from what the store has."""
+        """Continue from the stored results."""
         self._setting, self._options = setting, setting.options
         self._store, self._watcher = setting.store, setting.watcher
         self._left: dict[Cell, int] = {}
@@ -176,7 +176,7 @@ class RunSession:
         self._failed_as_before += cases
 
     def _release(self) -> None:
-        """Put in the cache what was held back, and the cases of lost batches apart."""
+        """Put the cases that were held back into the cache, cases of lost batches separately."""
         if not self._cached:
             return
         lost = unexplained_batches(self._store.lost_batches(), self._store.records())

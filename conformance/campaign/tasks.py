@@ -83,11 +83,11 @@ class Task:
         return Task(self.cell, self.seed, index, index + 1, plans, self.earlier[at : at + 1])
 
     def earlier_of(self, index: int) -> Conclusion | None:
-        """Return how the case of that index failed in a run before, None where nobody knows."""
+        """Return how the case of that index failed in an earlier run, None if unknown."""
         return self.earlier[index - self.start] if self.earlier else None
 
     def planned(self) -> Task:
-        """Return the same task with its plans; this makes the plan of its op up to there."""
+        """Return the task with its plans. This plans its op up to the task's last case."""
         cell = self.cell
         if isinstance(cell.element_type, Invalid):
             return self
@@ -204,7 +204,7 @@ def _concluded(task: Task, item: Item, answered: ItemAnswer, bench: Bench) -> Co
 def _lost_batch(
     tasks: Sequence[Task], prepared: Sequence[Sequence[Item]], module: RefusedBatch
 ) -> LostBatch:
-    """Return what is told of a module that was refused as a whole alone."""
+    """Return the lost batch of a module that was refused although none of its programs was."""
     among = {id(one) for one in module.items}
     cases = tuple(
         (task.cell.op, task.cell.element_type.name, one.index)

@@ -20,4 +20,4 @@ REPLAY_LOST = Deferred("conformance.check.counterexample", "replay_lost")
 """Match an expectation with its counterexample, which lost its worker."""
 
 DESCRIBE_FILE = Deferred("conformance.check.describing", "describe_file")
-"""Return what each program of a file takes and returns."""
+"""Return the parameters and results of each program of a file."""

@@ -1,4 +1,4 @@
-"""The command `check`: what was asked for is looked at, workers check the files, lines come out.
+"""The command `check`: options are validated, workers check the files, results are printed.
 
 The parent loads neither a backend nor jaxlib; while it looks at the arguments, the process that
 workers are forked from loads them.
@@ -59,7 +59,7 @@ class Options:
 def check(options: Options) -> int:
     """Check the files, print a line for each as it is done, and return the exit code.
 
-    1 where a program goes wrong in a way that no expectation knows, 2 where a file holds no valid
+    1 where a program goes wrong in a way that no expectation matches, 2 where a file holds no valid
     program, 4 where nothing could be checked, 0 otherwise.
 
     Raises:
@@ -116,7 +116,7 @@ def _true_of(
 
 
 def _can_be_written(folder: Path) -> None:
-    """Make the folder for what fails, and see whether it can be written to."""
+    """Make the folder for failing programs, and test whether it is writable."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -156,7 +156,7 @@ def _report(verdicts: Iterator[Checked], options: Options, reasons: Mapping[str,
         told = ", ".join(f"{name} {count}" for name, count in counts.items())
         sys.stderr.write(f"{len(options.files)} files: {told}\n")
     if first and not options.as_json:
-        sys.stderr.write(f"to make what fails minimal: {_reduction(first, options)}\n")
+        sys.stderr.write(f"to minimise the failure: {_reduction(first, options)}\n")
     return next((code for code in (1, USAGE, 0) if code in codes), NOTHING_TESTED)
 
 
@@ -212,7 +212,7 @@ def _as_text(checked: Checked, reasons: Mapping[str, str]) -> str:
 
 
 def describe_inputs(options: Options) -> int:
-    """Print what the programs of the files take and return, and return the exit code.
+    """Print the parameters and results of the programs, and return the exit code.
 
     2 where a file holds no valid program, 4 where none can be read, 0 otherwise.
 

@@ -63,7 +63,7 @@ def replay_batch(batch: Sequence[Expectation], backend: str) -> tuple[Replayed, 
 
 
 def knows_lost(expectation: Expectation, name: str, outcome: Outcome) -> bool:
-    """Tell whether an expectation knows its program, which a worker was lost over in this way.
+    """Return whether an expectation knows its program, which a worker was lost over in this way.
 
     Raises:
         UsageError: when it cannot be read.
@@ -97,7 +97,7 @@ def _unit_of(expectation: Expectation) -> Unit | NotChecked:
 
 
 def _tried(expectation: Expectation, unit: Unit, inputs: tuple[Array, ...], name: str) -> Replayed:
-    """Return the outcome of the program, compiled anew."""
+    """Return the outcome of the program after recompiling it."""
     work = Work(unit, open_session(name, phase), (expectation,), LIMITS.item)
     try:
         outcome = work.judged(inputs)

@@ -1,8 +1,8 @@
 """Counterexamples of expectations, replayed: which known divergences this backend still shows.
 
 Each is checked as a program of the user's is, with its own expectation alone: it reproduces when
-that expectation knows what goes wrong. They are replayed in workers, many to a call; those that end
-their process, each in a call of its own.
+that expectation knows what goes wrong. They are replayed in workers, many to a call; those that
+crash, each in a call of its own.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def replay_counterexamples(
 
 
 def is_unsteady(expectation: Expectation) -> bool:
-    """Whether what the counterexample shows may depend on memory or on a race."""
+    """Whether the outcome of the counterexample may depend on memory or on a race."""
     return bool(expectation.where) or expectation.unpredictable or expectation.flaky
 
 
@@ -101,7 +101,7 @@ def _question(backend: str, call: Call, value: Died | TimedOut) -> Call:
 
 
 def _answers(ended: CallEnd) -> tuple[Replayed, ...]:
-    """Return the outcomes of a batch of counterexamples; raise what its call raised."""
+    """Return the outcomes of a batch of counterexamples; raise the exception of its call."""
 
     def lost(value: Died | TimedOut) -> tuple[Replayed, ...]:
         (expectation,), said = (

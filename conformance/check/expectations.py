@@ -1,4 +1,4 @@
-"""The command `expectations`: what is known of a backend, and whether it still shows it."""
+"""The command `expectations`: known divergences of a backend, and whether they still reproduce."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def check(
     db: Path | None = None,
     clashing: Sequence[Overlap] = (),
 ) -> int:
-    """Replay the counterexamples, print what became of each, and return the exit code.
+    """Replay the counterexamples, print the outcome of each, and return the exit code.
 
     1 if a counterexample of an entry that is not `flaky` does not reproduce, 4 if there are no
     counterexamples, 0 otherwise. The failures that each entry matches in the run stored in `db` are

@@ -60,7 +60,7 @@ def _cell(record: Record) -> CellKey:
 
 
 def count_matched(expectation: Expectation, failures: Failures) -> MatchedFailures:
-    """Count what an expectation matches among failures, and what it does not predict."""
+    """Count the failures that an expectation matches, and the elements that it does not predict."""
     id_ = expectation.id
     matched = [r for records in failures.values() for r in records if id_ in r.expectation_ids]
     elements = known_elements(matched, id_)

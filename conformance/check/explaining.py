@@ -59,7 +59,7 @@ class ExplanationTime:
             self._spent += time.monotonic() - began
 
     def note(self) -> str:
-        """Return what to say of an explanation that was ended."""
+        """Return the message about an explanation that was ended."""
         return (
             "the search for the cause was not finished in half of the time "
             f"(--timeout {2 * self.limits.timeout:g} allows twice as long)"

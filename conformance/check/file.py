@@ -128,7 +128,7 @@ def matching_expectations(
     path: str, settings: Settings, verdict: Verdict, kind: str, message: str
 ) -> tuple[str, ...]:
     """Return the expectations that match this failure of any operation of a file's programs, if the
-    file ends the process that checks it, or gives no answer.
+    file crashes the process that checks it, or gives no answer.
     """
     name, outcome = open_session(settings.backend).name, Outcome(verdict, kind, message)
     parts = [part for part in units(Path(path)) if isinstance(part, Unit)]
@@ -191,7 +191,7 @@ def _checked(
 ) -> Checked:
     """Return the verdict on a program of a file; `before` are those on the programs before it.
 
-    What ran it is added to `works`, with what stands before messages on it.
+    The session that ran it is added to `works`, with the prefix of its messages.
     """
     if isinstance(part, NotChecked):
         if part.invalid:

@@ -82,7 +82,7 @@ def _question(call: Call, value: Died | TimedOut) -> Call | None:
 
 
 def _verdicts(ended: CallEnd) -> tuple[Checked, ...]:
-    """Return the verdicts on the files of a batch; raise what its call raised."""
+    """Return the verdicts on the files of a batch; raise the exception of its call."""
 
     def lost(value: Died | TimedOut) -> tuple[Checked, ...]:
         if _is_settled(value):
@@ -99,7 +99,9 @@ def _is_settled(lost: Died | TimedOut) -> bool:
 
 
 def _unexplained(settled: Checked, lost: Died | TimedOut) -> Checked:
-    """Return a verdict that was settled before its worker was lost, with what is missing."""
+    """Return a verdict that was settled before its worker crashed, with a note about the missing
+    cause.
+    """
     if settled.is_settled:
         return replace(settled, notes=(f"{UNJUDGED}: {crash_verdict(lost)[2]}",), is_settled=False)
     message = (

@@ -52,7 +52,7 @@ RIGHT = ("reference", "reference:right")
 """The names of the backend that is the reference itself."""
 
 COMPILED_ANEW = 3
-"""Number of times that a program is compiled anew to see whether its results change."""
+"""Number of times that a program is recompiled to see whether its results change."""
 
 
 class Work:
@@ -179,7 +179,9 @@ class Work:
             worst = max(
                 (one.judgement for one in found.wrong), key=lambda one: one.verdict.severity
             )
-            outcome = Outcome(worst.verdict, worst.kind, "a result is not what rounding permits")
+            outcome = Outcome(
+                worst.verdict, worst.kind, "a result is outside the range of rounding"
+            )
             on_settled(self._with_first(outcome, found), permitted.expected, actual)
 
         began = time.monotonic()
@@ -215,7 +217,7 @@ class Work:
         found: OperationAudit | None,
         judged: float,
     ) -> tuple[str, ...]:
-        """Return the notes on one set of inputs, which was judged in so many seconds."""
+        """Return the notes on one set of inputs, given the seconds of judging it."""
         left = self._explanation_time.seconds_left() if self._explanation_time else math.inf
         seconds = min(max(judged, LEAST_SECONDS), left)
         return self._auditor.notes(program, inputs, seconds, found)
@@ -285,7 +287,7 @@ class Work:
         return Outcome(Verdict.REJECTED, INVALID, message, where)
 
     def _not_judged(self, error: EvaluationError) -> NotJudged:
-        """Return why a program is not judged: what the reference cannot evaluate, and where."""
+        """Return why a program is not judged: the operation that the reference cannot evaluate."""
         note = f"; {memory_note()}" if isinstance(error, OutOfMemoryError) else ""
         if error.operation is None:
             return NotJudged(f"{error}{note}")
@@ -400,7 +402,7 @@ class Work:
         message = f"{left.message}; beside the known divergence {ids}, {first}"
         if why.new is None:
             known_one = f"{first}, a known divergence, {ids}"
-            message = f"{left.message}; {known_one}; what else is wrong was not found"
+            message = f"{left.message}; {known_one}; no other fault was found"
         return Outcome(left.verdict, left.kind, message, where, elements, (), culprit, itself)
 
     def _unsteady(
@@ -411,8 +413,7 @@ class Work:
         actual: Sequence[Array],
     ) -> tuple[str, ...]:
         """Return the expectations of nondeterminism that match an operation at fault, if the
-        program's results change when it is compiled anew. Then no search can find what else is
-        wrong.
+        program's results change when it is compiled anew. Then no search can find another fault.
         """
         known = self._explainer.match_unsteady(fault.group or (fault.operation,))
         before = [array.tobytes() for array in actual]

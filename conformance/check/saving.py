@@ -1,8 +1,8 @@
 """Files about a failing check: a folder with the program, its inputs and its results.
 
 Another tool can continue from the folder, and `check` can be run again on it. The inputs are
-written before the backend runs, because it may end the process. The folder of a program that passes
-is removed.
+written before the backend runs, because it may crash the process. The folder of a program that
+passes is removed.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class _Outcome(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SavedProgram:
-    """A program as it is saved: a text that holds it alone, and its parameters' names in that."""
+    """A saved program: a text with only this program, and the names of its parameters there."""
 
     unit: Unit
     text: str

@@ -15,7 +15,7 @@ from conformance.verdict import Verdict
 INVALID = "invalid program"
 """The class of a file that holds no program, or a program that breaks constraints."""
 
-UNJUDGED = "operations were not judged one by one"
+UNJUDGED = "operations were not judged individually"
 """First words of a note on a program that passes; the reason follows."""
 
 

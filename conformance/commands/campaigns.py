@@ -62,7 +62,7 @@ def fuzz(
         bool, typer.Option("--fresh", help="Delete the campaign in --out, and start over.")
     ] = False,
 ) -> int:
-    """Fuzz a backend with programs of several operations; minimise, group and save what fails.
+    """Fuzz a backend with programs of several operations; minimise, group and save failures.
 
     Each finding is a folder with its program, inputs, results and a script that reproduces it. The
     same command continues an interrupted campaign until its budget is spent. Exits with 1 when no

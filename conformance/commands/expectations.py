@@ -1,4 +1,4 @@
-"""The command `expectations`: what is known of a backend, and what still shows."""
+"""The command `expectations`: known divergences of a backend, and which still reproduce."""
 
 from __future__ import annotations
 
@@ -127,10 +127,10 @@ def explain_case(
         ),
     ] = None,
 ) -> int:
-    """Say which entry knows what fails in a recorded case, and by what; or why none does.
+    """Explain which entry matches a failing case, or why none does.
 
-    Of each entry about its op and element type the first condition is named that does not hold.
-    Exits with 1 where something is new.
+    For each entry with its op and element type, print the first condition that does not hold.
+    Exits with 1 if a failure is new.
     """
     from conformance.updating import why
 
@@ -144,7 +144,7 @@ def format_expectations(
         bool, typer.Option("--check", help="Change nothing; exit with 1 where a file would change.")
     ] = False,
 ) -> int:
-    """Put the keys of entries in order and write their values in one way; comments stay."""
+    """Format expectation files: order the keys, unify the values, keep the comments."""
     from conformance.check import expectations as formatting
 
     return formatting.format_files(files, check_only=check)

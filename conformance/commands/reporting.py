@@ -38,7 +38,7 @@ baseline_app = typer.Typer(no_args_is_help=True)
 
 @baseline_app.callback()
 def baselines() -> None:
-    """Keep what a backend supports in a file, to compare later runs with."""
+    """Store the cases that a backend supports in a file, to compare later runs with."""
 
 
 @baseline_app.command("write")
@@ -59,7 +59,7 @@ def write_baseline(
 
     data = load(run)
     if not data.records:
-        raise UsageError(f"{run} has no results: a baseline is of a run that tested something")
+        raise UsageError(f"{run} has no results: write a baseline of a run that tested something")
     made = baseline_of(data)
     write(made, out)
     cases = sum(map(len, made.cells.values()))
@@ -140,7 +140,7 @@ def report(
         if baseline is not None or at_least is not None or strict or history or findings:
             raise UsageError(
                 f"{db[0]} is a sweep: --baseline, --at-least, --strict, --history and --findings "
-                "belong to a run's report"
+                "apply only to the report of a run"
             )
         is_json = format is LinesFormat.JSON
         swept = report_sweeps(db, out, writes=out is not None or not is_json)
@@ -197,7 +197,8 @@ def _report_campaign(path: Path, out: Path | None, format: LinesFormat, *, is_al
         raise UsageError(f"{path} is a campaign: its campaign.json is its JSON")
     if not is_alone:
         raise UsageError(
-            f"{path} is a campaign: --history, --findings and sweeps belong to a run's report"
+            f"{path} is a campaign: --history, --findings and sweeps apply only to the report "
+            "of a run"
         )
     folder = out or (path if path.is_dir() else path.parent)
     _make(folder)
@@ -223,7 +224,7 @@ class _Read:
 
 
 def _read(runs: list[Path], out: Path | None, *, is_history: bool) -> _Read:
-    """Read a run, merge several, or read the newest of a history with what led to it."""
+    """Read a run, merge several, or read the newest run of a history with the older runs."""
     from conformance.campaign.merging import merge_runs
     from conformance.fuzzing.keeping.summary import is_campaign
     from conformance.results.history import load_history
@@ -262,7 +263,7 @@ def _told(
     *,
     is_strict: bool,
 ) -> list[str]:
-    """Return what is printed of a run before its report and what CI is told."""
+    """Return the lines about a run that are printed before its report and the messages for CI."""
     from conformance.gate.conclusion import closing_lines
     from conformance.results.history import history_lines
     from conformance.results.lines import lines_of
@@ -296,7 +297,7 @@ def _swept_line(sweeps: tuple[Sweep, ...]) -> str:
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Print lines as they are: what looks like markup is none."""
+    """Print lines literally, without interpreting markup."""
     console = Console()
     for line in lines:
         console.print(Text(line), soft_wrap=True)
@@ -310,7 +311,7 @@ def _make(folder: Path) -> None:
 
 
 def with_more(data: RunData, comparison: Comparison | None, context: Context) -> Report:
-    """Return what JSON says of a run, with all that it is reported with."""
+    """Return the JSON object of a run, with baseline, history, findings and sweeps."""
     from conformance.gate import conclusion
     from conformance.results import history
 
@@ -333,10 +334,10 @@ def write_reports(
     *,
     at: Path | None = None,
 ) -> list[str]:
-    """Write the reports of a run, with what changed since a baseline where it was compared.
+    """Write the reports of a run, with its changes since a baseline if there is one.
 
-    `context` is what else the run is reported with; `at` is the folder in which `replay` finds the
-    run, where that is not `out`.
+    `context` has history, findings and sweeps to report with the run; `at` is the folder in which
+    `replay` finds the run, where that is not `out`.
 
     Returns:
         The lines that the CI system is to read from the output.

@@ -1,4 +1,4 @@
-"""The command `schema`: the JSON Schemas of what other commands write."""
+"""The command `schema`: the JSON Schemas of the outputs of other commands."""
 
 from __future__ import annotations
 

@@ -55,21 +55,21 @@ def sweep(
     ] = None,
     arity: Annotated[
         int,
-        typer.Option(min=0, max=2, help="Only ops of so many operands: 1 or 2; 0 for both."),
+        typer.Option(min=0, max=2, help="Number of operands of the ops: 1 or 2; 0 for both."),
     ] = 0,
     backend: Backend = "cpu",
     sample: Annotated[
         int,
         typer.Option(
-            min=64, help="Arguments of a function at most; where it has more, they are sampled."
+            min=64, help="Most arguments per function; of a larger domain, a sample is taken."
         ),
     ] = SAMPLE,
     exhaustive: Annotated[
         bool,
         typer.Option(
             "--exhaustive",
-            help="All arguments of functions that have 2^32 at most: each f32, each pair of 16-bit "
-            "numbers.",
+            help="Sweep all arguments of functions with at most 2^32: each f32, each pair of "
+            "16-bit numbers.",
         ),
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of samples.")] = 0,

@@ -65,7 +65,7 @@ class Agent:
         return os.getpid()
 
     def identity(self, opening: bytes) -> object:
-        """Return what the backend is on this node, asked in a worker."""
+        """Return the description of the backend on this node, from a worker."""
         function = pickle.loads(opening).identity  # noqa: S301 - of the driver
         return self._line(opening).make(Call(None, function, (), Limits.START)).value
 
@@ -74,8 +74,8 @@ class Agent:
     ) -> tuple[Any, float]:
         """Make a call in a worker: its value, and the seconds that it took.
 
-        `opening` is a pickled `Opening`, `contents` are those of the call's files. What the
-        function returns comes back pickled; what it raised, or how its worker was lost, does not.
+        `opening` is a pickled `Opening`, `contents` are those of the call's files. The function's
+        return value is pickled; an exception, or the loss of a worker, is not.
 
         Raises:
             NotAvailable: when workers cannot be started.
@@ -96,7 +96,7 @@ class Agent:
             line.end()
 
     def stop(self) -> None:
-        """End all workers, and delete what was written for them."""
+        """End all workers, and delete their files."""
         for opening in list(self._lines):
             self.rest(opening)
         self._folder.cleanup()
@@ -160,7 +160,7 @@ class _Line:
             arriving = _Arriving(first, self._calls, waiting)
             for ended in self._executor.results(arriving, tick=_TICK):
                 if self._is_over:
-                    raise NotAvailable("the workers were ended")
+                    raise NotAvailable("the workers were terminated")
                 if ended is not None:
                     waiting.discard(ended.call.name)
                     ended.call.name.ended.set_result(ended)

@@ -1,4 +1,4 @@
-"""The seam between those who have calls to make and the engines that make them in workers."""
+"""The interface between callers and the engines that run calls in workers."""
 
 from __future__ import annotations
 

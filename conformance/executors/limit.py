@@ -36,7 +36,7 @@ class Clock(Enum):
 
 
 def _is_dropped(frame: FrameType | None) -> bool:
-    """Whether Python drops what is raised here: in a finalizer, or a callback of its garbage
+    """Whether Python discards exceptions raised here: in a finalizer, or a callback of its garbage
     collector. jax has such a callback; one limit in twenty is over in it (measured while programs
     were evaluated).
     """
@@ -52,7 +52,7 @@ def _is_dropped(frame: FrameType | None) -> bool:
 def interrupt_after(
     seconds: float, error: BaseException, clock: Clock = Clock.WALL
 ) -> Generator[None]:
-    """Raise this error in the block after so many seconds.
+    """Raise this error in the block after `seconds`.
 
     Signals reach a process's main thread only: in any other there is no limit. Nor may limits by
     one clock be nested. Where the error would be dropped, it is raised later.
@@ -82,7 +82,7 @@ def interrupt_after(
 
 
 def memory_note() -> str:
-    """Return what limits the memory of this process, and what to do where it is not enough."""
+    """Return a message about the memory limit of this process, and how to raise it."""
     limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
     if limit == resource.RLIM_INFINITY:
         return "this machine has no more memory: smaller inputs, or fewer --jobs, need less"
@@ -91,7 +91,7 @@ def memory_note() -> str:
 
 
 def limit_wall_time(seconds: float) -> AbstractContextManager[None]:
-    """End an evaluation within after so many seconds of wall time (see `interrupted`).
+    """Terminate an evaluation in the block after `seconds` of wall time (see `interrupted`).
 
     Raises:
         TooSlow: when the time is over.

@@ -39,7 +39,7 @@ from conformance.limits import LIMITS, Limits
 from conformance.phases import Phase, note_phases, read_phases, take_kept
 
 TASKS_PER_WORKER = 200
-"""A worker is replaced after so many calls: what a compiler leaks stays bounded."""
+"""Calls after which a worker is replaced, so that leaks of a compiler stay bounded."""
 
 _WATCH = 1.0
 """Seconds after which a worker looks again whether there is anybody to work for."""
@@ -59,7 +59,7 @@ _CHANGING = re.compile(r"^[FEWI]\d{4} [\d:.]+\s+\d+ |0x[0-9a-f]+|\bpid \d+\b", r
 _NOTES = ".phases"  # how the files end in which workers note what they are doing
 _NO_LOGS = (_NOTES, ".kept", ".new")
 _FATAL = re.compile(r"^F\d{4} [\d:.]+ +\d+ .*\n", re.M)
-"""The line that Abseil writes at what is fatal, a failed check or not, before stack and end."""
+"""The line that Abseil writes at a fatal error, before the stack trace."""
 _ENDING = (signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV)
 """Signals that end a worker at once. A compiler may handle them: libtpu looks up the names of the
 functions on its stack for a second, and nobody reads them.
@@ -86,7 +86,7 @@ class Call:
 class Died:
     """The worker ended in the middle of the call: by which signal or exit code, and last words.
 
-    `kept` is what the call left before (`conformance.phases.keep`), None for nothing.
+    `kept` is the value that the call left before (`conformance.phases.keep`), None for nothing.
     """
 
     reason: str
@@ -98,7 +98,7 @@ class Died:
 class TimedOut:
     """The call took longer than it may; its worker was stopped.
 
-    `phases` are what it noted, `kept` what it left before (`conformance.phases.keep`).
+    `phases` are the noted phases, `kept` is the value that it left (`conformance.phases.keep`).
     """
 
     seconds: float
@@ -108,7 +108,8 @@ class TimedOut:
 
 @dataclass(frozen=True, slots=True)
 class CallEnd:
-    """The end of a call. `value` is what the function returned or raised, or how its worker ended.
+    """The end of a call. `value` is the return value or exception of the function, or the end of
+    its worker.
 
     `seconds` is the time from its start to its end, as the parent sees it.
     """
@@ -211,7 +212,7 @@ class LocalExecutor:
                     yield CallEnd(call, value, seconds)
 
     def one(self, call: Call) -> Any:
-        """Make a single call and give its value: what it returned or raised, or how it was lost."""
+        """Make a single call and return its value, its exception, or the end of its worker."""
         return next(ended for ended in self.results([call]) if ended is not None).value
 
     def _next(self, waiting: Iterator[Call]) -> Call | None:
@@ -222,7 +223,7 @@ class LocalExecutor:
             self._broken += 1
             if self._broken > _STARTS:
                 words = self._any_last_words()
-                raise NotAvailable(f"worker processes cannot be started, they end at once{words}")
+                raise NotAvailable(f"worker processes end as soon as they start{words}")
             self.end_workers()
         notes = Path(self._logs.name) / f"{next(self._numbers)}{_NOTES}"
         made = partial(_call, notes, call.function, *call.arguments)
@@ -294,7 +295,7 @@ def _last_words(log: Path) -> str:
 def _set_up(
     warm_up: Callable[[], bool] | None, limits: Limits, logs: str, parent: int
 ) -> Exception | None:
-    """Set a worker up, and return what went wrong, the answer to each of its calls."""
+    """Set a worker up. Return an exception, which then answers all of its calls, or None."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a worker that hangs in a compiler ends at once
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

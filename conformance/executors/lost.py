@@ -17,8 +17,8 @@ BROKEN_HEAP = (
     "malloc*(): ", "free(): ", "realloc(): ", "munmap_chunk(): ", "corrupted ",
     "double free or corruption", "malloc assertion failure",
 )  # fmt: skip
-"""Messages of glibc's allocator before it ends a process whose memory was overwritten; `*` is any
-text. The message differs from run to run, and may be missing.
+"""Messages of glibc's allocator before it aborts a process whose memory was overwritten; `*` is
+any text. The message differs from run to run, and may be missing.
 """
 
 _ENDED, _UNANSWERED = "the process ended with", "no answer within"
@@ -26,7 +26,7 @@ _OURS = re.compile(rf"{_ENDED} [\w ]+(?:: )?|{_UNANSWERED} .*|^in \d+ of \d+ run
 
 
 def own_words(message: str) -> str:
-    """Return what the backend itself says in a message on a program without results."""
+    """Return the backend's own words in a message on a program without results."""
     return _OURS.sub("", message)
 
 

@@ -26,7 +26,7 @@ _LOOK = 2.0
 """Seconds after which the cluster is asked again which nodes there are."""
 
 _PATIENCE = 60.0
-"""Seconds without a node that can work after which we give up, if none of them was left out."""
+"""Seconds without a usable node after which we give up, if none was left out."""
 
 _BUSY = 20.0
 """Seconds after which we say that a node's cores are taken."""
@@ -358,7 +358,9 @@ def _probe() -> Callable[[bytes], object]:
 
 
 def _difference(answer: object, own: Mapping[str, str]) -> str:
-    """Return what a node's versions are where they should be ours, and how to mend it; or ""."""
+    """Return a message about versions of a node that differ from ours and how to change them, or
+    "".
+    """
     if not isinstance(answer, dict):
         version = own.get("hlo-conformance", "")
         return f"{answer}: pip install 'hlo-conformance[ray]=={version}' there"

@@ -59,7 +59,9 @@ class RayExecutor:
     """Workers on the nodes of a cluster. Use as a context manager; leaving it ends the workers."""
 
     def __init__(self, nodes: Nodes, opening: Opening, leave: Callable[[], None]) -> None:
-        """Prepare workers that are started as `opening` says; `leave` is called at the end."""
+        """Prepare a pool of workers, each started by `opening`; `leave` is called when the pool
+        closes.
+        """
         self._ray = load_ray()
         self._nodes, self._leave = nodes, leave
         self._opening = pickle.dumps(opening)
@@ -135,7 +137,7 @@ class RayExecutor:
         return bool(self._suspects or self._urgent)
 
     def _wait(self, pending: Collection[Any], tick: float) -> list[Any]:
-        """Return what ended within `tick` seconds."""
+        """Return the calls that ended within `tick` seconds."""
         if not pending:
             sleep(min(tick, _LOOK))
             return []

@@ -36,7 +36,7 @@ LOOK = 0.02
 """Seconds after which the pool looks again for ended workers."""
 
 SetUp = Callable[[], BaseException | None]
-"""set_up(): prepares a worker before its first call, and returns what went wrong."""
+"""set_up(): prepares a worker before its first call, and returns an exception or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Job:
 
 
 def _work(set_up: SetUp, most: int, channel: WorkerChannel) -> None:
-    """Make calls in this process until `most` are made, or a call ends the worker."""
+    """Make calls in this process until `most` are made, or a call crashes the worker."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     channel.initialize()
     failure = set_up()
@@ -103,7 +103,7 @@ class Workers(WorkerManager):
         self.workers[worker.pid] = worker
 
     def receive(self, timeout: float) -> Any:
-        """Return the next message of a worker, or `NoMessage` after so many seconds.
+        """Return the next message of a worker, or `NoMessage` after a timeout in seconds.
 
         Raises:
             BrokenProcessPool: if there is no pipe any more, because the pool was stopped.

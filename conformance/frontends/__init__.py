@@ -1,1 +1,1 @@
-"""The files of users: what they hold, what tests in them assert, what values are called."""
+"""The files of users: their programs, the assertions of tests, the names of values."""

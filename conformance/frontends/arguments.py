@@ -18,7 +18,7 @@ from reference.ir.types import Array, bits_dtype, from_bits
 
 
 class InputsError(ValueError):
-    """Inputs that are not what the program takes, or cannot be had: one line."""
+    """Inputs that do not fit the program or cannot be read. The message is one line."""
 
 
 def load(path: Path) -> dict[str, Array]:

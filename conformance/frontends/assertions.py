@@ -113,8 +113,8 @@ def is_assertion(operation: Operation) -> bool:
 def take_out(program: Program) -> tuple[Program, tuple[Assertion, ...]]:
     """Return the program without the assertions in its main, and these assertions.
 
-    Main returns what the assertions speak of, an actual and an expected value for each, in place of
-    its own results. Assertions that return whether they hold return true.
+    Main returns the values that the assertions compare, an actual and an expected value for each,
+    instead of its own results. Assertions that return whether they hold return true.
 
     Raises:
         ValueError: for an assertion that is not known, or is made within a region.

@@ -1,4 +1,4 @@
-"""From what other tools write to StableHLO text: bytecode, portable artifacts, CHLO ops.
+"""Conversion of bytecode, portable artifacts and CHLO ops to StableHLO text.
 
 Source: jaxlib's passes and deserialisers (0.10.2 and 0.12.0, measured).
 """

@@ -35,7 +35,7 @@ _BY_HAND = re.compile(r"[@\"]SPMD(?:FullToShard|ShardToFull)Shape\b")
 _MUST_FAIL = re.compile(r"// *expected-error")
 
 
-NOTHING_RETURNED = "it returns no tensor: all that is judged is whether it compiles and ends"
+NOTHING_RETURNED = "it returns no tensor: only compilation and termination are judged"
 """Message for a program without results."""
 
 
@@ -106,7 +106,7 @@ def units(path: Path) -> Iterator[Unit | NotChecked]:
         if len(parts) > 1 and not blank_strings(part).strip():
             continue
         if any(map(_MUST_FAIL.search, comments(part))):
-            yield NotChecked("a test of what must be refused")
+            yield NotChecked("a test of an invalid program")
             continue
         yield from units_of(part)
 
@@ -134,7 +134,7 @@ def lower_text(text: str, types: tuple[ValueType, ...] = ()) -> str:
 
     Raises:
         ParseError: when it is no valid module.
-        Unreadable: when it holds what cannot be expanded, or does not take these types.
+        Unreadable: when it has an op that cannot be expanded, or other parameter types.
     """
     text = expand_chlo(convert_mhlo(text))
     return expand_chlo(specialise_main(text, types)) if types else text  # it may write CHLO ops

@@ -1,4 +1,4 @@
-"""Text of older versions: what MLIR refuses today, spelled as it is now; MHLO as StableHLO.
+"""Text of older versions, rewritten in the current spelling; MHLO as StableHLO.
 
 Attributes that are lists of integers were dense tensors until 2024 (StableHLO 0.17), and enums were
 quoted until 2022. Portable artifacts need none of this: jaxlib upgrades them as it reads them.

@@ -43,5 +43,5 @@ def specialise_main(text: str, types: tuple[ValueType, ...]) -> str:
         except (ir.MLIRError, ValueError, RuntimeError) as error:
             reason = str(error).strip().partition("\n")[0]
             raise Unreadable(
-                f"its shapes are not decided by those of its inputs: {reason}"
+                f"its shapes do not follow from the shapes of its inputs: {reason}"
             ) from None

@@ -15,7 +15,7 @@ from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.places import Places
 
 SHARE = 1 / 3
-"""Of the workers' time, what minimising and looking for causes may take while there is budget."""
+"""Largest share of the workers' time for minimisation and attribution while there is budget."""
 
 USUAL = 6.0
 """Seconds that either is taken to need before any has ended."""
@@ -39,7 +39,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Unexplained:
-    """A finding whose cause is to be looked for, and the number and place of its program's hit.
+    """A finding whose cause is to be looked for, and the number and place of its program's failure.
 
     `is_kept`: it has a folder. If not, the cause decides whether it gets a folder: another finding
     may have the same cause.
@@ -82,7 +82,7 @@ class Backlog:
         return list(self._hits)
 
     def add(self, waiting: Waiting) -> None:
-        """Let a hit wait."""
+        """Let a failure wait."""
         self._hits.setdefault(waiting.place, []).append(waiting)
 
     def explain(self, unexplained: Unexplained) -> None:
@@ -94,7 +94,7 @@ class Backlog:
         return self._hits.pop(place, [])
 
     def next(self) -> Waiting | Unexplained | None:
-        """Return what is to be done first: a hit to minimise, or a finding to explain."""
+        """Return the most urgent work: a failure to minimise, or a finding to explain."""
         hit = self._first_hit()
         if self._causes and (hit is None or not self._places.is_new(hit.place)):
             return self._causes.pop(0)
@@ -107,7 +107,7 @@ class Backlog:
         return self._causes.pop(0) if self._causes else None
 
     def _first_hit(self) -> Waiting | None:
-        """Return the hit that is to be minimised first; it still waits."""
+        """Return the failure that is to be minimised first; it still waits."""
         if not self._hits:
             return None
         firsts = [self._first_of(place) for place in self._hits]
@@ -119,13 +119,13 @@ class Backlog:
         return min(firsts, key=order)
 
     def _first_of(self, place: str) -> Waiting:
-        """Return the first hit of a place with a new culprit, else the first."""
+        """Return the first failure of a place with a new culprit, else the first."""
         hits = self._hits[place]
         new = (one for one in hits if self._places.is_new_variant(place, one.culprit))
         return next(new, hits[0])
 
     def _take(self, hit: Waiting) -> None:
-        """Count a hit as begun; it waits no more."""
+        """Count a failure as begun; it waits no more."""
         self._hits[hit.place].remove(hit)
         if not self._hits[hit.place]:
             del self._hits[hit.place]

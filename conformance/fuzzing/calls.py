@@ -14,13 +14,13 @@ RUN_TRIAL = Deferred("conformance.fuzzing.execution", "run_trial")
 """Return the outcome of a trial."""
 
 GIVES_ANSWER = Deferred("conformance.fuzzing.execution", "gives_answer")
-"""Return whether a program gives an answer; it may end the worker."""
+"""Return whether a program gives an answer; it may crash the worker."""
 
 MINIMISE_FAILURE = Deferred("conformance.fuzzing.minimisation", "minimise_failure")
-"""Return the finding of a hit, minimised for so many seconds."""
+"""Return the finding of a failure, minimised for a number of seconds."""
 
 UNMINIMISED_FINDING = Deferred("conformance.fuzzing.minimisation", "unminimised_finding")
-"""Return the finding of a hit as it is."""
+"""Return the finding of a failure as it is."""
 
 READABLE = Deferred("conformance.fuzzing.minimisation", "readable")
 """Return a program's text as people read it; "" if it cannot be written."""
@@ -29,13 +29,13 @@ EXPLAIN_FINDING = Deferred("conformance.fuzzing.attribution.asking", "explain_fi
 """Return a finding with its cause and the third vote, looked for in so many seconds."""
 
 PLAN = Deferred("conformance.fuzzing.attribution.asking", "plan")
-"""Return what may be asked about a finding's cause; it may end the worker."""
+"""Return the variants to try for a finding's cause; the worker may crash."""
 
 TRY_VARIANT = Deferred("conformance.fuzzing.attribution.asking", "try_variant")
-"""Return the outcome of a finding's program in another way; it may end the worker."""
+"""Return the outcome of a finding's program in another way; it may crash the worker."""
 
 VOTE = Deferred("conformance.fuzzing.attribution.third", "vote")
-"""Return how StableHLO's interpreter votes on a finding; it may end the worker."""
+"""Return how StableHLO's interpreter votes on a finding; it may crash the worker."""
 
 OBSERVE_PASSES = Deferred("conformance.fuzzing.attribution.watched", "observe_passes")
 """Return the passes that a program's process ended in, and those before.
@@ -44,10 +44,10 @@ The program is run in another process, for at most so many seconds.
 """
 
 CUT_FILES = Deferred("conformance.fuzzing.seeds.files", "cut_files")
-"""Return the pieces of all programs in some files; a file may end the worker."""
+"""Return the pieces of all programs in some files; a file may crash the worker."""
 
 OUTCOME_OF_FILE = Deferred("conformance.fuzzing.user_programs", "outcome_of_file")
-"""Return the outcome of the program of a file; it may end the worker.
+"""Return the outcome of the program of a file; it may crash the worker.
 
 UsageError is raised if the file holds no program that can be tried.
 """

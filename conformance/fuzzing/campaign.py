@@ -1,4 +1,4 @@
-"""A campaign: trials in workers until the budget is spent, their hits minimised and kept.
+"""A campaign: trials in workers until the budget is spent, their failures minimised and kept.
 
 The parent keeps the journal and writes the findings' folders. It loads no backend.
 """
@@ -54,7 +54,7 @@ class Campaign:
 
 
 class Sitting:
-    """The work of one call of `fuzz`: what is tried, minimised and kept."""
+    """The work of one call of `fuzz`: trials, minimisation, storage."""
 
     def __init__(
         self,
@@ -67,8 +67,9 @@ class Sitting:
         seeds: Path | None = None,
         varied: Sequence[Fragment] = (),
     ) -> None:
-        """Go on where the journal ends; `seeds` is the file of pieces that programs are made of,
-        `varied` what there is already to be varied."""
+        """Continue where the journal ends. `seeds` is the file of pieces for programs, `varied` the
+        programs that can be varied already.
+        """
         self._seeds = seeds
         self._campaign, self._expectations = campaign, tuple(expectations)
         self._journal, self._executor, self._watcher = journal, executor, watcher
@@ -96,7 +97,7 @@ class Sitting:
         return self._campaign.seconds - self.spent if self._campaign.seconds else math.inf
 
     def work(self) -> None:
-        """Try programs until the budget is spent, then do what is left to do about their hits."""
+        """Try programs until the budget is spent, then finish the work on their failures."""
         self._count()
         self._watcher.start(self._tally)
         try:
@@ -108,7 +109,7 @@ class Sitting:
                 self._tick()
             if waiting := self._hits.finish(self._tick):
                 self._watcher.say(
-                    f"{waiting} programs that fail were not looked into: go on with a longer budget"
+                    f"{waiting} failing programs were not examined: continue with a longer --budget"
                 )
         finally:
             self._watcher.stop()
@@ -119,14 +120,14 @@ class Sitting:
         self._watcher.update(self._tally)
 
     def _calls(self) -> Iterator[Call]:
-        """Trials as long as the budget lasts, between them what is to be done about hits."""
+        """Trials while the budget lasts, interleaved with work on failures."""
         for call in self._trials():
             yield from self._hits.calls(self.spent - self._spent)
             yield call
 
     @property
     def _is_over(self) -> bool:
-        """Whether no more trials begin: hits that wait have something of the budget."""
+        """Whether no more trials begin: failures that wait have something of the budget."""
         return self.left <= min(self._hits.needed, LAST * self._campaign.seconds)
 
     # --- Trials ----------------------------------------------------------------------------------

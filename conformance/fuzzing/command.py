@@ -1,4 +1,4 @@
-"""The command `fuzz`: what was asked for is looked at, the campaign goes on, lines come out."""
+"""The command `fuzz`: options are validated, the campaign runs, findings are printed."""
 
 from __future__ import annotations
 
@@ -76,10 +76,10 @@ Report = Callable[[Path], Path]
 def fuzz(options: Options, report: Report | None = None) -> int:
     """Run a campaign, or go on with it, and return the exit code; `report` is called at the end.
 
-    1 where there are findings that no expectation knows, 4 where nothing could be tested.
+    1 where there are findings that no expectation matches, 4 where nothing could be tested.
 
     Raises:
-        UsageError: when what is asked for makes no sense, or --out holds another campaign.
+        UsageError: when the options make no sense, or --out holds another campaign.
         ExpectationError: when the expectations make no sense.
         NotAvailable: when the backend cannot be had here.
     """
@@ -154,9 +154,12 @@ def _ops(patterns: Sequence[str]) -> frozenset[str]:
     for pattern in patterns:
         matching = [name for name in names if fnmatchcase(name, pattern)]
         if pattern in reasons:
-            raise UsageError(f"{pattern} cannot stand in a chain: {reasons[pattern]}; run tries it")
+            raise UsageError(
+                f"{pattern} cannot be part of a multi-operation program: {reasons[pattern]}; "
+                "`run` tests it"
+            )
         if not matching:
-            raise UsageError(describe_unknown("op that can stand in a chain", pattern, names))
+            raise UsageError(describe_unknown("op of multi-operation programs", pattern, names))
         found.update(matching)
     return frozenset(found)
 
@@ -201,7 +204,7 @@ def _identify(
 
 
 def _expectations(given: Given, known: Sequence[Expectation]) -> str:
-    """Return which expectations were given, how many apply, and a digest of what they say."""
+    """Return the names of the given expectations, how many apply, and a digest of their content."""
     plain = [msgspec.structs.replace(one, reason="", link="") for one in known]
     digest = hashlib.sha256(msgspec.json.encode(plain)).hexdigest()
     names = " ".join(as_tuple(given) or ("shipped",))
@@ -254,7 +257,7 @@ def shown_culprits(one: StoredFinding) -> str:
 
 
 def _print(journal: Journal, campaign: Campaign) -> int:
-    """Print the findings and what was tried; the exit code."""
+    """Print the findings and the counts of programs; return the exit code."""
     counts, found = journal.counts(), journal.findings()
     for one in found:
         if not one.known:
@@ -273,7 +276,7 @@ def _print(journal: Journal, campaign: Campaign) -> int:
     )
     if not campaign.ops:
         count = len(unlinked_ops())
-        left = f"{count} ops stand in no chain: campaign.json and docs/fuzzing.md say why"
+        left = f"{count} ops are never part of programs: campaign.json and docs/fuzzing.md say why"
         sys.stdout.write(f"{left}\n")
     if new:
         return 1

@@ -33,7 +33,7 @@ from reference.ir.program import Program
 from reference.ops.xla.lowering import lower_program
 
 A_WORKER = 0.5
-"""Seconds of a trial that ends its worker, with the time to start a new worker."""
+"""Seconds of a trial that crashes its worker, with the time to start a new worker."""
 
 
 def spent_on(value: object, lost: float = A_WORKER) -> float:
@@ -83,8 +83,8 @@ class CrashHandler:
     def is_varied(self, hit: Hit) -> bool:
         """Return whether a failing program is varied.
 
-        Known failures and programs that end their process are not: their variants would end the
-        process again, each time at another place, and cost a worker.
+        Known failures and programs that crash are not: their variants would crash the process
+        again, each time at another place, and cost a worker.
         """
         return not (hit.outcome.known or self.is_loss(hit))
 
@@ -151,7 +151,7 @@ class CrashHandler:
 
 
 TRIES = 60
-"""Workers that may be lost to make one program smaller."""
+"""Maximum number of worker crashes for the minimisation of one program."""
 
 
 class _Asked(Exception):
@@ -163,7 +163,7 @@ class _Asked(Exception):
 
 
 class CrashMinimisation:
-    """Minimisation of a program that ends its process, one call per candidate."""
+    """Minimisation of a program that crashes, one call per candidate."""
 
     def __init__(self, hit: Hit, seconds: float = Limits.MINIMISING_CRASHES) -> None:
         """Nothing yet; workers may spend so many seconds on it."""
@@ -175,11 +175,11 @@ class CrashMinimisation:
 
     @property
     def fails_again(self) -> bool:
-        """Whether the hit itself failed when it was tried again, which is done first."""
+        """Whether the original program failed again on the first try."""
         return bool(self._answers) and self._answers[0]
 
     def answer(self, fails: bool, seconds: float) -> None:
-        """Take what became of the last try: whether it fails alike, after so many seconds."""
+        """Record the last try: whether it failed in the same way, and its seconds."""
         self._answers.append(fails)
         self._left -= seconds
 

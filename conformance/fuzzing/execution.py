@@ -1,4 +1,4 @@
-"""Trials: some consecutive programs of a campaign, from generation to what fails, in a worker.
+"""Trials: some consecutive programs of a campaign, from generation to failures, in a worker.
 
 What a trial gives depends on seed, numbers and versions alone. XlaBuilder's ops are lowered before
 all else, so that nothing that follows has to know them. The programs are compiled
@@ -231,9 +231,9 @@ def outcome_of(trial: Trial, session: Session, program: Program, inputs: Inputs)
     """Return the outcome of a program compiled in isolation.
 
     Raises:
-        NotJudged: if the backend does not implement it, or the reference has no answer.
+        NotJudged: if the backend does not implement it, or the reference has no result.
         TooSlow: if the reference takes too long.
-        EvaluationError: if the reference has no answer.
+        EvaluationError: if the reference has no result.
         EmitError: if it cannot be written.
     """
     work = Work(unit_of(program), session, trial.expectations, trial.seconds)

@@ -56,13 +56,13 @@ _REPLACED = (
     (_OURS, ""), (_INSTRUCTION, "%"), (_SHAPE, "[]"), (_TYPE, "T"),
     (_TUPLE, "T[]"), (_NUMBER, "N"), (_LIST, "N"),
 )  # fmt: skip
-"""Patterns of what differs in a message from program to program, each with its replacement."""
+"""Patterns of the parts of messages that differ among programs, each with its replacement."""
 
 _MEMORY = re.compile(
     r"corrupted|double free|stack smashing|unaligned tcache"
     r"|(free|malloc|realloc|munmap_chunk)\(\): "
 )
-"""Matches what the C library says of a process that has written where it must not."""
+"""Matches messages of the C library about corrupted memory."""
 
 _LEFT_OUT = re.compile(r"(?:without pass(?:es)?|before pass) (.*)")
 
@@ -107,10 +107,10 @@ def key_of(finding: Finding) -> str:
 
 
 def _key_without_results(finding: Finding, verdict: Verdict, kind: str) -> str:
-    """Return the key of what the backend refuses, or ends its process over.
+    """Return the key of a program that the backend refuses or crashes on.
 
     The message, without instructions, numbers, shapes and element types. What is written to the
-    wrong place ends a process in many ways: these are one class. Programs over which nothing is
+    wrong place crashes a process in many ways: these are one class. Programs over which nothing is
     said have one key; see `may_be_one`. An arithmetic exception is a division by zero.
     """
     if kind == DIVISION_BY_ZERO:
@@ -176,7 +176,7 @@ def is_everywhere(finding: Finding) -> bool:
 def agree(one: Cause, other: Cause) -> bool:
     """Return whether the attributions of two findings permit one cause.
 
-    The divergence vanishes without the same pass in both. If it vanishes without none in either: in
+    The result is right without the same pass in both. If it vanishes without none in either: in
     the same other way, or in none. If there was no time to ask all, only answers that contradict
     each other count.
     """
@@ -228,7 +228,7 @@ def operations(culprits: Iterable[str]) -> list[str]:
 
 
 def _words(verdict: Verdict, kind: str, message: str) -> str:
-    """Return what is said of a program without results, without what is particular to it."""
+    """Return the message on a program without results, stripped of program details."""
     if verdict not in WITHOUT_RESULTS:
         return ""
     if ends_process(verdict, kind):  # what comes before is ours

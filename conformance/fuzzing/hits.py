@@ -35,10 +35,10 @@ ops may flush, for one reason.
 """
 
 BEYOND = 0.1
-"""Of a budget, by how much work on hits may go beyond it."""
+"""Of a budget, by how much work on failures may go beyond it."""
 
 LAST = 0.2
-"""Of a budget, what is left at its end, at most, for hits that wait."""
+"""Largest share of a budget that is reserved for waiting failures at its end."""
 
 NOT_AGAIN = "not again"
 """The outcome of failures that are no findings: a timeout at first, and an answer at the second
@@ -48,7 +48,7 @@ try.
 
 @dataclass(frozen=True, slots=True)
 class Reducing:
-    """The name of a call that minimises a hit; `again` takes it as it is, where that failed."""
+    """The name of a call that minimises a failure; `again` takes it as it is, where that failed."""
 
     place: str
     hit: Hit
@@ -57,7 +57,7 @@ class Reducing:
 
 @dataclass(frozen=True, slots=True)
 class Trying:
-    """The name of a call that tries a program which may end its worker, to make one smaller."""
+    """The name of a call that tries a program which may crash its worker, to make one smaller."""
 
     place: str
     small: CrashMinimisation
@@ -97,13 +97,13 @@ class Hits:
         self._begun = left()
 
     def meet(self, place: str, hit: Hit) -> None:
-        """Count a new hit, and take it up."""
+        """Count a new failure, and take it up."""
         if not hit.outcome.known:
             self._places.meet(place)
         self.take_up(place, hit)
 
     def take_up(self, place: str, hit: Hit) -> None:
-        """Have a hit minimised when its turn comes, unless it is counted for a finding."""
+        """Have a failure minimised when its turn comes, unless it is counted for a finding."""
         culprit = hit.outcome.culprit
         if hit.outcome.known:
             self._journal.add_finding(hit.number, matched_failure(hit))
@@ -131,7 +131,7 @@ class Hits:
 
     @property
     def needed(self) -> float:
-        """Seconds that are kept for the hits that wait, when the budget ends."""
+        """Seconds that are kept for the failures that wait, when the budget ends."""
         return self._backlog.pressing * self._backlog.usual / self._executor.jobs
 
     def _next(self) -> Call | None:
@@ -192,7 +192,7 @@ class Hits:
             self._alone.append(name.unexplained)
 
     def _tried(self, name: Trying, value: object) -> None:
-        """Go on with a program that ends its process, or be content with it as it is now."""
+        """Continue minimising a program that crashes, or accept its current form."""
         small, hit, seconds = name.small, name.small.hit, spent_on(value)
         small.answer(self._losses.is_again(hit, value), seconds)
         self._backlog.used(seconds)
@@ -204,7 +204,7 @@ class Hits:
         finding = self._losses.concluded(trial, small, self._backend)
         if finding is None:
             self._journal.settle(hit.number, NOT_AGAIN)
-            self._keep.say(f"program {hit.number}: no answer in time, but one when asked again")
+            self._keep.say(f"program {hit.number}: timed out, but not when run again")
             return
         one = self._kept(name.place, hit, finding)
         if one is not None:
@@ -281,14 +281,14 @@ class Hits:
         self._places.add(one.place, one.culprit, new)
 
     def _join(self, one: Unexplained, name: str) -> None:
-        """Assign a minimised hit to a finding that there is."""
+        """Assign a minimised failure to a finding that there is."""
         self._keep.join(one.number, one.finding, name)
         self._places.add(one.place, one.culprit, name)
 
     # --- At the end ------------------------------------------------------------------------------
 
     def finish(self, tick: Callable[[], None]) -> int:
-        """Do what is left, as far as the time goes; how many hits still wait.
+        """Finish pending work within the time; return the number of failures that still wait.
 
         Hits that wait at places with a finding are counted for it.
         """
@@ -310,14 +310,14 @@ class Hits:
         return self._journal.open_count()
 
     def _count_those_waiting(self) -> None:
-        """Count hits that wait for the findings of their places, where these have any."""
+        """Count failures that wait for the findings of their places, where these have any."""
         for place in self._backlog.places:
             if self._places.finding_of(place, ""):
                 for waiting in self._backlog.pop_place(place):
                     self._count_for_finding(place, waiting.culprit, waiting.number)
 
     def _take_for_the_same(self) -> None:
-        """Join what there was no time to explain to a finding with the same key."""
+        """Join failures that were not explained to a finding with the same key."""
         while (one := self._backlog.next_cause()) is not None:
             self._alone.append(one)
         left = [one for one in (*self._undecided, *self._alone) if not one.is_kept]
@@ -331,7 +331,7 @@ class Hits:
 
     @property
     def _may_go_on(self) -> bool:
-        """Return whether there is more to do: beyond the budget only what is pressing."""
+        """Return whether work is left; beyond the budget only pressing work counts."""
         waits = len(self._backlog) if self._left() > 0 else self._backlog.pressing
         return waits > 0 and not self._is_over
 

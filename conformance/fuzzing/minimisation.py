@@ -58,7 +58,7 @@ def minimise_failure(trial: Trial, hit: Hit, seconds: float, tries: int = TRIES)
 
 
 def _misshaping_operation(trial: Trial, session: Session, hit: Hit) -> Hit:
-    """Return the hit of the one operation whose result has a wrong type, if that is the reason.
+    """Return the failure of the one operation whose result has a wrong type, if that is the reason.
 
     What takes such a result may be refused, or give a wrong type too: that tells nothing more.
     """

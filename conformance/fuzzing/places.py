@@ -14,7 +14,9 @@ PER_CAUSE = 3
 """Hits of one place that are minimised for each cause found there; then new culprits alone are."""
 
 ENOUGH = 100
-"""Programs of a group after which hits are counted for its findings, and not minimised any more."""
+"""Programs of a group after which failures are counted for its findings, and not minimised any
+more.
+"""
 
 
 class Places:
@@ -23,8 +25,9 @@ class Places:
     def __init__(
         self, counts: Mapping[str, int] = {}, minimised: Iterable[tuple[str, str, str]] = ()
     ) -> None:
-        """Begin with hits counted by place, and with place, culprit and finding of those minimised
-        before."""
+        """Begin with failures counted by place, and with place, culprit and finding of those
+        minimised before.
+        """
         self.begun = Counter[str]()
         """Hits by place whose minimisation began."""
         self._met = Counter[str]()
@@ -38,11 +41,11 @@ class Places:
             self.add(place, culprit, finding)
 
     def meet(self, place: str) -> None:
-        """Count a new hit."""
+        """Count a new failure."""
         self._met[group_of(place)] += 1
 
     def begin(self, place: str, culprit: str) -> None:
-        """Count a hit whose minimisation begins."""
+        """Count a failure whose minimisation begins."""
         self.begun[place] += 1
         self._variants.add((place, culprit))
 
@@ -53,11 +56,11 @@ class Places:
         self._by_variant[place, culprit] = finding
 
     def is_new(self, place: str) -> bool:
-        """Return whether no hit of a place was minimised, or is being minimised."""
+        """Return whether no failure of a place was minimised, or is being minimised."""
         return not self.begun[place]
 
     def is_new_variant(self, place: str, culprit: str) -> bool:
-        """Return whether no hit of a place with this culprit was minimised."""
+        """Return whether no failure of a place with this culprit was minimised."""
         return (place, culprit) not in self._variants
 
     def finding_of(self, place: str, culprit: str) -> str:
@@ -73,7 +76,7 @@ class Places:
         return ""
 
     def is_settled(self, place: str, culprit: str) -> bool:
-        """Return whether a hit need not be minimised."""
+        """Return whether a failure need not be minimised."""
         if not self.finding_of(place, culprit):
             return False
         if self._met[group_of(place)] >= ENOUGH:

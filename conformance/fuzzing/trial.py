@@ -20,7 +20,7 @@ ONLY_TOGETHER = "only together"
 """The count of programs that fail in a batch and not in isolation."""
 
 NOT_EVALUATED = "not evaluated"
-"""The count of programs for which the reference has no answer."""
+"""The count of programs for which the reference has no result."""
 
 
 KNOWN_TO_CRASH = "known to crash"

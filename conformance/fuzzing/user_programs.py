@@ -1,4 +1,4 @@
-"""Programs of the user's own, read as hits: with their inputs, given or drawn."""
+"""Failures from the user's own programs, with given or drawn inputs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def given(trial: Trial, file: Path, inputs: Path | None) -> list[Hit]:
     if isinstance(unit, NotChecked):
         raise UsageError(f"{file}: {unit.reason}")
     if unit.infeeds is not None:
-        raise UsageError(f"{file}: it has infeeds, and only `check` feeds these")
+        raise UsageError(f"{file}: it has infeeds, which only `check` supports")
     outcome = Outcome(Verdict.PASS)
     return [
         Hit(0, _program(file, unit, one), one, outcome) for one in _sets(file, trial, unit, inputs)
@@ -97,7 +97,7 @@ def outcome_of_file(trial: Trial, file: Path, inputs: Path | None) -> Outcome:
 
 
 def reducible(trial: Trial, file: Path, inputs: Path | None) -> list[Hit]:
-    """Return what `given` does, of a program that can be minimised.
+    """Return the result of `given`, for a program that can be minimised.
 
     Raises:
         UsageError: see `given`; or when several processes execute the program.

@@ -34,12 +34,14 @@ UNEXPLAINED = (
     *ANY_BITS, "accuracy", "expectation", "missing result", "no answer", NOT_DETERMINISTIC,
     "only in batch", "sizes", "wrong shape",
 )  # fmt: skip
-"""Classes that say how results are wrong, and predict nothing. Any other class of results says what
-was computed instead."""
+"""Classes that say how results are wrong, and predict nothing. All other classes of results
+describe the computation of the backend.
+"""
 
 OF_ONE_OPERATION = ("double rounding", "of a subnormal operand")
-"""Classes that say what was computed, and that each operation has for a reason of its own. Others
-have one reason in all operations of a family."""
+"""Classes that describe the computation of the backend and whose cause differs from op to op. The
+other such classes have one cause for a family of ops.
+"""
 
 CLASSES = (
     # elements, whatever the op

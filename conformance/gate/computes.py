@@ -46,14 +46,14 @@ def with_prediction(found: Expectation, given: Mapping[str, Any]) -> Expectation
     if not found.computes:
         for key in _OTHERS:
             if key in given:
-                raise ValueError(f"{key!r} is of entries with 'computes'")
+                raise ValueError(f"{key!r} is only for entries with 'computes'")
         if found.instead_of:
             raise ValueError("'computes' is missing: the pattern of what replaces 'instead_of'")
         return found
     for key in _WITHOUT:
         if key in given:
             raise ValueError(
-                f"{key!r} cannot stand beside 'computes': the entry knows what that predicts"
+                f"{key!r} cannot be combined with 'computes', which predicts the values"
             )
     if found.verdicts == WITH_RESULTS:
         found = structs.replace(found, verdicts=VERDICTS)
@@ -94,7 +94,7 @@ def _check_op(found: Expectation, record: Op) -> None:
     if record.twin:
         raise ValueError(f"'computes' is of StableHLO's op: write op = {record.twin!r}")
     if record.structure is not Structure.COMPUTES:
-        raise ValueError(f"'computes' cannot speak of {record.name}: {record.structure.value}")
+        raise ValueError(f"'computes' does not support {record.name}: {record.structure.value}")
     try:
         check_names(found.computes, record)
         _check_constants(found, record)

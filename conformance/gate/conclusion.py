@@ -1,4 +1,4 @@
-"""The conclusion of a run: its exit code, and what it lost and gained against a baseline."""
+"""The conclusion of a run: its exit code, and losses and gains against a baseline."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def exit_code(
 ) -> int:
     """Return 0 where the backends conform, 1 where something is worse, 4 where nothing was tested.
 
-    Worse is a divergence that no expectation knows. Against a baseline it is what is new or lost;
-    `strict` then also fails divergences that no expectation knows and that the baseline has. A
+    Worse is a divergence that no expectation matches. Against a baseline it is what is new or lost;
+    `strict` then also fails divergences that no expectation matches and that the baseline has. A
     cell that was planned and not run counts as worse too, but for those that the time of `--budget`
     was not enough for, as do incidents (a case without a
     verdict, as the harness has a defect; a worker lost over cases of which none alone is to
@@ -111,14 +111,14 @@ def tally(comparison: Comparison) -> str:
 
 
 def scope(comparison: Comparison) -> str:
-    """Return one line about what was compared with what, and what could not be compared."""
+    """Return one line about the compared runs, and the parts that could not be compared."""
     differing = ", ".join(
         f"{what.removeprefix('backend: ')} {then or 'none'} → {now or 'none'}"
         for what, then, now in comparison.differences
     )
     compared = [f"{comparison.same} cases one by one"]
     if comparison.wholes:
-        compared.append(f"{comparison.wholes} cells as wholes, for their cases are others")
+        compared.append(f"{comparison.wholes} whole cells, because their cases differ")
     apart = (
         f"{count} cases {where}"
         for count, where in (
@@ -141,8 +141,8 @@ def comparison_lines(comparison: Comparison, replay: str) -> list[str]:
     lines = [f"against the baseline: {tally(comparison)}", scope(comparison)]
     if comparison.unexplained:
         lines.append(
-            f"{comparison.unexplained} cases fail as they did in the baseline and no expectation "
-            "knows them; --strict fails on them"
+            f"{comparison.unexplained} cases fail as in the baseline and no expectation "
+            "matches them; --strict fails on them"
         )
     for kind in Kind:
         groups = group_changes(comparison.of(kind))

@@ -54,35 +54,33 @@ def _of_backend(entry: Expectation, failure: Failure | Record, under: Circumstan
     del under
     if entry.matches_backend(failure.backend):
         return ""
-    return f"it is about the backends {_listed(entry.backends)}, and this is {failure.backend}"
+    return f"it applies to the backends {_listed(entry.backends)}, not to {failure.backend}"
 
 
 def _of_versions(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
     del failure
     wanted = as_text(entry.versions)
     if not holds_for_jaxlib(entry, under.jaxlib):
-        return (
-            f"it is true of jaxlib {conditions(entry.versions).jaxlib}, and this is {under.jaxlib}"
-        )
+        return f"it applies to jaxlib {conditions(entry.versions).jaxlib}, not to {under.jaxlib}"
     if under.described is None or applicable_entries([entry], [under.described]):
         return ""
     own = of_description(under.described)
     found = ", ".join(filter(None, (own.number, own.library and f"library {own.library}")))
-    return f"it is true of {wanted}, and the backend is {found or 'of no known version'}"
+    return f"it applies to {wanted}; the backend has {found or 'no known version'}"
 
 
 def _of_isa(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
     del under
     if not entry.isa or isa.satisfies(isa.backend_sets(failure.backend), entry.isa):
         return ""
-    return f"it is true where XLA's CPU compiler targets {entry.isa}, which is not so here"
+    return f"it applies if XLA's CPU compiler targets {entry.isa}, which it does not"
 
 
 def _of_verdict(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
     del under
     if failure.verdict.value in entry.verdicts:
         return ""
-    return f"it knows what is {_listed(entry.verdicts)}, and this is {failure.verdict.value}"
+    return f"it matches {_listed(entry.verdicts)}, not {failure.verdict.value}"
 
 
 def _of_class(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
@@ -91,11 +89,11 @@ def _of_class(entry: Expectation, failure: Failure | Record, under: Circumstance
     if entry.matches_class(failure.kind, classes):
         return ""
     if failure.kind == NOT_DETERMINISTIC and not entry.flaky:
-        return "it does not say flaky = true, and this does not fail every time"
+        return "it lacks flaky = true, and the case does not fail every time"
     if entry.computes:
-        return f"what it computes does not predict these values, which are {failure.kind!r}"
+        return f"its 'computes' does not predict these values, of class {failure.kind!r}"
     found = _listed(classes) if classes else repr(failure.kind)
-    return f"it knows the class {_listed(entry.kinds)}, and this is {found}"
+    return f"it matches the class {_listed(entry.kinds)}, not {found}"
 
 
 def _of_words(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
@@ -103,21 +101,21 @@ def _of_words(entry: Expectation, failure: Failure | Record, under: Circumstance
     if entry.matches_words(failure.verdict, failure.message):
         return ""
     said = failure.message if failure.verdict.has_results else own_words(failure.message)
-    return f"it asks for the words {_listed(entry.words)}, and what is said is {said!r}"
+    return f"it requires the words {_listed(entry.words)}; the message is {said!r}"
 
 
 def _of_size(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
     del under
     if (failure.worst_ulp or 0.0) <= entry.max_ulp:
         return ""
-    return f"it knows errors up to {entry.max_ulp:g} ulp, and this is {failure.worst_ulp:g}"
+    return f"it matches errors up to {entry.max_ulp:g} ulp, not {failure.worst_ulp:g}"
 
 
 def _of_where(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
     del under
     if not entry.where or any(map(entry.matches_operation, operation_texts(failure))):
         return ""
-    return f"it asks for an operation with {_listed(entry.where)}, and there is none"
+    return f"it requires an operation that contains {_listed(entry.where)}"
 
 
 def _listed(texts: Sequence[str]) -> str:

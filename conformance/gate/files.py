@@ -105,7 +105,7 @@ def files_of(given: Given, backends: Sequence[str]) -> list[File]:
         if len(asked) > 1:
             others = " ".join(one for one in asked if one != NONE)
             raise ExpectationError(
-                f"--expectations none cannot stand beside others ({others or 'none'}): "
+                f"--expectations none cannot be combined with others ({others or 'none'}): "
                 "give either alone"
             )
         return []

@@ -40,12 +40,12 @@ class Overlap:
         others = ", ".join(self.earlier)
         if self.is_shadowed:
             return (
-                f"{self.later}: shadowed by {others}, which comes first and knows all that "
-                "this entry knows: take one of them out, or put the narrower one first"
+                f"{self.later}: shadowed by {others}, which comes first and matches all that "
+                "this entry matches: remove an entry, or put the narrower entry first"
             )
         come = "come" if len(self.earlier) > 1 else "comes"
         return (
-            f"{self.later}: overlaps with {others}, which {come} first: what both know is not "
+            f"{self.later}: overlaps with {others}, which {come} first: what both match is not "
             f"reported as {self.later}"
         )
 
@@ -84,7 +84,7 @@ def overlap_line(found: Sequence[Overlap]) -> str:
     if not found:
         return ""
     shadowed = sum(one.is_shadowed for one in found)
-    what = ("shadowed by an earlier one", "overlapping with an earlier one")
+    what = ("shadowed by an earlier entry", "overlapping with an earlier entry")
     counted = zip((shadowed, len(found) - shadowed), what, strict=True)
     told = [f"{_entries(count)} {words}" for count, words in counted if count]
     which = "`hlo-conformance expectations check`, with the same --expectations, says which"

@@ -54,7 +54,7 @@ def check(found: Expectation) -> None:
     check_values(found)
     for key, instead in _WITHOUT.items():
         if getattr(found, key):
-            raise ValueError(f"{key!r} cannot stand beside 'instead_of': {instead}")
+            raise ValueError(f"{key!r} cannot be combined with 'instead_of': {instead}")
     pattern = _operation("instead_of", found.instead_of)
     replacement = _read("computes", found.computes)
     wrong = [one for one in found.op if not fnmatchcase(pattern.mnemonic, one)]

@@ -54,17 +54,17 @@ def check(found: Expectation) -> None:
         for kind in found.kinds:
             if kind in UNPREDICTABLE and not (found.flaky and kind == NOT_DETERMINISTIC):
                 raise ValueError(
-                    f"class {kind!r} is of elements that no program predicts: "
+                    f"class {kind!r} has elements that no program predicts: "
                     "write 'unpredictable = true', and why in 'reason'"
                 )
         return
     without = [verdict for verdict in found.verdicts if verdict in WITHOUT_RESULTS]
     if without:
-        raise ValueError(f"'unpredictable' is about results, and {without[0]!r} has none")
+        raise ValueError(f"'unpredictable' applies to results, and {without[0]!r} has none")
     for kind in found.kinds:
         if kind not in UNPREDICTABLE:
             listed = ", ".join(map(repr, sorted(UNPREDICTABLE)))
             raise ValueError(
                 f"class {kind!r} does not say which elements are 'unpredictable': "
-                f"name one of {listed}; or say by 'computes', with a mask, what the others are"
+                f"name one of {listed}, or predict the other elements by 'computes' with a mask"
             )

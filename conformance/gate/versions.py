@@ -45,11 +45,13 @@ def check(versions: str | Versions) -> None:
         try:
             SpecifierSet(text)
         except InvalidSpecifier:
-            raise ValueError(f"{text!r} names no versions; write such as '<0.11'") from None
+            raise ValueError(
+                f"{text!r} is not a range of versions; write for example '<0.11'"
+            ) from None
     for digest in _digests(wanted.library):
         if not _DIGEST.fullmatch(digest):
             raise ValueError(
-                f"{digest!r} is no digest: write at least {_SHORTEST} hexadecimal digits of the "
+                f"{digest!r} is not a digest: write at least {_SHORTEST} hexadecimal digits of the "
                 "library's SHA-256, as `hlo-conformance backends` shows it"
             )
     if isinstance(versions, Versions) and versions == Versions():
@@ -112,7 +114,7 @@ def given_versions(texts: Sequence[str], backends: Sequence[str]) -> dict[str, s
             Version(number)
         except InvalidVersion:
             raise UsageError(
-                f"--backend-version: {number!r} is no version; write such as 2.1"
+                f"--backend-version: {number!r} is not a version; write for example 2.1"
             ) from None
         found[name] = number
     return found
@@ -169,7 +171,7 @@ def _is_true(entry: Expectation, backend: str, own: OwnVersions) -> bool:
     if wanted.plugin and not own.number and backend.startswith("plugin:"):
         said = f"it says {own.said!r}" if own.said else "it says none"
         raise ExpectationError(
-            f"entry {entry.id!r} asks for the version of {backend}, which is not known ({said}): "
+            f"entry {entry.id!r} requires the version of {backend}, which is not known ({said}): "
             "give it by --backend-version, such as --backend-version 2.1"
         )
     digests = [_DIGEST.fullmatch(one) for one in _digests(wanted.library)]

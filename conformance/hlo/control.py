@@ -23,7 +23,7 @@ def _tuple(site: Site) -> Tree:
 def _get_tuple_element(site: Site) -> Tree:
     operand = site.operands[0]
     if isinstance(operand, Value) or site.instruction.tuple_index >= len(operand):
-        raise site.unreadable("its operand has no such part")
+        raise site.unreadable("its operand has no such element")
     return operand[site.instruction.tuple_index]
 
 

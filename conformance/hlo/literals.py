@@ -47,7 +47,7 @@ def array_of(literal: Literal) -> Array:
     """
     shape = literal.shape
     if shape is None or shape.element_type == TUPLE:
-        raise Unreadable("constant tuple", "only constant arrays have a meaning here")
+        raise Unreadable("constant tuple", "only constant arrays are supported")
     element = element_of(shape)
     order = major_to_minor(shape)
     sizes = tuple(shape.dimensions[d] for d in order)

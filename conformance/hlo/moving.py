@@ -154,7 +154,7 @@ def _bitcast_convert(site: Site) -> Tree:
 
 
 def _bitcast(site: Site) -> Tree:
-    """Add what leaves memory as it is: elements in the order of another layout or type."""
+    """Add an operation that keeps memory and reinterprets it in another layout or type."""
     source, target, value = site.shapes[0], site.instruction.shape, site.value(0)
     if any(source.is_dynamic_dimension) or any(target.is_dynamic_dimension):
         if source.dimensions == target.dimensions:
@@ -199,7 +199,7 @@ def reinterpret(building: Building, value: Value, element: ElementType) -> Value
 
 
 def _rewidened(building: Building, value: Value, source: Shape, target: Shape) -> Value:
-    """Return what memory that holds `value` holds as elements of another width.
+    """Return the memory of `value` reinterpreted as elements of another width.
 
     Both are seen as units of the narrower width, several of which make an element of the other.
     """
@@ -235,7 +235,7 @@ def _of_units(building: Building, units: Value, count: int, element: ElementType
 
 
 def relaid(building: Building, value: Value, source: Shape, target: Shape) -> Value:
-    """Return what memory that holds `value` in one shape's layout holds in another shape's.
+    """Return the memory of `value` reinterpreted from one shape's layout in another's.
 
     A reshape where elements stay in order, else a transposition of memory's dimensions, else each
     element by its number. Padding of the source, where tiles leave some, reads as zero.

@@ -1,4 +1,4 @@
-"""Every opcode that is read, and what it means."""
+"""Every supported opcode with its meaning."""
 
 from __future__ import annotations
 

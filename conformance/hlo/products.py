@@ -32,7 +32,7 @@ def batching_of(numbers: DotDimensions) -> dict[str, Any]:
 
 
 def _dot(site: Site) -> Tree:
-    """Add a product; what its precision permits is left to the judge, and it is exact here."""
+    """Add a product, which is exact here: its precision is up to the judge."""
     numbers = site.instruction.dot_dimension_numbers or DotDimensions()
     operands = (site.value(0), site.value(1))
     return site.building.one("dot_general", operands, site.type, **batching_of(numbers))

@@ -87,7 +87,7 @@ class _Reader:
         return inner.region([one for given in values for one in given], list(leaves(result)))
 
     def inline(self, number: int, operands: Sequence[Tree], building: Building) -> Tree:
-        """Add what the computation of that id does, and return what it gives."""
+        """Add the operations of the computation with that id, and return its result."""
         computation = self._computation(number)
         if number in self.entered:
             raise Unreadable("computation", f"{computation.name} calls itself")
@@ -109,7 +109,7 @@ class _Reader:
         trees: dict[int, Tree],
         building: Building,
     ) -> Tree:
-        """Add what an instruction means, and return its value."""
+        """Add the operations of an instruction, and return its value."""
         self.count += 1
         if self.count > LIMIT:
             raise Unreadable("size", f"over {LIMIT} operations")

@@ -1,4 +1,4 @@
-"""Types and layouts of HLO's shapes, and what lies where in memory."""
+"""Types and layouts of HLO's shapes, and the order of elements in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One instruction where it stands: what it takes, and where what it means is added."""
+"""One instruction in its computation: its operands, and the program that it is added to."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Computations(Protocol):
     """The computations of the module that is read."""
 
     def inline(self, number: int, operands: Sequence[Tree], building: Building) -> Tree:
-        """Add what the computation of that id does, and return what it gives."""
+        """Add the operations of the computation with that id, and return its result."""
         ...
 
     def body(self, number: int, building: Building) -> Region:
@@ -94,7 +94,7 @@ class Site:
         return ids[number]
 
     def inline(self, operands: Sequence[Tree], number: int = 0) -> Tree:
-        """Add what a computation that the instruction names does with these operands."""
+        """Add the operations of a computation that the instruction calls with these operands."""
         return self.computations.inline(self.computation_id(number), operands, self.building)
 
     @property
@@ -109,4 +109,4 @@ class Site:
 
 
 Handler = Callable[[Site], Tree]
-"""handler(site): adds what an instruction means, and returns its value."""
+"""handler(site): adds the operations of an instruction, and returns its value."""

@@ -12,7 +12,7 @@ class Unreadable(Exception):
     """
 
     def __init__(self, construct: str, reason: str) -> None:
-        """Name the construct, and say what is missing."""
+        """Name the construct and the missing feature."""
         super().__init__(construct, reason)
         self.construct = construct
         self.reason = reason

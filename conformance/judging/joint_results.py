@@ -1,4 +1,4 @@
-"""All results of a program, and what rules and hypotheses answer about them, each asked once."""
+"""All results of a program, and the cached answers of rules and hypotheses about them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judgements on results, and what several of them add up to."""
+"""Judgements on results, and their combination."""
 
 from __future__ import annotations
 

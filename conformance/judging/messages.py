@@ -7,7 +7,7 @@ import re
 from conformance.verdict import Element, Failing, Verdict
 
 _PREDICATES = {
-    Verdict.UNSPECIFIED: "different, where the specification leaves the result open",
+    Verdict.UNSPECIFIED: "different, where the result is unspecified",
     Verdict.FLUSHED: "as if subnormal numbers were zero",
     Verdict.INACCURATE: "further off than is permitted",
     Verdict.DIVERGENT: "wrong",

@@ -19,7 +19,7 @@ Finding = tuple[Verdict, str]
 """A verdict and its class label."""
 
 Predicted = Callable[[], Array]
-"""predicted(): a mask of the elements within `NEAR` ulp of what a class predicts."""
+"""predicted(): a mask of the elements within `NEAR` ulp of the prediction of a class."""
 
 Answer = Iterable[tuple[Verdict, str, Array] | tuple[Verdict, str, Array, Predicted]]
 """Verdicts and class labels, each with a mask of the elements that it explains. A class that
@@ -36,7 +36,7 @@ Question = Callable[[Evidence], Answer]
 class Findings:
     """The class of each element: `table[codes[i]]`; a negative code means not classified yet.
 
-    `predicted` marks the elements within `hypothesis.NEAR` ulp of what their class predicts.
+    `predicted` marks the elements within `hypothesis.NEAR` ulp of the prediction of their class.
     """
 
     codes: Array

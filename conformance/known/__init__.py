@@ -1,1 +1,1 @@
-"""Hypotheses: what a backend is known to compute in place of an operation."""
+"""Hypotheses: known computations of a backend in place of an operation."""

@@ -25,9 +25,9 @@ NAME = "f8E8M0FNU"
 def _of_powers(
     operation: Operation, operands: tuple[Array, ...], expected: Results
 ) -> Results | None:
-    """Return a function of infinity instead of NaN.
+    """Return f(infinity) instead of f(NaN).
 
-    f8E8M0FNU has no zero: its smallest number is the result.
+    f8E8M0FNU has no zero: a result of zero becomes the smallest number.
     """
     of = element_type_of(expected[0])
     if of.name != NAME:

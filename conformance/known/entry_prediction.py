@@ -72,7 +72,7 @@ class EntryPrediction:
         return label(self.entry)
 
     def applies(self, operation: Operation, folded: Sequence[bool] | None = None) -> bool:
-        """Tell whether it is about an operation.
+        """Return whether it is about an operation.
 
         `folded` says which operands are constants to a compiler; None where nobody knows.
         """

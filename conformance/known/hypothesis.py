@@ -27,7 +27,9 @@ Results = tuple[Array, ...]
 Operands = tuple[Array, ...]
 
 Otherwise = Callable[[Operation, Operands, Results], Results | None]
-"""otherwise(operation, operands, expected): what is computed instead; None where it is the same."""
+"""otherwise(operation, operands, expected): the results that are computed instead, or None if they
+are the same.
+"""
 Rewrite = Callable[[Operation, Operands, Results], tuple[Operation, Operands] | None]
 """rewrite(operation, operands, expected): the operation that is executed instead, and its operands;
 None where it is the same."""

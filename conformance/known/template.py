@@ -50,7 +50,7 @@ class TemplateError(ValueError):
 
 
 def operand_names(operation: Operation) -> tuple[str, ...]:
-    """Return what the operands are called in the text: names of the specification.
+    """Return the names of the operands in the text, those of the specification.
 
     Those of a call of a function have none.
     """
@@ -153,7 +153,7 @@ def _last(body: str) -> str:
     names = [found[1] for line in _outermost(body) if (found := _ASSIGNED.match(line))]
     if not names:
         raise TemplateError(
-            "no operation gives a value; write such as '%0 = stablehlo.abs %x : $T'"
+            "no operation computes a value; write for example '%0 = stablehlo.abs %x : $T'"
         )
     return names[-1]
 

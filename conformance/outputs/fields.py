@@ -26,5 +26,5 @@ Version = Annotated[str, msgspec.Meta(pattern=r"^1\.[0-9]+$")]
 
 
 def about(description: str) -> msgspec.Meta:
-    """Describe a field: what it says, and in which unit."""
+    """Describe a field: its meaning and unit."""
     return msgspec.Meta(description=description)

@@ -59,7 +59,7 @@ class Shares(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reached(msgspec.Struct, frozen=True, kw_only=True):
-    """The covered share of what test cases can vary."""
+    """The covered share of the dimensions of variation."""
 
     values: Annotated[Count, about("Values of dimensions of variation that cases have.")]
     declared_values: Annotated[Count, about("All such values.")]

@@ -1,4 +1,4 @@
-"""The JSON Schemas of what commands write, made from the shapes themselves.
+"""The JSON Schemas of the outputs of commands, made from the shapes themselves.
 
 A version is MAJOR.MINOR. A field that is added raises MINOR, a field that is removed, renamed or
 means something else raises MAJOR. `schema/` has the schema of every version of the current MAJOR,

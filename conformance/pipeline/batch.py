@@ -30,8 +30,9 @@ REPEATS = 3
 """Default number of further runs of a failing item, which show whether it fails every time."""
 
 _WORD = re.compile(r"[a-z][a-z0-9_-]{3,}")
-"""Matches what may be an op's name in a message, in StableHLO's spelling or HLO's. Shorter names
-are English words, too."""
+"""Matches possible names of ops in a message, in StableHLO's spelling or HLO's. Shorter names are
+English words, too.
+"""
 
 
 @dataclass(frozen=True, slots=True)

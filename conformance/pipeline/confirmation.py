@@ -99,7 +99,7 @@ def _concluded_of_errors(cell: Cell, cache: JudgementCache, first: Answer) -> Co
 
 
 def _if_one(outcomes: set[bytes]) -> tuple[bytes, ...]:
-    """Return the digest of what came out every time; nothing where that was not the same."""
+    """Return the digest in a tuple if results were the same every time, else an empty tuple."""
     return (*outcomes,) if len(outcomes) == 1 else ()
 
 
@@ -186,7 +186,7 @@ class JudgementCache:
         return [one for one in map(self.of, rounds) if worst_of(one).verdict.fails]
 
     def finding(self, outcome: Answer, turn: int | None = None) -> Finding:
-        """Return the verdict and the class of what a run gave, of one input set or the worst."""
+        """Return verdict and class of the results of a run, of one input set or the worst."""
         if isinstance(outcome, Unsupported):
             return Verdict.UNSUPPORTED, ""
         if isinstance(outcome, BackendError):

@@ -69,7 +69,7 @@ def _elements(record: Record) -> dict[Place, Element]:
 def _answers(
     by_backend: dict[str, dict[Place, Element]], place: Place
 ) -> dict[str, tuple[str, str]]:
-    """Return what each backend has at a position, as decimal and bits.
+    """Return the value of each backend at a position, as decimal and bits.
 
     If no element is stored, it is the reference's.
     """

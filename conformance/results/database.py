@@ -23,7 +23,7 @@ _META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT R
 
 
 class StoreError(UsageError):
-    """The file cannot be read or written; the message says in one line why, and what to do."""
+    """The file cannot be read or written. The message says why and how to mend it, in one line."""
 
 
 class Database:
@@ -205,7 +205,7 @@ def _lock_folder(path: Path) -> int:
 
 @contextmanager
 def explained(path: Path) -> Generator[None]:
-    """Turn errors of SQLite and of the operating system into one line that says what to do."""
+    """Turn errors of SQLite and of the operating system into one line with advice."""
     try:
         yield
     except sqlite3.OperationalError as error:

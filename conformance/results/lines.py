@@ -1,4 +1,4 @@
-"""A run in some lines of text: what is printed when it has ended."""
+"""A run in some lines of text, printed at its end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def lines_of(run: RunData, replay: str, *, is_compared: bool = False) -> list[st
     verdicts = [f"{name} {count}" for name, count in summary["verdicts"].items() if count]
     cells = f"{counts['cells_tested']} of {counts['cells_planned']} cells tested"
     work = f"{summary['cases']} programs, {summary['pairs']} input sets, {summary['values']} values"
-    unknown = "that no expectation knows" if is_compared else "new"
+    unknown = "that no expectation matches" if is_compared else "new"
     lines = [
         f"{cells}, {work} in {run.seconds:.0f} s",
         *(_coverage(name, one) for name, one in run.coverage_by_dialect.items()),
@@ -44,7 +44,7 @@ _MOST_CELLS = 4
 
 
 def _not_run(run: RunData) -> list[str]:
-    """Return what is told of cases that came from a cache, and of those left out by a budget."""
+    """Return the lines about cases from a cache and cases left out by a budget."""
     lines: list[str] = []
     if run.from_cache or run.failed_as_before:
         again = f"; {run.failed_as_before} failed as before" if run.failed_as_before else ""
@@ -61,7 +61,7 @@ def _not_run(run: RunData) -> list[str]:
             f"left out by --budget: up to {sum(one.cases for one in run.left_out)} programs of "
             f"{len(run.left_out)} cells, {len(none)} of which have none; such as {named}"
             + (f" and {more} more" if more else "")
-            + "; with a larger --budget, or without, the same command goes on"
+            + "; with a larger --budget, or without, the same command continues"
         )
     return lines
 
@@ -96,7 +96,7 @@ def standing_line(standing: Standing) -> str:
 
 
 def _gone(run: RunData) -> list[str]:
-    """Return what is told of entries that show no more: those fixed, and the others."""
+    """Return the lines about entries that no longer reproduce: fixed entries, and others."""
     other = [id_ for id_ in run.stale if id_ not in run.fixed]
     told = (
         (run.fixed, "fixed, as their counterexamples pass now (--strict fails)"),

@@ -42,7 +42,7 @@ def denominators(cells: Sequence[CellResults]) -> Denominators:
 
 
 def backend_of(described: Description) -> Backend:
-    """Return what JSON says of a backend."""
+    """Return the JSON object of a backend."""
     return Backend(
         name=described.name,
         platform=described.platform,
@@ -52,14 +52,14 @@ def backend_of(described: Description) -> Backend:
 
 
 def reached_of(measured: Measured) -> Reached:
-    """Return what JSON says of what cases reach."""
+    """Return the JSON object of the coverage of cases."""
     counts = asdict(measured)
     del counts["dimensions"]  # the page shows them
     return Reached(**counts)
 
 
 def cell_of(cell: CellResults, *, from_cache: int, left_out: int, seconds: float) -> Cell:
-    """Return what JSON says of a planned cell.
+    """Return the JSON object of a planned cell.
 
     `from_cache` counts its cases that were taken from a cache, `left_out` those that the time of
     the run ended before. `seconds` is the time spent on the others.
@@ -89,7 +89,7 @@ def _largest(errors: Iterable[float | None]) -> float | None:
 
 
 def divergence_of(record: Record) -> Divergence:
-    """Return what JSON says of a case that fails."""
+    """Return the JSON object of a failing case."""
     detail = record.detail if record.verdict.has_results else None
     return Divergence(
         id=record.id,
@@ -110,7 +110,7 @@ def divergence_of(record: Record) -> Divergence:
 
 
 def batch_of(batch: Batch) -> LostBatch:
-    """Return what JSON says of a batch that failed as a whole."""
+    """Return the JSON object of a batch that failed as a whole."""
     return LostBatch(
         backend=batch.backend,
         cells=batch.name,
@@ -125,7 +125,7 @@ def batch_of(batch: Batch) -> LostBatch:
 
 
 def left_out_of(remaining: Remaining) -> LeftOut:
-    """Return what JSON says of the cases of a cell that the time was not enough for."""
+    """Return the JSON object of a cell's cases that the budget left out."""
     return LeftOut(
         op=remaining.op,
         element_type=remaining.element_type,

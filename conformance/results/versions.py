@@ -23,7 +23,7 @@ def versions() -> dict[str, str]:
 
 
 def fingerprint() -> dict[str, str]:
-    """Return what must be equal on two machines for their records to be equal, by name."""
+    """Return the properties, by name, that must be equal on two machines for equal records."""
     return {**versions(), "build of hlo-conformance": build()}
 
 

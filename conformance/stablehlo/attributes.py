@@ -37,7 +37,7 @@ class Verbatim(NamedTuple):
 
 
 class AttributeKind(NamedTuple):
-    """A kind of attribute: its name, what writes a value, and the keyword of an enum."""
+    """A kind of attribute: its name, a function that writes values, and the keyword of an enum."""
 
     name: str
     write: Callable[[Any], str]
@@ -194,7 +194,7 @@ def _enum(keyword: str) -> AttributeKind:
 
 
 def _dictionary(pairs: Sequence[tuple[str, Any]]) -> str:
-    """Spell a dictionary of truth values, 64-bit integers, strings, element types and lists."""
+    """Spell a dictionary of i1 values, 64-bit integers, strings, element types and lists."""
     return "{" + ", ".join(f"{_name(name)} = {_entry(value)}" for name, value in pairs) + "}"
 
 
@@ -315,7 +315,7 @@ def in_dialect(op: str, text: str) -> str:
 
 
 def spell_attribute(name: str, value: Attribute) -> str:
-    """Spell the attribute `name = value`; "" for a truth value that is not written.
+    """Spell the attribute `name = value`; "" for a i1 value that is not written.
 
     Raises:
         EmitError: when the name is unknown or the value is not of its kind.

@@ -25,7 +25,7 @@ _OPS = {target: op for op, target in TARGETS.items()}
 def as_call(operation: Operation) -> Operation:
     """Return an instruction as the custom call that it is written as; other operations unchanged.
 
-    The channel is always written: without a channel XLA ends the process.
+    The channel is always written: without a channel XLA crashes the process.
     """
     target = TARGETS.get(operation.name)
     if target is None:

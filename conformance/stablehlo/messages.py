@@ -23,8 +23,9 @@ def position(location: str) -> tuple[int, int] | None:
 
 
 def place_of(location: str) -> str:
-    """Return a line of the text, or what its author's locations say: a name, and file and line of
-    the innermost frame that is of no library."""
+    """Return a line of the text, or the location that its author wrote: a name, and file and line
+    of the innermost frame outside of libraries.
+    """
     here = position(location)
     if here is not None:
         return f"line {here[0]}"

@@ -100,7 +100,7 @@ def different(expected: Array, actual: Array) -> Array:
 
 
 def _exact_values(function: Function, operands: tuple[Array, ...], where: Array) -> Exact | None:
-    """Return what gives exact values of a real function; None where nothing is near enough."""
+    """Return a function that computes exact values of a real function, or None."""
     of, record = function.result_type, function.record
     if not of.is_float or not function.operand_type.is_float:
         return None
@@ -121,7 +121,7 @@ def _exact_values(function: Function, operands: tuple[Array, ...], where: Array)
 
 
 def _has_table(function: Function) -> bool:
-    """Tell whether results are of a small type and round float64 values of the function.
+    """Return whether results are of a small type and round float64 values of the function.
 
     Of such a unary function of small numbers the reference itself has a table.
     """

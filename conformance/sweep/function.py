@@ -107,7 +107,7 @@ def _program(function: Function, size: int) -> Program:
 
 
 def is_sweepable(record: Op) -> bool:
-    """Tell whether a sweep takes an op: elementwise, of one or two operands, without regions."""
+    """Return whether a sweep takes an op: elementwise, of one or two operands, without regions."""
     return (
         record.lifts
         and record.lower is None

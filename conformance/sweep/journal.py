@@ -134,7 +134,7 @@ class Journal:
 
 
 def read_journal(path: Path) -> tuple[Header, list[Line]]:
-    """Return what the file of a sweep holds, given its folder or the file itself.
+    """Return the content of a sweep's file, given its folder or the file itself.
 
     Raises:
         UsageError: when there is none, or it cannot be read.

@@ -135,7 +135,7 @@ class _Judged:
         self.errors: Array | None = None
 
     def judge(self) -> None:
-        """Find what is permitted at once, and classify the rest."""
+        """Mark permitted results first, and classify the rest."""
         rest = np.flatnonzero(~self._is_permitted())
         if rest.size:
             operation = self.function.operation(len(self.actual))

@@ -24,7 +24,7 @@ _SHARD = "shard"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A sweep that is merged with others: where it lies, and what its journal holds."""
+    """A sweep that is merged with others: its path, and the content of its journal."""
 
     path: Path
     header: Header
@@ -38,7 +38,7 @@ class Part:
 
 
 def is_sweep(path: Path) -> bool:
-    """Tell whether a folder, or a file in it, is a sweep's, and no run's."""
+    """Return whether a folder, or a file in it, is a sweep's, and no run's."""
     if not path.is_dir():
         return path.name in (FILE_NAME, SUMMARY)
     is_any = any((path / name).is_file() for name in (FILE_NAME, SUMMARY))
@@ -116,7 +116,7 @@ def _folder(path: Path) -> Path:
 
 
 def _differences(one: Part, other: Part) -> Iterator[str]:
-    """Yield in what two sweeps differ though they must not."""
+    """Yield the differences that prevent two sweeps from being merged."""
     ours, theirs = one.header.identity, other.header.identity
     for name in dict.fromkeys((*ours, *theirs)):
         if name != _SHARD and ours.get(name) != theirs.get(name):

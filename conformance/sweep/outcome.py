@@ -28,11 +28,11 @@ class ClassCount(msgspec.Struct, frozen=True, kw_only=True):
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of some arguments, in order.
 
-    `right` counts correctly rounded results. `budget` is what the rule permits, in ulp. `worst` is
-    the permitted or inaccurate result with the largest error. `histogram` counts errors in whole
-    ulp by `HISTOGRAM_EDGES`; it is empty where results have no ulp. `inversions` and `asymmetries`
-    count neighbours in the wrong order, and arguments that break the function's symmetry. `axis`
-    has the largest error by position on the axis.
+    `right` counts correctly rounded results. `budget` is the permitted error in ulp. `worst` is the
+    permitted or inaccurate result with the largest error. `histogram` counts errors in whole ulp by
+    `HISTOGRAM_EDGES`; it is empty where results have no ulp. `inversions` and `asymmetries` count
+    neighbours in the wrong order, and arguments that break the function's symmetry. `axis` has the
+    largest error by position on the axis.
     """
 
     values: int

@@ -118,6 +118,6 @@ def _blocks(domains: Sequence[Domain]) -> Iterator[Block]:
 
 
 def _arguments_of(domain: Domain) -> object:
-    """Return what two domains have in common when their arguments are the same."""
+    """Return a key that domains with the same arguments share."""
     function = domain.function
     return function.operand, function.arity, domain.count, domain.is_exhaustive, domain.numbers

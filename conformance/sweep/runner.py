@@ -34,7 +34,7 @@ from conformance.sweep.planning import Options, Plan, plan
 from conformance.sweep.properties import properties_of
 
 _GIVEN_UP = 3
-"""Blocks in which a function may end its process; its other blocks are then left out."""
+"""Blocks in which a function may crash its process; its other blocks are then left out."""
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ class Swept:
 
 
 def sweep(options: Options, watcher: Watcher | None = None) -> Swept:
-    """Sweep what the options ask for, or what is left of it.
+    """Sweep the functions that the options select, or the rest of them.
 
     Raises:
         UsageError: for options that make no sense, or a folder with another sweep.
@@ -112,7 +112,7 @@ def sweep(options: Options, watcher: Watcher | None = None) -> Swept:
 def _identity(
     options: Options, planned: Plan, choice: Choice, described: Description
 ) -> dict[str, str]:
-    """Return what decides the outcomes: a sweep goes on only where all of it is the same."""
+    """Return the identity of a sweep: a sweep is resumed only if all of it is equal."""
     part, parts = options.shard
     return {
         "functions": planned.names,
@@ -128,7 +128,7 @@ def _identity(
 
 
 class _Session:
-    """One session of a sweep: hands blocks out, keeps what comes back."""
+    """One session of a sweep: distributes blocks and stores their outcomes."""
 
     def __init__(
         self,
@@ -214,12 +214,12 @@ def finished_parts(lines: Sequence[Line]) -> set[tuple[int, int]]:
 
 
 def is_done(block: Block, finished: set[tuple[int, int]]) -> bool:
-    """Tell whether a block is done, of all its functions."""
+    """Return whether a block is done, of all its functions."""
     return all((index, block.start) in finished for index in block.indices)
 
 
 def _left_of(block: Block, finished: set[tuple[int, int]]) -> list[Block]:
-    """Return what of a block is left: all of it, or single functions where some are done."""
+    """Return the rest of a block: all of it, or single functions if some are done."""
     left = [n for n, index in enumerate(block.indices) if (index, block.start) not in finished]
     if len(left) == len(block.indices):
         return [block]

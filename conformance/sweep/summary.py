@@ -64,7 +64,7 @@ def _exit_code(functions: tuple[SweptFunction, ...]) -> int:
 
 
 def is_new(found: ResultClass) -> bool:
-    """Tell whether results fail, and no expectation matches them."""
+    """Return whether results fail, and no expectation matches them."""
     return found.verdict.fails and not found.known
 
 
@@ -165,7 +165,7 @@ def _lines(function: SweptFunction, shard: str) -> Iterator[str]:
 
 
 def _is_lost(function: SweptFunction) -> bool:
-    """Tell whether a function gave no results at all."""
+    """Return whether a function gave no results at all."""
     return not any(found.verdict.has_results for found in function.classes)
 
 

@@ -1,1 +1,1 @@
-"""Tolerance rules: what a result may differ by, each with its source."""
+"""Tolerance rules: the permitted error of results, each with its source."""

@@ -1,4 +1,6 @@
-"""Programs whose main takes and gives the parts of complex numbers, for what takes no others."""
+"""Programs whose main takes and returns parts of complex numbers, for backends that take no complex
+numbers.
+"""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ class Explainer:
         shifts: Sequence[Override],
         new: WrongOperation | None,
     ) -> Judgement:
-        """Judge the program again with known divergences taken as the backend has them."""
+        """Judge the program again with the backend's values of known divergences."""
         if new is None and steps.has_same_results(failed.actual):
             return passing_judgement(failed.judgement.total)
         try:
@@ -165,7 +165,7 @@ class Explainer:
         return left if left.verdict.fails or new is None else failed.judgement
 
     def _explain_by_search(self, failed: FailedProgram) -> Explanation:
-        """Return the cause that shows only where the compiler may leave out results."""
+        """Return the cause that shows only if the compiler may omit intermediate results."""
         program, actual, judgement = failed.program, failed.actual, failed.judgement
         values = None if failed.steps is None else failed.steps.values
         ends = [one.name for one in program.main.body.operations[-1].operands]

@@ -1,10 +1,10 @@
 """The conclusion on a program that returns something else than expected.
 
 Perturbed evaluation cannot decide in three cases: other values depend on an unspecified value,
-rounding decides an integer or a truth value, or a result is sensitive to tiny errors of its
-operands. Then every operation is judged on the backend's own operands
-(conformance/triage/audit.py). Wrong operations are at fault. If none is wrong, and the program's
-results follow from permitted values, the program is right.
+rounding decides an integer or a i1 value, or a result is sensitive to tiny errors of its operands.
+Then every operation is judged on the backend's own operands (conformance/triage/audit.py). Wrong
+operations are at fault. If none is wrong, and the program's results follow from permitted values,
+the program is right.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ class Conclusion:
         if self.adopted:
             which = "results" if self.adopted > 1 else "result"
             notes.append(
-                f"{self.adopted} {which} judged with values of the backend's own "
-                "that the specification leaves open"
+                f"{self.adopted} {which} judged with the backend's own values, "
+                "because these are unspecified"
             )
         if self.follows and not self.adopted:
             notes.append(
                 "every operation is right on its own operands; "
-                "the whole is sensitive to what they are rounded by"
+                "the program is sensitive to their rounding errors"
             )
         return "; ".join(notes)
 
@@ -129,7 +129,7 @@ class Concluder:
         adopted: Sequence[Override],
         otherwise: Judgement,
     ) -> Judgement:
-        """Judge the program with unspecified results taken as the backend has them."""
+        """Judge the program with the backend's values of unspecified results."""
         try:
             permitted = PermittedResults(program, inputs, self.platform, shifts=adopted)
         except EvaluationError:
@@ -206,7 +206,7 @@ SINGLE_CUTS = 8
 
 
 def _is_discrete(operation: Operation) -> bool:
-    """Return whether rounding of the operands may change an integer or a truth value."""
+    """Return whether rounding of the operands may change an integer or a i1 value."""
 
     def rounds(values: Sequence[Value]) -> bool:
         types = [one.type for one in values if isinstance(one.type, TensorType)]

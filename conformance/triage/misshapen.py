@@ -69,7 +69,7 @@ def extract_misshaping(
 def _match_misshaping(
     run: Run, program: Program, operation: Operation, values: Mapping[str, Any], knows: Knows
 ) -> str:
-    """Return the id of what matches a result of another type, or ""."""
+    """Return the id of the expectation that matches a result of another type, or ""."""
     if not any(knows(operation, kind, "") for kind in MALFORMED):
         return ""
     taken = extract_operation(program, operation, values)

@@ -52,7 +52,7 @@ class Culprit:
     others: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Say in a line what goes wrong."""
+        """Return the culprit in a line."""
         if self.step is not Step.PASS:
             return self.step.value
         said = f"rewriting: pass {self.name} of pipeline {self.pipeline} changes the meaning"
@@ -141,7 +141,7 @@ def culprit_among(
 
 
 class _Judge:
-    """Tells whether results of a program are permitted; the same results are judged once."""
+    """Decides whether results of a program are permitted; the same results are judged once."""
 
     def __init__(self, program: Program, inputs: Sequence[Array], session: Session) -> None:
         flat = inline(program).program

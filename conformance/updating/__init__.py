@@ -1,1 +1,1 @@
-"""Entries written from what is new in a run: grouped, with the smallest counterexample of each."""
+"""Entries written for new failures of a run: grouped, each with its smallest counterexample."""

@@ -1,4 +1,4 @@
-"""The command `expectations update`: entries for what is new in a run, added to a file."""
+"""The command `expectations update`: entries for new failures of a run, added to a file."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class _Stored:
 
 
 def update(options: Options) -> int:
-    """Add entries for what is new in a run to a file, say what was added, and return the exit code.
+    """Add entries for new failures of a run to a file, print them, and return the exit code.
 
     1 where something is left that no entry can know, 0 otherwise.
 
@@ -150,7 +150,7 @@ def _entries(
     taken: set[str],
     seconds: float,
 ) -> Iterator[str]:
-    """Yield the text of an entry for each group, and say what became of it."""
+    """Yield the text of an entry for each group, and print the result."""
     bare: list[Expectation] = []
     for group in groups:
         bare.append(entry_of(group, stored.data.records, taken))
@@ -170,7 +170,7 @@ def _entries(
             if shown is None and group.has_broken_heap:  # it depends on what memory holds
                 entry = structs.replace(entry, flaky=True, rare=False)
             if shown is None:
-                comments.append("no counterexample: no program of the run shows it by itself")
+                comments.append("no counterexample: no program of the run fails in isolation")
             table = as_table(structs.replace(entry, counterexample=shown))
             _say(number, len(groups), group, entry, is_shown=shown is not None)
             yield entry_text(table, comments)
@@ -236,27 +236,27 @@ def _add(out: Path, include: Sequence[str], entry: str) -> None:
     except ExpectationError as error:
         partial.unlink()
         said = str(error).removeprefix(f"{partial}: ")
-        sys.stdout.write(f"left out, as it could not be read again: {said}\n")
+        sys.stdout.write(f"left out, because it could not be parsed again: {said}\n")
     except OSError as error:
         raise UsageError(f"cannot write {out}: {error.strerror or error}") from error
 
 
 def _told(options: Options, stored: _Stored, files: Sequence[str], count: int) -> int:
-    """Judge the run by the files as they are now, and say what is left of what was new."""
+    """Judge the run by the files as they are now, and print the failures that are still new."""
     if not count:
         return 0
     known = _load(files, stored)
     left = group_failures(_judged(stored, known))
     for group in left:
         what = verdict_text(group.verdict.value, group.kind, group.words)
-        sys.stdout.write(f"left: {group.cases[0]}: {what}\n")
+        sys.stdout.write(f"not matched: {group.cases[0]}: {what}\n")
     batches = _lost_batches(stored, known)
-    sys.stdout.write("".join(f"left: {one.line}\n" for one in batches))
+    sys.stdout.write("".join(f"not matched: {one.line}\n" for one in batches))
     if batches and not left:
         return 1
     if left:
         sys.stdout.write(
-            f"{len(left)} of {count} groups of failures are still new: see them by "
+            f"{len(left)} of {count} groups of failures are still new: see "
             f"hlo-conformance expectations why CASE --db {shlex.quote(str(options.run))}\n"
         )
         return 1
@@ -266,8 +266,8 @@ def _told(options: Options, stored: _Stored, files: Sequence[str], count: int) -
     shown = " ".join(
         f"--expectations {shlex.quote(_name(one))}" for one in needed if one != str(SHIPPED)
     )
-    sys.stdout.write(f"{options.out}: with {shown} nothing of the run is new\n")
-    sys.stdout.write("write a reason in place of each TODO: --strict refuses them\n")
+    sys.stdout.write(f"{options.out}: with {shown} the run has no new divergence\n")
+    sys.stdout.write("replace each TODO by a reason: --strict refuses them\n")
     bare = [one for one in read(options.out) if one.counterexample is None and not one.flaky]
     if bare:
         what = "entry has" if len(bare) == 1 else "entries have"

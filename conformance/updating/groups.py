@@ -102,7 +102,7 @@ class Group:
 
 
 def new_failures(record: Record) -> list[NewFailure]:
-    """Return what fails in a record that no entry knows."""
+    """Return the failures of a record that no entry matches."""
     detail = record.detail or Detail("", b"", 0, 0)
     if not record.failing:
         if not record.is_new_failure:
@@ -144,7 +144,7 @@ def _words(failure: NewFailure) -> str:
 
 
 def _is_of_allocator(failure: NewFailure) -> bool:
-    """Tell whether a process ended with words of the allocator, not of the backend."""
+    """Return whether a process ended with words of the allocator, not of the backend."""
     said = own_words(failure.message)
     return failure.verdict is Verdict.CRASHED and any(contains(said, one) for one in BROKEN_HEAP)
 
@@ -161,9 +161,9 @@ def lowered_op(op: str) -> str:
 
 
 def general(message: str) -> str:
-    """Return what a message says of all programs that fail alike: `*` for what is of one program.
+    """Return the part of a message that similar failures share, with `*` for program details.
 
-    It is the first line that says something, cut where it is long.
+    It is the first meaningful line, truncated if it is long.
     """
     lines = (one_line(line) for line in message.splitlines())
     first = next((line for line in lines if re.search(r"[A-Za-z]", line)), "")
@@ -216,24 +216,23 @@ def _kinds(group: Group) -> tuple[str, ...]:
 
 
 def is_predicted_otherwise(group: Group) -> bool:
-    """Tell whether an entry's `computes` predicts the values, though the entry does not know them:
-    no other entry may name its class."""
+    """Return whether an entry's `computes` predicts the values, though the entry does not know
+    them: no other entry may name its class.
+    """
     return group.kind.startswith(label(""))
 
 
 def comments_of(group: Group) -> list[str]:
-    """Return what is said above an entry: which cases it is from, and how much is predicted."""
+    """Return the comment above an entry: its cases, and the share that is predicted."""
     cases = group.cases
     count = f"{len(cases)} programs" if len(cases) > 1 else "1 program"
     lines = [f"from {count}, such as {cases[0]}"]
     wrong = sum(one.wrong for one in group.failures)
     if group.verdict in _OF_VALUES and wrong:
         predicted = sum(one.predicted for one in group.failures)
-        lines.append(f"{predicted} of {wrong} elements are what the class says that is computed")
+        lines.append(f"{predicted} of {wrong} elements are as the class predicts")
         if group.kind in UNEXPLAINED:
-            lines[-1] = (
-                "the class predicts no values: say by 'computes' what is computed, if you can"
-            )
+            lines[-1] = "the class predicts no values: if you can, predict them with 'computes'"
     return lines
 
 
@@ -244,7 +243,7 @@ def _id(group: Group, taken: Collection[str]) -> str:
 
 
 def free_id(text: str, taken: Collection[str]) -> str:
-    """Return an id made of a text, with a number behind it where it is taken."""
+    """Return an id made of a text, with a number appended if the id exists."""
     stem = _UNSAFE.sub("-", text.lower()).strip("-")
     names = (stem, *(f"{stem}-{number}" for number in range(2, len(taken) + 3)))
     return next(name for name in names if name not in taken)
@@ -264,7 +263,7 @@ def _most(group: Group) -> float:
 
 
 def _is_rare(group: Group, records: Sequence[Record]) -> bool:
-    """Tell whether few of the cases in its cells fail so."""
+    """Return whether few of the cases in its cells fail so."""
     cells = {(one.record.op, one.record.element_type) for one in group.failures}
     beside = sum((r.op, r.element_type) in cells for r in records if r.backend == group.backend)
     return 2 * len(group.cases) < beside
@@ -284,7 +283,7 @@ def _operation(group: Group) -> str:
 def entries_of_batches(
     batches: Iterable[LostBatch], taken: Collection[str]
 ) -> Iterator[tuple[Expectation, str]]:
-    """Yield a flaky entry, with a comment, for batches that failed alike: by class and words.
+    """Yield a flaky entry, with a comment, for batches with the same class and words of failure.
 
     Such entries have no counterexample, as no program shows the failure by itself. `taken` are ids
     of other entries.

@@ -46,7 +46,7 @@ class Search:
     seconds: float
 
     def trial(self, entries: tuple[Expectation, ...]) -> Trial:
-        """Return what programs are judged by."""
+        """Return the settings that programs are judged with."""
         return Trial(self.choice.spelling, 0, 0, 1, frozenset(), entries, self.seconds)
 
 
@@ -85,8 +85,9 @@ def _minimised(search: Search, failure: NewFailure, entry: Expectation) -> Count
 def _shrunk(
     executor: Executor, trial: Trial, hit: Hit, backend: str, seconds: float
 ) -> tuple[Program, Inputs] | None:
-    """Return the smallest program found that ends its process as a hit does, and that the entry of
-    the trial is about; None where the hit does not do so again."""
+    """Return the smallest program found that crashes in the same way and that the trial's entry
+    matches; None if the crash does not repeat.
+    """
     losses, small = CrashHandler(executor, seconds), CrashMinimisation(hit, 4 * seconds)
     while (tried := small.next()) is not None:
         if known_loss(tried[0], trial.expectations, backend, hit.outcome).known:

@@ -33,7 +33,7 @@ def explain(id_: str, db: Path, given: Given = None) -> int:
     case = find(db, id_)
     record = case.record
     if not record.verdict.fails:
-        sys.stdout.write(f"{id_}: {record.verdict.value}: nothing fails in it\n")
+        sys.stdout.write(f"{id_}: {record.verdict.value}: it does not fail\n")
         return 0
     entries = entries_of(case.expectations if given is None else given, (record.backend,))
     under = _circumstances(db, record.backend)
@@ -47,8 +47,8 @@ def explain(id_: str, db: Path, given: Given = None) -> int:
         sys.stdout.write("".join(f"{line}\n" for line in lines))
     if asks_computed and given is not None:
         sys.stdout.write(
-            "values were judged by the expectations of the run: give that these, to learn what "
-            "their 'computes' predict\n"
+            "values were judged with the expectations of the run; rerun with these expectations to "
+            "evaluate their 'computes'\n"
         )
     return 1 if is_new else 0
 
@@ -64,7 +64,7 @@ def _circumstances(db: Path, backend: str) -> Circumstances:
 def _told(
     failure: NewFailure, entries: Sequence[tuple[Path, Expectation]], under: Circumstances
 ) -> tuple[list[str], bool]:
-    """Return what is said of one thing that fails, and whether an entry knows it."""
+    """Return the lines about a failure, and whether an entry matches it."""
     asked = _as_record(failure)
     what = verdict_text(failure.verdict.value, failure.kind, "")
     about = [(path, entry) for path, entry in entries if is_about(entry, asked)]
@@ -76,11 +76,11 @@ def _told(
         lines += _prediction(failure, entry)
         if later:
             ids = ", ".join(entry.id for _, entry in later)
-            lines.append(f"  also known by {ids}, which would come after it")
+            lines.append(f"  also matched by {ids}, which come later")
         return lines, True
     lines = [f"{what}: new: {' '.join(failure.message.split())}".removesuffix(": ")]
     if not reasons:
-        lines.append(f"  no entry is about {asked.op} of {asked.element_type}")
+        lines.append(f"  no entry applies to {asked.op} of {asked.element_type}")
     lines += [f"  {entry.id} ({_where(path)}): {why}" for path, entry, why in reasons]
     return lines, False
 
@@ -94,13 +94,13 @@ def _as_record(failure: NewFailure) -> Record:
 
 
 def _prediction(failure: NewFailure, entry: Expectation) -> Iterator[str]:
-    """Yield what an entry predicts of what it knows."""
+    """Yield lines about the prediction of an entry that matches."""
     if not failure.verdict.has_results:
         by = "words" if entry.words else "where"
         yield f"  by its {by}: {', '.join(map(repr, getattr(entry, by)))}"
         return
     if entry.computes:
-        yield "  it predicts the values: they are as its 'computes' says"
+        yield "  its 'computes' predicts the values"
     else:
         yield f"  by the class {failure.kind!r}"
     if failure.wrong:

@@ -100,7 +100,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def measurements() -> list[Measurement]:
-    """Return what is kept by backend, the oldest version of each first."""
+    """Return the stored sweeps by backend, the oldest version of each first."""
     files = sorted(FOLDER.glob("*-*.json"))
     return [msgspec.json.decode(path.read_bytes(), type=Measurement) for path in files]
 
@@ -108,7 +108,7 @@ def measurements() -> list[Measurement]:
 def add(folder: Path, version: str = "") -> Path:
     """Add the sweep in a folder to the file of its version; return that file.
 
-    `version` is what the file is called by, where it is not the version of jaxlib.
+    `version` is the name of the file, if it is not the version of jaxlib.
     """
     sweep = msgspec.json.decode((folder / SUMMARY).read_bytes(), type=Sweep)
     axes: dict[str, list[tuple[float, float]]] = json.loads((folder / AXIS).read_text())
@@ -153,7 +153,7 @@ def add(folder: Path, version: str = "") -> Path:
 
 
 def _is_large(function: SweptFunction) -> bool:
-    """Tell whether a conversion, or an op on pairs, has 2^32 arguments that were all planned."""
+    """Return whether a conversion, or an op on pairs, has 2^32 arguments that were all planned."""
     bits, arity = ELEMENT_TYPES[function.element_type].bits, len(OPS[function.op].operands)
     is_shown = bool(function.form) or arity == _PAIR
     return is_shown and function.arguments == "all" and bits * arity == _BITS

@@ -55,9 +55,9 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A program that shows a class: on which backend, with which inputs, and what came out.
+    """A program that shows a class, with its backend, inputs and results.
 
-    `words` stands for all others where no program shows the class.
+    If no program shows the class, only `words` is set.
     """
 
     backend: str
@@ -122,7 +122,7 @@ def example_of(name: str) -> Example:
 def _shown_by(
     backends: Mapping[str, str], name: str
 ) -> list[tuple[bool, int, str, dict[str, Any]]]:
-    """Return the expectations for backends that show a class, each after what orders it."""
+    """Return the expectations for backends that show a class, each after its sort key."""
     return [
         (len(entry["kinds"]) > 1, len(entry["counterexample"]["program"]), backend, entry)
         for backend in backends

@@ -49,7 +49,7 @@ class Parameter:
 
 
 def page() -> str:
-    """Return the page: all commands, each with what it takes."""
+    """Return the page: all commands with their arguments and options."""
     found = dict(_commands(app, ""))
     rows = [
         f"| [`{name}`](#{_anchor(name)}) | {_cell(_first_sentence(function))} |"
@@ -95,7 +95,7 @@ def _section(name: str, function: Callable[..., Any]) -> Iterator[str]:
 
 
 def _parameters(function: Callable[..., Any]) -> Iterator[Parameter]:
-    """Yield what a command takes, read from its function's signature.
+    """Yield the arguments and options of a command, read from its function's signature.
 
     Typer's own record of it differs from version to version; the annotations are ours.
     """
@@ -116,7 +116,7 @@ def _parameters(function: Callable[..., Any]) -> Iterator[Parameter]:
 
 
 def _metavar(kind: Any) -> str:
-    """Return what stands for a value of this type, "" for a flag, which takes none."""
+    """Return the placeholder for a value of this type, "" for a flag."""
     (plain, *_) = [one for one in (get_args(kind) or (kind,)) if one is not type(None)]
     plain = (get_args(plain) or (plain,))[0]  # of a list
     if plain is bool:

@@ -80,7 +80,7 @@ class Block:
 
 
 class PageError(Exception):
-    """A page that does not do what it says; the message names page, line and difference."""
+    """A page whose commands print something else; the message names page, line and difference."""
 
 
 def blocks(text: str) -> Iterator[Block]:
@@ -186,7 +186,7 @@ def _environment(folder: Path) -> dict[str, str]:
 
 
 def _is_of_ci(name: str) -> bool:
-    """Tell whether a variable of the environment makes commands write for a system of CI."""
+    """Return whether a variable of the environment makes commands write for a system of CI."""
     return name.startswith(("GITHUB_", "GITLAB_"))
 
 

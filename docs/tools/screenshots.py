@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def _run(folder: Path) -> None:
-    """Run the suite in `folder`; its new divergences are what the pictures show."""
+    """Run the suite in `folder`; the pictures show its new divergences."""
     folder.mkdir(exist_ok=True)
     arguments = ["run", "--profile", "smoke"]
     for option, values in (("--backend", BACKENDS), ("--op", OPS), ("--element-type", TYPES)):

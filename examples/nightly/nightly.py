@@ -40,7 +40,7 @@ MOST_NIGHTS = 30
 
 
 def options() -> argparse.Namespace:
-    """Return what the command line asks for."""
+    """Return the parsed options of the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     add = parser.add_argument
     add("folder", type=Path, help="the folder of all nights")

@@ -64,7 +64,7 @@ class Pick:
         planned: Mapping[str, str] | None = None,
         turn: int | None = None,
     ) -> None:
-        """Choose by `draw` what is not planned."""
+        """Choose by `draw` all choices that are not planned."""
         self._draw, self._planned, self._turn = draw, planned or {}, turn
         self.shape: tuple[int, ...] | None = None
         self.hidden: frozenset[str] = frozenset()

@@ -222,8 +222,8 @@ class Coverage:
         return dict(sorted(found.items()))
 
     def needed(self, count: int) -> list[int]:
-        """Return the number of cases that each column needs to cover what its first `count` cases
-        do.
+        """Return the number of cases that each column needs for the coverage of its first `count`
+        cases.
 
         This counts like `reached`: values new to their column and pairs new to the op, taken or
         offered, and first aims, even without success.
@@ -367,7 +367,7 @@ class Coverage:
         return plan
 
     def _note(self, column: Column, pick: Pick) -> None:
-        """Keep what a case was offered, and what it took."""
+        """Record the values that a case was offered and took."""
         taken: list[Value] = []
         filled: list[Value] = []
         for asked in pick.asked:

@@ -31,7 +31,7 @@ STEPS = {
     of: {*linked_ops(of), *(one.name for one in PATTERNS if one.takes(TensorType((3,), of)))}
     for of in ALL
 }
-"""The steps that there are for a small value of each element type, by name."""
+"""The steps available for a small value of each element type, by name."""
 
 MOST = 12
 """Operations that a program has at most, constants not counted, before its last step."""

@@ -153,7 +153,8 @@ def _kept(element: ElementType, last: bool) -> Monoid:
 
 _ANY_BODY = ("f64", "si32")
 """Element types in which computations have ops that are not elementwise: of others XLA changes the
-type, and ends the process."""
+type, and crashes the process.
+"""
 
 ONE_OP, KEPT, WIDER, SWAPPED = "one op", "an argument", "wider type", "swapped"
 OF_THE_TYPE = (ONE_OP, ONE_OP, KEPT, SWAPPED, forms.IN_FUNCTIONS)

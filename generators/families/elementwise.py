@@ -153,7 +153,8 @@ _FAR = 512
 
 
 def _beyond(element_type: ElementType) -> int | None:
-    """Return a number of indices, some of them beyond a floating-point type; None for wide types.
+    """Return the number of indices, some of which exceed a narrow floating-point type; None for
+    wide types.
 
     An index that an integer type cannot hold is unspecified.
     """

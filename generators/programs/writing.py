@@ -34,7 +34,9 @@ SHAPES = (
     (), (1,), (3,), (2, 3), (4,), (5, 2), (17,), (2, 1, 3), (33,), (1, 1), (2, 2, 2, 2), (64,),
     (257,), (0,), (3, 0), (1, 0, 2),
 )  # fmt: skip
-"""Of the values that flow through: what a compiler does with control flow hangs little on them."""
+"""Shapes of values that are only passed through; compilation of control flow depends little on
+them.
+"""
 
 LARGEST_CONSTANT = 40
 """Elements; a constant beyond is a splat, as programs here have many."""

@@ -36,7 +36,9 @@ Compute = Callable[[Run, Frame, list[Any]], tuple[Any, ...]]
 def op_step(semantics: Op | None, wired: SlottedOperation, blocks: list[Block]) -> Step:
     """Return the fastest step that can execute an operation."""
     if semantics is None:
-        return failing_step(wired.operation, f"the reference does not know {wired.operation.name}")
+        return failing_step(
+            wired.operation, f"the reference does not implement {wired.operation.name}"
+        )
     if quantized.is_quantized_operation(wired.operation):
         return _quantized_step(semantics, wired, blocks)
     if is_constant(wired.operation):

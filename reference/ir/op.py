@@ -42,7 +42,7 @@ class Dialect(Enum):
     MHLO = "mhlo"
     """Instructions of XLA that StableHLO lacks, as MLIR writes them."""
     XLA = "xla"
-    """XLA's operation semantics: what XlaBuilder offers."""
+    """XLA's operation semantics: the ops of XlaBuilder."""
 
 
 class QuantizedUse(Enum):

@@ -27,9 +27,9 @@ PAGE, BESIDE_A_RUN = "index.html", "campaign.html"
 """The name of the page, and its name in a folder that also has a run's report."""
 
 _MEANINGS = {
-    KNOWN_TO_CRASH: "not run: an expectation says that an operation ends its process",
-    NOT_EVALUATED: "the reference has no answer",
-    ONLY_TOGETHER: "fails in a module with others, and not alone",
+    KNOWN_TO_CRASH: "not run: by an expectation an operation crashes the process",
+    NOT_EVALUATED: "the reference has no result",
+    ONLY_TOGETHER: "fails in a batch, but not in isolation",
     "not judged": "a defect of hlo-conformance",
 }
 
@@ -196,7 +196,7 @@ def _outcomes(data: CampaignData) -> list[tuple[str, str, int, str]]:
         plain = word.removeprefix("known ")
         verdict = verdicts.get(plain)
         severity = -1 if verdict is None else verdict.severity
-        meaning = "as an expectation knows" if word.startswith("known ") and verdict else ""
+        meaning = "as an expectation predicts" if word.startswith("known ") and verdict else ""
         name = "" if verdict is None else plain
         rows.append((severity, name, word, count, meaning or _MEANINGS.get(word, "")))
     rows.sort(key=lambda row: (-row[0], row[2]))

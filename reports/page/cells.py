@@ -56,7 +56,7 @@ class Tables:
         return self._backends[name]
 
     def refusal(self, message: str) -> int:
-        """Return the number of what a backend says to refuse a case."""
+        """Return the number of the message with which a backend refuses a case."""
         return self.refusals.setdefault(text.clip_line(message, _LONGEST), len(self.refusals))
 
 
@@ -135,7 +135,7 @@ def worst_input(cell: Square, errors: Errors | None) -> str:
 
 
 def batch_rows(tables: Tables) -> list[list[Any]]:
-    """Return a row for each batch that failed as a whole: its planned cells, and what is said."""
+    """Return a row for each batch that failed as a whole: its planned cells, and its message."""
     rows: list[list[Any]] = []
     for batch in tables.seen.run.lost_batches:
         keys = dict.fromkeys((op, of, batch.backend) for op, of, _ in batch.cases)
@@ -146,7 +146,7 @@ def batch_rows(tables: Tables) -> list[list[Any]]:
 
 
 def op_rows(tables: Tables) -> list[dict[str, Any]]:
-    """Return what the catalog says of each planned op."""
+    """Return the catalog's data for each planned op."""
     return [_op_row(tables, op) for op in tables.ops]
 
 

@@ -22,7 +22,7 @@ ABOUT = {
 
 
 def changes(tables: Tables, comparison: Comparison) -> dict[str, Any]:
-    """Return the changes of each kind in groups, and what the runs themselves differ in."""
+    """Return the changes of each kind in groups, and the differences of the runs themselves."""
     return {
         "scope": text.printable(text.sentence(scope(comparison))),
         "unexplained": comparison.unexplained,

@@ -1,4 +1,4 @@
-"""All data of the page as JSON; its script draws from this what a reader opens."""
+"""All data of the page as JSON, from which its script draws the sections that a reader opens."""
 
 from __future__ import annotations
 

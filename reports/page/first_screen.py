@@ -64,7 +64,7 @@ class FirstScreen:
 
 
 def first_screen(seen: View) -> FirstScreen:
-    """Return what the first screen shows of each backend."""
+    """Return the summary of each backend for the first screen."""
     several = len(seen.standings) > 1
     differing = seen.differences.cases if several else ()
     compared = seen.differences.compared if several else 0
@@ -133,7 +133,7 @@ def _alone(seen: View, backend: str) -> Count:
 
 
 def batches(seen: View) -> list[tuple[LostBatch, str]]:
-    """Return the batches that failed as a whole, with what their verdict means for the run."""
+    """Return the batches that failed as a whole, with the consequence for the run."""
     return [(one, _consequence(seen, one)) for one in seen.run.lost_batches]
 
 

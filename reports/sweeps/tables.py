@@ -41,7 +41,7 @@ class Failure:
 class Tables:
     """The tables of all sweeps of one backend with the same versions.
 
-    `versions` describes the backend. `functions` and `values` count what was tried.
+    `versions` describes the backend. `functions` and `values` count the tried arguments.
     """
 
     backend: str

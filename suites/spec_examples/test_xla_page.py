@@ -263,7 +263,7 @@ def test_a_scaled_dot_is_like_a_dot_general(rhs: list[list[int]]) -> None:
         np.testing.assert_array_equal(evaluate(program, operands)[0], want)
 
 
-def test_numbers_of_bernoulli_are_zeros_and_ones() -> None:
+def test_bernoulli_numbers_are_zero_or_one() -> None:
     """A mean of F32, a shape of U32."""
     given, of = {"shape": Shape("ui32", (40, 50))}, np.zeros((40, 50), np.uint32)
     program = program_of("RngBernoulli", (f32(0.25),), (of,), (), given)
@@ -299,7 +299,7 @@ def test_a_scan_goes_through_its_inputs_in_either_order(is_reverse: bool, steps:
         np.testing.assert_array_equal(got, want)
 
 
-def test_of_equal_elements_the_lower_index_comes_first() -> None:
+def test_topk_orders_equal_elements_by_index() -> None:
     operand = f32([[3, 1, 3, 2], [0.0, -0.0, -1, 0.0]])
     largest = program_of(
         "TopK", (operand,), (f32([[3, 3], [0, 0]]), s32([[0, 2], [0, 1]])), (),
@@ -377,7 +377,7 @@ def test_two_replicas_exchange_parts_of_different_sizes() -> None:
     assert [share[0].tolist() for share in shares] == [[1, 3, 0, 0], [2, 2, 4, 0]]
 
 
-def test_an_irregular_tensor_is_what_its_offsets_and_sizes_say() -> None:
+def test_irregular_tensor_follows_its_offsets_and_sizes() -> None:
     """The rows of the page's example, sent to three replicas by each, one behind the other."""
     data = f32(np.arange(24).reshape(8, 3))
     offsets, sizes = s32([0, 1, 4]), s32([1, 3, 4])
@@ -399,7 +399,7 @@ def test_an_irregular_tensor_is_what_its_offsets_and_sizes_say() -> None:
 
 
 @pytest.mark.parametrize("chosen", [True, False])
-def test_one_of_two_tuples_is_selected_whole(chosen: bool) -> None:
+def test_select_between_two_tuples(chosen: bool) -> None:
     """For the page tuples are scalars: pred is a scalar, and the tuples have one shape."""
     left, right = Value("left", TensorType((2,), F32)), Value("right", TensorType((2,), F32))
     pred, pairs = Value("pred", TensorType((), element_type("i1"))), ((left, right), (right, left))

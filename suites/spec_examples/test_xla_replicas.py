@@ -96,7 +96,7 @@ def test_without_groups_four_cores_exchange_blocks(given: dict[str, Dense]) -> N
         ({"channel_id": 1, "use_global_device_ids": True}, [10, 10, 10, 10]),
     ],
 )
-def test_without_groups_the_strategy_says_whose_ids_they_are(
+def test_strategy_determines_ids_without_groups(
     given: dict[str, Dense], said: dict[str, Any], added: list[int]
 ) -> None:
     program = replicated("AllReduce", [vector()], [vector()], (2, 2), **given, **said)

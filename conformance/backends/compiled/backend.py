@@ -62,11 +62,11 @@ class CompiledBackend:
         operations = list(program.walk())
         waiting = {operation.name for operation in operations} & HOST
         if waiting:
-            return Unsupported(f"{min(waiting)}: nothing plays the host here")
+            return Unsupported(f"{min(waiting)}: this backend has no host transfers")
         if any(map(quantized.has_quantized_values, operations)):
             return Unsupported("quantized types can't be translated to XLA HLO")
         if any(isinstance(of, TensorType) and of.bounds for of in program.main.result_types):
-            return Unsupported("results of bounded sizes come without their sizes")
+            return Unsupported("the compiler does not report the sizes of results of bounded size")
         return None
 
     def compile(self, text: str, program: Program) -> CompiledExecutable:
@@ -88,7 +88,7 @@ class CompiledBackend:
             load_lapack()
         count = max(program.process_count, program.shared_among)
         if count > MOST_DEVICES:
-            raise Unsupported(f"{count} processes, and topologies of {MOST_DEVICES} devices")
+            raise Unsupported(f"{count} processes on topologies of at most {MOST_DEVICES} devices")
         try:
             devices = self._compiler.describe_devices(count)
             omitted = (*self._settings.without, *self._compiler.passes_to_omit(program))

@@ -73,7 +73,7 @@ class Compiler:
 
     @property
     def versions(self) -> tuple[tuple[str, str], ...]:
-        """The versions of the packages that decide what it compiles, and of jax."""
+        """The versions of jax and of the packages that contain the compiler."""
         return distribution_versions("jax", *self.distributions)
 
     def optimise(self, text: str, devices: list[Any], options: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""Programs that cost libtpu's compiler far more than others.
+"""Programs that take libtpu's compiler much longer than others.
 
 Source: libtpu 0.0.50, measured. TPUs have words of 32 bits, and no f64:
 

@@ -53,7 +53,7 @@ class RewrittenProgram:
 
 
 def read_back(module: bytes, program: Program) -> RewrittenProgram:
-    """Return what an HLO module means that a program was compiled to.
+    """Return the program that an optimised HLO module computes.
 
     Raises:
         NotReadBack: when it has a construct that no program of ours can express.

@@ -45,7 +45,7 @@ class Stage:
     path: Path
 
     def read(self, compiled: Program) -> RewrittenProgram:
-        """Return what the stage means, given the program that was compiled.
+        """Return the program that the stage computes, given the program that was compiled.
 
         Raises:
             NotReadBack: when it has a construct that no program of ours can express.
@@ -69,7 +69,7 @@ def dumped_stages(session: Session, program: Program, folder: Path, text: str = 
 
 
 def stages_in(folder: Path) -> list[Stage]:
-    """Return the stages of the module in a folder that has the most of them, in order."""
+    """Return the stages of the module with the most stages in a folder, in order."""
     found = [(match, path) for path in folder.iterdir() if (match := _DUMPED.match(path.name))]
     if not found:
         return []

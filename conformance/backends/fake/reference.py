@@ -66,12 +66,12 @@ class ReferenceBackend:
     def configured(self, settings: Settings) -> Backend:
         """Raise Unsupported: nothing compiles here."""
         del settings
-        raise Unsupported(f"{self.name} has no compiler, and takes no options of one")
+        raise Unsupported(f"{self.name} has no compiler and takes no compiler options")
 
     def refusal(self, program: Program) -> BackendError | None:
         """Return the error of programs that communicate with a host: there is none here."""
         named = {operation.name for operation in program.walk()} & HOST
-        return Unsupported(f"{min(named)}: nothing plays the host here") if named else None
+        return Unsupported(f"{min(named)}: this backend has no host transfers") if named else None
 
     def compile(self, text: str, program: Program) -> ReferenceExecutable:
         """Verify the program (see `conformance.backends.base.Backend`); the text is not read."""
@@ -80,7 +80,7 @@ class ReferenceBackend:
             self._fault.compile(program)
         unknown = {op.name for op in program.walk()} - OPS.keys() - _STRUCTURE
         if unknown:
-            raise Unsupported(f"the reference does not know {', '.join(sorted(unknown))}")
+            raise Unsupported(f"the reference does not implement {', '.join(sorted(unknown))}")
         broken = [] if self._fault.accepts_invalid else check(program)
         if broken:
             operation, ids = broken[0]

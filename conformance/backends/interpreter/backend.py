@@ -75,7 +75,7 @@ class InterpreterBackend:
     def configured(self, settings: Settings) -> Backend:
         """Raise Unsupported: nothing compiles here."""
         del settings
-        raise Unsupported(f"{self.name} has no compiler, and takes no options of one")
+        raise Unsupported(f"{self.name} has no compiler and takes no compiler options")
 
     def refusal(self, program: Program) -> BackendError | None:
         """Return the error of programs that it has no code for, or that crash it."""
@@ -102,7 +102,7 @@ class InterpreterExecutable:
     """A verified module, in a context of its own."""
 
     def __init__(self, program: Program) -> None:
-        """Rewrite a program for the interpreter, and lower what it has no code for.
+        """Rewrite a program for the interpreter, and lower operations that it does not implement.
 
         Raises:
             Unsupported: when a pass of StableHLO cannot lower it.
@@ -131,7 +131,7 @@ class InterpreterExecutable:
         """Run passes of StableHLO on the functions of the module.
 
         Raises:
-            Unsupported: when they do not know what to make of an operation.
+            Unsupported: when they cannot lower an operation.
         """
         from jaxlib.mlir import ir, passmanager
 
@@ -168,5 +168,5 @@ class InterpreterExecutable:
 
 def _static(of: ValueType) -> TensorType:
     if not isinstance(of, TensorType):
-        raise Unsupported(f"only tensors come out of main, not {of}")
+        raise Unsupported(f"results of main must be tensors, not {of}")
     return TensorType(of.static_shape, of.stored)

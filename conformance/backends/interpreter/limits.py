@@ -33,8 +33,8 @@ _OPS: dict[str, str] = {
     "cholesky": _DECOMPOSED,
     "einsum": _DECOMPOSED,
     "real_dynamic_slice": _NO_CODE,
-    "rng": "random numbers are nothing that it computes",
-    "rng_bit_generator": "random numbers are nothing that it computes",
+    "rng": "the interpreter does not generate random numbers",
+    "rng_bit_generator": "the interpreter does not generate random numbers",
     "set_dimension_size": _NO_CODE,
     "torch_index_select": _DECOMPOSED,
     "unary_einsum": _DECOMPOSED,
@@ -43,9 +43,9 @@ _OPS: dict[str, str] = {
 
 _STRUCTURES: dict[Structure, str] = {
     Structure.CALLS_TARGET: _NO_CODE,
-    Structure.COMMUNICATES: "only a single process is run",
+    Structure.COMMUNICATES: "the interpreter runs a single process",
     Structure.STARTS: _NO_CODE,
-    Structure.TRANSFERS: "only a single process is run, and it has no host",
+    Structure.TRANSFERS: "the interpreter runs a single process, without a host",
 }
 """Kinds of ops that it never runs, with the reason."""
 
@@ -57,7 +57,7 @@ CHLO = "chlo."
 def refusal_of(program: Program) -> str | None:
     """Return in one line why the interpreter cannot run a program, or None."""
     if any(isinstance(value.type, TupleType) for value in program.main.arguments):
-        return "main: tuples are not passed to it"
+        return "main: tuples are not supported as arguments"
     return next(_reasons(write_composites(program)), None)
 
 
@@ -67,7 +67,7 @@ def verifier_refusal_of(program: Program) -> str | None:
     It reads the first input of a reduction without inputs, which may crash the process.
     """
     nothing = any(one.name == "reduce" and not one.operands for one in program.walk())
-    return "reduce: a reduction of nothing may end the process" if nothing else None
+    return "reduce: a reduction without inputs may crash the process" if nothing else None
 
 
 def _waived(operation: Operation) -> str | None:
@@ -98,7 +98,7 @@ def _unknown_size(operation: Operation) -> str | None:
     types = (value.type for value in operation.results)
     if all(of.is_static for of in types if isinstance(of, TensorType)):
         return None
-    return "results of sizes that only execution tells are not implemented"
+    return "results whose sizes are known only at run time are not implemented"
 
 
 def _unsigned_storage(operation: Operation) -> str | None:
@@ -125,11 +125,11 @@ def _remainder(operation: Operation) -> str | None:
 def _transformed(operation: Operation) -> str | None:
     operand, result = _tensor(operation.operands[0]), _tensor(operation.results[0])
     if operand.stored.part.bits < DOUBLE:
-        return "sums of f32 begin with a zero of f64, which ends the process"
+        return "a sum of f32 starts with an f64 zero, which crashes the process"
     given: dict[str, Any] = dict(operation.attributes)
     lengths = given["fft_length"]
     if given["fft_type"] == "IRFFT" and lengths[-1] % 2:
-        return "an IRFFT of odd length reads memory that nobody wrote, or ends the process"
+        return "an IRFFT of odd length reads uninitialised memory, or crashes the process"
     return _too_many(prod(result.static_shape) * sum(lengths))
 
 
@@ -139,15 +139,15 @@ def _gathered(operation: Operation) -> str | None:
     of, given = result.type, dict[str, Any](operation.attributes)
     if 0 not in given["slice_sizes"] or not isinstance(of, TensorType) or 0 in of.static_shape:
         return None
-    return "an element of a slice without elements may end the process"
+    return "reading an element of an empty slice may crash the process"
 
 
 def _solved(operation: Operation) -> str | None:
     a, b = map(_tensor, operation.operands)
     if operation.attribute("transpose_a") == "ADJOINT" and not a.stored.is_complex:
-        return "the adjoint of a real matrix ends the process"
+        return "the adjoint of a real matrix crashes the process"
     if a.rank > MATRIX and not operation.attribute("unit_diagonal") and 0 not in b.shape:
-        return "the diagonals of several matrices end the process"
+        return "a batch of matrices without unit diagonals crashes the process"
     return None
 
 
@@ -165,11 +165,11 @@ def _ragged(operation: Operation) -> str | None:
     groups = _tensor(operation.operands[2]).static_shape[-1]
     lhs, given = _tensor(operation.operands[0]), dict[str, Any](operation.attributes)
     if not groups:
-        return "the pass makes nothing of no groups, or ends the process"
+        return "the pass cannot decompose it without groups, or crashes"
     if lhs.stored.is_complex or lhs.stored.is_boolean:
-        return "the pass that decomposes it ends the process on complex numbers and truth values"
+        return "the pass that decomposes it crashes on complex numbers and i1"
     if not given.get("rhs_group_dimensions") and _tensor(operation.operands[1]).rank > lhs.rank:
-        return "the pass that decomposes it ends the process on an rhs of more dimensions than lhs"
+        return "the pass that decomposes it crashes if rhs has a higher rank than lhs"
     depth = prod(lhs.static_shape[d] for d in given.get("lhs_contracting_dimensions", ()))
     elements = prod(_tensor(operation.results[0]).static_shape)
     return _too_many(elements * depth * groups) if depth or not elements else _NOTHING_TO_ADD
@@ -182,7 +182,7 @@ def _sorted(operation: Operation) -> str | None:
     comparisons = prod(of.static_shape) * length.bit_length()
     if comparisons <= MOST_COMPARISONS:
         return None
-    return f"{comparisons} comparisons take it too long ({MOST_COMPARISONS} are asked of it)"
+    return f"{comparisons} comparisons take too long (limit: {MOST_COMPARISONS})"
 
 
 def _folded(operation: Operation) -> str | None:
@@ -196,10 +196,10 @@ def _folded(operation: Operation) -> str | None:
         for taken, given in zip(operation.operands, operation.results, strict=False)
     ]
     if any(taken != given for taken, given in types):
-        return "bodies in another element type end the process, or get codes that are not converted"
+        return "bodies in another element type crash the process, or get unconverted codes"
     quantized = any(isinstance(of, QuantizedType) for of, _ in types)
     if quantized and any(map(_holds_more, operation.regions)):
-        return "quantized bodies that call functions or have regions in them end the process"
+        return "quantized bodies that call functions or contain regions crash the process"
     return None
 
 
@@ -214,7 +214,7 @@ def _convolved(operation: Operation) -> str | None:
     groups = given["feature_group_count"] * given["batch_group_count"]
     sizes = result.static_shape
     if feature < batch and 0 not in sizes and sizes[batch] * groups != sizes[feature]:
-        return "results with features before the batch end the process"
+        return "results with the feature dimension before the batch dimension crash the process"
     if 0 not in sizes and 0 in _tensor(operation.operands[1]).shape:
         return _NOTHING_TO_ADD
     kernel = _tensor(operation.operands[1]).static_shape
@@ -226,7 +226,7 @@ def _too_many(products: int) -> str | None:
     """Refuse sums of too many products: each takes microseconds."""
     if products <= MOST_PRODUCTS:
         return None
-    return f"{products} products take it too long ({MOST_PRODUCTS} are asked of it)"
+    return f"{products} products take too long (limit: {MOST_PRODUCTS})"
 
 
 def _tensor(value: Value) -> TensorType:
@@ -247,7 +247,7 @@ inputs."""
 MOST_COMPARISONS = 1 << 15
 """The largest number of comparisons; each evaluates the comparator."""
 
-_NOTHING_TO_ADD = "sums of no products end the process"
+_NOTHING_TO_ADD = "sums without terms crash the process"
 
 _FORMS_OF_ALL: tuple[Form, ...] = (_unknown_size, _unsigned_storage)
 """Forms that no op may have."""

@@ -1,1 +1,1 @@
-"""The cache of cases that passed: what identifies them, where they are kept, how a run uses it."""
+"""The cache of cases that passed: their keys, their storage, and its use by a run."""

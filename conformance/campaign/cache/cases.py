@@ -37,7 +37,7 @@ Case = tuple[str, str, int]
 """Op, element type and index."""
 
 _Content = tuple[bytes, bytes]
-"""A key, and what is kept by it."""
+"""A key and its stored value."""
 
 Keep = Callable[[Task, TaskResult], None]
 """Called with a task that has ended, and its result."""
@@ -138,7 +138,7 @@ class CachedCases:
         yield from make_batches(rest, apart)
 
     def _found(self, task: Task) -> _Found:
-        """Return what the cache has of a task's cases."""
+        """Return the cached cases of a task."""
         indices = range(task.start, task.stop)
         keys = {self._key(task, index): index for index in indices}
         stored = self.entries.get([*keys])
@@ -207,7 +207,7 @@ class CachedCases:
             self.entries.put(key, content)
 
     def suspect(self, batches: Iterable[LostBatch]) -> None:
-        """Keep cases of these batches out of the cache, until it is known who is to blame."""
+        """Keep cases of these batches out of the cache until the culprit is known."""
         for batch in batches:
             if batch.backend == self.name:
                 self._suspected.update(batch.cases)
@@ -236,7 +236,7 @@ class CachedCases:
 def cached_coverage(
     entries: Entries, own: str, op: str, seed: int, cases: Mapping[str, set[int]]
 ) -> tuple[bytes, CoverageReport | None]:
-    """Return what the cache has of what cases of an op reach, with the key to put it there by."""
+    """Return the cached coverage of an op's cases, and its key."""
     indices = {name: sorted(found) for name, found in cases.items()}
     key = key_of("coverage", own, op, seed, indices)
     stored = entries.get([key]).get(key)
@@ -246,7 +246,7 @@ def cached_coverage(
 
 
 def written_coverage(reached: CoverageReport) -> bytes:
-    """Return what the cache keeps of what cases reach."""
+    """Return the cached form of a coverage."""
     return msgspec.json.encode(reached)
 
 
@@ -272,7 +272,7 @@ def _runs(task: Task, found: _Found) -> list[Task]:
 
 
 def _written(content: object) -> bytes:
-    """Return what the cache keeps of a record, with what else is kept of its case."""
+    """Return the cached form of a record, with the other cached data of its case."""
     return msgspec.msgpack.encode(content, enc_hook=float)  # of numpy's floats
 
 

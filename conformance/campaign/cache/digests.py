@@ -64,12 +64,12 @@ _WITHOUT_EFFECT = ("TF_CPP_", "TPU_SKIP_MDS_QUERY")
 
 
 _PACKAGES = ("reference", "generators", "conformance")
-"""All that decides what is recorded of what fails, and what counterexamples show."""
+"""The sources that decide the records of failing cases and the outcomes of counterexamples."""
 
 
 @cache
 def own_digest() -> str:
-    """Return the digest of what decides which cases pass, and of the libraries it computes with."""
+    """Return the digest of the sources that decide which cases pass, and of their libraries."""
     return _digest(SOURCES)
 
 
@@ -160,7 +160,7 @@ def _library_digest(path: Path, entries: Entries) -> str:
 
 
 def _processor() -> Iterable[str]:
-    """Return what the processor is and can, as far as this is told."""
+    """Return the model and the features of the processor, as far as they are known."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -114,7 +114,7 @@ class Entries:
             )
         found = connection.execute("PRAGMA user_version").fetchone()[0]
         if found != FORMAT:
-            raise _OtherFormat(f"has format {found}, and {FORMAT} is read here")
+            raise _OtherFormat(f"has format {found}, this version reads {FORMAT}")
         said = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if said != "ok":
             raise sqlite3.DatabaseError(said)
@@ -125,7 +125,7 @@ class Entries:
             part = self.path.with_name(self.path.name + end)
             if part.exists():
                 part.replace(part.with_name(f"{FILE_NAME}.damaged{end}"))
-        self._tell(f"the cache {self.path} {why}: it is begun anew")
+        self._tell(f"the cache {self.path} {why}: starting an empty one")
 
     def __enter__(self) -> Entries:
         return self
@@ -134,7 +134,7 @@ class Entries:
         self.close()
 
     def close(self) -> None:
-        """Write what is pending, and let go of the file. Closing twice is harmless."""
+        """Write pending entries and close the file. Closing twice is harmless."""
         self.flush()
         if self._connection is None:
             return
@@ -174,7 +174,7 @@ class Entries:
                 self.flush()
 
     def forget(self, keys: Iterable[bytes]) -> None:
-        """Delete what is stored of these keys."""
+        """Delete the entries of these keys."""
         rows = [(key,) for key in keys]
         for (key,) in rows:
             self._pending.pop(key, None)
@@ -183,7 +183,7 @@ class Entries:
                 self._in_transaction("DELETE FROM entries WHERE key = ?", rows)
 
     def flush(self) -> None:
-        """Write what is pending."""
+        """Write pending entries."""
         pending, self._pending = self._pending, {}
         self._written = monotonic()
         if self._connection is not None and pending:
@@ -244,7 +244,7 @@ def _checked(key: bytes, value: object) -> bytes | None:
 
 @contextmanager
 def _locked(folder: Path) -> Generator[None]:
-    """Open a cache alone: who finds it damaged must not replace what another has just made."""
+    """Hold the lock of a cache's folder, so that no process replaces the new cache of another."""
     handle = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)

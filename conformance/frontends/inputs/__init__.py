@@ -1,1 +1,1 @@
-"""Inputs drawn for a program by what it does with its parameters."""
+"""Inputs drawn for a program, suited to its uses of the parameters."""

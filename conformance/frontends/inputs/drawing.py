@@ -1,4 +1,4 @@
-"""Inputs of a program to check, drawn: by type, and by what the program does with a parameter.
+"""Inputs of a program to check, drawn by type and by the uses of each parameter.
 
 Inputs that no program is made for (a negative variance, an index out of range) make results NaN
 or alike, and NaN compared with NaN tells nothing. What parameters should be,
@@ -98,8 +98,8 @@ def draw_inputs(program: Program, seed: int, evaluate: Evaluate) -> list[Inputs]
 class _Sets:
     """The input sets of one program, each by number, and in tamer versions.
 
-    Where they are `alike`, integers and truth values of rank 0 are the same in all processes: they
-    say which way a program goes, and processes that wait for one another must go the same.
+    Where they are `alike`, integers and i1 values of rank 0 are the same in all processes: they say
+    which way a program goes, and processes that wait for one another must go the same.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Rules that say of an operation what its operands should be, and what they are about."""
+"""Rules for the operands that an operation needs, and the kinds of needs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Needed = Iterable[tuple[Value, Need]]
 
 
 Rule = Callable[[Operation, Need, KnownValues], Needed]
-"""rule(operation, need of its first result, known): operands and what they should be."""
+"""rule(operation, need of its first result, known): operands with their needs."""
 
 
 def is_integer(value: Value) -> bool:

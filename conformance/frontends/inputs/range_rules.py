@@ -1,4 +1,4 @@
-"""Rules that say of an operation between which numbers its results lie, and what they are about."""
+"""Rules for the range of an operation's results, and the kinds of ranges."""
 
 from __future__ import annotations
 

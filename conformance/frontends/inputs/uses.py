@@ -39,7 +39,7 @@ def needs_of(program: Program) -> tuple[Need, ...]:
 
 
 class Uses:
-    """Needs of values by name, found so far, and what is known of values."""
+    """Needs of values by name, found so far, and known facts about values."""
 
     def __init__(self, program: Program) -> None:
         """Know the ranges of a program's values, and which operation makes each."""
@@ -48,7 +48,7 @@ class Uses:
         self._depth = 0
 
     def add(self, value: Value, need: Need) -> None:
-        """Note a need, without what of it is fulfilled whatever the program is given."""
+        """Note a need, without the part that every input fulfils."""
         low, high = self._known.ranges[value.name]
         if need.is_empty:
             return
@@ -64,7 +64,7 @@ class Uses:
             self.needs[value.name] = both(self.needs.get(value.name, ANY), need)
 
     def follow(self, region: Region) -> None:
-        """Find the needs of what an operation of a region takes, the last operation first."""
+        """Find the needs of the operands in a region, from the last operation to the first."""
         for operation in reversed(region.operations):
             needs = [self.needs.get(value.name, ANY) for value in operation.results]
             if operation.regions:
@@ -80,7 +80,7 @@ class Uses:
                     self.add(value, found)
 
     def _into(self, operation: Operation, needs: Sequence[Need]) -> None:
-        """Follow the regions of an operation: what they return, and what they are given."""
+        """Follow the regions of an operation: their results and their arguments."""
         if structure_of(operation) is Structure.LOOPS:
             self._into_loop(operation, needs)
             return
@@ -118,7 +118,7 @@ class Uses:
 
 
 _COMPARING = ("select_and_scatter", "sort")
-"""Ops whose first region returns what is no result of theirs."""
+"""Ops whose first region returns values that are not results of the op."""
 
 
 def _given(operation: Operation, count: int) -> tuple[Value, ...]:

@@ -74,7 +74,7 @@ def plan(trial: Trial, finding: Finding) -> Plan:
         with suppress(BackendError):  # what came before it broke is dumped
             session.compile(finding.program)
         passes = dumped_passes(Path(folder))
-    note = "" if passes.single else "the backend dumps no passes that could be left out"
+    note = "" if passes.single else "the backend reports no passes that could be disabled"
     return Plan((*ways, UNOPTIMIZED), passes, note)
 
 

@@ -29,7 +29,7 @@ class Cause:
     @property
     def line(self) -> str:
         """The culprit and the variants without the failure, in a line; "" if nothing was tried."""
-        told = "there in every way asked" if WRONG in self.ways.values() else ""
+        told = "wrong in every variant tried" if WRONG in self.ways.values() else ""
         if self.vanishing:
             told = f"gone {', '.join(self.vanishing)}"
         return "; ".join(filter(None, (self.culprit, told)))
@@ -49,13 +49,13 @@ class Cause:
 
 
 _WORDS = {
-    RIGHT: "The divergence vanishes",
-    WRONG: "It stays",
-    NO_ANSWER: "There is no answer",
+    RIGHT: "The result is right",
+    WRONG: "The result is wrong",
+    NO_ANSWER: "No answer",
 }
 
 AGAINST_BACKEND = "reference and interpreter against the backend"
-AGAINST_REFERENCE = "the reference alone: look at the reference first"
+AGAINST_REFERENCE = "the reference against interpreter and backend: suspect the reference first"
 ALL_DIFFER = "no two of reference, interpreter and backend agree"
 NO_VOTE = "the interpreter has no vote"
 

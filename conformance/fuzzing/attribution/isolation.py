@@ -38,7 +38,7 @@ def explain_in_isolation(
     cause = search_cause(asked, _plan(executor, trial, finding, timeout), Limits.EXPLAINING_CRASHES)
     vote = executor.one(Call("", calls.VOTE, (trial, finding), timeout))
     if not isinstance(vote, Vote):
-        vote = Vote(NO_VOTE, "it gives no answer")
+        vote = Vote(NO_VOTE, "it did not answer")
     text = executor.one(Call("", calls.READABLE, (finding.program,), timeout))
     text = text if isinstance(text, str) and text else finding.text
     return replace(finding, cause=cause, vote=vote, text=text)
@@ -49,16 +49,16 @@ def _plan(executor: Executor, trial: Trial, finding: Finding, timeout: float) ->
     if isinstance(plan, Plan):
         return plan
     if not isinstance(plan, (Died, TimedOut)):
-        return Plan(note=f"nothing could be asked ({plan})")
+        return Plan(note=f"nothing could be tried ({plan})")
     seen = executor.one(Call("", calls.OBSERVE_PASSES, (trial, finding, timeout), 2 * timeout))
     ways = executor.one(Call("", rewritings, (finding.program, finding.inputs), timeout))
     written = tuple(ways) if isinstance(ways, list) else ()
     if not isinstance(seen, tuple):
         return Plan((*written, UNOPTIMIZED), note="the backend prints no passes")
     ended_in, before = seen
-    note = f"the process ends in {' of '.join(ended_in)}" if ended_in else ""
+    note = f"the process crashes in {' of '.join(ended_in)}" if ended_in else ""
     if not ended_in and not before.single:
-        note = "the compiler tells of no pass that it began"
+        note = "the compiler reports no pass"
     single = tuple(dict.fromkeys((*ended_in[:1], *before.single)))
     pipelines = tuple(dict.fromkeys((*ended_in[1:], *before.pipelines)))
     return Plan((*written, UNOPTIMIZED), Passes(single, pipelines), note)

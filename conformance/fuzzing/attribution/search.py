@@ -21,7 +21,7 @@ class _Asked:
         self.left = 0
 
     def __call__(self, way: CompileVariant) -> bool:
-        """Whether the program is right this way; what there is no time to ask is not."""
+        """Whether the program is right in this variant; False if there is no time to try it."""
         if way.name not in self.ways:
             if monotonic() >= self._until:
                 self.left += 1
@@ -49,7 +49,7 @@ def search_cause(ask: Ask, plan: Plan, seconds: float) -> Cause:
             _together(asked, single)
     note = plan.note
     if asked.left:
-        note = "; ".join(filter(None, (note, f"there was no time to ask {asked.left} more ways")))
+        note = "; ".join(filter(None, (note, f"no time was left for {asked.left} more variants")))
     return Cause(asked.ways, note, asked.left > 0)
 
 

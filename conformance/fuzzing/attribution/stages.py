@@ -16,12 +16,12 @@ BEFORE_PASSES = "as HLO before all passes, evaluated by the reference"
 
 
 def before(name: str) -> str:
-    """Return what the way is called in which a program is evaluated as it is before a pass."""
+    """Return the name of the variant that evaluates the module before a pass."""
     return f"before pass {name}"
 
 
 def after(name: str) -> str:
-    """Return what the way is called in which a program is evaluated as it is after a pass."""
+    """Return the name of the variant that evaluates the module after a pass."""
     return f"after pass {name}"
 
 

@@ -1,4 +1,4 @@
-"""The third vote on a finding: what StableHLO's interpreter makes of its program.
+"""The third vote on a finding: the result of StableHLO's interpreter.
 
 It is another reading of the specification, and has errors of its own: where an expectation knows
 that it differs from the reference, it has no vote.
@@ -53,7 +53,7 @@ def vote(trial: Trial, finding: Finding) -> Vote:
     if not outcome.verdict.fails:
         return Vote(AGAINST_BACKEND)
     if outcome.known:
-        return Vote(NO_VOTE, f"its own difference is known as {', '.join(outcome.known)}")
+        return Vote(NO_VOTE, f"its own result is a known divergence: {', '.join(outcome.known)}")
     if outcome.verdict in _NO_RESULTS:
         return Vote(NO_VOTE, one_line(outcome.message))
     return Vote(AGAINST_REFERENCE if equal_results(results, finding.actual) else ALL_DIFFER)

@@ -46,7 +46,7 @@ def observe_passes(
 
 
 def run_given() -> None:
-    """In a process of its own: compile and run what comes in, whatever comes of it."""
+    """Compile and run the programs that arrive, in a separate process that may crash."""
     from conformance.backends.session import open_session
 
     spelling, folder, program, inputs = pickle.loads(sys.stdin.buffer.read())  # noqa: S301 - ours

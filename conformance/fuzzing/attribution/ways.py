@@ -35,8 +35,8 @@ class CompileVariant:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Variants to try for a program, and the passes that can be disabled. `note` says what cannot
-    be tried, and why.
+    """Variants to try for a program, and the passes that can be disabled. `note` says which
+    variants cannot be tried, and why.
     """
 
     ways: tuple[CompileVariant, ...] = ()

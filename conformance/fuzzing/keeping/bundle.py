@@ -37,7 +37,7 @@ ELEMENTS = 4
 """Elements that are shown of a finding."""
 
 _TEMPLATE = Path(__file__).with_name("reproduction.txt")
-"""The script that is written into every folder, but for what it is told of the finding."""
+"""The script that is written into every folder, without the data of the finding."""
 
 _HOW_TO_SEE = (
     "`python reproduce.py` in this folder (jax and numpy are all it needs) exits with 1 while the "
@@ -70,7 +70,7 @@ def write(parent: Path, finding: Finding, versions: Mapping[str, str], command: 
 
 
 def explain(parent: Path, finding: Finding, versions: Mapping[str, str], command: str) -> None:
-    """Write what is said of a finding anew into its folder, where it has that: its cause is known.
+    """Rewrite the description of a finding in its folder, if it has one, with its cause.
 
     Raises:
         UsageError: when it cannot be written.
@@ -200,7 +200,7 @@ def _wrong(finding: Finding) -> list[tuple[int, list[int], str, str]]:
 
 
 def _is_within(index: Sequence[int], shape: Sequence[int]) -> bool:
-    """Whether it is an index of that shape: what is told may be of an operation within."""
+    """Whether it is an index of that shape; the element may belong to an inner operation."""
     return len(index) == len(shape) and all(map(lt, index, shape))
 
 
@@ -271,7 +271,7 @@ def _programs(
 
 
 def issue(finding: Finding, versions: Mapping[str, str]) -> str:
-    """Return the text of an issue: what goes wrong, where, by how much, and how to reproduce it."""
+    """Return the text of an issue: the fault, its place and size, and how to reproduce it."""
     ops = " + ".join(one.name for one in working_operations(finding.program)) or "program"
     shown = ", ".join(f"{name} {versions[name]}" for name in ("jax", "jaxlib") if name in versions)
     lines = [

@@ -1,7 +1,7 @@
 """The journal of a campaign: a database that the parent alone writes, a transaction per trial.
 
-A campaign that is killed at any moment has lost nothing that was told: trials that ended, hits that
-wait to be minimised, findings and how often they were met.
+A campaign that is killed at any moment has lost nothing that was told: trials that ended, failures
+that wait to be minimised, findings and how often they were met.
 """
 
 from __future__ import annotations
@@ -164,17 +164,17 @@ class Journal(Database):
         return pickle.loads(hit)  # noqa: S301 - our own
 
     def place_counts(self) -> Counter[str]:
-        """Return how many hits each place has."""
+        """Return how many failures each place has."""
         return Counter(dict(self.rows("SELECT place, count(*) FROM hits GROUP BY place")))
 
     def minimised(self) -> list[tuple[str, str, str]]:
-        """Return place, culprit and finding of each hit that was minimised."""
+        """Return place, culprit and finding of each failure that was minimised."""
         return self.rows(
             "SELECT place, culprit, finding FROM hits WHERE signature NOT NULL ORDER BY number"
         )
 
     def settle(self, number: int, finding: str, signature: str = "", culprit: str = "") -> None:
-        """Assign a hit to a finding; the hit itself is no longer needed.
+        """Assign a failure to a finding; the failure itself is no longer needed.
 
         `signature` and `culprit` are its minimised program's, if it was minimised.
         """
@@ -197,7 +197,7 @@ class Journal(Database):
         return added > 0
 
     def explain(self, name: str, told: Mapping[str, Any]) -> None:
-        """Keep what finding.json says of a finding whose attribution is known now."""
+        """Store the content of finding.json for a finding whose attribution is now known."""
         with self.transaction() as database:
             database.execute(
                 "UPDATE findings SET told = ?, unexplained = NULL WHERE name = ?",
@@ -229,7 +229,7 @@ class Journal(Database):
         ]  # fmt: skip
 
     def _counts_of(self, column: str) -> defaultdict[str, dict[str, int]]:
-        """Return how many hits of each finding have each value of a column, the most first."""
+        """Return how many failures of each finding have each value of a column, the most first."""
         found: defaultdict[str, dict[str, int]] = defaultdict(dict)
         rows = self.rows(
             f"SELECT finding, {column} AS value, count(*) AS met FROM hits "  # noqa: S608 - ours

@@ -75,7 +75,7 @@ class FindingWriter:
 
 
 def cause_in(told: Mapping[str, Any]) -> Cause:
-    """Return the attribution in what finding.json says of a finding."""
+    """Return the attribution in the content of finding.json."""
     found = told.get("attribution", {})
     return Cause(
         dict(found.get("ways", {})),

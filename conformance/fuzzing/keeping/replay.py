@@ -28,8 +28,9 @@ from conformance.verdict import Verdict
 
 @dataclass(frozen=True, slots=True)
 class ReplayedFinding:
-    """A finding as its folder has it, or a failing check as `check --save` has written it; of a
-    folder without a verdict only where it is."""
+    """A finding read from its folder, or a failing check saved by `check --save`. Without a stored
+    verdict only the folder is set.
+    """
 
     folder: Path
     backend: str = ""
@@ -86,7 +87,7 @@ def replay(kept: ReplayedFinding, backends: Sequence[str], limits: Limits = LIMI
         UsageError: if there is no backend of a name, or none is known.
     """
     if not backends and not kept.backend:
-        raise UsageError(f"{kept.folder.name} does not say what it was found on: give --backend")
+        raise UsageError(f"{kept.folder.name} does not name a backend: give --backend")
     return [_row(kept, one, limits) for one in parse_all(backends or [kept.backend])]
 
 

@@ -1,4 +1,4 @@
-"""A campaign as it is told of: what was tried, met and found, read from its journal."""
+"""A campaign as reports show it: trials, coverage and findings, read from its journal."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def cut_files(files: Sequence[Path]) -> CutFragments:
         pieces, why = _of_file(file)
         found |= {piece.digest: piece for piece in pieces}
         if not pieces:
-            notes.append(f"{file}: {why or 'nothing in it can stand in a chain'}")
+            notes.append(f"{file}: {why or 'no operation in it suits multi-operation programs'}")
     return CutFragments(tuple(found.values()), tuple(notes))
 
 

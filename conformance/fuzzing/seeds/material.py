@@ -23,7 +23,7 @@ OFTEN, SELDOM = 2, 8
 
 
 VARIED = 8
-"""One program in so many varies what the campaign has come by itself to vary."""
+"""One program in so many varies a program that the campaign has collected."""
 
 
 @dataclass(frozen=True, slots=True)

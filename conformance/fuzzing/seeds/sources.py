@@ -32,7 +32,7 @@ def gather_material(executor: Executor, given: Path | None) -> Material:
         return Material(own, SELDOM)
     users = _cut(executor, _files(given))
     if not users:
-        raise UsageError(f"--seeds: nothing in {given} can stand in a chain of operations")
+        raise UsageError(f"--seeds: no operation in {given} suits multi-operation programs")
     return Material((*users, *own), OFTEN)
 
 

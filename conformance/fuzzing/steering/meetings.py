@@ -28,7 +28,7 @@ class CampaignCoverage:
     choices: Counter[Choice] = field(default_factory=Counter[Choice])
 
     def note(self, program: Program, guide: Guide) -> None:
-        """Count what a program has, and what it was made by."""
+        """Count the pairs and choices of a program, and its steps."""
         self.pairs.update(pairs_of(program))
         self.steps.update((name, str(of)) for name, of in guide.steps)
         for op, asked in guide.asked:
@@ -36,7 +36,7 @@ class CampaignCoverage:
                 self.choices[op, asked.dimension, label] += label == asked.taken
 
     def add(self, other: CampaignCoverage) -> None:
-        """Count what others have met, too."""
+        """Add the counts of others."""
         self.pairs.update(other.pairs)
         self.steps.update(other.steps)
         self.choices.update(other.choices)

@@ -167,7 +167,7 @@ def with_backend_names(
 
 
 class _Matching:
-    """The cells of two runs side by side, with counts of what was compared."""
+    """The cells of two runs side by side, with counts of compared cases."""
 
     def __init__(self, run: RunData, baseline: Baseline) -> None:
         self._run, self._then = run, baseline

@@ -1,1 +1,1 @@
-"""Custom calls that compilers make: what each target means, in operations of the reference."""
+"""Custom calls that compilers make: the meaning of each target, in operations of the reference."""

@@ -152,7 +152,7 @@ def matmul(site: Site, *, scaled: bool) -> Tree:
 
 
 def _other(building: Building, shape: Shape, epilogue: str, before: Value, after: Value) -> Value:
-    """Return a result after the first: what the epilogue was given, a largest value, or scratch."""
+    """Return a result after the first: input of the epilogue, a largest value, or scratch."""
     of = tensor_of(shape)
     if epilogue.endswith("AUX") and of.shape == tensor_type_of(before).shape:
         return building.convert(before, of.element)

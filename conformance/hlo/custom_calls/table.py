@@ -1,4 +1,4 @@
-"""Every target that is read, and what it means."""
+"""Every supported target with its meaning."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TARGETS: dict[str, Handler] = {
 
 
 def read_custom_call(site: Site) -> Tree:
-    """Add what a custom call means.
+    """Add the operations that a custom call means.
 
     Raises:
         Unreadable: when neither this table nor the reference knows the target.
@@ -38,7 +38,7 @@ def read_custom_call(site: Site) -> Tree:
     if handler is not None:
         return handler(site)
     if target not in BUILT_IN:
-        raise site.unreadable("what it means is not known")
+        raise site.unreadable("its meaning is unknown")
     options = libraries.options_of(site)
     types = list(leaf_types(site.instruction.shape))
     return site.tree(site.building.add(

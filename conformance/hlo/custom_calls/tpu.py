@@ -43,7 +43,7 @@ def _high(site: Site) -> Tree:
 
 
 def _missing(building: Building, value: Value, of: TensorType) -> Value:
-    """Return what a number's rounded half lacks, and 0 where that half is not finite."""
+    """Return the difference between a number and its rounded half, 0 if that half is not finite."""
     rounded = building.convert(value, of.element)
     rest = building.binary(
         "subtract", value, building.convert(rounded, tensor_type_of(value).element)

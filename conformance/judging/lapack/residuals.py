@@ -66,7 +66,7 @@ Equations = Callable[[Problem], Iterator[str]]
 
 
 def violation(operation: Operation, operands: Arrays, results: Arrays) -> str | None:
-    """Return a message on what is wrong with a decomposition's results, or None.
+    """Return a message on the fault of a decomposition's results, or None.
 
     Matrices that are not finite are skipped.
     """
@@ -417,7 +417,7 @@ _EQUATIONS: dict[str, Equations] = {
 def top_k_violation(
     operation: Operation, operands: Arrays, results: Arrays, *, largest: bool
 ) -> str | None:
-    """Return a message on what is wrong with the first k elements, or None.
+    """Return a message on the fault of the first k elements, or None.
 
     Slices with a NaN have no order. The choice and the positions of equal elements are free.
     """

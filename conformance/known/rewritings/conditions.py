@@ -19,7 +19,7 @@ Condition = Callable[[Evaluator, Node], bool]
 
 
 def _power_of_two(evaluator: Evaluator, node: Node) -> bool:
-    """Tell whether all elements are powers of two: of a float its reciprocal is exact."""
+    """Return whether all elements are powers of two: of a float its reciprocal is exact."""
     value = evaluator.value(node)
     if value is None:
         return False
@@ -36,8 +36,9 @@ def _not_negative(evaluator: Evaluator, node: Node) -> bool:
 
 
 def _zero_by_truth_values(evaluator: Evaluator, node: Node) -> bool:
-    """Tell whether a value is all zeros, made of truth values that a compiler may find out to be
-    false once it generates code."""
+    """Return whether a value is all zeros, made of i1 values that a compiler may find out to be
+    false once it generates code.
+    """
     value = evaluator.value(node)
     if value is None or value.any() or evaluator.is_constant(node):
         return False
@@ -51,13 +52,13 @@ def _zero_by_truth_values(evaluator: Evaluator, node: Node) -> bool:
 
 
 def _boolean(evaluator: Evaluator, node: Node) -> bool:
-    """Tell whether a value consists of truth values."""
+    """Return whether a value consists of i1 values."""
     value = evaluator.value(node)
     return value is not None and element_type_of(value).is_boolean
 
 
 def _constant(evaluator: Evaluator, node: Node) -> bool:
-    """Tell whether a value is a constant to a compiler."""
+    """Return whether a value is a constant to a compiler."""
     return isinstance(node, Value) and evaluator.is_constant(node)
 
 
@@ -66,7 +67,7 @@ _REDUCED_AT_LEAST = 4096
 
 
 def _reduced(evaluator: Evaluator, node: Node) -> bool:
-    """Tell whether some reduction of many elements takes what is made of a value."""
+    """Return whether some reduction of many elements takes what is made of a value."""
     if not isinstance(node, Value):
         return False
     names = {node.name}
@@ -85,7 +86,7 @@ def _reduced(evaluator: Evaluator, node: Node) -> bool:
 
 
 def _variable(evaluator: Evaluator, node: Node) -> bool:
-    """Tell whether a value is no constant to a compiler."""
+    """Return whether a value is no constant to a compiler."""
     return not evaluator.is_constant(node)
 
 

@@ -55,7 +55,7 @@ class Evaluator:
         return Operation("reshape", maker.operands[:1], maker.results) if is_one else maker
 
     def is_constant(self, node: Node) -> bool:
-        """Tell whether a node is a constant to a compiler."""
+        """Return whether a node is a constant to a compiler."""
         if isinstance(node, Value):
             return self.shown.is_folded(node)
         return not isinstance(node, Term) or all(map(self.is_constant, node.operands))

@@ -64,7 +64,7 @@ class Rewriting:
         return pattern
 
     def acts_on(self, operation: Operation) -> bool:
-        """Tell whether it is a rewriting of operations of that name, a comparison's direction."""
+        """Return whether it is a rewriting of operations of that name, a comparison's direction."""
         return self.pattern.op == as_term(operation).op
 
     @property
@@ -86,7 +86,7 @@ class Matcher:
         object.__setattr__(self, "evaluator", Evaluator(self.shown))
 
     def matches(self, pattern: Term, operation: Operation) -> Iterator[Bindings]:
-        """Yield what the names of a pattern stand for, in each way that an operation matches it."""
+        """Yield the values of a pattern's names, for each match of an operation."""
         term = as_term(operation)
         if not self._meets(pattern.condition, operation.results[0]):
             return
@@ -166,7 +166,7 @@ def _with_term(bound: Bindings, term: Term) -> Bindings:
 def predictions(
     shown: ObservedProgram, rewriting: Rewriting, forms: tuple[Rewriting, ...], operation: Operation
 ) -> Iterator[Predicted]:
-    """Yield what a rewriting makes of an operation, subnormal numbers kept and flushed."""
+    """Yield the results of a rewriting of an operation, with subnormal numbers kept and flushed."""
     of = element_of(operation.operands[0])
     if of is None or of.kind not in rewriting.kinds or len(operation.results) != 1:
         return

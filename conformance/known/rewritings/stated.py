@@ -54,14 +54,16 @@ class StatedRewriting:
         return is_single and self.acts_on(operation)
 
     def acts_on(self, operation: Operation) -> bool:
-        """Tell whether its pattern ends with operations of that name and element type."""
+        """Return whether its pattern ends with operations of that name and element type."""
         of = column_of(operation)
         return self._rewriting.acts_on(operation) and matches_any(of, self.element_types)
 
     def predictions(
         self, program: Program, operation: Operation, values: Mapping[str, Array]
     ) -> Iterator[Predicted]:
-        """Yield what may stand in place of an operation's result, by the values of its program."""
+        """Yield the possible replacements of an operation's result, given the values of its
+        program.
+        """
         return predictions(ObservedProgram(program, values), self._rewriting, (), operation)
 
     def hypothesis(self, folded: Sequence[bool] | None = None) -> Hypothesis:

@@ -81,7 +81,7 @@ def of_squares(
 
 
 def _contracted(model: Callable[..., Iterator[Predicted]]) -> tuple[tuple[str, Rewriting], ...]:
-    """Return a model of what a sum takes unrounded: of products alone first."""
+    """Return labelled models of the unrounded terms of a sum; products come first."""
     return (CONTRACTED, model), (QUOTIENT, partial(model, quotients=True))
 
 
@@ -136,7 +136,7 @@ def rewritings_of(operation: Operation) -> Iterator[tuple[str, Rewriting]]:
 def _identified(
     program: Program, operation: Operation, values: Mapping[str, Array], *, label: str
 ) -> Iterator[Predicted]:
-    """Yield what the identities of a class make of an operation."""
+    """Yield the results of an operation under the identities of a class."""
     shown = ObservedProgram(program, values)
     for one in IDENTITIES:
         if one.label == label and one.acts_on(operation):
@@ -144,7 +144,7 @@ def _identified(
 
 
 def is_rewriting(label: str) -> bool:
-    """Tell whether a class is that of a rewriting, known or stated by an expectation in force.
+    """Return whether a class is that of a rewriting, known or stated by an expectation in force.
 
     An operation of such a class fails together with the operations around it, not in isolation.
     """

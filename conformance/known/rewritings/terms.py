@@ -84,13 +84,13 @@ def parsed(text: str) -> Node:
     words = _WORDS.findall(text)
     node = _parsed(words)
     if words:
-        raise ValueError(f"it goes on after its end: {' '.join(words)}")
+        raise ValueError(f"unexpected text after the end: {' '.join(words)}")
     return node
 
 
 def _parsed(words: list[str]) -> Node:
     if not words:
-        raise ValueError("it ends before it is complete")
+        raise ValueError("it is incomplete")
     word = words.pop(0)
     if word == ")":
         raise ValueError("it has a closing parenthesis without an opening one")
@@ -148,7 +148,7 @@ def binding_key(op: str) -> str:
 
 
 def substitute(node: Node, bindings: Bindings) -> Node:
-    """Return a replacement with what its names stand for, and attributes as in the pattern."""
+    """Return a replacement with its names bound, and attributes as in the pattern."""
     if isinstance(node, Variable):
         return bindings[node.name]
     if not isinstance(node, Term):
@@ -159,8 +159,9 @@ def substitute(node: Node, bindings: Bindings) -> Node:
 
 
 def has_more_than_operands(record: Op | None) -> bool:
-    """Tell whether an operation has attributes, regions or a result type beside its operands; but
-    for comparisons, whose direction is a part of their name here."""
+    """Return whether an operation has attributes, regions or a result type beside its operands; but
+    for comparisons, whose direction is a part of their name here.
+    """
     if record is None or record.name == "compare":
         return False
     return bool(record.attributes or record.regions or record.needs_result)

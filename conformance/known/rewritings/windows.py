@@ -1,4 +1,4 @@
-"""Windows over what a pad has cut, whose padding is added to theirs.
+"""Windows over a cropped value: the negative padding of the pad is added to theirs.
 
 A window pads what was cut off. The sum of the two gives back, in place of padding, the elements.
 

@@ -45,7 +45,7 @@ def _without_nan(monoid: Monoid, operand: Array, init: Array) -> tuple[Array, Ar
 def _since_the_last_nan(
     lanes: int, monoid: Monoid, operand: Array, init: Array
 ) -> tuple[Array, Array] | None:
-    """Return the result without what came before a NaN, in any of several lanes that take the
+    """Return the result without the elements before a NaN, in any of several lanes that take the
     elements in round-robin order. None if there is no such result.
 
     An instruction that returns its second operand where either is NaN discards what its lane has

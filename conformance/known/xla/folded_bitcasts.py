@@ -95,7 +95,7 @@ def _result(program: Program) -> TensorType:
 
 
 def _returning_array(program: Program, array: Array) -> Program:
-    """Return the program with an array as its result, in place of what its last operation makes."""
+    """Return the program with an array as its result, in place of its last operation."""
     (result,) = program.subject.results
     value = replace(result, type=TensorType(array.shape, element_type_of(array)))
     *before, _, end = program.main.body.operations

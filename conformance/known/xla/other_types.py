@@ -22,14 +22,14 @@ from reference.ir.program import Operation, Program, Region, TensorType, Value, 
 from reference.ir.types import ELEMENT_TYPES, ElementType
 
 BYTES = "one truth value a byte"
-"""The class of results of another shape that are the bytes which truth values have."""
+"""The class of results of another shape that are the bytes which i1 values have."""
 
 _BYTE = 8
 _MEMORY = ELEMENT_TYPES["ui8"]
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
-    """Yield what is computed in place of a program whose results are of other types."""
+    """Yield the program computed in place of a program whose results have other types."""
     *before, subject, end = program.main.body.operations
     if end.operands != subject.results:
         return
@@ -66,7 +66,7 @@ def _narrowed(operation: Operation) -> Operation | None:
 
 
 def _is_all_of(region: Region, changed: Mapping[ElementType, ElementType]) -> bool:
-    """Tell whether a region computes with elements of these types, or truth values, alone."""
+    """Return whether a region computes with elements of these types, or i1 values, alone."""
     made = [*region.arguments, *(value for one in region.operations for value in one.results)]
     if any(one.regions or not one.operands for one in region.operations):
         return False

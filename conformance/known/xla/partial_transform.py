@@ -51,7 +51,7 @@ def _of_a_part(
 
 
 def _ulps(operation: Operation, operands: Operands, expected: Results, actual: Results) -> Results:
-    """Return how many ulp results are off the transform; infinite for what stands behind it."""
+    """Return the error against the transform in ulp; infinite for elements behind it."""
     (found,), part = predict_nothing(expected), _part(operation, operands[0])
     if part is not None:
         _, results, begun = _transformed(operation, part, actual[0])
@@ -60,7 +60,9 @@ def _ulps(operation: Operation, operands: Operands, expected: Results, actual: R
 
 
 def _transformed(operation: Operation, part: Array, got: Array) -> tuple[Operation, Results, Array]:
-    """Return the operation that transforms a part, its results, and what a result begins with."""
+    """Return the operation that transforms a part, its results, and the first elements of the
+    result.
+    """
     other = reshape_operation(operation, part.shape)
     return other, apply(other, (part,)), got.reshape(-1)[: part.size].reshape(part.shape)
 

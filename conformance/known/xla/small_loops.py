@@ -104,4 +104,4 @@ def _moved(arrays: Operands, values: Sequence[Value], parts: Sequence[Value]) ->
 
 
 IN_LOOPS = exact_hypothesis(LABEL, _in_loops)
-"""The class of what loops give, and branches with loops."""
+"""The class of results of loops, and of branches with loops."""

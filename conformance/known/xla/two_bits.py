@@ -89,7 +89,7 @@ def _dividend(operation: Operation, operands: Operands) -> Iterator[Results]:
 
 
 def _comparison(operation: Operation, operands: Operands, *, place: int) -> Iterator[Results]:
-    """Yield what an operand is never equal to a constant by.
+    """Yield the results of a comparison that holds an operand unequal to a negative constant.
 
     Of c > -2 remains c != -2, and c >= -2 becomes c > -3, which is c > 1 in two bits.
     """
@@ -112,7 +112,7 @@ def _maximum(operation: Operation, operands: Operands, *, place: int) -> Iterato
 
 
 def _clamp(operation: Operation, operands: Operands) -> Iterator[Results]:
-    """Yield what a clamp to -1 from below makes of such a maximum."""
+    """Yield the results of a clamp to -1 from below for such a maximum."""
     least, operand, most = operands
     if negative(least) == -1:
         for (one,) in _both(operand):
@@ -145,7 +145,7 @@ def _sorted_bytes(
 
 
 SORTED = Hypothesis(BYTES, _sorted_bytes, signs=True, unsteady=True, refutes=True)
-"""The class of what is sorted so, of memory that is not the operand's."""
+"""The class of results sorted as bytes, including foreign memory."""
 
 _MODELS: tuple[tuple[str, str, Others, str], ...] = (
     ("dynamic_update_slice", STORED, partial(_stored, update=1), "update"),

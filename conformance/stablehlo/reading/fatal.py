@@ -1,4 +1,4 @@
-"""Operations on which MLIR's verifier ends the process, found before it sees them. Loads jaxlib."""
+"""Operations that crash MLIR's verifier, found before it sees them. Loads jaxlib."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _has_no_group(operation: ir.Operation) -> str:
 
 
 FATAL: dict[str, Callable[[ir.Operation], str]] = {"all_to_all": _has_no_group}
-"""By op, a function that says what is wrong with an operation which ends the process, else "".
+"""By op, a function that says what is wrong with an operation which crashes the process, else "".
 
 jaxlib 0.10.2 divides by the number of groups of an all_to_all; 0.12 refuses it.
 """
@@ -44,7 +44,7 @@ operations in pretty form require it."""
 
 
 def may_be_fatal(text: str) -> bool:
-    """Return whether a text names an op on which the verifier can end the process."""
+    """Return whether a text names an op on which the verifier can crash the process."""
     return _FATAL.search(text) is not None
 
 
@@ -60,7 +60,7 @@ def unregistered_allowed(context: ir.Context) -> Generator[None]:
 
 
 def fatal_operations(text: str) -> list[tuple[str, str]]:
-    """Return location and reason of each operation on which the verifier would end the process.
+    """Return location and reason of each operation on which the verifier would crash the process.
 
     A text that cannot be parsed has none, as the verifier does not run.
     """

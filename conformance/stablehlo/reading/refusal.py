@@ -8,11 +8,13 @@ from conformance.stablehlo.messages import place_of
 
 
 class ParseError(ValueError):
-    """A text is no valid module, or holds what programs cannot: one line, with where."""
+    """A text is no valid module, or has an unsupported construct. The message is one line with its
+    place.
+    """
 
 
 class Unreadable(ParseError):
-    """A valid module that holds what programs cannot."""
+    """A valid module with a construct that programs do not support."""
 
 
 def refusal(operation: Any, reason: str) -> Unreadable:

@@ -191,8 +191,7 @@ def _index_type(chain: Chain) -> ElementType:
 
 
 def _as_table(chain: Chain, value: Value, of: ElementType) -> Value:
-    """Return the value, or its elements in so many rows that an index type can hardly count
-    them."""
+    """Return the value, or its elements in nearly as many rows as an index type can count."""
     if of.bits > 8 or chain.pick(2) == 0:
         return value
     rows = of.max_integer + choose(chain.pick, (2, 0, 1, 3, 45))

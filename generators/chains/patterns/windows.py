@@ -99,13 +99,13 @@ def _folded(
 
 
 class _Padded(NamedTuple):
-    """A padded value, and what was put at either edge of its dimensions or cut off there."""
+    """A padded value, and the padding or cropping at each edge of its dimensions."""
 
     value: Value
     edges: tuple[tuple[int, int], ...]
 
     def again(self, chain: Chain) -> list[tuple[int, int]]:
-        """Return padding of following windows: as wide as what was cropped, or any."""
+        """Return padding for windows: as wide as the cropping, or any."""
         if chain.pick(2):
             return [(max(-low, 0), max(-high, 0)) for low, high in self.edges]
         return [_edges(chain, size) for size in shape_of(self.value)]

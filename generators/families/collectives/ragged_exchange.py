@@ -70,7 +70,9 @@ def _received(pick: Pick, sizes: Array, slack: int) -> Array:
 def _tables(
     pick: Pick, of: _Exchange, group: Sequence[int], tables: Tables, rows_: int, kind: str
 ) -> None:
-    """Fill in what the processes of a group say; `rows_` is how many an output has."""
+    """Fill in the offsets and sizes of a group's processes; `rows_` is the number of rows of an
+    output.
+    """
     shape = (of.count, of.count, of.updates)  # sender, receiver, update
     most = min(_LARGEST_PART, of.length)
     sizes = np.array([pick(most + 1) for _ in range(of.count**2 * of.updates)]).reshape(shape)

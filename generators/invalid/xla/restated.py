@@ -10,7 +10,7 @@ from reference.ops.table import OPS
 
 
 def restate_misses(misses: Misses) -> Misses:
-    """Return what makes an op's near misses from its twin's, for all that its record restates.
+    """Return the function that derives an op's near misses from those of its twin.
 
     `misses` are the twin's; the op has the twin's attributes under the same names.
     """

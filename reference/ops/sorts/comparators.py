@@ -69,7 +69,7 @@ _LOGIC: dict[str, Callable[..., Array]] = {
     "maximum": np.logical_or,
     "minimum": np.logical_and,
 }
-"""Ops on truth values that may occur in a formula."""
+"""Ops on i1 values that may occur in a formula."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +83,9 @@ class _Node:
 
 @dataclass(slots=True)
 class _Formula:
-    """The comparator as a formula: a truth value for each boolean value of the region.
+    """The comparator as a formula: a i1 value for each boolean value of the region.
 
-    An atom is (key, compare type, direction). A truth value is a function of the atoms' cases, an
+    An atom is (key, compare type, direction). A i1 value is a function of the atoms' cases, an
     array with an axis of size 3 for each key.
     """
 
@@ -169,7 +169,7 @@ def _add_atom(formula: _Formula, operation: Operation, left: _Node, right: _Node
 
 
 def _add_connective(formula: _Formula, operation: Operation) -> bool:
-    """Add a truth value computed from truth values."""
+    """Add a i1 value computed from i1 values."""
     parts = [formula.truths.get(v.name) for v in operation.operands]
     logic = _LOGIC.get(operation.name)
     if operation.name == "compare":

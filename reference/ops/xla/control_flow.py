@@ -63,7 +63,7 @@ def _call(building: Building, operands: Values, *, computation: str) -> Values:
 def _select_conditions(pred: ValueType, on_true: ValueType, on_false: ValueType, **_: Any) -> None:
     """Require P1 and P2 of Select.
 
-    P1: one truth value. P2: two tuples of the same types.
+    P1: one i1 value. P2: two tuples of the same types.
     """
     require("P1", pred == PREDICATE, pred)
     require("P2", isinstance(on_true, TupleType) and on_true == on_false, f"{on_true}, {on_false}")

@@ -35,7 +35,7 @@ def test_a_wrong_rewriting_is_found(name: str) -> None:
     assert hunted(with_rewriting(REWRITINGS[name]), frozenset(), 0, 30.0).verdict
 
 
-def test_where_nothing_is_rewritten_nothing_is_found() -> None:
+def test_campaign_without_faults_finds_nothing() -> None:
     nothing = Rewriting("nothing is rewritten", lambda *_: None)
     found = hunted(with_rewriting(nothing), frozenset(), 0, 0.0)
     assert (found.programs, found.verdict) == (16, "")
@@ -56,7 +56,7 @@ def test_code_of_an_op_is_found_by_its_family_and_the_reference_is_unchanged() -
     assert data_movement.reverse.__code__ is before
 
 
-def test_every_family_that_can_stand_in_chains_has_its_turn() -> None:
+def test_families_are_visited_round_robin() -> None:
     first = [CATALOG[op].family for op, _ in zip(in_turn(0), range(14), strict=False)]
     assert len(set(first)) == len(first)
     assert sorted(in_turn(0)) == sorted(in_turn(1))

@@ -1,4 +1,4 @@
-"""benchmarks/masking: what it corrupts, how it counts, what shipped entries hide of a sample."""
+"""benchmarks/masking: corruptions, counts, and failures that shipped entries hide in a sample."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def prepared(op: str, element_type: str) -> Item:
     return Item(0, case.program, sets, [evaluate(case.program, one) for one in sets])
 
 
-def test_what_is_known_of_xla_s_cpu_hides_few_wrong_results_and_no_other_ending() -> None:
+def test_shipped_cpu_entries_hide_few_wrong_results_and_no_other_ending() -> None:
     found = measured(SAMPLE, ["f32", "bf16", "si32"], Settings(expectations="cpu"))
     results = [one for one in found.outcomes if one.change in CHANGES]
     share = report.known_share(results)
@@ -87,7 +87,7 @@ def test_every_corruption_of_the_results_of_an_op_is_judged() -> None:
     assert found.new_before == []
 
 
-def test_what_an_entry_without_a_prediction_hides_is_counted(tmp_path: Path) -> None:
+def test_failures_hidden_by_unpredicting_entry_are_counted(tmp_path: Path) -> None:
     file = tmp_path / "known.toml"
     file.write_text(HIDES_VALUES.format(op="reshape"))
     found = measured(["reshape", "reverse"], ["si32"], Settings(expectations=str(file)))

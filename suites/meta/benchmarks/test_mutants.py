@@ -1,4 +1,4 @@
-"""The mutation test of benchmarks/: its changes of source, and what becomes of known mutants."""
+"""The mutation test of benchmarks/: its changes of source, and the fate of known mutants."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def middle(values: list[int], low: int = 3) -> int:
 """
 
 INFERRED = "return (*operand.shape[:1], fft_length[-1]) if fft_type == 'IRFFT' else operand.shape"
-"""In what infers the result type of fft, which every case states."""
+"""In the inference of the result type of fft, which every case states."""
 
 REVERSED = (
     "steps = [slice(None, None, -1 if d not in dimensions else None) for d in range(operand.ndim)]"
@@ -63,7 +63,7 @@ def fate(op: str, file: str, after: str, profile: str = "smoke") -> tuple[Fate, 
     return one.fate, one.caught
 
 
-def test_a_function_is_changed_in_all_the_ways_there_are() -> None:
+def test_all_changes_of_a_function_are_generated() -> None:
     made = {change.shown() for change in changes(ast.parse(SAMPLE))}
     test, value = "if low < 4 and values:", "return max(values[low:], key=len)"
     assert made == {
@@ -79,11 +79,11 @@ def test_a_function_is_changed_in_all_the_ways_there_are() -> None:
     }  # fmt: skip
 
 
-def test_a_mutant_that_moves_elements_elsewhere_is_caught() -> None:
+def test_mutant_that_misplaces_elements_is_caught() -> None:
     assert fate("reverse", MOVEMENT, REVERSED) == (Fate.WRONG, ("smoke",))
 
 
-def test_a_mutant_of_what_brings_an_op_into_its_twin_s_form_is_caught() -> None:
+def test_mutant_of_lowering_is_caught() -> None:
     other_end = "return (added - added // 2, added // 2)"
     caught = fate("ReduceWindow", WINDOWS, other_end, "standard")
     assert caught == (Fate.WRONG, ("standard",))
@@ -129,7 +129,7 @@ def test_a_mutant_that_changes_no_result_is_equal_to_the_reference() -> None:
     assert fate("fft", "reference/ops/fft.py", INFERRED) == (Fate.EQUAL, ())
 
 
-def test_a_mutant_in_what_an_op_does_not_reach_is_not_reached() -> None:
+def test_mutant_in_unreached_code_is_not_reached() -> None:
     assert fate("slice", MOVEMENT, REVERSED) == (Fate.UNREACHED, ())
 
 

@@ -71,7 +71,7 @@ def test_slips_in_calls_of_libraries_are_flagged() -> None:
     assert {"epilogue of cuBLASLt dropped", "other triangle solved by cuBLAS"} <= flagged
 
 
-def test_a_module_is_serialised_as_it_was() -> None:
+def test_module_is_serialised_unchanged() -> None:
     module = stored("loop_over_a_tuple")
     assert Message.parse(module).serialise() == module
     assert len(list(sites_in(module))) == 16

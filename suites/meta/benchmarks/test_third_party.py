@@ -43,7 +43,7 @@ def test_a_program_is_exported_with_the_arguments_it_takes(tmp_path: Path) -> No
     assert (row.name, row.inputs, row.verdict) == ("product", "real", "pass")
 
 
-def test_what_is_not_installed_is_said_and_ends_nothing(
+def test_missing_library_is_reported_and_skipped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recipes = [Recipe("absent", ("absent-lib",), _missing), Recipe("product", (), _product)]

@@ -1,4 +1,4 @@
-"""Errors of the command line: one line that says what is wrong, and an exit code."""
+"""Errors of the command line: one line, and an exit code."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_gpu_that_is_not_there_is_one_line(call, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_a_damaged_database_is_one_line_and_fresh_mends_it(call, tmp_path: Path) -> None:
+def test_damaged_database_is_one_line_and_fresh_replaces_it(call, tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).write_bytes(b"damaged" * 1000)
     code, _, errors = run_here(call, tmp_path)
     assert code == 2

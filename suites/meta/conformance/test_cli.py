@@ -1,4 +1,4 @@
-"""The command line: what it prints, what it leaves, and its exit codes."""
+"""The command line: output, files, and exit codes."""
 
 from __future__ import annotations
 

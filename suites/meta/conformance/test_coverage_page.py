@@ -1,4 +1,4 @@
-"""The page of what is covered, and the headings of XLA's page."""
+"""The page of covered ops, and the headings of XLA's page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every command reads what any command writes.
+"""Every command reads the files of any command.
 
 `check --save`, `reduce`, `fuzz` and the snippet of `check --describe` write programs and inputs;
 `check`, `reduce`, `replay` and `fuzz --seeds` read them.
@@ -151,7 +151,7 @@ def minimised(tmp_path: Path, text: str) -> list[Path]:
 
 
 def lost(tmp_path: Path, text: str) -> list[Path]:
-    """The folder of a finding whose program ends its process, as far as this process goes."""
+    """The folder of a finding whose program crashes, as this process writes it."""
     file = tmp_path / "given.mlir"
     file.write_text(text)
     hit = user_programs.failing_program(TRIAL, file, None)
@@ -194,7 +194,7 @@ WRITERS = {"check --save": saved, "reduce": minimised, "a lost process": lost}
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("writer", WRITERS)
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_what_is_written_of_a_failing_program_is_read_and_fails(
+def test_failing_program_written_by_any_command_is_read_by_all(
     program: str, writer: str, reader: str, tmp_path: Path
 ) -> None:
     if program in ("processes", "several") and writer != "check --save":
@@ -206,7 +206,7 @@ def test_what_is_written_of_a_failing_program_is_read_and_fails(
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-def test_pieces_are_cut_out_of_what_is_written(writer: str, tmp_path: Path) -> None:
+def test_pieces_are_cut_from_written_programs(writer: str, tmp_path: Path) -> None:
     folders = WRITERS[writer](tmp_path, EXPANDED)
     found = cut_files(sorted(folders[0].rglob("*.mlir")))
     single = writer == "reduce"  # one operation is no chain
@@ -241,13 +241,13 @@ def test_the_snippet_of_describe_writes_inputs_that_are_read(program: str, tmp_p
             one(TRIAL, file, tmp_path / "inputs.npz")
 
 
-def test_the_command_that_check_names_for_what_fails_minimises_it(
+def test_command_suggested_by_check_minimises_the_failure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder,) = saved(tmp_path, NUMBERED)
     given = ["check", str(folder / "program.mlir"), "--inputs", str(folder / "inputs.npz")]
     code = exit_code_of(lambda: app([*given, "--backend", WRONG], standalone_mode=False))
-    said = capsys.readouterr().err.rpartition("to make what fails minimal: ")[2]
+    said = capsys.readouterr().err.rpartition("to minimise the failure: ")[2]
     name, command, *rest = shlex.split(said)
     assert (code, name, command) == (1, "hlo-conformance", "reduce")
     out = ["--out", str(tmp_path / "reduced")]

@@ -1,4 +1,4 @@
-"""Options: what a shell completes, what help shows, what listings print."""
+"""Options: shell completion, help, listings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of measured errors: its pictures are drawn from what is kept, and sweeps are added."""
+"""The page of measured errors: its pictures are drawn from stored sweeps, and sweeps are added."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from conformance.cli import app, exit_code_of
 from docs.tools import accuracy
 
 
-def test_pictures_are_those_of_the_measurements() -> None:
+def test_pictures_match_the_measurements() -> None:
     found = accuracy.measurements()
     names = {path.stem for path in accuracy.FOLDER.glob("*.svg")}
     assert names == set(accuracy.drawn(found)), "run: python -m docs.tools.accuracy"
@@ -49,7 +49,7 @@ FROM_CUDA = ("cosine", "exponential", "exponential_minus_one", "log", "log_plus_
 
 
 @pytest.mark.parametrize("op", FROM_CUDA)
-def test_sweeps_on_a_gpu_agree_with_what_others_measured(op: str) -> None:
+def test_gpu_sweeps_agree_with_published_errors(op: str) -> None:
     """V. Innocente's figures are rounded up to three digits, and of an older library."""
     told = json.loads(accuracy.LITERATURE.read_text("utf-8"))
     (others,) = (one["figures"] for one in told["sources"] if one["column"] == "CUDA 11.2")

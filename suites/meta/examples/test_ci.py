@@ -1,4 +1,4 @@
-"""The example workflows: valid to their systems, and their commands do what they say."""
+"""The example workflows: valid to their systems, with commands that work."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_command_line_takes_every_command(name: str) -> None:
 
 
 def _expanded(step: Step) -> str:
-    """Return a command as a shell makes it, without what follows it."""
+    """Return a command as a shell parses it, without the commands after it."""
     command = step.command.replace('"$(date +%Y%m%d)"', "20260101")
     for name, value in step.variables.items():
         command = command.replace(f"${name}", value)

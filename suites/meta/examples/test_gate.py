@@ -112,7 +112,7 @@ def test_the_command_line_takes_every_command() -> None:
         parse(command)
 
 
-def test_it_says_how_it_is_used(gate: Gate) -> None:
+def test_wrong_subcommand_prints_usage(gate: Gate) -> None:
     code, out = gate("acept")
     assert code == 2
     assert "examples/gate.sh accept    writes ci/expectations.toml and ci/baseline.txt" in out

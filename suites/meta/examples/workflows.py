@@ -1,4 +1,4 @@
-"""The example workflows as lists of commands, each with what its system would put into it."""
+"""The example workflows as lists of commands, with the variables of their systems filled in."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Step:
 
 
 def content(path: Path) -> dict[str, Any]:
-    """Return what a workflow says."""
+    """Return the content of a workflow."""
     return YAML(typ="safe").load(path)
 
 

@@ -1,4 +1,4 @@
-"""The generators: deterministic, valid, complete in what they reach, and shrinking well."""
+"""The generators: deterministic, valid, complete in coverage, and shrinking well."""
 
 import math
 import os
@@ -108,7 +108,7 @@ def test_unknown_cells_are_refused() -> None:
 # --- Validity and coverage -----------------------------------------------------------------------
 
 
-def test_every_op_has_a_strategy_and_every_type_it_admits() -> None:
+def test_every_op_has_a_strategy_for_every_admitted_type() -> None:
     assert set(STRATEGIES) >= set(ELEMENT_TYPES_OF)
     for op, types in ELEMENT_TYPES_OF.items():
         assert list(types) == [row for row in ALL if row in types]
@@ -137,7 +137,7 @@ def representatives(op: str) -> list[ElementType]:
 
 
 @pytest.mark.parametrize("op", ELEMENT_TYPES_OF)
-def test_what_two_hundred_cases_reach(op: str) -> None:
+def test_two_hundred_cases_reach_all_ranks_and_sizes(op: str) -> None:
     for of in representatives(op):
         found = cases(op, of, seed=1, count=200)
         shapes = {operation_of(one).results[0].type.static_shape for one in found}

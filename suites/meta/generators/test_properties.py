@@ -55,7 +55,7 @@ def test_a_drawn_program_survives_its_text(drawn: Drawn) -> None:
 
 
 @given(CASES)
-def test_results_are_of_the_stated_type_and_what_is_permitted_is_not_accused(drawn: Drawn) -> None:
+def test_results_have_the_stated_type_and_permitted_results_pass(drawn: Drawn) -> None:
     (op, _), case = drawn
     for recipe in case.inputs:
         inputs = materialise(case.program, recipe)

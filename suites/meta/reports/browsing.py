@@ -1,4 +1,4 @@
-"""A headless Chromium, and what tests of pages ask of it."""
+"""A headless Chromium, and helpers for tests of pages."""
 
 import json
 import os

@@ -77,7 +77,7 @@ def test_no_rule_is_violated(browser, folder, axe, size, state):
 
 
 @pytest.mark.parametrize("name", ["worse", "empty"])
-def test_no_rule_is_violated_with_everything_open(browser, folder, axe, name):
+def test_no_rule_is_violated_with_all_sections_expanded(browser, folder, axe, name):
     go(browser, folder, name, "#is=new" if name == "worse" else "")
     open_everything(browser)
     assert violations(browser, axe) == []

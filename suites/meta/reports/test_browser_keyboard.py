@@ -62,7 +62,7 @@ def test_keyboard_moves_in_the_matrix_opens_and_closes(browser, folder):
     assert focused(browser) == "add/complex<f64>/cpu"
 
 
-def test_slash_goes_to_search_and_tab_order_starts_with_a_way_past(browser, folder):
+def test_slash_focuses_search_and_first_tab_is_skip_link(browser, folder):
     go(browser, folder)
     press(browser, Keys.TAB)
     assert script(browser, "return document.activeElement.className") == "skip"
@@ -72,7 +72,7 @@ def test_slash_goes_to_search_and_tab_order_starts_with_a_way_past(browser, fold
     assert script(browser, "return document.getElementById('q').value") == "/"
 
 
-def test_copy_button_says_that_it_copied(browser, folder):
+def test_copy_button_confirms(browser, folder):
     go(browser, folder)
     script(browser, "document.querySelector('.about').open = true")
     button = browser.find_element(By.CSS_SELECTOR, ".top .copy")

@@ -34,7 +34,7 @@ def choose(browser, name: str, value: str) -> None:
     script(browser, body, name, value)
 
 
-def test_verdict_filter_changes_what_is_shown(browser, folder, full):
+def test_verdict_filter_changes_visible_rows(browser, folder, full):
     go(browser, folder)
     assert rows(browser) == {op for op, _, _ in full.planned}
     choose(browser, "verdict", "crashed")
@@ -66,7 +66,7 @@ def test_filters_combine(browser, folder, full):
     assert fragment(browser) == "#is=fail&family=elementary+functions&type=bf16&matrix=cpu"
 
 
-def test_only_new_hides_what_is_known(browser, folder):
+def test_only_new_hides_known_groups(browser, folder):
     go(browser, folder)
     choose(browser, "is", "new")
     assert shown(browser, ".group:not([data-status=new])") == 0
@@ -75,7 +75,7 @@ def test_only_new_hides_what_is_known(browser, folder):
     assert rows(browser)
 
 
-def test_what_is_known_is_folded_until_a_filter_finds_it(browser, folder):
+def test_known_groups_are_collapsed_until_filtered(browser, folder):
     go(browser, folder)
     assert shown(browser, "#groups .status") == 3
     assert shown(browser, ".group[data-status=new]") > 0

@@ -140,7 +140,7 @@ def test_embedded_data_survives_and_cannot_end_its_element(given):
     assert json.loads(kept) == {given: [given]}
 
 
-def test_long_text_is_cut_and_says_how_much_is_left_out(sources):
+def test_long_text_is_truncated_with_omitted_length(sources):
     (long,) = [
         case
         for group in data_of(sources["nasty"])["groups"]
@@ -157,7 +157,7 @@ def test_long_text_is_cut_and_says_how_much_is_left_out(sources):
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_totals_add_up_and_equal_those_of_summary_json(runs, name):
+def test_totals_add_up_and_equal_summary_json(runs, name):
     run, totals = runs[name], view.build(runs[name]).totals
     expected = run.summary["denominators"]
     assert totals.cells == totals.planned + totals.filtered == expected["cells"]
@@ -190,7 +190,7 @@ def test_denominators_are_printed(runs, sources):
         ("empty", "empty", "Nothing was tested, so this says nothing about conformance."),
     ],
 )
-def test_headline_answers_whether_it_conforms(runs, pages, name, status, headline):
+def test_headline_says_whether_the_backend_conforms(runs, pages, name, status, headline):
     seen = view.build(runs[name])
     assert seen.status == status
     assert seen.headline.startswith(headline)
@@ -370,7 +370,7 @@ def test_divergence_shows_program_inputs_bits_reason_and_replay(sources):
     assert data["replay"] == ["hlo-conformance replay ", ""]
 
 
-def test_huge_class_is_cut_and_keeps_some_of_each_type():
+def test_huge_class_is_truncated_and_keeps_all_types():
     cells = [("add", of, "cpu") for of in ("bf16", "f16", "f32")]
     records = [
         synthetic.failure(cell, index, Verdict.DIVERGENT, kind="NaN")

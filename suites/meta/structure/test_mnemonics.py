@@ -39,7 +39,7 @@ REGISTRIES = {
     "generators/quantized/axes.py": "types of each op that admits per-axis quantization",
     "generators/values/undecided.py": "numbers that were searched for each function",
 }
-"""Files whose tables have one entry for an op, and what the entry is."""
+"""Files whose tables have one entry for an op, and the meaning of the entry."""
 
 PATTERNS = {
     "conformance/backends/interpreter/rewriting.py": "divisions, which are made safe",
@@ -57,7 +57,7 @@ PATTERNS = {
     "generators/chains/patterns/": "small programs that compilers rewrite",
     "reference/numerics/elementary/": "elementary functions, by the name of their op",
 }
-"""Files and folders that are about particular ops, or patterns of several, and what they hold."""
+"""Files and folders that are about particular ops, or patterns of several, and their content."""
 
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("reference/interpreter/evaluate.py", "CustomCall"): "the name of a type, in __all__",
@@ -125,7 +125,7 @@ def test_exceptions_are_needed() -> None:
         assert list(offenders(ROOT / name)), f"{name} has no table of mnemonics any more"
 
 
-def test_what_is_found() -> None:
+def test_offenders_are_found() -> None:
     """The test itself: each way to write such a fact is seen."""
     source = ROOT / "suites" / "meta" / "structure" / "offending.txt"
     assert [line for line, _ in offenders(source)] == [1, 2, 2, 3, 4, 6]

@@ -1,4 +1,4 @@
-"""State of modules: caches and variables that outlive a call, each with what bounds it."""
+"""State of modules: caches and variables that outlive a call, each with its bound."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ STATE = {
         "reference.ir.constraints._restated",
     ),
 }
-"""All state of modules, by what bounds its size."""
+"""All state of modules, by the bound of its size."""
 
 
 def test_state_of_modules_is_listed_with_its_bound(found: dict[str, str]) -> None:

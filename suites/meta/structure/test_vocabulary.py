@@ -1,4 +1,4 @@
-"""Docstrings use the field's terms: no phrase of our own for a thing that has a name.
+"""Docstrings and reasons of expectations use the field's terms: no phrases of our own.
 
 A docstring begins with a verb in the imperative or a noun phrase. Ruff checks the mood (D401); this
 test checks the first word, and phrases that have a term of the field.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -53,7 +54,18 @@ TERMS = {
 }
 """Phrases by a regular expression, and the terms that replace them."""
 
+REASON_TERMS = {
+    r"digits (?:are )?(?:cancel(?:led)?|lost)": "catastrophic cancellation, loses precision",
+    r"ends? (?:the|its|their) (?:process|compiler)": "crashes, aborts",
+    r"without a word": "without a message",
+    r"truth values?": "i1",
+    r"found by .*campaigns?": "in the changelog",
+    r"(?:as|the same as) (?:above|[a-z0-9]+(?:-[a-z0-9]+)+)(?=[:,;.])": "the text itself",
+}
+"""Further phrases that reasons of expectations avoid."""
+
 _PHRASES = re.compile("|".join(rf"\b(?:{phrase})\b" for phrase in TERMS))
+_REASON_PHRASES = re.compile("|".join(rf"\b(?:{phrase})" for phrase in REASON_TERMS), re.IGNORECASE)
 _QUESTION = re.compile(r"(What|Which|Where|How|Why|Who|When)\b")
 _PRONOUN = re.compile(
     r"(?<!zeros and )(?<!zeros or )(?<!with )\bones\b"
@@ -112,6 +124,25 @@ def test_few_docstrings_need_their_context() -> None:
     assert share <= SHARE, "\n".join(broken)
 
 
+@pytest.mark.parametrize(
+    "file", sorted((ROOT / "conformance/gate/known").glob("*.toml")), ids=lambda file: file.stem
+)
+def test_reasons_use_the_fields_terms(file: Path) -> None:
+    entries = tomllib.loads(file.read_text("utf-8"))["known"]
+    assert entries
+    found = [f"{e['id']}: {w}: {e['reason']}" for e in entries if (w := faults_of(e["reason"]))]
+    assert not found, "\n".join(["reasons with phrases of our own:", *found])
+
+
+def faults_of(reason: str) -> list[str]:
+    """Return the phrases of a reason that have a term, and pronouns "one"."""
+    return [
+        *offences(reason),
+        *(found[0] for found in _PRONOUN.finditer(reason)),
+        *(found[0] for found in _REASON_PHRASES.finditer(reason)),
+    ]
+
+
 def needs_context(text: str) -> bool:
     """Return whether a docstring begins with a question word or uses "one" as a pronoun."""
     return bool(_QUESTION.match(text) or _PRONOUN.search(text))
@@ -144,6 +175,23 @@ def test_pronouns_are_found(text: str, found: bool) -> None:
 )
 def test_phrases_are_found(text: str, words: list[str]) -> None:
     assert offences(text) == words
+
+
+@pytest.mark.parametrize(
+    ("reason", "faults"),
+    [
+        ("The compiler crashes if one operand is constant.", []),
+        ("Found by a campaign.", ["Found by a campaign"]),
+        (
+            "As gpu-sort-of-two-bits: it ends the process.",
+            ["As gpu-sort-of-two-bits", "ends the process"],
+        ),
+        ("The index is clamped, as above, to the last one.", ["the last one", "as above"]),
+        ("An index is taken for a signed one.", ["taken for", "a signed one"]),
+    ],
+)
+def test_faults_of_reasons_are_found(reason: str, faults: list[str]) -> None:
+    assert faults_of(reason) == faults
 
 
 def test_terms_match_themselves_only_as_words() -> None:

@@ -1,4 +1,4 @@
-"""Checking texts of programs: what the tests of the command check share."""
+"""Checking texts of programs: shared helpers of the tests of the command check."""
 
 from __future__ import annotations
 

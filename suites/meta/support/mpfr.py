@@ -138,7 +138,7 @@ def error_of(exact: Any, result: float, of: ElementType) -> float:
 
 
 def disagreement(op: str, of: str, operands: tuple[Array, ...], backend: str) -> str:
-    """Say in what a sweep's figures differ from MPFR's; "" where they agree."""
+    """Return the difference between a sweep's figures and MPFR's; "" if they agree."""
     function = function_of(op, of)
     outcome, actual = swept_figures(function, operands, backend)
     figures = mpfr_figures(function, operands, actual)

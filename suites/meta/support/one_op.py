@@ -1,4 +1,4 @@
-"""Running one op on every, or on many, of the codes of a type: what tests of ops share."""
+"""Running one op on every, or on many, of the codes of a type: shared helpers of tests of ops."""
 
 import operator
 from fractions import Fraction

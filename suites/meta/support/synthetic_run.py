@@ -272,7 +272,7 @@ def nasty_run() -> RunData:
 
 
 def worse_page() -> str:
-    """Return the report of the full run against a run in which all was well, except what is fixed
+    """Return the report of the full run against a run without failures, except cases that are fixed
     now.
     """
     now = run("full")

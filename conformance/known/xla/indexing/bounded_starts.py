@@ -66,7 +66,7 @@ def _room(value: Value, dimension: int, makers: Mapping[str, Operation]) -> int:
 
 
 def _is_alike(value: Value, of: TensorType) -> bool:
-    """Tell whether a value has the shape and the bounds of a type."""
+    """Return whether a value has the shape and the bounds of a type."""
     other = value.type
     return isinstance(other, TensorType) and (other.shape, other.bounds) == (of.shape, of.bounds)
 

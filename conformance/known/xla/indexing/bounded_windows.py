@@ -58,7 +58,7 @@ def _counts(window: Operation) -> Iterator[tuple[int, ...]]:
 
 
 def _of_what_was_cut(operations: Sequence[Operation]) -> list[Operation]:
-    """Return the windows that may be miscounted over what a size was set of."""
+    """Return the windows that may be miscounted because set_dimension_size has set a size."""
     cut: set[str] = set()
     found: list[Operation] = []
     for one in operations[:-1]:

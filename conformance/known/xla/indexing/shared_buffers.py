@@ -58,7 +58,7 @@ def _sharing(operands: Operands, expected: Results, actual: Results) -> Iterator
 
 
 def _with_one_buffer(operation: Operation, one: int, other: int) -> Operation:
-    """Return the scatter whose body gives for one input what it gives for the other."""
+    """Return the scatter whose body returns the same for both inputs."""
     (region,) = operation.regions
     *body, end = region.operations
     given = list(end.operands)

@@ -1,4 +1,4 @@
-"""Gathers and scatters that treat indices otherwise than the specification, by what comes of it."""
+"""Gathers and scatters that treat indices differently from the specification, by their results."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _treated(
     expected: Results,
     actual: Results,
 ) -> Array:
-    """Tell which elements are not as expected, but what updates at other places make of them."""
+    """Return the mask of elements that updates at other positions explain."""
     results = parts.results()
     explained = np.ones(results[0].shape, np.bool_)
     differs = np.zeros(results[0].shape, np.bool_)

@@ -41,8 +41,9 @@ def _updated(_: Operation, operands: tuple[Array, ...], expected: Results) -> Re
 
 
 def _is_contiguous(shape: tuple[int, ...], part: tuple[int, ...]) -> bool:
-    """Tell whether a part of this shape has its elements side by side: after the first dimension of
-    more than one element, it has all of each."""
+    """Return whether a part of this shape has its elements side by side: after the first dimension
+    of more than one element, it has all of each.
+    """
     first = next((at for at, size in enumerate(part) if size != 1), len(part))
     return part[first + 1 :] == shape[first + 1 :]
 

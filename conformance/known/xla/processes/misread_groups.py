@@ -20,8 +20,9 @@ DEVICE_IDS = "device_ids of a mesh ignored"
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
-    """Yield what a program is misread as where device_ids are ignored, and where its process groups
-    are in another order besides."""
+    """Yield the program as misread if device_ids are ignored, and also with process groups in
+    another order.
+    """
     plain = without_device_ids(program)
     if plain is not None:
         yield (plain,)

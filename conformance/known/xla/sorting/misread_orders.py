@@ -124,7 +124,7 @@ def _selects(seen: Seen) -> Measure:
 
 
 def _seen(array: Array, seen: Seen) -> Array:
-    """Return what is compared in place of an operand: itself, if it is of another type."""
+    """Return the value compared in place of an operand: itself, if it has another type."""
     other = seen(array)
     return array if other is None else other
 

@@ -41,14 +41,14 @@ _F32 = ELEMENT_TYPES["f32"]
 
 
 def is_narrow(of: ElementType) -> bool:
-    """Tell whether a type narrower than f32 has normal numbers that are subnormal in f32."""
+    """Return whether a type narrower than f32 has normal numbers that are subnormal in f32."""
     if not of.is_float or of.bits >= _F32.bits:
         return False
     return of.float_format.smallest_normal < _F32.float_format.smallest_normal
 
 
 def may_flush(operands: Sequence[Any], results: Sequence[Any]) -> bool:
-    """Tell whether operands or results of such a type have a number that is subnormal in f32."""
+    """Return whether operands or results of such a type have a number that is subnormal in f32."""
     return any(_is_tiny(one).any() for one in (*operands, *results) if _is_taken(one))
 
 
@@ -136,7 +136,7 @@ class _WideningWriter:
         return Region(tuple(map(_retyped, region.arguments)), tuple(made))
 
     def _operations(self, operation: Operation) -> Iterator[Operation]:
-        """Yield what takes the place of an operation in a region."""
+        """Yield the operations that replace an operation in a region."""
         there = self.written(operation)
         if not self.rounds or is_constant(operation):
             yield there

@@ -87,7 +87,7 @@ def _hypothesis(label: str, other: Other, *, narrows: bool) -> Hypothesis:
 
 
 def _measure(other: Other, distances: Distances, *, narrows: bool) -> Measure:
-    """Return what measures results with less precision or (`narrows`) more."""
+    """Return the function that measures results with less precision or (`narrows`) more."""
 
     def measure(
         operation: Operation, operands: Operands, expected: Results, actual: Results

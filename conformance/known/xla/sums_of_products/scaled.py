@@ -25,7 +25,8 @@ _F32 = element_type("f32")
 def _flushed(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
-    """Return the errors of sums with what is subnormal as bf16 lost, of a side or of both.
+    """Return the errors of sums in which values subnormal in bf16 are flushed, on a side or on
+    both.
 
     What is lost of a side may be lost of its scales, too.
 
@@ -55,7 +56,7 @@ def _without(numbers: Array) -> Array:
 
 
 def _may_be_flushed(factors: Operands) -> bool:
-    """Tell whether a product, or a sum of some, may be subnormal: then its zero has any sign."""
+    """Return whether a product, or a sum of some, may be subnormal: then its zero has any sign."""
     quantum = 1.0
     for one in factors:
         quantum *= quantum_of(np.abs(one[np.isfinite(one)]).astype(np.float64))

@@ -27,7 +27,7 @@ from reference.ops.convolution import Geometry, convolve
 LABEL = "integers added up in float64"
 
 EXACT = 2.0**53
-"""Under which integers are what they are in float64."""
+"""Bound below which float64 represents all integers exactly."""
 
 _BYTE = 8
 
@@ -35,7 +35,7 @@ _BYTE = 8
 def _measure_float_sum(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
-    """Return 0 for what such a sum is, else infinity."""
+    """Return 0 for elements equal to such a sum, else infinity."""
     to = element_type_of(expected[0])
     if not to.is_integer:
         return predict_nothing(expected)

@@ -38,7 +38,7 @@ _MOST_DIMENSIONS = 2
 def _overrun(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
-    """Return 0 for what any part of the places behind the image makes of an element."""
+    """Return 0 for elements explained by any part of the memory behind the image."""
     of = geometry_of(operation, operands)
     behind = [
         high if low < 0 < high and dilation == 1 else 0

@@ -122,7 +122,7 @@ def products_with_zero(default: DefaultPrecision) -> tuple[Hypothesis, ...]:
 def _off(
     measure: Callable[..., Results], given: tuple[Operation, Operands], want: Array, got: Array
 ) -> Array:
-    """Return how far a result is off sums, 1 being what is permitted."""
+    """Return the error of a result against sums, 1 being the permitted error."""
     return np.where(equal_elements(want, got), 0.0, measure(*given, (want,), (got,))[0])
 
 
@@ -137,7 +137,7 @@ def _summed_inside(
 
 
 def _concerns(label: str, of: Geometry, operands: tuple[Array, ...]) -> bool:
-    """Tell whether a convolution may be computed so."""
+    """Return whether a convolution may be computed so."""
     kernel = operands[1]
     if label == PADDING:
         return True

@@ -59,7 +59,7 @@ def test_a_condition_without_meaning_is_an_error_of_the_file(
     if condition.endswith(","):
         assert load(str(file), ["cpu"], {}) is not None
         return
-    with pytest.raises(ExpectationError, match="is no condition on instruction sets; write such"):
+    with pytest.raises(ExpectationError, match="is not a condition on instruction sets; write for"):
         load(str(file), ["cpu"], {})
 
 
@@ -76,7 +76,7 @@ def test_a_maximum_excludes_later_instruction_sets(monkeypatch: pytest.MonkeyPat
     assert "--xla_dump_to=x" in isa.os.environ[isa.ENVIRONMENT]
 
 
-def test_people_are_shown_what_is_not_implied() -> None:
+def test_implied_instruction_sets_are_omitted_from_text() -> None:
     assert isa.as_text(LAPTOP) == "F16C, AVX2, FMA"
     assert isa.as_text(SERVER).startswith("AVX512, AVX512_VNNI")
     assert isa.as_text(()) == "not x86"
@@ -84,7 +84,7 @@ def test_people_are_shown_what_is_not_implied() -> None:
 
 @pytest.mark.x86
 @pytest.mark.parametrize("maximum", isa.MAXIMA)
-def test_what_is_computed_here_is_what_xla_says_of_itself(maximum: str) -> None:
+def test_computed_instruction_sets_equal_those_that_xla_reports(maximum: str) -> None:
     if maximum not in isa.host_sets():
         pytest.skip(f"this machine's CPU has no {maximum}")
     choice = parse(f"cpu:{maximum.lower()}")
@@ -127,7 +127,7 @@ def test_entries_hold_where_the_target_satisfies_their_condition(tmp_path: Path)
     assert asked.backends == ("cpu:AVX",)
 
 
-def test_what_is_known_of_a_backend_is_known_of_its_configurations() -> None:
+def test_entries_of_backend_apply_to_its_configurations() -> None:
     assert names_of("cpu:AVX2") == ("cpu:AVX2", "cpu")
     assert names_of("reference:hang") == ("reference:hang",)
     plain = {one.id for one in load(None, ["cpu"], {"jaxlib": "0.10.2"}) if not one.isa}

@@ -12,7 +12,7 @@ from conformance.backends.session import open_session
 from suites.meta.support.small_programs import array, one, typed
 
 
-def test_passes_that_changed_the_program_are_those_that_files_were_dumped_after(
+def test_passes_that_changed_the_program_are_read_from_dumped_files(
     tmp_path: Path,
 ) -> None:
     for name in (
@@ -59,6 +59,6 @@ def test_xla_disables_the_given_passes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("backend", ["reference", "interpreter"])
-def test_what_has_no_compiler_says_so(backend: str) -> None:
+def test_backend_without_compiler_refuses_settings(backend: str) -> None:
     with pytest.raises(Unsupported, match=f"{backend} has no compiler"):
         open_session(backend).configured(Settings(unoptimized=True))

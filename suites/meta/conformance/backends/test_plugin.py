@@ -57,7 +57,7 @@ def refusal(library: Path) -> str:
 # What is no plugin
 
 
-def test_what_is_no_plugin_is_one_line(tmp_path: Path) -> None:
+def test_invalid_plugin_is_one_line(tmp_path: Path) -> None:
     assert "there is no such file" in refusal(tmp_path / "none.so")
     assert "is a folder" in refusal(tmp_path)
     text = tmp_path / "text.so"
@@ -82,9 +82,7 @@ void *GetPjrtApi(void) {
 
 
 @pytest.mark.parametrize(("major", "minor"), [(1, 0), (0, 3)])
-def test_another_version_of_the_interface_is_one_line(
-    tmp_path: Path, major: int, minor: int
-) -> None:
+def test_other_interface_version_is_one_line(tmp_path: Path, major: int, minor: int) -> None:
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("no C compiler to make a library of another version with")
@@ -92,7 +90,7 @@ def test_another_version_of_the_interface_is_one_line(
     source.write_text(INTERFACE)
     version = [f"-DMAJOR={major}", f"-DMINOR={minor}"]
     subprocess.run([compiler, "-shared", "-fPIC", *version, "-o", library, source], check=True)
-    assert "speaks another version of PJRT's interface than jaxlib" in refusal(library)
+    assert "has another version of PJRT's interface than jaxlib" in refusal(library)
 
 
 @pytest.mark.parametrize("command", ["run", "check", "backends", "replay"])
@@ -192,7 +190,7 @@ def test_a_plugin_without_devices_is_one_line(
     monkeypatch: pytest.MonkeyPatch, library: Path
 ) -> None:
     monkeypatch.setattr(plugins, "load_plugin", lambda *_: FakeClient(0))
-    assert refusal(library) == f"plugin:x: {library} shows no device"
+    assert refusal(library) == f"plugin:x: {library} has no device"
 
 
 def test_a_plugin_may_be_named_by_the_package_that_installs_it(
@@ -215,9 +213,9 @@ def test_a_plugin_may_be_named_by_the_package_that_installs_it(
             (tmp_path / file).touch()
     assert parse("plugin:x=one-pjrt").spelling == f"plugin:x={tmp_path / 'one' / 'api.so'}"
     assert parse("plugin:x=two_pjrt").spelling.endswith("two/pjrt_two.so")
-    with pytest.raises(UsageError, match="many-pjrt installs cannot be told, it has several: "):
+    with pytest.raises(UsageError, match="many-pjrt must have one PJRT plugin, and has several: "):
         parse("plugin:x=many-pjrt")
-    with pytest.raises(UsageError, match="it has none; give the library's path"):
+    with pytest.raises(UsageError, match="and has none; give the library's path"):
         parse("plugin:x=no-pjrt")
     monkeypatch.chdir(tmp_path)
     assert parse("plugin:x=not-installed").spelling == f"plugin:x={tmp_path / 'not-installed'}"

@@ -88,7 +88,7 @@ def test_backends_are_chosen_once_and_have_different_names_in_records() -> None:
         parse_all(["plugin:a=/x.so", "plugin:a=/y.so"])
 
 
-def test_what_is_not_known_to_share_its_device_has_one_worker() -> None:
+def test_backend_that_may_own_its_device_has_one_worker() -> None:
     assert workers(parse("tpu")) == workers(parse("plugin:a=/x.so")) == 1
     assert workers(parse("gpu")) <= 4
     assert workers(parse("cpu")) == workers(parse("reference")) >= 1
@@ -144,7 +144,7 @@ def test_a_session_compiles_runs_and_describes_its_backend() -> None:
     assert session.compilations == 2
 
 
-def test_programs_of_several_processes_take_the_inputs_of_each_in_turn() -> None:
+def test_inputs_of_several_processes_are_concatenated() -> None:
     compiled = Session(Fake()).compile(replace(negation(), process_grid=(3, 1)))
     results = compiled.run([ONES, 2 * ONES, 3 * ONES])
     assert [array.tolist() for array in results] == [[-1, -1], [-2, -2], [-3, -3]]
@@ -174,7 +174,7 @@ def test_any_exception_of_a_backend_becomes_its_answer(
         list(session.run(negation(), [[ONES]]))
 
 
-def test_what_cannot_be_written_is_no_answer_unless_it_is_a_users_program() -> None:
+def test_unwritable_program_raises_unless_it_is_a_users_program() -> None:
     of = TensorType((2,), ELEMENT_TYPES["f32"])
     unwritable = single_op("negate", (Value("a", of),), (of,), {"key": object()})
     fake = Fake()
@@ -185,7 +185,7 @@ def test_what_cannot_be_written_is_no_answer_unless_it_is_a_users_program() -> N
     assert fake.texts == []
 
 
-def test_what_is_sure_to_be_refused_is_not_compiled() -> None:
+def test_program_with_certain_refusal_is_not_compiled() -> None:
     fake = Fake(refused=Unsupported("never"))
     with pytest.raises(Unsupported, match="never"):
         list(Session(fake).run(negation(), [[ONES]]))

@@ -1,4 +1,4 @@
-"""Runs with a time limit: fair, resumable, and honest about what they left out."""
+"""Runs with a time limit: fair, resumable, with a report of the omitted cases."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks: float, **giv
         return run(options(tmp_path, budget=looks, **given))
 
 
-def test_a_cell_is_cut_into_helpings() -> None:
+def test_cases_of_cell_are_split_into_doubling_helpings() -> None:
     cell = Cell("add", F32, "cpu")
     tasks = [Task(cell, 0, 0, 32), Task(cell, 0, 32, 64), Task(cell, 0, 64, 70)]
     spans = [(one.start, one.stop) for one in helpings(tasks)]
@@ -81,7 +81,7 @@ def test_every_cell_has_its_first_helping_before_any_has_its_second() -> None:
         assert [name for name, _ in groupby(names)] == [*dict.fromkeys(names)]
 
 
-def test_what_the_time_was_not_enough_for_is_told_and_done_later(
+def test_cases_left_out_by_budget_are_reported_and_run_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = run(options(tmp_path / "whole"))
@@ -102,7 +102,7 @@ def test_what_the_time_was_not_enough_for_is_told_and_done_later(
     assert resumed.errors == whole.errors
 
 
-def test_a_spent_budget_runs_nothing_and_a_larger_one_goes_on(
+def test_spent_budget_runs_nothing_and_larger_budget_continues(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = run(options(tmp_path, budget=1e-9))
@@ -113,7 +113,7 @@ def test_a_spent_budget_runs_nothing_and_a_larger_one_goes_on(
     assert len(done.records) < len(more.records)
 
 
-def test_a_run_that_began_without_a_limit_goes_on_with_one(
+def test_run_started_without_budget_continues_with_budget(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = options(tmp_path)
@@ -145,7 +145,7 @@ def test_left_out_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert compare(replace(nothing, left_out=()), other_seed).counts[Kind.LOST] >= len(TYPES)
 
 
-def test_the_floor_counts_what_was_left_out(tmp_path: Path) -> None:
+def test_floor_counts_cases_left_out_by_budget(tmp_path: Path) -> None:
     given = options(tmp_path, ops=("add", "abs"))
     whole = run(given)
     few = [record for record in whole.records if record.op == "add"]
@@ -158,7 +158,7 @@ def test_the_floor_counts_what_was_left_out(tmp_path: Path) -> None:
     assert floor_lines(cut, 0.6)[0].startswith("too few cells: 3 of 6 planned")
 
 
-def test_what_fails_in_what_was_run_fails_the_run(
+def test_failure_within_budget_fails_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = ("reference:one_wrong_element",)
@@ -187,7 +187,7 @@ def test_a_time_that_cannot_be_is_a_line() -> None:
             seconds_of(wrong)
 
 
-def test_spans_of_what_is_left() -> None:
+def test_spans_of_cases_left_out() -> None:
     cell = Cell("add", F32, "cpu")
     (one,) = count_left_out([Task(cell, 0, 2, 4), Task(cell, 0, 8, 16), Task(cell, 0, 16, 16)])
     assert (one.key, one.spans, one.cases) == (("add", "f32", "cpu"), ((2, 4), (8, 16)), 10)

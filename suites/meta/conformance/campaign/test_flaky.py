@@ -58,7 +58,7 @@ def with_entry(tmp_path: Path, keys: str, more: str = "") -> str:
         ("reject_now_and_then", Verdict.REJECTED, "refused today"),
     ],
 )
-def test_what_passes_when_it_is_run_again_is_told_and_fails(
+def test_flaky_case_is_reported_and_fails_the_run(
     tmp_path: Path, fault: str, verdict: Verdict, words: str
 ) -> None:
     done = run(options(tmp_path, fault))
@@ -77,7 +77,7 @@ def test_what_passes_when_it_is_run_again_is_told_and_fails(
 
 
 @pytest.mark.parametrize(("flaky", "code"), [("", 1), ("flaky = true", 0)])
-def test_only_a_flaky_entry_knows_it(tmp_path: Path, flaky: str, code: int) -> None:
+def test_only_flaky_entry_matches_flaky_case(tmp_path: Path, flaky: str, code: int) -> None:
     given = with_entry(tmp_path, f"{ERRORS}\n{flaky}")
     done = run(options(tmp_path / "out", "error_now_and_then", expectations=given))
     assert done.exit_code == code
@@ -86,7 +86,7 @@ def test_only_a_flaky_entry_knows_it(tmp_path: Path, flaky: str, code: int) -> N
     assert ("flaky)" in " ".join(lines_of(done, "{}"))) == bool(flaky)
 
 
-def test_a_flaky_entry_knows_what_fails_every_time_and_nothing_else(tmp_path: Path) -> None:
+def test_flaky_entry_matches_steady_failure_of_its_class_only(tmp_path: Path) -> None:
     given = with_entry(tmp_path, ERRORS.replace("out of luck", "broken") + "\nflaky = true")
     done = run(options(tmp_path / "out", "internal_error", expectations=given))
     assert done.exit_code == 0
@@ -95,7 +95,7 @@ def test_a_flaky_entry_knows_what_fails_every_time_and_nothing_else(tmp_path: Pa
     assert done.exit_code == 1
 
 
-def test_an_entry_made_from_what_fails_now_and_then_knows_it_failing_every_time(
+def test_entry_written_for_flaky_case_matches_steady_failure(
     tmp_path: Path,
 ) -> None:
     done = run(options(tmp_path, "error_now_and_then", element_types=("f32",)))
@@ -116,7 +116,7 @@ def test_a_flaky_entry_is_never_stale(tmp_path: Path) -> None:
         assert (done.stale, done.exit_code) == (stale, len(stale))
 
 
-def test_a_strict_run_asks_a_flaky_entry_for_no_counterexample(tmp_path: Path) -> None:
+def test_strict_run_requires_no_counterexample_of_flaky_entry(tmp_path: Path) -> None:
     (entry,) = load(with_entry(tmp_path, "flaky = true"), ("reference",), {})
     check_finished([entry], {})
 
@@ -133,7 +133,7 @@ def test_a_strict_run_asks_a_flaky_entry_for_no_counterexample(tmp_path: Path) -
         ({"kinds": ("*",), "unpredictable": True}, ("NaN",), False),
     ],
 )
-def test_classes_of_what_fails_now_and_then(given, classes, knows) -> None:
+def test_flaky_entry_matches_classes_of_flaky_case(given, classes, knows) -> None:
     entry = Expectation("e", ("add",), "r", **given)
     record = Record("add", "f32", "cpu", 0, "", Verdict.DIVERGENT, NOT_DETERMINISTIC)
     assert entry.matches(replace(record, repeats=Repeats(1, 4, classes))) == knows
@@ -143,9 +143,7 @@ def test_classes_of_what_fails_now_and_then(given, classes, knows) -> None:
     ("fault", "words"),
     [("error_together", "INTERNAL: too many functions"), ("abort_together", "SIGABRT")],
 )
-def test_a_batch_that_fails_as_a_whole_alone_fails_the_run(
-    tmp_path: Path, fault: str, words: str
-) -> None:
+def test_failure_of_whole_batch_only_fails_the_run(tmp_path: Path, fault: str, words: str) -> None:
     done = run(options(tmp_path, fault))
     assert {record.verdict for record in done.records} == {Verdict.PASS}
     for lost in done.lost_batches:
@@ -159,7 +157,7 @@ def test_a_batch_that_fails_as_a_whole_alone_fails_the_run(
 
 
 @pytest.mark.parametrize(("flaky", "code"), [("", 1), ("flaky = true", 0)])
-def test_only_a_flaky_entry_knows_a_lost_batch(tmp_path: Path, flaky: str, code: int) -> None:
+def test_only_flaky_entry_matches_lost_batch(tmp_path: Path, flaky: str, code: int) -> None:
     keys = ERRORS.replace("out of luck", "too many functions")
     given = with_entry(tmp_path, f"{keys}\n{flaky}")
     done = run(options(tmp_path / "out", "error_together", expectations=given))
@@ -169,7 +167,7 @@ def test_only_a_flaky_entry_knows_a_lost_batch(tmp_path: Path, flaky: str, code:
     assert bool(told) == bool(flaky)
 
 
-def test_a_batch_that_is_refused_as_not_implemented_is_told_and_fails_nothing(
+def test_unsupported_batch_is_reported_and_does_not_fail(
     tmp_path: Path,
 ) -> None:
     done = run(options(tmp_path, "unsupported_together"))

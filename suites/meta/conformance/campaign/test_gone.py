@@ -54,7 +54,7 @@ inputs = ["1.0"]
 
 
 class Hearing(Watcher):
-    """Keeps what it is told."""
+    """Records messages."""
 
     def __init__(self) -> None:
         self.said: list[str] = []
@@ -67,7 +67,7 @@ def options(out: Path, fault: str, ops: tuple[str, ...]) -> Options:
     return Options(out, (f"reference:{fault}",), ops, ("f32",), "smoke", jobs=1)
 
 
-def test_a_counterexample_that_passes_is_told_in_each_run_and_fails_a_strict_one(
+def test_fixed_counterexample_is_reported_and_fails_strict_run(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "known.toml"
@@ -93,7 +93,7 @@ def test_a_counterexample_that_fails_otherwise_is_stale_and_not_fixed(tmp_path: 
     assert (known.stale, known.fixed) == (("swapped",), ())
 
 
-def test_a_counterexample_is_replayed_once_for_a_run_that_goes_on(
+def test_counterexample_is_replayed_once_for_resumed_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "known.toml"
@@ -115,10 +115,10 @@ def test_a_counterexample_is_replayed_once_for_a_run_that_goes_on(
     heard = Hearing()
     assert run(given, heard).fixed == ("mended",)
     assert asked == ["mended"]
-    assert heard.said == ["replaying the counterexamples of 1 entries that nothing matched"]
+    assert heard.said == ["replaying the counterexamples of 1 entries that matched nothing"]
 
 
-def test_a_counterexample_that_cannot_be_read_is_told_and_refused_when_strict(
+def test_unreadable_counterexample_is_reported_and_refused_by_strict(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "known.toml"
@@ -140,7 +140,7 @@ def test_a_counterexample_that_cannot_be_read_is_told_and_refused_when_strict(
         ("TODO", "--strict: the reason of entry 'swapped' .*known.toml.* is still TODO"),
     ],
 )
-def test_what_is_not_finished_is_refused_by_strict_before_anything_runs(
+def test_unfinished_entry_is_refused_by_strict_before_the_run(
     tmp_path: Path, text: str, said: str
 ) -> None:
     file = tmp_path / "known.toml"

@@ -1,4 +1,4 @@
-"""Tasks in workers: what goes on in parts when a worker is lost, and who is blamed."""
+"""Tasks in workers: splitting after a crash, and the cases that are blamed."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def outcomes(
     return dict(one for one in done if one is not None), noticed, workers
 
 
-def test_a_bundle_is_asked_once_where_all_is_well() -> None:
+def test_healthy_batch_is_run_once() -> None:
     results, noticed, workers = outcomes(run_tasks)
     assert workers.asked == [(tuple(TASKS), TIMEOUT)]
     assert not noticed
@@ -64,7 +64,7 @@ def test_a_bundle_is_asked_once_where_all_is_well() -> None:
         assert results[task].records == run_tasks([task])[0].records
 
 
-def test_of_a_bundle_only_the_case_that_loses_its_worker_is_blamed() -> None:
+def test_only_crashing_case_of_batch_is_blamed() -> None:
     def answer(tasks: tuple[Task, ...]) -> Any:
         guilty = any(task.cell == TASKS[1].cell and 2 in task for task in tasks)
         return Died("SIGSEGV") if guilty else run_tasks(tasks)
@@ -125,7 +125,7 @@ def test_a_case_that_is_known_to_end_its_worker_is_not_run_again() -> None:
     assert len({*alone}) == len(alone)
 
 
-def test_what_only_the_whole_bundle_loses_is_noticed() -> None:
+def test_crash_of_whole_batch_only_is_recorded() -> None:
     answer = lambda ts: Died("SIGSEGV", "so it is") if len(ts) > 1 else run_tasks(ts)  # noqa: E731
     results, noticed, _ = outcomes(answer)
     assert set(results) == set(TASKS)
@@ -136,7 +136,7 @@ def test_what_only_the_whole_bundle_loses_is_noticed() -> None:
     )
 
 
-def test_a_batch_is_run_again_to_see_how_often_it_is_lost() -> None:
+def test_crashing_batch_is_repeated_to_count_crashes() -> None:
     left = [True, False, False, True]
 
     def answer(tasks: tuple[Task, ...]) -> Any:
@@ -182,7 +182,7 @@ def test_a_case_over_which_the_harness_raises_has_no_record_and_the_others_have_
     assert "KeyError: 'x'" in line
 
 
-def test_an_error_of_the_harness_over_a_whole_bundle_alone_is_noticed() -> None:
+def test_internal_error_of_whole_batch_only_is_recorded() -> None:
     results, noticed, _ = outcomes(lambda ts: KeyError("x") if len(ts) > 1 else run_tasks(ts))
     assert set(results) == set(TASKS)
     (line,) = noticed

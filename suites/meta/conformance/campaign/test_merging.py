@@ -1,4 +1,4 @@
-"""Runs merged: shards are the same as the whole run; what is missing or does not fit is told."""
+"""Merged runs: shards equal the whole run; missing or unsuitable parts are reported."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_shards_of_two_builds_of_a_backend_are_refused(shards, tmp_path: Path) -
         merge_runs([copied.parent, shards[1]], tmp_path / "out", "")
 
 
-def test_what_does_not_fit_is_refused_in_a_line(shards, elsewhere, tmp_path: Path) -> None:
+def test_unmergeable_runs_are_one_line(shards, elsewhere, tmp_path: Path) -> None:
     other = tmp_path / "other"
     run(replace(OPTIONS, out=other, ops=("or",), seed=1, shard=(2, 4)))
     for given, said in (

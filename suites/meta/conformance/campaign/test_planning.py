@@ -64,7 +64,7 @@ def test_everything_is_planned_by_default(tmp_path: Path) -> None:
         ({"shard": (0, 2)}, "shard 0/2"),
     ],
 )
-def test_what_does_not_exist_is_named(tmp_path: Path, change: dict, said: str) -> None:
+def test_unknown_op_type_or_shard_is_named(tmp_path: Path, change: dict, said: str) -> None:
     with pytest.raises(UsageError) as caught:
         plan(replace(Options(tmp_path), **change))
     assert said in str(caught.value)
@@ -91,7 +91,7 @@ def test_the_fastest_profile_has_one_case_more_for_each_unit_of_weight(
     assert (cases("smoke"), cases("standard")) == (smoke, standard)
 
 
-def test_a_cell_of_standard_ends_where_it_has_reached_what_all_its_cases_do() -> None:
+def test_standard_cell_ends_when_coverage_is_complete() -> None:
     op = "slice"
     most = planning.cases_of(CATALOG[op], "standard")
     columns = [column.name for column in valid_columns(op)]
@@ -115,7 +115,7 @@ def test_tasks_without_a_needed_case_are_left_out() -> None:
     assert all(len(task) for task in plan_of(cell, "standard", 0))
 
 
-def test_bundles_have_every_task_once_and_what_can_be_one_module(tmp_path: Path) -> None:
+def test_batches_contain_every_task_once_and_fill_modules(tmp_path: Path) -> None:
     tasks = plan(Options(tmp_path, ops=("a*", "scatter"), profile="standard")).tasks
     apart = {
         task.cell for task in tasks
@@ -132,7 +132,7 @@ def test_bundles_have_every_task_once_and_what_can_be_one_module(tmp_path: Path)
     assert max(map(len, found)) == CASES_PER_MODULE // PROFILES["standard"]
 
 
-def test_a_planned_task_has_the_cases_that_it_would_have_planned_itself() -> None:
+def test_planned_task_has_the_cases_of_the_whole_plan() -> None:
     task = Task(Cell("compare", ELEMENT_TYPES["f32"], "reference"), 3, 2, 7)
     planned = task.planned()
     assert planned == task

@@ -115,7 +115,7 @@ def test_a_batch_is_one_module_where_all_is_well() -> None:
     ("fault", "kind", "modules"),
     [("transposed_operands", "operands swapped", 2), ("flaky", NOT_DETERMINISTIC, 4)],
 )
-def test_constants_are_folded_anew_unless_a_class_says_what_is_wrong(
+def test_constant_folding_is_recompiled_unless_class_explains_failure(
     fault: str, kind: str, modules: int
 ) -> None:
     cell = Cell("subtract", F32, f"reference:{fault}")
@@ -143,7 +143,7 @@ func.func @main(%x: tensor<3x1xf32>) -> tensor<3x1xf32> {
 @pytest.mark.parametrize(
     ("given_back", "kind"), [([3, 1, 2], NEGATIVE), ([3, 2, 1], NOT_DETERMINISTIC)]
 )
-def test_what_memory_decides_is_that_where_it_is_refused_in_isolation(
+def test_result_read_from_memory_has_its_class_if_refused_in_isolation(
     given_back: list[int], kind: str
 ) -> None:
     """Of a comparator that the backend does not implement, which it left out in the batch."""
@@ -161,7 +161,7 @@ def test_what_memory_decides_is_that_where_it_is_refused_in_isolation(
 @pytest.mark.parametrize(
     ("given_back", "kind"), [([3, 1, 2], NEGATIVE), ([3, 2, 1], ONLY_IN_BATCH)]
 )
-def test_what_memory_decides_has_its_class_where_only_the_batch_shows_it(
+def test_result_read_from_memory_has_its_class_if_only_batch_fails(
     given_back: list[float], kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = parse_module(SORTED_BY_ROWS)
@@ -213,7 +213,7 @@ def test_the_seed_decides_the_cases() -> None:
         ("allocate", Verdict.CRASHED, "out of memory"),
     ],
 )
-def test_what_harms_the_process_gets_its_verdict(
+def test_crash_hang_and_memory_exhaustion_have_verdicts(
     tmp_path: Path, fault: str, verdict: Verdict, kind: str
 ) -> None:
     timeout = 3.0 if fault == "hang" else 60.0
@@ -248,7 +248,7 @@ def test_a_right_backend_conforms(tmp_path: Path) -> None:
     assert [d.name for d in done.backends] == ["reference"]
 
 
-def test_nothing_tested_is_no_success(tmp_path: Path) -> None:
+def test_run_without_tested_case_exits_with_4(tmp_path: Path) -> None:
     assert run(options(tmp_path, "unsupported")).exit_code == 4
 
 
@@ -283,7 +283,7 @@ def test_other_versions_are_another_run(finished: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("before", ["0123456789ab", None])
-def test_another_build_is_another_run(
+def test_run_of_other_build_is_not_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str | None
 ) -> None:
     with monkeypatch.context() as patch:
@@ -305,7 +305,7 @@ def test_a_finished_run_is_not_run_again(finished: Path, monkeypatch: pytest.Mon
     assert (again.modules, again.timing) == (first.modules, first.timing)
 
 
-def test_what_is_reached_is_told_for_each_dialect(tmp_path: Path) -> None:
+def test_coverage_is_reported_by_dialect(tmp_path: Path) -> None:
     done = run(options(tmp_path, ops=("add", "Add", "negate")))
     both = done.coverage_by_dialect
     assert list(both) == ["StableHLO", "XlaBuilder"]
@@ -331,7 +331,7 @@ class Interrupting(Watcher):
             raise KeyboardInterrupt
 
 
-def test_an_interrupted_run_keeps_what_was_done_and_goes_on(tmp_path: Path) -> None:
+def test_interrupted_run_is_resumed(tmp_path: Path) -> None:
     given = options(tmp_path / "a", ops=("a*",), jobs=1)
     with pytest.raises(KeyboardInterrupt):
         run(given, Interrupting())
@@ -342,7 +342,7 @@ def test_an_interrupted_run_keeps_what_was_done_and_goes_on(tmp_path: Path) -> N
     assert len(resumed.records) > len(kept)
 
 
-def test_a_killed_run_goes_on_to_the_same_records(tmp_path: Path) -> None:
+def test_killed_run_resumes_to_the_same_records(tmp_path: Path) -> None:
     given = options(tmp_path / "killed", "flush_to_zero", ops=("[a-c]*",), jobs=1)
     command = [
         sys.executable, "-m", "conformance", "run", "--backend", "reference:flush_to_zero",
@@ -382,7 +382,7 @@ reason = "Nothing shows it."
 """
 
 
-def test_expectations_turn_failures_into_known_ones(tmp_path: Path) -> None:
+def test_expectations_make_failures_known(tmp_path: Path) -> None:
     (tmp_path / "known.toml").write_text(KNOWN)
     given = options(tmp_path / "out", "transposed_operands", ops=("subtract",))
     bare = run(given)
@@ -406,7 +406,7 @@ reason = "Ends the process."
 
 
 @pytest.mark.parametrize("fault", ["abort_on_nan", "right"])
-def test_what_is_known_to_crash_is_tried_case_by_case(tmp_path: Path, fault: str) -> None:
+def test_known_crash_is_tried_case_by_case(tmp_path: Path, fault: str) -> None:
     (tmp_path / "known.toml").write_text(CRASHING)
     bare = run(options(tmp_path / "bare", fault, profile="standard"))
     given = options(tmp_path / "known", fault, profile="standard")
@@ -426,7 +426,7 @@ def test_expectations_are_read_before_anything_is_made(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_all_that_fails_is_kept_with_the_inputs_that_show_it(tmp_path: Path) -> None:
+def test_all_failures_of_case_are_stored_with_their_inputs(tmp_path: Path) -> None:
     """One element of one input set wrong beside another that is NaN in another set: both are
     reported, and an expectation of either does not match the other.
     """
@@ -454,7 +454,7 @@ def test_all_that_fails_is_kept_with_the_inputs_that_show_it(tmp_path: Path) -> 
 def test_an_error_of_the_harness_over_a_case_fails_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The other cases have their verdicts, and a baseline does not excuse what was not judged."""
+    """The other cases have verdicts, and a baseline does not excuse cases that were not judged."""
     right = run(options(tmp_path / "right", "right"))
     assert right.exit_code == 0
     monkeypatch.setattr("conformance.campaign.session.run_isolated", _over_a_case)

@@ -45,7 +45,7 @@ def test_its_values_lie_on_all_partitions() -> None:
     assert second.type.name == "REPLICATED"
 
 
-def test_a_wrong_operation_in_it_is_found(tmp_path: Path) -> None:
+def test_faulty_operation_in_sharded_program_is_located(tmp_path: Path) -> None:
     found = checked(tmp_path, SHARDED, Settings("reference:low_precision"))
     assert found.verdict.fails
     assert found.operation.startswith(("dot_general", "tanh"))

@@ -68,10 +68,10 @@ def test_bounds_are_written_and_read() -> None:
     assert "#stablehlo.bounds<10>" in emit(program)
 
 
-def test_results_of_bounded_sizes_do_not_come_out(tmp_path: Path) -> None:
+def test_results_of_bounded_size_are_unsupported(tmp_path: Path) -> None:
     found = checked(tmp_path, OUT, of(tmp_path, "cpu", 5))
     assert found.verdict is Verdict.UNSUPPORTED
-    assert "buffers of their bounds" in found.message
+    assert "sizes of results of bounded size" in found.message
     assert checked(tmp_path, OUT, of(tmp_path, "reference", 5)).verdict is Verdict.PASS
 
 

@@ -1,4 +1,4 @@
-"""The command check: whole programs on XLA, test programs, what goes wrong and where, inputs."""
+"""The command check: whole programs on XLA, test programs, faulty operations, inputs."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def test_operations_are_located_within_loops_and_branches(tmp_path: Path) -> Non
     assert found.operation == "logistic %b (line 16) in case %2 (line 11) in while %r (line 6)"
 
 
-def test_where_only_a_prefix_shows_it_prefixes_are_tried(
+def test_fault_visible_only_in_prefix_is_located(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A backend that is wrong only where the results of `negate` are not asked for."""
@@ -260,7 +260,7 @@ func.func @main(%left: tensor<2xbf16>, %right: tensor<2xi4>) -> tensor<2xbf16> {
         {"arr_0": np.array([1, 2], jnp.bfloat16), "arr_1": np.array([-1, 3], jnp.int4)},
     ],
 )
-def test_inputs_by_name_or_in_order_as_bits_or_as_ml_dtypes_has_them(
+def test_inputs_are_read_by_name_or_order_as_bits_or_ml_dtypes(
     arrays: dict[str, Any], tmp_path: Path
 ) -> None:
     archive = tmp_path / "in.npz"
@@ -350,7 +350,7 @@ def test_many_files_in_order_and_a_crash_costs_one(call, tmp_path: Path) -> None
     assert "9 files: pass 5, divergent 2, rejected 1, crashed 1" in err
 
 
-def test_what_is_known_to_end_the_process_is_known(call, tmp_path: Path) -> None:
+def test_known_crash_of_users_program_is_known(call, tmp_path: Path) -> None:
     (tmp_path / "crash.mlir").write_text(MIXED)
     (tmp_path / "known.toml").write_text(
         '[[known]]\nid = "abort-on-nan"\nop = "multiply"\nverdicts = ["crashed"]\n'
@@ -376,9 +376,7 @@ def test_a_hang_ends_in_time(call, tmp_path: Path) -> None:
     code, out, _ = call("check", path, *given)
     slow = "the backend had been executing for "
     assert out.startswith(f"{path}: timed_out (no answer): no answer within 5 s: {slow}")
-    assert out.endswith(
-        " s, input set 1 of 3; how much more it needs cannot be told: try --timeout 10\n"
-    )
+    assert out.endswith(" s, input set 1 of 3; the time needed is unknown: try --timeout 10\n")
     assert code == 1
 
 
@@ -416,7 +414,9 @@ def test_exit_codes(call, text: str, backend: str, code: int, verdict: str, tmp_
         ((__file__, "--format", "xml"), 2, "xml"),
     ],
 )
-def test_what_cannot_be(call, arguments: tuple[str, ...], code: int, reason: str) -> None:
+def test_invalid_arguments_are_one_line(
+    call, arguments: tuple[str, ...], code: int, reason: str
+) -> None:
     got, out, err = call("check", *arguments)
     assert (got, out) == (code, "")
     assert reason in err

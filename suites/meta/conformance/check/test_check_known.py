@@ -1,4 +1,4 @@
-"""The command check and what is known: expectations, and constraints broken as an extension."""
+"""The command check and known divergences: expectations, and constraints broken as an extension."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_known_operation_is_named_and_fails_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("faulty")
 @pytest.mark.parametrize("text", [BEHIND, BESIDE])
-def test_what_goes_wrong_besides_is_not_hidden(text: str, tmp_path: Path) -> None:
+def test_second_fault_is_not_hidden_by_known_divergence(text: str, tmp_path: Path) -> None:
     where = TANH if text is BEHIND else "tanh %4 (line 7)"
     found = checked(tmp_path, text, knows("sine"))
     assert (found.verdict, found.known, found.operation) == (Verdict.DIVERGENT, (), where)
@@ -123,7 +123,7 @@ def test_every_field_of_an_expectation_counts(narrowed: dict[str, Any], tmp_path
     assert not checked(tmp_path, CHAIN, knows("sine", element_types=("f32",))).is_new_failure
 
 
-def test_an_operation_that_is_right_alone_is_not_known(
+def test_operation_right_in_isolation_is_not_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session, "cached_backend", lambda _: Faulty(least=1))
@@ -147,7 +147,7 @@ class Spoilt:
 
 
 class Mixed(PjrtBackend):
-    """Spoils what sine gives, in two ways."""
+    """Corrupts the results of sine in two ways."""
 
     def compile(self, text: str, program: Program) -> Any:
         made = [o.results[0].name for o in program.walk() if o.name == "sine"]
@@ -205,7 +205,7 @@ def test_in_a_loop_every_iteration_is_looked_at(text: str, where: str, tmp_path:
     assert checked(tmp_path, text, knows("sine", "tanh")).known
 
 
-def test_results_are_shifted_as_the_backend_has_them() -> None:
+def test_shift_adopts_the_backends_results() -> None:
     operation = Operation("sine")
     expected = np.array([1, 2, 3, np.inf], np.float32)
     shift = Override(operation, (expected,), (np.array([1, 2.5, np.nan, 4], np.float32),))
@@ -285,7 +285,9 @@ func.func @main(%x: tensor<2xui64>) -> tensor<999xf16> {
     ],
 )
 @pytest.mark.x86
-def test_what_is_made_of_it_is_known_too(text: str, id_: str, first: str, tmp_path: Path) -> None:
+def test_consequences_of_known_divergence_are_known(
+    text: str, id_: str, first: str, tmp_path: Path
+) -> None:
     """Sizes are folded as constants are; after a result of another type nothing can be right."""
     found = checked(tmp_path, text, Settings("cpu", expectations=SHIPPED))
     assert (found.verdict, found.known) == (Verdict.DIVERGENT, (id_,))
@@ -294,7 +296,7 @@ def test_what_is_made_of_it_is_known_too(text: str, id_: str, first: str, tmp_pa
     assert checked(tmp_path, text, Settings("cpu", expectations=others)).is_new_failure
 
 
-def test_a_constant_stays_one_in_an_operation_looked_at_alone() -> None:
+def test_constant_operand_stays_constant_in_extracted_operation() -> None:
     program = parse_module("""
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = stablehlo.constant dense<3.0> : tensor<f32>
@@ -353,7 +355,7 @@ reason = "our sine is a cosine"
 
 
 @pytest.mark.usefixtures("faulty")
-def test_the_command_tells_known_from_new(call: Call, tmp_path: Path) -> None:
+def test_known_and_new_divergences_are_distinguished(call: Call, tmp_path: Path) -> None:
     ours, program, other = (tmp_path / name for name in ("ours.toml", "a.mlir", "b.mlir"))
     ours.write_text(OURS)
     program.write_text(CHAIN)
@@ -468,7 +470,7 @@ func.func private @larger(%a: tensor<i8>, %b: tensor<i8>) -> tensor<i8> {
         ('reduce"*"stablehlo.add"', ()),
     ],
 )
-def test_a_lost_program_is_known_by_its_calls_and_by_what_they_stand_for(
+def test_crashed_program_is_matched_by_calls_and_their_bodies(
     where: str, known: tuple[str, ...], tmp_path: Path
 ) -> None:
     file = tmp_path / "called.mlir"

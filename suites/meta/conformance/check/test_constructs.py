@@ -60,7 +60,7 @@ def outcome(
 
 @pytest.mark.parametrize("construct", CONSTRUCTS)
 @pytest.mark.parametrize("id_", ENTRIES)
-def test_an_entry_knows_its_counterexample_in_every_construct(
+def test_entry_matches_its_counterexample_in_every_construct(
     session: Session, id_: str, construct: str
 ) -> None:
     entry = ENTRIES[id_]
@@ -76,8 +76,8 @@ def test_an_entry_knows_its_counterexample_in_every_construct(
     assert known == ((id_,) if is_wrong else ())
 
 
-def test_another_wrong_result_of_a_branch_is_new(session: Session) -> None:
-    """An entry of another rewriting does not know what goes wrong in a branch."""
+def test_wrong_result_of_branch_by_other_rewriting_is_new(session: Session) -> None:
+    """An entry of another rewriting does not match the fault in a branch."""
     zero, iota = ENTRIES["zero-left-out-of-a-sum"], ENTRIES["constant-taken-for-iota"]
     assert zero.counterexample is not None
     program = parse_module(zero.counterexample.program)

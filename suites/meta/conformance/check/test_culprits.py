@@ -47,7 +47,7 @@ def test_a_result_that_only_code_generation_explains() -> None:
 
 
 @pytest.mark.x86
-def test_nothing_is_said_of_a_known_divergence() -> None:
+def test_culprit_pass_of_known_divergence_is_not_reported() -> None:
     found = outcome("truth-value-as-a-selection", "cpu", known=True)
     assert found.known
     assert "rewriting: pass" not in found.message

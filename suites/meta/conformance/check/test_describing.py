@@ -1,4 +1,4 @@
-"""`check --describe`: what programs take and return, and a snippet that writes an archive of it."""
+"""`check --describe`: parameters and results of programs, and a snippet that writes an archive."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def shown(tmp_path: Path, text: str | bytes, capsys: Any, *how: str) -> tuple[in
     return code, capsys.readouterr().out
 
 
-def test_what_a_program_takes_and_returns_is_shown(tmp_path: Path, capsys: Any) -> None:
+def test_parameters_and_results_are_printed(tmp_path: Path, capsys: Any) -> None:
     code, out = shown(tmp_path, FAULTY, capsys)
     lines = [line.strip() for line in out.splitlines()]
     assert code == 0
@@ -51,7 +51,7 @@ def test_what_a_program_takes_and_returns_is_shown(tmp_path: Path, capsys: Any) 
 
 
 @pytest.mark.parametrize("name", ["types", "export"])
-def test_the_snippet_writes_what_the_program_takes(name: str, tmp_path: Path, capsys: Any) -> None:
+def test_snippet_writes_the_programs_inputs(name: str, tmp_path: Path, capsys: Any) -> None:
     text: str | bytes = TYPES
     if name == "export":
         made: Any = export.export(jax.jit(with_an_argument_that_jit_drops))
@@ -75,7 +75,7 @@ def test_the_snippet_writes_what_the_program_takes(name: str, tmp_path: Path, ca
         (TEST_PROGRAM.format("expect_eq", "0.2"), 0, "takes nothing"),
     ],
 )
-def test_what_has_nothing_to_take_says_so(
+def test_program_without_parameters_says_so(
     text: str, code: int, says: str, tmp_path: Path, capsys: Any
 ) -> None:
     got, out = shown(tmp_path, text, capsys)

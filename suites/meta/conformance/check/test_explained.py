@@ -72,7 +72,7 @@ def check(*options: str, backend: str = "reference") -> int:
     return exit_code_of(lambda: app(command, standalone_mode=False))
 
 
-def test_each_entry_says_what_it_explains_of_a_run(
+def test_each_entry_reports_its_matches_in_a_run(
     files: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert check(*files) == 4  # no counterexamples

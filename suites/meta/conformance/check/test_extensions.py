@@ -58,7 +58,7 @@ def test_a_product_of_two_types_is_judged_with_a_note(backend: str, tmp_path: Pa
     assert checked(tmp_path, text, Settings(backend)).verdict.fails
 
 
-def test_other_violations_stay_what_they_are() -> None:
+def test_other_violations_are_not_extensions() -> None:
     for types in (("bf16", "f32", "f32"), ("f32", "bf16", "bf16")):
         values = [Value(str(n), TensorType((1,), element_type(of))) for n, of in enumerate(types)]
         operation = Operation("convolution", tuple(values[:2]), tuple(values[2:]))

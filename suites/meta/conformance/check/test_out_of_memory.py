@@ -1,4 +1,4 @@
-"""Programs that need too much memory: which limit, which operation, what to do."""
+"""Programs that need too much memory: messages with limit, operation and advice."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
 }"""
 
 
-def test_limit_operation_and_option_are_told(
+def test_message_names_limit_operation_and_option(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, inputs = tmp_path / "program.mlir", tmp_path / "in.npz"
@@ -42,7 +42,7 @@ def test_limit_operation_and_option_are_told(
     assert "; a worker may take 3 GiB (--memory-limit 6 allows twice as much)" in out
 
 
-def test_without_a_limit_it_is_the_machine(tmp_path: Path) -> None:
+def test_message_without_limit_names_the_machine(tmp_path: Path) -> None:
     np.savez(tmp_path / "in.npz", x=np.ones(8, np.float32))
     found = checked(tmp_path, LARGE, Settings("reference", inputs=tmp_path / "in.npz"))
     assert found.verdict is Verdict.UNSUPPORTED

@@ -82,7 +82,7 @@ def _keep_and(how: str) -> str:
     return how
 
 
-def test_what_a_lost_call_kept_comes_with_its_loss() -> None:
+def test_value_kept_by_lost_call_is_returned() -> None:
     with LocalExecutor(1) as executor:
         ended = [executor.one(Call(how, _keep_and, (how,), 1.5)) for how in ("hang", "die", "end")]
         again = executor.one(Call("none", time.sleep, (60,), 0.5))
@@ -112,6 +112,6 @@ def test_a_wrong_operation_settles_that_a_program_fails(
     assert told.verdict is Verdict.DIVERGENT
     assert told.operation.startswith("exponential %0 ")
     assert told.message.startswith(
-        "a result is not what rounding permits; first wrong: exponential"
+        "a result is outside the range of rounding; first wrong: exponential"
     )
     assert told.message.endswith("; drawn inputs, set 1 of 3")

@@ -30,7 +30,7 @@ def kept(tmp_path: Path, text: str | bytes, backend: str = LOW, **how: Any) -> l
     return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
-def test_a_failing_program_is_written_with_all_that_it_takes(tmp_path: Path) -> None:
+def test_failing_program_is_saved_with_inputs_and_verdict(tmp_path: Path) -> None:
     (folder,) = kept(tmp_path, FAULTY)
     said = json.loads((folder / "verdict.json").read_text())
     validate("verdict", said)
@@ -48,7 +48,7 @@ def test_a_failing_program_is_written_with_all_that_it_takes(tmp_path: Path) -> 
     assert (expected["result_0"] != actual["result_0"]).any()
 
 
-def test_what_is_written_fails_alike_when_it_is_checked_again(tmp_path: Path, capsys: Any) -> None:
+def test_saved_program_fails_in_the_same_way(tmp_path: Path, capsys: Any) -> None:
     (folder,) = kept(tmp_path, FAULTY)
     said = json.loads((folder / "verdict.json").read_text())
     command, subcommand, program, *rest = shlex.split(said["again"])
@@ -61,12 +61,12 @@ def test_what_is_written_fails_alike_when_it_is_checked_again(tmp_path: Path, ca
     assert out.rstrip().endswith("given inputs")
 
 
-def test_nothing_is_left_of_what_passes_or_is_not_checked(tmp_path: Path) -> None:
+def test_passing_or_unchecked_program_is_not_saved(tmp_path: Path) -> None:
     assert kept(tmp_path, FAULTY, "reference") == []
     assert kept(tmp_path, FAULTY.replace("tanh", "custom_call @none"), LOW) == []
 
 
-def test_a_test_program_is_written_and_so_is_what_was_executed(tmp_path: Path) -> None:
+def test_test_program_is_saved_with_executed_program(tmp_path: Path) -> None:
     (folder,) = kept(tmp_path, TEST_PROGRAM.format("expect_eq", "0.7"), "reference")
     assert "check.expect_eq" in (folder / "program.mlir").read_text()
     assert "check.expect_eq" not in (folder / "executed.mlir").read_text()
@@ -75,7 +75,7 @@ def test_a_test_program_is_written_and_so_is_what_was_executed(tmp_path: Path) -
 
 
 @pytest.mark.usefixtures("capfd")
-def test_inputs_are_there_where_the_backend_takes_the_process_with_it(tmp_path: Path) -> None:
+def test_inputs_are_saved_if_the_backend_crashes(tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
     path.write_text("""
 func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {

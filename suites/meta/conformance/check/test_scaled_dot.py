@@ -40,7 +40,7 @@ func.func private @scaled(%x: tensor<4x64xf8E4M3FN>, %y: tensor<64x4xf8E4M3FN>,
     ("backend", "verdict"),
     [("cpu", Verdict.PASS), ("reference:one_wrong_element", Verdict.DIVERGENT)],
 )
-def test_a_scaled_dot_is_judged_by_what_it_is_made_of(
+def test_scaled_dot_is_judged_by_its_own_rule(
     tmp_path: Path, backend: str, verdict: Verdict
 ) -> None:
     assert checked(tmp_path, SCALED, Settings(backend)).verdict is verdict

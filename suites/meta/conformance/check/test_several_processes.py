@@ -212,7 +212,7 @@ def test_programs_of_replicas_are_judged_on_virtual_devices(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("construct", ["if", "case", "while"])
-def test_drawn_inputs_lead_all_processes_the_same_way(tmp_path: Path, construct: str) -> None:
+def test_drawn_inputs_take_all_processes_to_the_same_branch(tmp_path: Path, construct: str) -> None:
     """A collective in a branch or a loop: processes that go other ways would wait for ever."""
     found = checked(tmp_path, CHOSEN[construct], CPU)
     assert found.verdict is Verdict.PASS, found
@@ -228,7 +228,7 @@ def test_archives_of_inputs_have_the_processes_first(tmp_path: Path) -> None:
         checked(tmp_path, REPLICAS, Settings("cpu", inputs=archive.with_suffix(".npz")))
 
 
-def test_what_jax_exports_for_eight_devices_agrees(tmp_path: Path) -> None:
+def test_jax_exports_for_eight_devices_pass(tmp_path: Path) -> None:
     script = tmp_path / "export.py"
     script.write_text(EXPORTED)
     flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_PLATFORMS": "cpu"}

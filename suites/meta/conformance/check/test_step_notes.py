@@ -1,4 +1,4 @@
-"""Operations that exceed their own budget in a program that passes: notes, and what they cost."""
+"""Operations that exceed their own budget in a passing program: notes and their cost."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_results_that_are_the_same_are_not_looked_into(
         check_file(path, Settings(OFF, inputs))
 
 
-def test_a_note_says_what_is_left_out(
+def test_note_says_which_operations_were_not_judged(
     files: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, inputs = files
@@ -140,7 +140,7 @@ def test_only_the_first_few_are_described(tmp_path: Path) -> None:
     assert notes[-1] == "so do 3 more operations"
 
 
-def test_a_worker_that_is_lost_over_notes_loses_no_verdict(
+def test_crash_while_writing_notes_keeps_the_verdict(
     files: tuple[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The backend ends the process when the results of all operations are asked for."""

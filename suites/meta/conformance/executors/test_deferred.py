@@ -14,7 +14,7 @@ ROOT = Path(conformance.__file__).parent
 _DEFERRED = re.compile(r'\bDeferred\(\s*"([\w.]+)", "(\w+)"\s*\)')
 
 
-def test_every_function_exists_in_the_room_that_calls_it() -> None:
+def test_deferred_functions_exist_in_the_calling_folder() -> None:
     count = 0
     for file in ROOT.rglob("*.py"):
         room = file.relative_to(ROOT).parts[0]

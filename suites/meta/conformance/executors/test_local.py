@@ -32,7 +32,7 @@ def test_a_worker_whose_compiler_says_that_a_check_failed_is_not_waited_for() ->
     assert value.last_words == "some_pass.cc:58] Check failed: width == 8 (4 vs. 8)"
 
 
-def test_what_is_fatal_and_no_check_is_told_too() -> None:
+def test_fatal_line_before_stack_is_reported() -> None:
     """The line contains no known words; the stack after it does."""
     said = FAILED.replace(b"Check failed: width == 8", b"unhandled direction")
     stack = b"*** Check failure stack trace: ***\n    @     0x7f70342 LogMessageFatal::~\n"
@@ -63,7 +63,7 @@ def test_handlers_of_a_compiler_do_not_delay_the_end_of_a_worker(fatal: signal.S
     assert value == Died(fatal.name)
 
 
-def test_a_worker_does_not_die_of_another_ones_last_words(tmp_path: Path) -> None:
+def test_stale_log_of_reused_process_id_is_ignored(tmp_path: Path) -> None:
     """Numbers of processes come round again, and logs are named by them."""
     script = (
         "import os, sys, time\n"

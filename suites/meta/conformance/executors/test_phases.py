@@ -50,13 +50,13 @@ SETS = Phase("inputs", 1, 3, 10.0)
         ((Phase("drawing", 0, 0, 0.0, 1.0),), ""),
         (
             (SETS, Phase("compilation", 0, 0, 30.0)),
-            ("the backend had been compiling for 70 s, input set 1 of 3; how much more it needs "
-            "cannot be told: try --timeout 200"),
+            ("the backend had been compiling for 70 s, input set 1 of 3; the time needed "
+            "is unknown: try --timeout 200"),
         ),
         (
             (SETS, Phase("evaluation", 0, 11, 10.0)),
-            ("the reference had been evaluating for 90 s, input set 1 of 3; how much more it needs "
-            "cannot be told: try --timeout 200"),
+            ("the reference had been evaluating for 90 s, input set 1 of 3; the time needed "
+            "is unknown: try --timeout 200"),
         ),
         (  # 10 s for the rest, then 33 evaluations of 20 s: 670 s, and a quarter more
             (
@@ -65,7 +65,7 @@ SETS = Phase("inputs", 1, 3, 10.0)
                 Phase("evaluation", 0, 11, 90.0),
             ),
             ("the reference was in evaluation 5 of 11 (about 20 s each) with intermediate results "
-            "moved, input set 1 of 3; if nothing is wrong, --timeout 840 should be enough"),
+            "perturbed, input set 1 of 3; if nothing is wrong, --timeout 840 should be enough"),
         ),
         (  # more than rounding differs: how many evaluations that takes is open
             (
@@ -73,12 +73,14 @@ SETS = Phase("inputs", 1, 3, 10.0)
                 *(Phase("evaluation", 0, 2, 0.5 * n, 0.5 * n + 0.5) for n in range(2)),
                 Phase("evaluation", 0, 2, 99.5),
             ),
-            ("the reference was in evaluation 3 (about 0.5 s each) while the first wrong operation "
-            "was looked for; how much more it needs cannot be told: try --timeout 200"),
+            ("the reference was in evaluation 3 (about 0.5 s each) during the search for the first "
+            "wrong operation; the time needed is unknown: try --timeout 200"),
         ),
     ],
 )  # fmt: skip
-def test_who_was_slow_and_what_it_needs(phases: tuple[Phase, ...], expected: str) -> None:
+def test_timeout_message_names_slow_step_and_needed_limit(
+    phases: tuple[Phase, ...], expected: str
+) -> None:
     assert describe_timeout(phases, 100.0) == expected
 
 
@@ -87,7 +89,7 @@ def _endless() -> None:
         time.sleep(600)
 
 
-def test_a_worker_that_is_ended_has_told() -> None:
+def test_timed_out_worker_has_reported_its_step() -> None:
     with LocalExecutor(1, limits=Limits(memory_limit=0)) as executor:
         lost = executor.one(Call("endless", _endless, (), 0.5))
     assert isinstance(lost, TimedOut)
@@ -97,7 +99,7 @@ def test_a_worker_that_is_ended_has_told() -> None:
     assert "input set 2 of 3" in message
 
 
-def test_the_limit_of_an_evaluation_says_what_raises_it() -> None:
+def test_evaluation_limit_names_the_option_that_raises_it() -> None:
     allows = r"more than 0\.05 s, 1/8 of .* \(--timeout 0\.8 allows"
     with pytest.raises(TooSlow, match=allows), limit_wall_time(0.05):
         time.sleep(600)

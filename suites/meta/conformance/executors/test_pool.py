@@ -1,4 +1,4 @@
-"""The pool of worker processes: what happens if it stops while workers start."""
+"""The pool of worker processes when it stops while workers start."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def slowly_twice(number: int) -> int:
 
 
 @pytest.mark.slow
-def test_a_lost_node_costs_only_what_it_was_doing(cluster: Any) -> None:
+def test_lost_node_repeats_only_its_own_calls(cluster: Any) -> None:
     with workers(cluster) as executor:
         values: dict[object, object] = {}
         for ended in executor.results(Call(n, slowly_twice, (n,), 60) for n in range(20)):
@@ -149,7 +149,7 @@ def test_nodes_with_other_versions_are_left_out_in_one_line(cluster: Any) -> Non
 
 
 @pytest.mark.slow
-def test_records_are_those_of_a_run_on_this_machine(cluster: Any, tmp_path: Path) -> None:
+def test_records_equal_those_of_a_local_run(cluster: Any, tmp_path: Path) -> None:
     runs = [
         run(
             Options(
@@ -179,7 +179,7 @@ def test_an_address_without_a_cluster_is_refused_in_one_line() -> None:
         )
 
 
-def test_what_ray_prints_is_no_output_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_output_of_ray_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     before = sys.stdout
     CommandOutput.take()
     try:
@@ -193,7 +193,7 @@ def test_what_ray_prints_is_no_output_of_the_command(capsys: pytest.CaptureFixtu
     assert capsys.readouterr() == ("{}\n", "(raylet) lost\n")
 
 
-def test_without_ray_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_ray_is_one_line_with_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(NotAvailable, match=r"pip install 'hlo-conformance\[ray\]'"):
         on_ray.ray_executor(

@@ -1,4 +1,4 @@
-"""Worker processes: they survive what calls do, and none outlives who gives them work."""
+"""Worker processes: they survive failing calls, and none outlives its parent."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def collect(executor: LocalExecutor, calls: list[Call]) -> dict[object, object]:
     return {one.call.name: one.value for one in ended}
 
 
-def test_workers_survive_what_calls_do() -> None:
+def test_workers_survive_failing_calls() -> None:
     with LocalExecutor(2) as executor:
         ends = collect(
             executor,
@@ -74,7 +74,7 @@ def test_an_interrupt_that_was_swallowed_is_raised_again(monkeypatch: pytest.Mon
         signal.signal(signal.SIGINT, before)
 
 
-def test_workers_do_not_outlive_who_gives_them_work(tmp_path: Path) -> None:
+def test_workers_do_not_outlive_their_parent(tmp_path: Path) -> None:
     command = [
         sys.executable, "-m", "conformance", "run", "--backend", "reference:hang", "--op", "add",
         "--element-type", "f32", "--profile", "smoke", "--out", str(tmp_path),
@@ -105,7 +105,7 @@ def take(size: int) -> int:
     return np.ones(size, np.uint8).size
 
 
-def test_a_worker_that_takes_too_much_memory_fails_alone() -> None:
+def test_memory_limit_fails_only_its_own_call() -> None:
     with LocalExecutor(1, limits=Limits(memory_limit=1 << 30)) as executor:
         ends = collect(executor, [Call(size, take, (size,), 60) for size in (2 << 30, 1 << 20)])
     assert isinstance(ends[2 << 30], MemoryError)

@@ -1,1 +1,1 @@
-"""Tests of what is read from users' files, and of inputs drawn for them."""
+"""Tests of users' files, and of inputs drawn for them."""

@@ -1,4 +1,4 @@
-"""Inputs out of an archive: which array is which parameter's, and what is no archive."""
+"""Inputs from an archive: assignment of arrays to parameters, and invalid archives."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def another_zip(path: Path) -> None:
         (lambda path: path.mkdir(), "Is a directory"),
     ],
 )
-def test_what_is_no_archive_says_why(
+def test_invalid_archive_is_refused_with_reason(
     make: Callable[[Path], Any], reason: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "in.npz"
@@ -186,7 +186,7 @@ def test_arrays_of_the_other_byte_order_are_taken() -> None:
     assert array.tolist() == [1, 2]
 
 
-def test_a_verdict_says_what_was_not_taken(tmp_path: Path) -> None:
+def test_verdict_lists_unused_arrays(tmp_path: Path) -> None:
     text = """
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = stablehlo.tanh %x : tensor<2xf32>

@@ -1,4 +1,4 @@
-"""StableHLO's own test programs: their assertions, files of several of them, what is not read."""
+"""StableHLO's own test programs: assertions, several programs in a file, unsupported constructs."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_text_without_assertions_is_unchanged() -> None:
         (ALONE.format('"interpreter.run_parallel"(%x)'), "interpreter.run_parallel"),
     ],
 )
-def test_what_is_not_checked_says_why(text: str, reason: str, tmp_path: Path) -> None:
+def test_unchecked_program_has_reason(text: str, reason: str, tmp_path: Path) -> None:
     found = checked(tmp_path, text)
     assert found.verdict is Verdict.UNSUPPORTED
     assert reason in found.message
@@ -197,7 +197,7 @@ def test_what_is_not_checked_says_why(text: str, reason: str, tmp_path: Path) ->
         (b"func.func @main() {\n  return %x\n}", "line 2"),
     ],
 )
-def test_what_is_no_program_says_why(content: bytes, reason: str, tmp_path: Path) -> None:
+def test_invalid_file_has_reason(content: bytes, reason: str, tmp_path: Path) -> None:
     found = checked(tmp_path, content)
     assert found.is_invalid
     assert reason in found.message
@@ -217,7 +217,7 @@ func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<2xi32>) {
 
 
 def test_chlo_operations_that_the_reference_has_stay(tmp_path: Path) -> None:
-    """StableHLO's pass makes of a ragged dot what gives other results."""
+    """StableHLO's pass decomposes a ragged dot to operations with other results."""
     text = """
 func.func @main(%x: tensor<2x2x1xf32>, %y: tensor<1x2x1x1xf32>, %g: tensor<2x1xi32>)
     -> tensor<2x2x1xf32> {
@@ -246,7 +246,7 @@ func.func @main(%x: tensor<2x2x1xf32>, %y: tensor<1x2x1x1xf32>, %g: tensor<2x1xi
     assert "jaxlib has no dialect check" in unread.reason
 
 
-def test_a_test_of_what_must_be_refused_is_left_out(tmp_path: Path) -> None:
+def test_test_of_invalid_program_is_skipped(tmp_path: Path) -> None:
     path = tmp_path / "tests.mlir"
     path.write_text(FAULTY + "\n// -----\n// expected-error@+1 {{no}}\nfunc.func @f() { oops }\n")
     first, second = units(path)
@@ -269,7 +269,7 @@ def test_the_worst_of_several_programs_decides() -> None:
     assert merge_outcomes("f", []).verdict is Verdict.UNSUPPORTED
 
 
-def test_an_infeed_reads_what_the_test_says(tmp_path: Path) -> None:
+def test_infeed_reads_the_values_of_the_test(tmp_path: Path) -> None:
     text = """
 module @m {
   func.func @read(%t: !stablehlo.token) -> (tensor<2xi64>, !stablehlo.token) {
@@ -340,7 +340,7 @@ def test_each_assertion_of_iree_can_fail(right: str, wrong: str, tmp_path: Path)
     assert found.message.startswith("@sums: check.expect")
 
 
-def test_what_of_iree_is_not_stablehlo_says_so(tmp_path: Path) -> None:
+def test_iree_dialect_is_unsupported_by_name(tmp_path: Path) -> None:
     found = checked(tmp_path, IREE.replace("util.unfoldable_constant dense<[1.0, 2.0]>", "util.x"))
     assert found.verdict is Verdict.UNSUPPORTED
     assert found.message == "line 3, column 8: util.x is not read: jaxlib has no dialect util"

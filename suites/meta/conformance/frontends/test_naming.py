@@ -133,7 +133,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{
         ('%0 = "stablehlo.tanh"(%x) : (tensor<4xf32>) -> !util.buffer', "!util.buffer"),
     ],
 )
-def test_what_is_of_another_dialect_is_named(line: str, name: str, tmp_path: Path) -> None:
+def test_operation_of_other_dialect_is_named(line: str, name: str, tmp_path: Path) -> None:
     text = f"func.func @main(%x: tensor<4xf32>) -> () {{\n  {line}\n  return\n}}"
     found = checked(tmp_path, text)
     assert found.verdict is Verdict.UNSUPPORTED

@@ -41,7 +41,7 @@ def test_lists_that_are_dense_tensors_are_read(backend: str, tmp_path: Path) -> 
     assert (found.verdict, found.message) == (Verdict.PASS, NOTE)
 
 
-def test_places_and_names_are_those_of_the_older_text(tmp_path: Path) -> None:
+def test_locations_refer_to_the_older_text(tmp_path: Path) -> None:
     found = checked(tmp_path, OLD, Settings("reference:low_precision"))
     assert found.operation == "tanh %tanh (line 17)"
 
@@ -92,7 +92,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<3x4xf32> {
         '%0 = "stablehlo.compare"(%x, %x) {comparison_direction = "EQ"} : () -> ()',
     ],
 )
-def test_what_is_older_and_not_read_says_how_to_go_on(line: str, tmp_path: Path) -> None:
+def test_unreadable_older_text_has_advice(line: str, tmp_path: Path) -> None:
     text = f"func.func @main(%x: tensor<4xf32>) -> () {{\n  {line}\n  return\n}}"
     found = checked(tmp_path, text)
     assert found.verdict is Verdict.UNSUPPORTED
@@ -100,7 +100,7 @@ def test_what_is_older_and_not_read_says_how_to_go_on(line: str, tmp_path: Path)
     assert found.message.endswith(ADVICE)
 
 
-def test_what_is_wrong_today_too_is_no_older_text(tmp_path: Path) -> None:
+def test_invalid_text_is_not_reported_as_older(tmp_path: Path) -> None:
     found = checked(tmp_path, FAULTY.replace("tensor<4xf32>, %y", "tensor<5xf32>, %y"))
     assert found.is_invalid
     assert "older" not in found.message
@@ -129,6 +129,6 @@ def test_a_portable_artifact_of_a_later_version_says_so(tmp_path: Path) -> None:
     )
 
 
-def test_todays_text_is_as_it_is() -> None:
+def test_current_text_is_unchanged() -> None:
     assert update_spellings(FAULTY) is FAULTY
     assert parse_module(FAULTY) == parse_module(FAULTY + "\n// dimensions = dense<1>")

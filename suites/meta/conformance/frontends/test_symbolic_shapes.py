@@ -56,7 +56,7 @@ def test_a_program_made_over_means_the_same(name: str) -> None:
         np.testing.assert_array_equal(one, other)
 
 
-def test_sizes_that_those_of_the_inputs_do_not_decide_are_refused() -> None:
+def test_undetermined_sizes_are_refused() -> None:
     text = """
     func.func @main(%n: tensor<1xi64>) -> tensor<?xf32> {
       %0 = stablehlo.dynamic_iota %n, dim = 0 : (tensor<1xi64>) -> tensor<?xf32>
@@ -80,7 +80,7 @@ def _less(key: tuple[bool, float, bool]) -> tuple[bool, float, bool]:
 @pytest.mark.parametrize(
     "dtype", [np.float32, np.float64, ml_dtypes.bfloat16, ml_dtypes.float8_e5m2]
 )
-def test_the_largest_elements_and_their_places(dtype: Any) -> None:
+def test_topk_returns_largest_elements_and_positions(dtype: Any) -> None:
     row = np.array([1, -0.0, 0, 3, np.nan, -np.inf, 3, np.inf, -2, 0], np.float32).astype(dtype)
     values, places = dynamic_top_k((np.stack([row, row[::-1]]), np.array(7, np.int32)), {})
     for one, given, taken in zip(places, (row, row[::-1]), values, strict=True):

@@ -82,7 +82,7 @@ def test_programs_with_tuples_and_tokens_are_judged(
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_what_goes_wrong_beside_tuples_is_named(name: str, tmp_path: Path) -> None:
+def test_faulty_operation_beside_tuples_is_named(name: str, tmp_path: Path) -> None:
     found = checked(tmp_path, PROGRAMS[name], LOW)
     assert found.verdict.fails
     assert found.operation.startswith("tanh %")
@@ -139,7 +139,7 @@ def test_every_result_and_parameter_is_a_tensor(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("results", ["", " -> !stablehlo.token"])
-def test_what_returns_nothing_is_judged_by_whether_it_ends(results: str, tmp_path: Path) -> None:
+def test_program_without_results_is_judged_by_termination(results: str, tmp_path: Path) -> None:
     returned = "%1 : !stablehlo.token" if results else ""
     path = tmp_path / "program.mlir"
     path.write_text(f"""

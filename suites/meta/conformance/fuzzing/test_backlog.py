@@ -14,7 +14,7 @@ from conformance.fuzzing.places import Places
 
 
 def order(backlog: Backlog, places: Places) -> list[int]:
-    """Return the numbers of what waits in the order in which it is done; causes are negative."""
+    """Return the numbers of waiting work in the order of execution; causes are negative."""
     found = []
     while (one := backlog.next()) is not None:
         if isinstance(one, Waiting):
@@ -23,7 +23,7 @@ def order(backlog: Backlog, places: Places) -> list[int]:
     return found
 
 
-def test_places_of_which_nothing_was_begun_come_first_then_classes_met_seldom() -> None:
+def test_new_groups_come_first_then_rare_classes() -> None:
     backlog = Backlog(places := Places())
     for number, (place, group) in enumerate(
         [("a", "flushed"), ("a", "flushed"), ("b", "flushed"), ("c", "divergent")]
@@ -34,7 +34,7 @@ def test_places_of_which_nothing_was_begun_come_first_then_classes_met_seldom() 
     assert len(backlog) == 0
 
 
-def test_what_weighs_more_gives_way_until_as_many_others_were_begun() -> None:
+def test_heavy_hit_waits_until_others_have_begun() -> None:
     backlog = Backlog(places := Places())
     for number in range(4):
         backlog.add(Waiting(number, f"a{number}", "flushed", weight=2))
@@ -42,7 +42,7 @@ def test_what_weighs_more_gives_way_until_as_many_others_were_begun() -> None:
     assert order(backlog, places) == [0, 10, 11, 1, 12, 13, 2, 3]
 
 
-def test_causes_come_before_further_hits_of_a_place_and_new_culprits_before_others() -> None:
+def test_new_causes_and_culprits_come_before_further_hits() -> None:
     backlog = Backlog(places := Places())
     for number, culprit in enumerate(["abs f32", "abs f32", "abs bf16"]):
         backlog.add(Waiting(number, "abs", "divergent", culprit=culprit))
@@ -54,14 +54,14 @@ def campaign(out: Path, **more) -> int:
     return fuzz(Options(out, "reference:floor_division", "60s", jobs=1, ops=("divide",), **more))
 
 
-def test_what_had_no_turn_waits_in_the_journal_and_is_told(
+def test_unexamined_hits_stay_in_journal_and_are_reported(
     tmp_path: Path, monkeypatch, capsys
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(hits, "SHARE", -1.0)  # nothing while programs are tried
         patch.setattr(hits.Hits, "_is_over", True)  # and nothing after
         assert campaign(tmp_path, programs=48) == 0
-        assert "programs that fail were not looked into" in capsys.readouterr().err
+        assert "failing programs were not examined" in capsys.readouterr().err
     with Journal(tmp_path) as journal:
         waiting = journal.open_count()
         assert waiting

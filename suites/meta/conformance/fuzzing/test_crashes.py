@@ -37,7 +37,7 @@ from suites.meta.support.small_programs import array, one, typed
         (("evaluation",), True),
     ],
 )
-def test_whose_time_it_was_is_told_by_what_was_going_on(names: tuple[str, ...], ours: bool) -> None:
+def test_timeout_is_attributed_by_current_phase(names: tuple[str, ...], ours: bool) -> None:
     before = Phase("execution", 0, 0, 0.1, 0.2)
     phases = tuple(Phase(name, 0, 0, 1.0) for name in names)
     assert is_ours(TimedOut(5.0, (before, *phases))) is ours
@@ -58,7 +58,7 @@ def hit(verdict: Verdict, kind: str) -> Hit:
         ("Out of memory", "out of memory"),
     ],
 )
-def test_what_a_backend_answers_has_lost_no_worker(words: str, kind: str) -> None:
+def test_answered_failure_is_no_worker_loss(words: str, kind: str) -> None:
     assert failure_of(Failed(words)) == (Verdict.CRASHED, kind)
     with executor_of(parse("reference"), jobs=1) as executor:
         losses = CrashHandler(executor, 10.0)
@@ -68,7 +68,7 @@ def test_what_a_backend_answers_has_lost_no_worker(words: str, kind: str) -> Non
         assert not losses.is_varied(hit(Verdict.CRASHED, "abort"))
 
 
-def test_what_was_slow_once_is_no_finding_but_what_died_once_is() -> None:
+def test_single_timeout_is_no_finding_but_single_crash_is() -> None:
     with executor_of(parse("reference"), jobs=1) as executor:
         losses, trial = CrashHandler(executor, 10.0), Trial("reference", 0, 0, 1)
         slow, dead = hit(Verdict.TIMED_OUT, "no answer"), hit(Verdict.CRASHED, "abort")
@@ -78,7 +78,7 @@ def test_what_was_slow_once_is_no_finding_but_what_died_once_is() -> None:
     assert found.verdict is Verdict.CRASHED
 
 
-def test_a_campaign_keeps_no_plan_of_what_lost_a_worker() -> None:
+def test_plan_of_crashed_trial_is_not_cached() -> None:
     with executor_of(parse("reference"), jobs=1) as executor:
         trial = Trial("reference", 0, PER_TRIAL, PER_TRIAL + 1)
         found = [
@@ -99,7 +99,7 @@ def test_a_backend_that_hangs_every_time_is_found() -> None:
     assert found.verdict is Verdict.TIMED_OUT
 
 
-def test_what_is_said_of_a_program_without_results_says_what_is_likely_the_same() -> None:
+def test_place_of_failure_without_results_ignores_numbers_in_message() -> None:
     def place(message: str, verdict: Verdict = Verdict.REJECTED) -> str:
         told = hit(verdict, "abort" if verdict is Verdict.CRASHED else "refused as invalid")
         return place_of(replace(told, outcome=replace(told.outcome, message=message)))
@@ -148,7 +148,7 @@ def test_answers_one_by_one_lead_to_the_same_program_as_all_at_once(hit: Hit) ->
     assert len(list(small.program.walk())) < len(list(hit.program.walk()))
 
 
-def test_what_does_not_fail_again_is_not_made_smaller() -> None:
+def test_failure_that_does_not_repeat_is_not_minimised() -> None:
     small = CrashMinimisation(hits()[0])
     assert small.next() == (small.hit.program, small.hit.inputs)
     small.answer(fails=False, seconds=0.1)

@@ -31,7 +31,7 @@ def findings(out: Path) -> list[dict]:
     return json.loads((out / "campaign.json").read_text())["findings"]
 
 
-def test_nothing_is_found_where_nothing_is_wrong(tmp_path: Path) -> None:
+def test_campaign_on_reference_finds_nothing(tmp_path: Path) -> None:
     assert campaign(tmp_path, "reference", 96) == 0
     assert findings(tmp_path) == []
     with Journal(tmp_path) as journal:
@@ -40,7 +40,7 @@ def test_nothing_is_found_where_nothing_is_wrong(tmp_path: Path) -> None:
         assert journal.pair_count() > 100
 
 
-def test_a_fault_is_found_made_small_and_kept(tmp_path: Path) -> None:
+def test_fault_is_found_minimised_and_saved(tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert campaign(out, "reference:floor_division", 64, ops=("divide",)) == 1
     found = findings(out)
@@ -55,7 +55,7 @@ def test_a_fault_is_found_made_small_and_kept(tmp_path: Path) -> None:
     assert "reproduce.py" in (folder / "issue.md").read_text()
 
 
-def test_what_makes_a_finding_vanish_is_told_on_the_console(tmp_path: Path, capsys) -> None:
+def test_culprit_pass_of_finding_is_printed(tmp_path: Path, capsys) -> None:
     given = StoredFinding("add-1", "s", "", "divergent", "NaN", "add f32", 1, 3, "t", "m", {})
     told = {"attribution": {"vanishes": ["without pass algsimp"]}}
     with Journal(tmp_path) as journal:
@@ -79,14 +79,14 @@ def test_a_corpus_is_looked_at_first(tmp_path: Path, capsys) -> None:
     assert f"{folder.name}: gone" in capsys.readouterr().err
 
 
-def test_what_ends_its_process_is_found_too(tmp_path: Path) -> None:
+def test_crash_is_found_and_minimised(tmp_path: Path) -> None:
     assert campaign(tmp_path, "reference:abort_on_large", 16) == 1
     found = findings(tmp_path)
     assert {one["verdict"] for one in found} == {"crashed"}
     assert min(one["operations"] for one in found) <= 1
 
 
-def test_a_campaign_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_campaign_resumes_where_it_stopped(tmp_path: Path) -> None:
     campaign(tmp_path, "reference", 16)
     campaign(tmp_path, "reference", 48)
     with Journal(tmp_path) as journal:
@@ -111,7 +111,7 @@ def test_other_expectations_are_another_campaign(tmp_path: Path) -> None:
     campaign(out, "reference", 16, ops=("divide",), fresh=True)
 
 
-def test_a_finding_has_the_dates_on_which_it_was_found(tmp_path: Path) -> None:
+def test_finding_has_first_and_last_date(tmp_path: Path) -> None:
     corpus = tmp_path / "corpus"
     given = {"programs": 32, "ops": ("divide",), "corpus": corpus}
     assert campaign(tmp_path / "1", "reference:floor_division", **given) == 1
@@ -144,7 +144,7 @@ def test_findings_that_cannot_be_read_are_a_line(tmp_path: Path, text: str | Non
     assert "\n" not in str(caught.value)
 
 
-def test_a_campaign_that_is_killed_keeps_what_it_told(tmp_path: Path) -> None:
+def test_killed_campaign_keeps_reported_findings(tmp_path: Path) -> None:
     words = ("fuzz", "--backend", "reference", "--budget", "60s", "--jobs", "1", "--out", tmp_path)
     process = subprocess.Popen(
         [sys.executable, "-m", "conformance", *map(str, words)],
@@ -167,7 +167,7 @@ def test_a_campaign_that_is_killed_keeps_what_it_told(tmp_path: Path) -> None:
         assert journal.ended_trials()[: len(before)] == before
 
 
-def test_another_campaign_is_not_mixed_in(tmp_path: Path) -> None:
+def test_campaign_with_other_options_is_refused(tmp_path: Path) -> None:
     campaign(tmp_path, "reference", 16)
     with pytest.raises(UsageError, match="seed 0 there and 1 here"):
         campaign(tmp_path, "reference", 16, seed=1)
@@ -194,7 +194,7 @@ def test_faults_in_quantized_operations_are_found(tmp_path: Path) -> None:
     assert any("quant.uniform" in one["text"] for one in findings(out))
 
 
-def test_ops_of_xla_builder_are_found_as_what_they_are_lowered_to(tmp_path: Path, capsys) -> None:
+def test_findings_of_xla_builder_ops_show_the_lowered_op(tmp_path: Path, capsys) -> None:
     out = tmp_path / "out"
     assert campaign(out, "reference:floor_division", 64, ops=("Div",)) == 1
     assert any("stablehlo.divide" in one["text"] for one in findings(out))

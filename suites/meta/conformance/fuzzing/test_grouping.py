@@ -1,4 +1,4 @@
-"""Findings are grouped by cause: what the key ignores, and what keeps two causes apart."""
+"""Findings are grouped by cause: parts of messages that the key ignores, and distinct causes."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_the_key_ignores_element_types_and_keeps_operation_verdict_and_class() -
     assert len({first, *others}) == 4
 
 
-def test_what_goes_wrong_by_itself_counts_and_not_what_became_of_it() -> None:
+def test_key_uses_fault_of_operation_not_its_consequence() -> None:
     itself = key_of(finding("abs", "f32", Verdict.DIVERGENT, "sign"))
     later = finding("abs", "f32", Verdict.INACCURATE, "accuracy")
     assert key_of(replace(later, fault=(Verdict.DIVERGENT, "sign"))) == itself
@@ -82,7 +82,7 @@ def test_what_goes_wrong_by_itself_counts_and_not_what_became_of_it() -> None:
 TOGETHER = ("compare + xor + compare + convert + atan2 f32", "compare + convert + atan2 f16")
 
 
-def test_operations_that_go_wrong_only_together_are_one_cause_where_one_set_has_the_other() -> None:
+def test_groups_of_operations_with_common_subset_are_one_cause() -> None:
     one, other = TOGETHER
     found = replace(finding("abs", "f32", Verdict.DIVERGENT, "NaN"), culprit=one)
     key = key_of(found)
@@ -96,12 +96,12 @@ def test_operations_that_go_wrong_only_together_are_one_cause_where_one_set_has_
     assert may_be_one(key_of(single), single, stored_finding(single, {}))
 
 
-def test_places_of_operations_that_go_wrong_only_together_are_groups_by_themselves() -> None:
+def test_place_of_group_of_operations_is_its_own_group() -> None:
     place = "divergent | NaN | compare + convert + atan2"
     assert group_of(place) == place
 
 
-def test_messages_are_compared_without_what_is_particular_to_a_program() -> None:
+def test_messages_are_compared_without_program_details() -> None:
     def key(message: str, op: str = "abs", kind: str = "refused as invalid") -> str:
         return key_of(finding(op, "f32", Verdict.REJECTED, kind, message))
 
@@ -138,7 +138,7 @@ INSTRUCTIONS = [
 
 
 @pytest.mark.parametrize(("one", "other"), INSTRUCTIONS)
-def test_instructions_of_a_message_are_left_out_however_they_are_cut(one: str, other: str) -> None:
+def test_truncated_instructions_in_messages_are_ignored(one: str, other: str) -> None:
     first, second = (
         key_of(finding(op, "f32", Verdict.REJECTED, "refused as invalid", message))
         for op, message in (("abs", one), ("sine", other))
@@ -156,7 +156,7 @@ def test_flushed_subnormals_have_one_key_for_all_operations() -> None:
     assert key("abs", 1.0) != key("sine", 1.0)  # numbers of another format than their own
 
 
-def test_values_that_are_taken_for_others_everywhere_have_one_key() -> None:
+def test_misread_values_have_one_key_across_ops() -> None:
     def key(op: str, verdict: Verdict, kind: str) -> str:
         return key_of(finding(op, "f8E8M0FNU", verdict, kind))
 
@@ -182,7 +182,7 @@ def test_values_that_are_taken_for_others_everywhere_have_one_key() -> None:
         ("double rounding", ("sqrt",), ("convert",)),
     ],
 )
-def test_what_was_computed_instead_is_one_cause_in_all_operations_that_have_it_for_one_reason(
+def test_predicted_class_is_one_cause_across_its_operations(
     kind: str, ops: tuple[str, ...], others: tuple[str, ...]
 ) -> None:
     verdicts = (Verdict.DIVERGENT, Verdict.INACCURATE)
@@ -199,7 +199,7 @@ def test_what_was_computed_instead_is_one_cause_in_all_operations_that_have_it_f
     assert {group_of(place) for place in places} == keys(ops)
 
 
-def test_operations_that_go_wrong_together_are_the_family_of_the_last() -> None:
+def test_group_of_operations_has_family_of_its_last() -> None:
     kind = "product of exponentials as one"
     product = finding("abs", "f32", Verdict.DIVERGENT, kind)
     keys = {
@@ -209,12 +209,12 @@ def test_operations_that_go_wrong_together_are_the_family_of_the_last() -> None:
     assert keys == {"product of exponentials as one | elementwise"}
 
 
-def test_classes_of_several_causes_are_no_part_of_what_is_one_cause_everywhere() -> None:
+def test_single_cause_classes_exclude_classes_of_several_causes() -> None:
     assert not {*EVERYWHERE} & {*UNEXPLAINED, *OF_ONE_OPERATION}
     assert {*EVERYWHERE, *UNEXPLAINED, *OF_ONE_OPERATION} <= {*CLASSES}
 
 
-def test_entries_do_not_tell_operations_apart_where_a_class_is_one_cause_everywhere() -> None:
+def test_single_cause_classes_have_one_entry() -> None:
     entries = load("cpu", ("cpu",), versions())
     for kind in EVERYWHERE:
         known = [one for one in entries if kind in one.kinds and not _is_collective(one)]
@@ -272,7 +272,7 @@ def test_messages_are_compared_without_the_lengths_of_their_lists() -> None:
     assert one == other
 
 
-def test_places_of_flushed_subnormals_keep_operations_and_are_one_group() -> None:
+def test_flushed_subnormals_are_one_group_with_separate_places() -> None:
     def place(op: str, verdict: Verdict) -> str:
         hit = finding(op, "f32", verdict, "wrong value")
         outcome = Outcome(verdict, hit.kind, culprit=hit.culprit)
@@ -299,7 +299,7 @@ def test_attributions_agree_where_the_same_change_makes_a_divergence_vanish() ->
     assert not any(agree(one, other) or agree(other, one) for one, other in apart)
 
 
-def test_what_was_not_asked_contradicts_nothing() -> None:
+def test_untried_variants_contradict_no_cause() -> None:
     assert agree(Cause(), ALGSIMP)
     some = Cause({"with constants as parameters": WRONG}, is_partial=True)
     assert agree(some, ALGSIMP)
@@ -308,7 +308,7 @@ def test_what_was_not_asked_contradicts_nothing() -> None:
     assert agree(Cause({"without pass algsimp": NO_ANSWER}), NEVER)
 
 
-def test_element_types_are_told_from_operations() -> None:
+def test_element_type_is_separated_from_operations() -> None:
     assert element_type_in("multiply + reduce f32") == "f32"
     assert element_type_in("convert + multiply") == ""
     culprits = ["floor f32", "floor bf16", "rng_bit_generator ui64", "after_all"]
@@ -328,7 +328,7 @@ def told(out: Path, finding: dict) -> dict:
     return json.loads((out / "findings" / finding["name"] / "finding.json").read_text())
 
 
-def test_a_fault_of_all_types_is_one_finding_that_lists_them(tmp_path: Path) -> None:
+def test_fault_of_all_types_is_one_finding(tmp_path: Path) -> None:
     found = campaign(tmp_path, "reference:wrong_constant_folding@divide", 64)
     (wrong,) = (one for one in found if one["cause"] == "divergent | wrong value | divide")
     types = told(tmp_path, wrong)["element_types"]
@@ -370,7 +370,7 @@ def test_a_class_that_was_found_often_enough_is_counted(
     assert max(len(operations(one["culprits"])) for one in flushed) > 1
 
 
-def test_no_attribution_tells_flushed_subnormals_apart(
+def test_attribution_does_not_split_flushed_subnormals(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hits, "agree", lambda *_: False)
@@ -380,7 +380,7 @@ def test_no_attribution_tells_flushed_subnormals_apart(
     assert len(flushed) == len(set(flushed))
 
 
-def test_a_campaign_that_ended_before_causes_were_known_looks_for_them_when_it_goes_on(
+def test_resumed_campaign_attributes_unexplained_findings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend = "reference:wrong_constant_folding@divide"

@@ -41,12 +41,12 @@ def finding(failing: Program, times: int, monkeypatch: pytest.MonkeyPatch) -> mi
 
 
 @pytest.mark.parametrize("times", [1, 3])
-def test_what_fails_once_in_a_while_is_minimal(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_flaky_failure_is_still_minimised(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
     found = finding(SMALL, times, monkeypatch)
     assert (found.program, found.elements) == (SMALL, ())
 
 
-def test_a_program_that_never_fails_again_is_not_told_of_with_what_another_came_to(
+def test_unreproducible_failure_keeps_its_own_program(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found = finding(SMALL, 100, monkeypatch)

@@ -17,7 +17,7 @@ def minimised(some: Places, place: str, culprit: str, finding: str) -> None:
     some.add(place, culprit, finding)
 
 
-def test_each_cause_of_a_place_lets_more_hits_be_minimised() -> None:
+def test_each_new_cause_extends_the_limit_of_a_place() -> None:
     some = Places()
     for _ in range(PER_CAUSE):
         assert not some.is_settled(ABS, "abs f32")
@@ -29,7 +29,7 @@ def test_each_cause_of_a_place_lets_more_hits_be_minimised() -> None:
     assert not some.is_settled(ABS, "abs f32")
 
 
-def test_hits_are_counted_for_the_finding_of_their_culprit_then_of_their_place() -> None:
+def test_hits_count_for_finding_of_culprit_or_place() -> None:
     some = Places()
     assert some.finding_of(ABS, "abs f32") == ""
     for culprit, finding in (("abs f32", "one"), ("abs f64", "one"), ("abs bf16", "two")):
@@ -55,7 +55,7 @@ def test_a_class_that_was_found_often_enough_is_counted(
     assert not some.is_settled(SINE, "sine f32")
 
 
-def test_what_was_minimised_before_counts_when_a_campaign_goes_on() -> None:
+def test_earlier_minimisations_count_when_campaign_continues() -> None:
     before = [(ABS, "abs f32", "one")] * PER_CAUSE
     some = Places({ABS: PER_CAUSE}, before)
     assert some.is_settled(ABS, "abs f32")

@@ -27,7 +27,7 @@ def _cells(turn: int, *, quantized: bool) -> set[str]:
     return found
 
 
-def test_every_case_of_a_turn_is_tried_before_the_next_turn() -> None:
+def test_every_case_of_a_round_comes_before_the_next_round() -> None:
     for backend, quantized in (("reference", True), ("cpu", False)):
         trial = Trial(backend, 3, 0, PER_TRIAL, OPS)
         columns = [(op, one) for op in OPS for one in plan.valid_columns(op)]
@@ -43,7 +43,7 @@ def test_every_case_of_a_turn_is_tried_before_the_next_turn() -> None:
             assert told == _cells(turn, quantized=quantized)
 
 
-def test_seeds_and_trials_come_in_orders_of_their_own() -> None:
+def test_seeds_and_trials_have_different_orders() -> None:
     first = [
         [case_of(Trial("reference", seed, 0, 1), n).program.main.body.operations[-2].name
          for n in range(PER_TRIAL, 40 * PER_TRIAL, 2 * PER_TRIAL)]

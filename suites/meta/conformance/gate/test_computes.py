@@ -57,7 +57,7 @@ def test_each_example_of_the_docs_is_tried() -> None:
 
 
 @pytest.mark.parametrize(("name", "backend", "op", "of"), BACKENDS)
-def test_what_a_backend_computes_instead_is_known(
+def test_result_predicted_by_computes_is_known(
     name: str, backend: str, op: str, of: str, tmp_path: Path
 ) -> None:
     known = example(name, tmp_path)
@@ -67,7 +67,7 @@ def test_what_a_backend_computes_instead_is_known(
 
 
 @pytest.mark.parametrize(("name", "backend", "op", "of"), BACKENDS)
-def test_what_another_backend_computes_is_new(
+def test_result_not_predicted_by_computes_is_new(
     name: str, backend: str, op: str, of: str, tmp_path: Path
 ) -> None:
     known = example(name, tmp_path)
@@ -103,7 +103,7 @@ func.func private @f(%x: tensor<2xf64>) -> tensor<2xf64> {
     ("backend", "known"),
     [("reference:tanh_clamped", ("tanh-clamped",)), ("reference:off_by_100_ulp@tanh", ())],
 )
-def test_it_is_known_in_a_function_of_a_program(
+def test_computes_entry_matches_in_called_function(
     backend: str, known: tuple[str, ...], tmp_path: Path
 ) -> None:
     inputs = (array([0.25, 8.0], "f64"),)
@@ -135,13 +135,13 @@ reason = "so it is"
         ("tanh", "%0 = $op", "", "'$op' must be followed by operands"),
         ("tanh", "%0 = stablehlo.constant dense<1.0> : tensor<99xf32>", "", "different type"),
         ("tanh", "%0 = $op(%operand)", 'within = "2"', "such as '2 ulp', not '2'"),
-        ("tanh", "%0 = $op(%operand)", 'kinds = ["NaN"]', "'kinds' cannot stand beside"),
-        ("tanh", "%0 = $op(%operand)", "max_ulp = 3", "'max_ulp' cannot stand beside"),
+        ("tanh", "%0 = $op(%operand)", 'kinds = ["NaN"]', "'kinds' cannot be combined with"),
+        ("tanh", "%0 = $op(%operand)", "max_ulp = 3", "'max_ulp' cannot be combined with"),
         ("tanh", "%0 = $op(%operand)", 'verdicts = ["crashed"]', "never 'crashed'"),
         ("Tanh", "%0 = $op(%operand)", "", "write op = 'tanh'"),
         ("pad + tanh", "%0 = $op(%operand)", "", "is of one operation"),
-        ("all_reduce", "%0 = $op(%operand)", "", "'computes' cannot speak of all_reduce"),
-        ("while", "%0 = $op(%operand)", "", "'computes' cannot speak of while"),
+        ("all_reduce", "%0 = $op(%operand)", "", "'computes' does not support all_reduce"),
+        ("while", "%0 = $op(%operand)", "", "'computes' does not support while"),
         ("tanh", "%0 = $op(%operand)", "unpredictable = true", "end with 'return %y, %mask'"),
     ],
 )
@@ -159,10 +159,10 @@ def test_errors_are_one_line_that_names_the_entry(
 
 
 @pytest.mark.parametrize("more", ['within = "2 ulp"', "flushes = true", 'constants = ["*"]'])
-def test_what_only_such_entries_have_is_an_error_elsewhere(more: str, tmp_path: Path) -> None:
+def test_keys_of_computes_entries_are_refused_in_others(more: str, tmp_path: Path) -> None:
     path = tmp_path / "ours.toml"
     path.write_text(f'[[known]]\nid = "mine"\nop = "tanh"\nreason = "so"\n{more}\n')
-    with pytest.raises(ExpectationError, match="is of entries with 'computes'"):
+    with pytest.raises(ExpectationError, match="is only for entries with 'computes'"):
         read(path)
 
 
@@ -172,5 +172,5 @@ SHIPPED_ONES = [
 
 
 @pytest.mark.parametrize("shipped", SHIPPED_ONES, ids=lambda one: one.id)
-def test_mlir_reads_the_shipped_ones(shipped: Expectation) -> None:
+def test_mlir_parses_shipped_computes(shipped: Expectation) -> None:
     computes.check_instances(shipped)

@@ -1,4 +1,4 @@
-"""Counterexamples of expectations: inputs read and written, programs replayed, what is stale."""
+"""Counterexamples of expectations: inputs, replay, stale entries."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def test_every_shipped_expectation_has_a_counterexample() -> None:
 @pytest.mark.parametrize(
     ("backend", "entries"), [pytest.param("cpu", 90, marks=pytest.mark.x86), ("interpreter", 20)]
 )
-def test_what_is_known_of_a_backend_on_this_machine_reproduces(
+def test_shipped_counterexamples_reproduce_on_this_machine(
     backend: str, entries: int, capfd: pytest.CaptureFixture[str]
 ) -> None:
     command = ["expectations", "check", "--backend", backend]

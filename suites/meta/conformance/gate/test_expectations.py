@@ -1,4 +1,4 @@
-"""Expectation files: what they know, what has become stale, and what is wrong with them."""
+"""Expectation files: matching, stale entries, and errors."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ def written(tmp_path: Path, text: str, name: str = "known.toml") -> Path:
         (a_record(verdict=Verdict.UNSPECIFIED), ""),
     ],
 )
-def test_an_entry_matches_what_it_names(tmp_path: Path, record: Record, known: str) -> None:
+def test_entry_matches_its_conditions(tmp_path: Path, record: Record, known: str) -> None:
     assert matching_entry(read(written(tmp_path, ENTRY)), record) == known
 
 
-def test_what_is_left_out_means_everything_that_fails_with_results(tmp_path: Path) -> None:
+def test_entry_without_verdicts_matches_all_failures_with_results(tmp_path: Path) -> None:
     entry = '[[known]]\nid = "a"\nop = "*"\nreason = "broken"\n'
     found = read(written(tmp_path, entry))
     known = {verdict for verdict in Verdict if matching_entry(found, a_record(verdict=verdict))}
@@ -136,7 +136,7 @@ def test_an_entry_may_have_a_counterexample(tmp_path: Path) -> None:
     assert found.counterexample == Counterexample("module {}", ("1.0",))
 
 
-def test_entries_of_a_backend_stay_with_it(tmp_path: Path) -> None:
+def test_entries_of_a_backend_match_only_that_backend(tmp_path: Path) -> None:
     written(tmp_path, ENTRY, "cpu.toml")
     found = load(str(tmp_path), ["cpu", "gpu"], VERSIONS)
     assert matching_entry(found, a_record()) == "zeros"
@@ -150,7 +150,7 @@ def test_entries_are_true_of_some_versions(tmp_path: Path) -> None:
     assert not load(str(old), ["cpu"], {"jaxlib": "0.12.0.1"})
 
 
-def test_none_means_no_expectations_and_the_default_is_what_is_shipped() -> None:
+def test_none_loads_nothing_and_default_loads_shipped_entries() -> None:
     assert load("none", ["cpu"], VERSIONS) == ()
     for expectation in load(None, ["cpu", "gpu", "tpu", "reference"], VERSIONS):
         assert expectation.reason.endswith(".")
@@ -181,7 +181,7 @@ def test_a_faulty_reference_has_no_expectations_of_its_own() -> None:
         (ENTRY + SHOWN + "inputs = '1'", "'counterexample.inputs' must be a list of strings"),
         (ENTRY + SHOWN + "inputs = [1]", "'counterexample.inputs' must be a list of strings"),
         (ENTRY + "versions = 3", "'versions' must be a string"),
-        (ENTRY + "versions = 'old'", "names no versions"),
+        (ENTRY + "versions = 'old'", "is not a range of versions"),
         (ENTRY.replace('["divergent"]', '"divergent"'), "must be a list"),
         (ENTRY.replace('["divergent"]', "[]"), "must be a list"),
         (ENTRY.replace("divergent", "divergnt"), "verdict 'divergnt'; did you mean divergent?"),
@@ -205,7 +205,7 @@ def test_a_faulty_reference_has_no_expectations_of_its_own() -> None:
         ),
     ],
 )
-def test_what_makes_no_sense_is_one_clear_line(tmp_path: Path, text: str, said: str) -> None:
+def test_invalid_entry_is_one_line(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "known.toml"
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(ExpectationError) as caught:
@@ -263,7 +263,7 @@ NAN = failing(Verdict.DIVERGENT, "NaN")
 OFF = failing(Verdict.INACCURATE, "accuracy")
 
 
-def test_a_case_is_known_where_all_that_fails_in_it_is(tmp_path: Path) -> None:
+def test_case_is_known_if_all_its_failures_are(tmp_path: Path) -> None:
     known = read(written(tmp_path, ENTRY))
     assert match_record(a_case(ZEROS), known).known == "zeros"
     for others in ([NAN], [OFF], [OFF, NAN]):
@@ -272,8 +272,8 @@ def test_a_case_is_known_where_all_that_fails_in_it_is(tmp_path: Path) -> None:
         assert record.expectation_ids == ("zeros",)
 
 
-def test_what_is_new_is_shown_first(tmp_path: Path) -> None:
-    """The worst of it, with its own elements; what is known stands beside it."""
+def test_new_failure_is_reported_before_known_failures(tmp_path: Path) -> None:
+    """The worst failure is reported with its own elements, with known failures beside it."""
     other = replace(OFF, inputs=b"others", elements=(replace(ZEROS.elements[0], actual="3.0"),))
     record = match_record(a_case(ZEROS, other), read(written(tmp_path, ENTRY)))
     assert (record.verdict, record.kind, record.message) == (

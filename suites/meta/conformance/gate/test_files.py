@@ -1,4 +1,4 @@
-"""Expectation files that add up: several given, files that include files, and what is wrong."""
+"""Several expectation files, files that include files, and errors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_folder_adds_up_with_a_file(tmp_path: Path) -> None:
     assert ids(given, ("gpu",)) == ["a"]
 
 
-def test_a_file_includes_files_beside_it_and_shipped_ones_before_its_own(tmp_path: Path) -> None:
+def test_included_entries_come_before_own_entries(tmp_path: Path) -> None:
     (tmp_path / "more").mkdir()
     written(tmp_path / "more", b=ENTRY.format("b"))
     written(tmp_path, a='include = ["cpu", "more/b.toml"]\n' + ENTRY.format("a"))
@@ -112,7 +112,7 @@ def test_a_file_with_a_hash_in_its_name_is_meant_before_an_entry(tmp_path: Path)
         ('include = ["d.toml"]', "d.toml is not a TOML file"),
     ],
 )
-def test_what_is_wrong_with_an_include_is_a_line(tmp_path: Path, text: str, said: str) -> None:
+def test_invalid_include_is_one_line(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "sub").mkdir()
     written(tmp_path, a=text, b='include = ["a.toml"]', c=ENTRY.format("c"), d="known = [")
     with pytest.raises(ExpectationError, match=said) as caught:
@@ -123,10 +123,12 @@ def test_what_is_wrong_with_an_include_is_a_line(tmp_path: Path, text: str, said
 def test_none_cannot_be_combined_with_files(tmp_path: Path) -> None:
     written(tmp_path, a=ENTRY.format("a"))
     assert ids("none") == ids(["none"]) == []
-    with pytest.raises(ExpectationError, match="--expectations none cannot stand beside others"):
+    with pytest.raises(
+        ExpectationError, match="--expectations none cannot be combined with others"
+    ):
         load(["none", str(tmp_path / "a.toml")], ("cpu",), VERSIONS)
 
 
-def test_reading_one_file_is_without_what_it_includes(tmp_path: Path) -> None:
+def test_read_ignores_includes(tmp_path: Path) -> None:
     written(tmp_path, a='include = ["cpu"]\n' + ENTRY.format("a"))
     assert [one.id for one in read(tmp_path / "a.toml")] == ["a"]

@@ -107,7 +107,7 @@ def test_small_files_are_formatted_once(text: str) -> None:
         [f"a long name {number}" for number in range(40)], {"plugin": ">=2", "jaxlib": "<1"}, [],
     ],
 )  # fmt: skip
-def test_a_value_is_read_as_it_was_written(value: object) -> None:
+def test_written_value_is_read_back(value: object) -> None:
     text = value_text(value)
     assert tomllib.loads(f"key = {text}\n") == {"key": value}
     assert max(map(len, text.splitlines())) <= 120
@@ -143,5 +143,5 @@ def test_the_command_formats_or_only_checks(
     assert called(tmp_path / "nothing.toml")[0] == 2
 
 
-def test_every_key_of_an_entry_has_its_place() -> None:
+def test_every_key_has_a_position_in_the_order() -> None:
     assert set(ORDER) == set(Expectation.__struct_fields__)

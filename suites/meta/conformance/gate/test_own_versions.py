@@ -98,7 +98,7 @@ def test_an_entry_is_limited_to_backends_of_its_versions() -> None:
 
 
 def test_a_plugin_without_a_version_needs_backend_version() -> None:
-    with pytest.raises(ExpectationError, match=r"'e' asks for the version of .*'cuda 1"):
+    with pytest.raises(ExpectationError, match=r"'e' requires the version of .*'cuda 1"):
         applicable_entries([an_entry(plugin=">=2")], [a_plugin(("runtime", "cuda 12040"))])
     described = with_given_version(a_plugin(), {"plugin:mine": "2.0"})
     assert applicable_entries([an_entry(plugin=">=2")], [described])
@@ -111,7 +111,7 @@ def test_versions_are_given_by_hand_for_one_backend_or_by_name() -> None:
     for text, said in (
         ("2.1", "say of which backend, such as plugin:a=2.1"),
         ("plugin:c=1", "unknown backend 'plugin:c'"),
-        ("plugin:a=x.y", "'x.y' is no version"),
+        ("plugin:a=x.y", "'x.y' is not a version"),
     ):
         with pytest.raises(UsageError, match=said):
             given_versions([text], both)
@@ -120,10 +120,10 @@ def test_versions_are_given_by_hand_for_one_backend_or_by_name() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{ plugin = ">=x" }', "'>=x' names no versions"),
-        ('{ jaxlib = "new" }', "'new' names no versions"),
-        ('{ library = "xyz" }', "'xyz' is no digest"),
-        ('{ library = "4f1d" }', "'4f1d' is no digest"),
+        ('{ plugin = ">=x" }', "'>=x' is not a range of versions"),
+        ('{ jaxlib = "new" }', "'new' is not a range of versions"),
+        ('{ library = "xyz" }', "'xyz' is not a digest"),
+        ('{ library = "4f1d" }', "'4f1d' is not a digest"),
         ('{ plugn = "1" }', "unknown key 'plugn'; did you mean plugin"),
         ("{}", "'versions' says nothing"),
         ("3", "'versions' must be a string or a table, not a number"),

@@ -1,4 +1,4 @@
-"""Entries with `instead_of`: the examples of the docs, what else they may say, and errors."""
+"""Entries with `instead_of`: the examples of the docs, further keys, and errors."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def checked(
 
 
 @pytest.mark.parametrize("construct", [None, *CONSTRUCTS])
-def test_it_is_known_in_every_construct(construct: str | None, tmp_path: Path) -> None:
+def test_rewriting_entry_matches_in_every_construct(construct: str | None, tmp_path: Path) -> None:
     program, inputs = parse_module(PRODUCTS), (X,)
     if construct is not None:
         place, given = CONSTRUCTS[construct]
@@ -107,7 +107,7 @@ def kind_by(known: tuple[Expectation, ...], text: str, given: list[Array], got: 
         return kind_of(text, given, got)
 
 
-def test_operations_have_the_attributes_of_those_that_they_replace(tmp_path: Path) -> None:
+def test_replacements_take_attributes_of_replaced_operations(tmp_path: Path) -> None:
     known = loaded(EXAMPLES["negation-after-reversal"], tmp_path)
     given = [array([1, 2, 3, 4]), array([5, 5, 5, 0])]
     right = (given[0] - given[1])[::-1]
@@ -126,7 +126,7 @@ func.func @main(%x: tensor<2x2xf32>) -> tensor<2xf32> {
 }"""
 
 
-def test_operations_have_the_regions_of_those_that_they_replace(tmp_path: Path) -> None:
+def test_replacements_take_regions_of_replaced_operations(tmp_path: Path) -> None:
     pair = """
     instead_of = "(reduce (negate x) y)"
     computes = "(negate (reduce x y))"
@@ -155,9 +155,7 @@ TINY = np.float32(1e-40)
 
 
 @pytest.mark.parametrize(("flushes", "got"), [("false", 1e-10), ("true", 0.0)])
-def test_subnormal_numbers_are_zeros_where_it_says_so(
-    flushes: str, got: float, tmp_path: Path
-) -> None:
+def test_pair_with_flushes_flushes_subnormals(flushes: str, got: float, tmp_path: Path) -> None:
     pair = f"""
     instead_of = "(multiply (multiply x C) F)"
     computes = "(divide x (divide 1 (multiply F C)))"
@@ -235,7 +233,7 @@ def test_a_pattern_of_one_operation_is_matched_in_runs(
         ),
         ('instead_of = "(abs (ads x))"\ncomputes = "x"', "unknown operation 'ads'"),
         ('instead_of = "(multiply x y"\ncomputes = "x"', "lack their closing parenthesis"),
-        ('instead_of = "(abs x))"\ncomputes = "x"', "goes on after its end: )"),
+        ('instead_of = "(abs x))"\ncomputes = "x"', "text after the end: )"),
         ('instead_of = "x"\ncomputes = "x"', "must be an operation, such as '(add x y)', not 'x'"),
         ('instead_of = "(abs x)"\ncomputes = "y"', "unknown name 'y'; known: x of 'instead_of'"),
         ('instead_of = "(abs x)"\ncomputes = "(add x)"', "add takes lhs, rhs, and is given 1"),
@@ -263,7 +261,10 @@ def test_a_pattern_of_one_operation_is_matched_in_runs(
         ('instead_of = "(abs x)"\ncomputes = "(convert x)"', "convert takes its result type from"),
         ('instead_of = "(abs C)"\ncomputes = "C"\nconstants = ["*"]', "names in upper case"),
         ('instead_of = "(abs x)"\ncomputes = "x"\nunpredictable = true', "predicts all elements"),
-        ('instead_of = "(abs x)"\ncomputes = "x"\nkinds = ["NaN"]', "'kinds' cannot stand beside"),
+        (
+            'instead_of = "(abs x)"\ncomputes = "x"\nkinds = ["NaN"]',
+            "'kinds' cannot be combined with",
+        ),
         ('instead_of = "(abs x)"\ncomputes = "x"\nwithin = "2"', "such as '2 ulp', not '2'"),
         ('instead_of = ["(abs x)"]\ncomputes = "x"', "'instead_of' must be a string"),
     ],

@@ -41,7 +41,7 @@ def read_entry(tmp_path: Path, *lines: str) -> Expectation:
         (("unpredictable = true", 'kinds = ["wrong value"]'), "name one of 'dilation left out'"),
         (
             ("unpredictable = true", 'verdicts = ["crashed"]', 'words = ["x"]'),
-            "is about results, and 'crashed' has none",
+            "applies to results, and 'crashed' has none",
         ),
         (('unpredictable = "yes"',), "'unpredictable' must be true or false"),
     ],
@@ -99,7 +99,7 @@ def test_a_dozen_entries_are_unpredictable_at_most() -> None:
         check(entry)
 
 
-def test_shipped_entries_predict_the_elements_that_they_know() -> None:
+def test_shipped_entries_have_predictions() -> None:
     assert not [one.id for one in SHIPPED_ONES if without_prediction(one)]
 
 

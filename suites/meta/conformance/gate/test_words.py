@@ -1,4 +1,4 @@
-"""Programs without results are known by what the backend says, or by the operation that ends it."""
+"""Programs without results are matched by the backend's message, or by the crashing operation."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ class _Seldom:
 
 
 @pytest.mark.parametrize(("given", "workers"), [({"where": ("sort",)}, 2), ({"words": ("x",)}, 1)])
-def test_what_ends_without_a_word_is_tried_in_several_workers(given: Any, workers: int) -> None:
+def test_silent_crash_is_replayed_in_several_workers(given: Any, workers: int) -> None:
     known, executor = entry(counterexample=Counterexample(TEXT), **given), _Seldom()
     (seen,) = replay_counterexamples(executor, [known], "reference:right")  # type: ignore[arg-type]
     assert seen is not None
@@ -178,7 +178,7 @@ def test_a_counterexample_that_the_verifier_refuses_reproduces_by_its_words() ->
         assert replay(given, "reference:right").reproduces is known
 
 
-def test_shipped_entries_say_what_they_know() -> None:
+def test_shipped_crash_entries_have_words_or_where() -> None:
     assert len(ENTRIES) > 60
     assert [one.id for one in ENTRIES if not (one.words or one.where)] == []
     assert [one.id for one in ENTRIES if ANYTHING[0] in one.words + one.where] == []
@@ -206,7 +206,7 @@ def test_the_same_end_with_other_words_is_new(known: Expectation, message: str) 
 
 
 ENDS_WHEN_READ = "reduce-of-nothing"
-"""MLIR's verifier is what ends the process here."""
+"""MLIR's verifier crashes the process here."""
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ ENDS_WHEN_READ = "reduce-of-nothing"
     ],
     ids=lambda one: one.id,
 )
-def test_where_is_in_the_counterexample_and_in_no_other_program(known: Expectation) -> None:
+def test_where_matches_the_counterexample_and_no_other_program(known: Expectation) -> None:
     assert known.counterexample is not None
     (unit,) = units_of(known.counterexample.program)
     assert isinstance(unit, Unit)

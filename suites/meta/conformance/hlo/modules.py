@@ -1,4 +1,4 @@
-"""HLO modules, each with a program that says the same in plain operations.
+"""HLO modules, each with an equivalent program of plain operations.
 
 Each text in `pairs/` has a module as HLO text, then the program as StableHLO text. `protos.zip` has
 the modules as serialised protos, which is what the reader takes, and modules that the compilers for

@@ -1,4 +1,4 @@
-"""XLA's modules for this machine's CPU mean what the programs mean that they were compiled from."""
+"""XLA's modules for this machine's CPU compute the same as the compiled programs."""
 
 from __future__ import annotations
 

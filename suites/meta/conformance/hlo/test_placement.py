@@ -38,7 +38,7 @@ def sharding(kind: int, dimensions: list[int], **given: list[int]) -> Message:
 
 
 def placed(of: Message, sizes: str, count: int) -> Placement | None:
-    """Return the placement by a module whose argument and result lie in one way."""
+    """Return the placement by a module with the same sharding of argument and result."""
     module = Message()
     module.put_messages(12, [of])
     module.put_messages(14, [of])
@@ -63,7 +63,7 @@ def test_an_iota_is_reshaped_and_transposed() -> None:
     assert firsts == [0, 1, 2, 3, 0, 1, 2, 3]
 
 
-def test_a_part_that_is_not_whole_is_filled_up_and_cut_again() -> None:
+def test_uneven_shards_are_padded_and_cropped() -> None:
     placement = placed(sharding(TILED, [2], devices=[0, 1]), "3", 2)
     assert placement is not None
     shares = placement.split([array([1, 2, 3])])

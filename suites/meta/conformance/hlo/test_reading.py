@@ -38,7 +38,7 @@ def inputs_of(program: Program, seed: int) -> list[Array]:
 
 
 @pytest.mark.parametrize("pair", pairs(), ids=lambda pair: pair.name)
-def test_a_module_means_what_its_plain_program_does(pair: Pair) -> None:
+def test_module_computes_the_same_as_its_plain_program(pair: Pair) -> None:
     plain, read = parse_module(pair.plain), read_module(pair.proto)
     for seed in range(3):
         inputs = inputs_of(plain, seed)
@@ -56,6 +56,6 @@ def test_a_module_means_what_its_plain_program_does(pair: Pair) -> None:
 
 
 @pytest.mark.parametrize("pair", pairs(), ids=lambda pair: pair.name)
-def test_what_is_read_is_a_valid_program(pair: Pair) -> None:
+def test_module_read_from_hlo_is_valid(pair: Pair) -> None:
     broken = {id_ for _, ids in check(read_module(pair.proto)) for id_ in ids}
     assert broken <= {WIDER_RESULT}

@@ -56,13 +56,13 @@ def test_fields_that_are_not_declared_are_skipped() -> None:
 
 
 @pytest.mark.parametrize("payload", [b"\x0a\x05ab", b"\x0b", b"\x80", b"\x0d\x00"])
-def test_bytes_that_are_no_message_are_told(payload: bytes) -> None:
+def test_malformed_bytes_raise_an_error(payload: bytes) -> None:
     with pytest.raises(WireError):
         decode(Module, payload)
 
 
 @pytest.mark.parametrize("name", ["windows", "cudnn_gradient_of_input", "bitcast_to_bytes"])
-def test_damaged_modules_raise_nothing_else(name: str) -> None:
+def test_damaged_modules_raise_only_unreadable(name: str) -> None:
     proto, source = bytearray(stored(name)), np.random.default_rng(0)
     outcomes: set[bool] = set()
     for _ in range(150):

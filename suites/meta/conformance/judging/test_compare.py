@@ -54,7 +54,7 @@ def program_of(op: str, operands: tuple[Array, ...], result: str, **attributes: 
 
 @dataclass(frozen=True)
 class Wrong:
-    """A wrong result: what came in, what came out, and what must be said of it."""
+    """A wrong result: inputs, actual result, and the required judgement."""
 
     op: str
     types: tuple[str, ...]
@@ -251,7 +251,7 @@ func.func @main(%x: {one}) -> {all_of} {{
 
 
 @pytest.mark.parametrize("op", list(CATALOG))
-def test_what_a_rule_permits_is_never_accused(op: str) -> None:
+def test_permitted_result_never_fails(op: str) -> None:
     """Nor is the reference itself: its own results have no error at all."""
     rule = CATALOG[op].tolerance
     for of in CATALOG[op].element_types:
@@ -270,7 +270,7 @@ WITH_BUDGET = [op for op, row in CATALOG.items() if row.tolerance.ulps and row.t
 
 
 @pytest.mark.parametrize("op", WITH_BUDGET)
-def test_what_a_rule_permits_is_not_always_the_reference_s_own_result(op: str) -> None:
+def test_permitted_samples_differ_from_reference(op: str) -> None:
     rule = CATALOG[op].tolerance
     of = element_type("f32")
     for case in cases(op, of, 7, 20):
@@ -299,7 +299,7 @@ def test_a_subnormal_part_flushed_in_a_body_is_flushed() -> None:
 
 @pytest.mark.parametrize(("of", "verdict"), [("f32", Verdict.INACCURATE), ("complex<f32>", P)])
 def test_the_magnitude_of_real_numbers_is_exact(of: str, verdict: Verdict) -> None:
-    """Three ulp are for the modulus of complex numbers, whose result is real too."""
+    """The budget of three ulp is for the modulus of complex numbers, whose result is real, too."""
     operands = (tensor(of, [3 + 4j if of != "f32" else -5.0]),)
     program = program_of("abs", operands, "f32")
     actual = np.nextafter(np.float32([5.0]), np.float32(6))
@@ -339,9 +339,7 @@ def test_malformed_results_are_divergent(actual: list[Array], kind: str) -> None
 @pytest.mark.parametrize(
     ("numbers", "kind"), [([2, 2], "unsigned element type"), ([2, 3], "wrong value")]
 )
-def test_bits_of_the_unsigned_type_are_judged_as_those_of_the_stated_one(
-    numbers: list[float], kind: str
-) -> None:
+def test_unsigned_result_is_judged_as_the_stated_type(numbers: list[float], kind: str) -> None:
     ones = np.ones(2, np.float32)
     program = program_of("add", (ones, ones), "f32")
     expected = evaluate(program, (ones, ones))
@@ -405,7 +403,7 @@ def test_constant_operands_are_seen_by_the_explanations() -> None:
     assert (judged.verdict, judged.kind) == (F, "subnormal input")
 
 
-def test_combine_lets_the_worst_speak_and_counts_all() -> None:
+def test_combined_judgement_has_worst_verdict_and_total_counts() -> None:
     ones = np.ones(4, np.float32)
     program = program_of("exponential", (ones,), "f32")
     expected = evaluate(program, (ones,))

@@ -1,4 +1,4 @@
-"""Messages about elements say what these are, and a class once."""
+"""Messages describe elements by their verdict, and name a class once."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ FIRST = Element(0, (9, 1), "23.892237", "", "23.272442", "")
         (Verdict.FLUSHED, "3 of 20 elements are as if subnormal numbers were zero; at [9, 1] "),
         (Verdict.INACCURATE, "3 of 20 elements are further off than is permitted; at [9, 1] "),
         (Verdict.DIVERGENT, "3 of 20 elements are wrong; at [9, 1] expected 23.892237, got 23.272"),
-        (Verdict.UNSPECIFIED, "are different, where the specification leaves the result open; at"),
+        (Verdict.UNSPECIFIED, "are different, where the result is unspecified; at"),
     ],
 )
-def test_a_message_says_what_the_elements_of_a_verdict_are(verdict: Verdict, words: str) -> None:
+def test_message_describes_elements_by_verdict(verdict: Verdict, words: str) -> None:
     assert words in elements_message(verdict, "class", 3, 20, FIRST)
 
 

@@ -130,11 +130,11 @@ def cases_with_elements(op: str, count: int) -> Iterator[tuple[Column, Case]]:
 
 
 OWN = [op for op in CATALOG if OPS[op].lower is None]
-"""Ops that are not evaluated as what they are lowered to, whose wrong versions are others'."""
+"""Ops that are evaluated after lowering: wrong versions of the lowered ops cover them."""
 
 
 @pytest.mark.parametrize("op", OWN)
-def test_an_op_catches_what_is_wrong_about_each_of_its_inputs(op: str) -> None:
+def test_mutations_of_each_input_are_caught(op: str) -> None:
     programs = [case.program for of in types_of(op) for case in cases(op, of, SEED, CASES)]
     pool = pool_of(op, programs)
     pending = [about for about in inputs_of(OPS[op]) if (op, about) not in WITHOUT_EFFECT]
@@ -198,7 +198,7 @@ def verdicts_in(op: str, column: Column, count: int) -> set[Verdict]:
 
 
 @pytest.mark.parametrize(("op", "about"), WITHOUT_EFFECT)
-def test_what_has_no_effect_has_none(op: str, about: str) -> None:
+def test_ineffective_mutant_never_fails(op: str, about: str) -> None:
     """There are also cases where it could have an effect."""
     pool = pool_of(op, [case.program for of in types_of(op) for case in cases(op, of, SEED, CASES)])
     verdicts = {

@@ -1,4 +1,4 @@
-"""No model explains the plainest wrong results of its op, but for those that it predicts.
+"""No model explains plain mistakes in the results of its op, except the results that it predicts.
 
 A model is what gives an element a class of known divergences: the hypotheses about an op on any
 hardware, and the mistakes of whole programs. All are found by way of the catalog, so that a new
@@ -118,7 +118,7 @@ def _asked(op: str, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("op", ASKED)
-def test_a_model_explains_plain_mistakes_only_where_it_predicts_them(
+def test_model_explains_only_the_plain_mistakes_that_it_predicts(
     op: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = _asked(op, monkeypatch)

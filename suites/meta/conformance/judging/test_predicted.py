@@ -29,7 +29,7 @@ def failing(program: Program, inputs: list[Array], *actual: Array) -> Failing:
 
 
 def of(op: str, operands: list[Any], actual: Any, element_type: str = "f32") -> tuple[str, int]:
-    """The class of what fails in results of an elementwise op, and how much is predicted."""
+    """The class of a failing elementwise op, and the number of predicted elements."""
     given = [array(one, element_type) for one in operands]
     type_ = typed(len(given[0]), of=element_type)
     program = one(op, [type_] * len(given), type_)
@@ -51,7 +51,7 @@ def of(op: str, operands: list[Any], actual: Any, element_type: str = "f32") -> 
         ("negate", [[0.0]], [0.0], "signed zero", 0),
     ],
 )
-def test_classes_that_say_what_is_computed_predict_it(
+def test_predicting_classes_count_predicted_elements(
     op: str, operands: list[Any], actual: Any, kind: str, predicted: int
 ) -> None:
     assert of(op, operands, actual) == (kind, predicted)
@@ -76,7 +76,7 @@ def test_entries_may_permit_more_than_counts_as_predicted(off: int, predicted: i
     assert (found.kind, found.wrong, found.predicted) == ("as computed by mine", 2, predicted)
 
 
-def test_bounds_predict_only_what_is_near_the_values() -> None:
+def test_bounds_predict_only_values_near_their_result() -> None:
     """Operands rounded to f8E5M2 give 24, where the result may be any of 20 to 28."""
     program = one(
         "dot",
@@ -91,7 +91,7 @@ def test_bounds_predict_only_what_is_near_the_values() -> None:
     assert (found.wrong, found.predicted) == (1, 1)
 
 
-def test_what_lies_behind_a_constant_is_predicted_by_nothing() -> None:
+def test_elements_beyond_a_constant_are_not_predicted() -> None:
     program = parse_module("""
 func.func @main() -> tensor<2x2xui4> {
   %x = stablehlo.constant dense<[228, 53]> : tensor<2xui8>

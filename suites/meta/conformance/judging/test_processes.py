@@ -159,7 +159,7 @@ def test_several_operands_gathered_so_in_another_order_of_the_group() -> None:
         (mesh_groups((MeshAxis("x", 2),), (AxisRef("x"),), (1, 0)), misread_groups.DEVICE_IDS),
     ],
 )
-def test_what_is_wrong_beside_the_order_of_the_group_is_named(groups: Dense, label: str) -> None:
+def test_second_fault_beside_group_order_is_named(groups: Dense, label: str) -> None:
     """The parts go to processes in another order, and of a minimum NaN is left out.
 
     Where the device_ids of a mesh are ignored, that alone explains the NaN, but not the order.

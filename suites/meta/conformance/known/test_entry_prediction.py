@@ -38,7 +38,7 @@ def computed(program: Program, text: str, *inputs: Array) -> Array:
 
 
 @pytest.mark.parametrize("shape", [(), (2,), (2, 0, 3)])
-def test_types_are_those_of_the_operation(shape: tuple[int, ...]) -> None:
+def test_placeholders_have_types_of_the_operation(shape: tuple[int, ...]) -> None:
     text = """
     %w = stablehlo.convert %operand : ($operand) -> tensor<$Sxf64>
     %n = stablehlo.convert %w : (tensor<$operand.Sxf64>) -> tensor<$Sx$E>
@@ -78,13 +78,13 @@ def test_the_op_itself_takes_other_operands_and_keeps_its_attributes() -> None:
         ("%0 = stablehlo.tanh %x : $T", "line 1: use of undeclared SSA value name"),
         ("\n%0 = stablehlo.tanhh %operand : $T", "line 2: custom op 'stablehlo.tanhh' is unknown"),
         ("%0 = stablehlo.constant dense<1.0> : tensor<7xf32>", "expects different type"),
-        ("// nothing", "no operation gives a value"),
+        ("// nothing", "no operation computes a value"),
         ("%0 = $op(%operand, %operand)", "tanh takes 1 operands, and $op is given 2"),
         ("%0 = $op(operand)", "operands are values, such as %lhs"),
         ("%0 = stablehlo.iota dim = $dim : $T", "this tanh has no attribute 'dim'"),
     ],
 )
-def test_what_has_no_meaning_is_an_error_of_one_line(text: str, reason: str) -> None:
+def test_invalid_computes_is_one_line(text: str, reason: str) -> None:
     with pytest.raises(TemplateError) as caught:
         instantiate(text, a_tanh(2).subject)
     assert reason in str(caught.value)
@@ -136,7 +136,7 @@ def test_elements_as_predicted_have_the_class_of_the_entry() -> None:
 
 
 @pytest.mark.parametrize("ulp", [0, 2, 3, 64])
-def test_what_is_further_off_than_within_is_not_predicted(ulp: int) -> None:
+def test_result_beyond_within_is_not_predicted(ulp: int) -> None:
     actual = (X * X).view(np.int32)
     actual[1] += ulp
     found = judged(a_tanh(3), [X], actual.view(np.float32), entry(within=2.0))
@@ -200,7 +200,7 @@ def test_constants_of_hypotheses_are_operands_of_their_ops() -> None:
 
 
 @pytest.mark.parametrize("flushes", [False, True])
-def test_subnormal_numbers_are_zeros_on_the_way_where_it_says_so(flushes: bool) -> None:
+def test_entry_with_flushes_flushes_intermediates(flushes: bool) -> None:
     text = """
     %huge = stablehlo.constant dense<1.0e30> : $T
     %0 = stablehlo.multiply %lhs, %huge : $T

@@ -1,4 +1,4 @@
-"""The JSON Schemas: they are those in the repository, and what commands write is valid by them."""
+"""The JSON Schemas: they equal those in the repository, and outputs of commands are valid."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ def test_a_history_with_findings(call: Call, whole: Path, tmp_path: Path) -> Non
         (("{whole}", "{whole}"), "not merged with --history"),
     ],
 )
-def test_what_is_no_history_is_one_line(
+def test_invalid_history_is_one_line(
     given: tuple[str, ...],
     said: str,
     whole: Path,
@@ -281,7 +281,7 @@ def test_a_schema_is_printed_and_outputs_are_listed(call: Call) -> None:
         (("schema", "report", "--format", "markdown"), "leave out the name"),
     ],
 )
-def test_what_cannot_be_printed_is_one_line(
+def test_unknown_schema_is_one_line(
     given: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert exit_code_of(lambda: app(given, standalone_mode=False)) == 2

@@ -122,7 +122,7 @@ def test_a_compiler_without_its_device_compiles_an_item_by_itself_once(
     [("'stablehlo.cosine' op can't be translated", 4), ("HLO opcode `cosine` is not there", 4),
      ("no", 11)],
 )  # fmt: skip
-def test_who_is_refused_is_found_by_the_words_or_by_halving(words: str, most: int) -> None:
+def test_refused_item_is_found_by_message_or_by_halving(words: str, most: int) -> None:
     ops = ["abs", "sine", "cosine", "abs", "tan", "negate", "cosine", "sine"]
     session = _Refusing("cosine", words)
     items = _items(*ops)
@@ -138,7 +138,7 @@ def test_who_is_refused_is_found_by_the_words_or_by_halving(words: str, most: in
     assert len(session.sizes) <= most + 1
 
 
-def test_where_all_have_what_is_refused_each_is_tried_alone() -> None:
+def test_items_are_tried_in_isolation_if_all_contain_the_refused_op() -> None:
     session = _Refusing("cosine", "cosine")
     run_all(Batcher(session), [_items(*["cosine"] * 8)])  # type: ignore[arg-type]
     assert session.sizes == [8, *[1] * 8]

@@ -1,1 +1,1 @@
-"""Tests of the store and of what is compared between runs."""
+"""Tests of the store and of comparisons between runs."""

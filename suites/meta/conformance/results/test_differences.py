@@ -63,7 +63,7 @@ def test_cases_of_another_program_are_not_compared():
     assert (found.compared, found.cases) == (0, ())
 
 
-def test_backends_that_differ_most_often_come_first_and_lack_of_support_last():
+def test_differences_are_sorted_by_frequency_with_unsupported_last():
     unsupported = replace(passing("cpu", 5), verdict=Verdict.UNSUPPORTED)
     found = compared(
         failing("cpu", 0), passing("gpu", 0), passing("tpu", 0),

@@ -125,7 +125,7 @@ def test_the_newest_run_has_to_be_there_whole(runs: tuple[Path, Path]) -> None:
 @pytest.mark.parametrize(
     "text", ["no JSON", "[]", "{}", None, '{"schema_version": "2.0"}', '"schema_version"']
 )
-def test_what_is_no_summary_is_a_line(runs: tuple[Path, Path], text: str | None) -> None:
+def test_invalid_summary_is_one_line(runs: tuple[Path, Path], text: str | None) -> None:
     old, new = runs
     path = old / "other.json"
     if text is not None:

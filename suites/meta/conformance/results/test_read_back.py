@@ -25,7 +25,7 @@ RECORDS = [
 ]
 
 
-def test_cells_that_compile_have_values_or_name_what_stands_in_the_way() -> None:
+def test_compiled_cells_have_values_or_name_the_unreadable_construct() -> None:
     planned = tuple((one.op, one.element_type, one.backend) for one in RECORDS)
     described = (Description(NAME, "cuda", "H100", ()), Description("cpu", "cpu", "cpu", ()))
     run = RunData(RECORDS, {}, 0, "smoke", {}, planned=planned, backends=described)

@@ -1,4 +1,4 @@
-"""The store: whole or not at all, the same in any order, and clear about what is wrong."""
+"""The store: atomic writes, the same in any order, clear errors."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def fill(store: Store, number: int, verdict: Verdict = Verdict.PASS) -> list[Rec
     return records
 
 
-def test_what_is_stored_comes_back(tmp_path: Path) -> None:
+def test_stored_records_are_read_back(tmp_path: Path) -> None:
     with Store(tmp_path / "a" / "results.sqlite") as store:
         written = fill(store, 1, Verdict.DIVERGENT) + fill(store, 0, Verdict.CRASHED)
         store.set_meta({"seed": 7, "profile": "smoke", "versions": {"numpy": "2"}})
@@ -98,7 +98,7 @@ for number in range(10_000):
 """
 
 
-def test_kill_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+def test_killed_store_keeps_acknowledged_tasks(tmp_path: Path) -> None:
     path = tmp_path / "results.sqlite"
     command = [sys.executable, "-c", textwrap.dedent(WRITER), str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:
@@ -213,7 +213,7 @@ def test_inputs_of_every_element_type_survive() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"PK nonsense", pack_inputs([])[:-3]])
-def test_what_is_no_archive_of_inputs_is_refused(data: bytes) -> None:
+def test_invalid_archive_of_inputs_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match="not an archive of inputs"):
         unpack_inputs(data)
 

@@ -45,7 +45,7 @@ EXPORTED = {
 
 
 @pytest.mark.parametrize("name", EXPORTED)
-def test_what_jax_writes_is_the_op(name: str) -> None:
+def test_composite_written_by_jax_is_the_op(name: str) -> None:
     """The decomposition that we write is that of jax, operation for operation."""
     operands, given = EXPORTED[name]
     program = parse_module(exported(*operands, **given))
@@ -56,7 +56,7 @@ def test_what_jax_writes_is_the_op(name: str) -> None:
     assert parse_module(emit(program)) == program
 
 
-def test_another_decomposition_is_what_it_says() -> None:
+def test_composite_with_other_decomposition_stays_composite() -> None:
     operands, given = EXPORTED["batches"]
     text = exported(*operands, **given)
     for this, that in (
@@ -108,7 +108,7 @@ def _twice(program: Program) -> Program:
 
 
 @pytest.mark.parametrize("op", ["RngBernoulli", "ScaledDot"])
-def test_what_does_not_fit_is_not_written(op: str) -> None:
+def test_unsuitable_attributes_are_not_written_as_composite(op: str) -> None:
     """Or it is written, and MLIR refuses it."""
     written = 0
     for _, program in near_misses(op):

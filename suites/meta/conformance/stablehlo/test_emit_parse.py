@@ -1,4 +1,4 @@
-"""Emission and parsing: what is written is what MLIR reads, in every bit."""
+"""Emission and parsing: MLIR reads every written program bit for bit."""
 
 from __future__ import annotations
 
@@ -432,7 +432,7 @@ SPELLED = (
         (f"output_operand_aliases = [{SPELLED}]", "output_operand_aliases", (ALIAS,)),
     ],
 )
-def test_what_configures_a_custom_call_is_read_and_written(options, name, value):
+def test_configuration_of_custom_call_is_read_and_written(options, name, value):
     program = parse_module(CALL.replace("OPTIONS", options))
     call = program.main.body.operations[0]
     assert call.attribute(name) == value
@@ -447,7 +447,7 @@ def test_diagnose_distinguishes_valid_and_invalid_text():
     assert "op requires" in str(diagnose(INVALID))
 
 
-def test_what_has_no_spelling_is_refused():
+def test_attribute_without_spelling_is_refused():
     of = TensorType((2,), F32)
     with pytest.raises(EmitError, match="colour is of no known kind"):
         emit(single_op("add", (Value("a", of), Value("b", of)), (of,), {"colour": 3}))

@@ -35,5 +35,5 @@ def stack(*frames: str) -> str:
         ("loc(unknown)", ""),
     ],
 )
-def test_the_nearest_frame_of_ones_own_code_is_the_place(location: str, place: str) -> None:
+def test_location_is_nearest_frame_of_user_code(location: str, place: str) -> None:
     assert place_of(location) == place

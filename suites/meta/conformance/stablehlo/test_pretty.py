@@ -61,6 +61,6 @@ def _structure(text: str) -> object:
     return [(step.name, step.operands, step.results) for step in walked]
 
 
-def test_what_mlir_refuses_is_given_back() -> None:
+def test_text_refused_by_mlir_is_returned_unchanged() -> None:
     text = emit(single_op("negate", (Value("x", F32),), (TensorType((3,), F32.element_type),)))
     assert print_pretty([text]) == [text]

@@ -32,7 +32,7 @@ Report = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def report(capsys: pytest.CaptureFixture[str]) -> Report:
-    """Call `report`; return the exit code, what it prints, and what it complains of."""
+    """Call `report`; return the exit code, the output, and the errors."""
 
     def reported(*given: object) -> tuple[int, str, str]:
         asked = ["report", *map(str, given)]

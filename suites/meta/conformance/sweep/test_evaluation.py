@@ -59,7 +59,7 @@ def test_f32_is_compared_as_the_reference_rounds(op: str) -> None:
 
 
 @pytest.mark.parametrize("op", UNARY)
-def test_monotonic_functions_are_those_whose_table_is_monotonic(op: str) -> None:
+def test_declared_monotonic_functions_have_monotonic_tables(op: str) -> None:
     found = properties_of(function_of(op, "f16"))
     assert REAL[op].monotonic == bool(found.positive and found.negative)
 
@@ -83,7 +83,7 @@ def test_conversions_are_compared_as_the_reference_rounds(of: str, to: str) -> N
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_a_table_holds_what_rounds_to_each_code(name: str) -> None:
+def test_table_holds_the_preimage_of_each_code(name: str) -> None:
     of = ELEMENT_TYPES[name]
     table = preimages(of)
     codes = np.flatnonzero(table.count)

@@ -61,7 +61,7 @@ def all_differences(function: Function, x: Array) -> Differences:
 
 
 @pytest.mark.parametrize("op", MPFR)
-def test_expected_results_and_errors_are_those_of_mpfr(op: str) -> None:
+def test_expected_results_and_errors_equal_mpfr(op: str) -> None:
     x = arguments(1200)
     found = all_differences(one(op, "f32"), x)
     assert found.exact is not None
@@ -135,7 +135,7 @@ def test_inversions_and_asymmetries_are_counted() -> None:
         ("abs", Properties(1, 1, 1)),
     ],
 )
-def test_properties_are_those_of_the_function(op: str, properties: Properties) -> None:
+def test_properties_equal_those_of_the_function(op: str, properties: Properties) -> None:
     assert properties_of(one(op, "f32")) == properties
 
 

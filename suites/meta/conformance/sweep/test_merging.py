@@ -1,4 +1,4 @@
-"""Shards of a sweep are merged into what one sweep gives; what is missing is said."""
+"""Shards of a sweep are merged to the result of one sweep; missing shards are reported."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_an_unfinished_shard_is_said(sweep: Call, report: Report, tmp_path: Path
     assert f"unfinished: {parts[1]} lacks 256 values: give its command again" in told
 
 
-def test_what_cannot_be_merged_is_one_line(sweep: Call, report: Report, tmp_path: Path) -> None:
+def test_unmergeable_sweeps_are_one_line(sweep: Call, report: Report, tmp_path: Path) -> None:
     first, second, other = (tmp_path / name for name in ("first", "second", "other"))
     given = ("not", "--element-type", "i1", "--element-type", "si8", "--backend", "reference")
     sweep(*given, "--shard", "1/2", out=first)
@@ -64,7 +64,7 @@ def test_what_cannot_be_merged_is_one_line(sweep: Call, report: Report, tmp_path
         ((first, second), "give it by --out"),
         ((first, tmp_path, "--out", out), "give the folder of a run"),
         ((first, tmp_path / "nowhere", "--out", out), "does not exist"),
-        ((first, "--strict"), "belong to a run's report"),
+        ((first, "--strict"), "apply only to the report of a run"),
         ((first, second, "--out", other), "holds another sweep"),
     ):
         code, _, told = report(*asked)

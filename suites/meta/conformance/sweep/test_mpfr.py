@@ -16,7 +16,7 @@ from suites.meta.support import mpfr
 
 @pytest.mark.parametrize("of", ["f32", "bf16"])
 @pytest.mark.parametrize("op", mpfr.MPFR)
-def test_figures_are_those_of_mpfr(op: str, of: str) -> None:
+def test_figures_equal_mpfr(op: str, of: str) -> None:
     operands = mpfr.any_numbers(mpfr.function_of(op, of), 300, seed=6)
     if (op, of) == ("mhlo.cosh", "f32") and _lacks_cosh():
         with pytest.raises(Unsupported):

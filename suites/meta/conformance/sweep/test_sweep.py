@@ -1,4 +1,4 @@
-"""The command `sweep`: what it finds, what it leaves, how it goes on after an end."""
+"""The command `sweep`: findings, files, and resuming."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_fault_is_found(
         assert function["worst"]["ulp"] == function["worst_ulp"]
 
 
-def test_a_crash_costs_its_function_alone(sweep: Call) -> None:
+def test_crash_affects_only_its_function(sweep: Call) -> None:
     given = ("--element-type", "f8E5M2", "--element-type", "i1")
     code, told = sweep("abs", "tanh", "not", *given, "--backend", "reference:abort_on_nan")
     assert code == 1
@@ -61,7 +61,7 @@ def test_a_crash_costs_its_function_alone(sweep: Call) -> None:
     assert states == {"abs f8E5M2": "crashed", "tanh f8E5M2": "crashed", "not i1": "pass"}
 
 
-def test_a_killed_sweep_goes_on(sweep: Call, tmp_path: Path) -> None:
+def test_killed_sweep_is_resumed(sweep: Call, tmp_path: Path) -> None:
     given = ("sine", "log", "add", "--element-type", "f16", "--element-type", "f8E4M3")
     given = (*given, "--backend", "reference", "--sample", 1024)
     whole = sweep(*given, out=tmp_path / "whole")
@@ -106,7 +106,7 @@ def test_shards_are_the_whole(sweep: Call, tmp_path: Path) -> None:
         (("tanh", "--sample", "3"), 2, "--sample"),
     ],
 )
-def test_what_cannot_be_swept_is_one_line(
+def test_unsweepable_op_is_one_line(
     given: tuple[str, ...], code: int, said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     asked = ["sweep", *given, "--out", str(tmp_path)]
@@ -116,7 +116,7 @@ def test_what_cannot_be_swept_is_one_line(
     assert told.count("\n") == 1
 
 
-def test_another_sweep_is_refused_in_one_line(
+def test_different_sweep_is_refused_in_one_line(
     sweep: Call, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     given = ("sweep", "not", "--backend", "reference", "--out", str(tmp_path / "out"))
@@ -128,12 +128,12 @@ def test_another_sweep_is_refused_in_one_line(
     assert told.count("\n") == 1
 
 
-def test_nothing_that_is_supported_is_nothing_tested(sweep: Call) -> None:
+def test_unsupported_functions_count_as_untested(sweep: Call) -> None:
     given = ("--element-type", "f16", "--backend", "reference:unsupported@tanh")
     code, told = sweep("tanh", *given)
     assert code == told["exit_code"] == 4
     assert told["functions"][0]["state"] == "unsupported"
 
 
-def test_defaults_are_those_of_the_plan() -> None:
+def test_option_defaults_equal_those_of_the_plan() -> None:
     assert sweeping.SAMPLE == planning.SAMPLE

@@ -1,1 +1,1 @@
-"""Tests of rules, and of models of what compilers compute instead."""
+"""Tests of rules, and of models of compilers' computations."""

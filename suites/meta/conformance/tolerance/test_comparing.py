@@ -162,7 +162,7 @@ def arrays(made: Program, values: Any, *, results: bool) -> list[Array]:
 
 
 @pytest.mark.parametrize("case", CHOSEN, ids=str)
-def test_what_coarse_comparisons_choose_is_flushed_and_nothing_else(case: Chosen) -> None:
+def test_only_choices_by_flushed_comparisons_are_flushed(case: Chosen) -> None:
     name = case.program.subject.name
     inputs = arrays(case.program, case.inputs, results=False)
     expected = evaluate(case.program, inputs)
@@ -201,7 +201,7 @@ def test_a_region_compares_coarsely() -> None:
     assert np.array_equal(second, np.array([U, 0.0, 1.0, NAN, 2.0], np.float32), equal_nan=True)
 
 
-def test_what_compares_no_such_numbers_stays() -> None:
+def test_comparators_of_other_types_are_not_flushed() -> None:
     for region in (larger(SI32), fold_of("add", F32).region):
         assert with_flushed_comparisons(region) == ()
 

@@ -1,4 +1,4 @@
-"""Other readings of the specification: what its formulas give, step by step."""
+"""Other readings of the specification: its formulas, step by step."""
 
 from __future__ import annotations
 

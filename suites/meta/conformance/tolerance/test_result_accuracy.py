@@ -34,7 +34,7 @@ X = np.array([-1, 0.25, 1, 3], np.float32)
     ],
 )
 @pytest.mark.parametrize("op", ["Exp", "Cosh"])
-def test_what_it_states_is_its_budget(op, asked, error: float, verdict: Verdict) -> None:
+def test_stated_accuracy_is_the_budget(op, asked, error: float, verdict: Verdict) -> None:
     made = lower_program(program(op, {"x": OF}, (OF,), result_accuracy=asked))
     expected = evaluate(made, (X,))
     actual = [(expected[0].astype(np.float64) * (1 + error)).astype(np.float32)]
@@ -42,7 +42,7 @@ def test_what_it_states_is_its_budget(op, asked, error: float, verdict: Verdict)
 
 
 @pytest.mark.parametrize("op", ["Exp", "Cosh", "Erf"])
-def test_it_is_written_and_read_back(op: str) -> None:
+def test_result_accuracy_is_written_and_read_back(op: str) -> None:
     for asked in (ResultAccuracy(HIGHEST), ResultAccuracy(TOLERANCE, 1e-5, 0.25, 3)):
         made = lower_program(program(op, {"x": OF}, (OF,), result_accuracy=asked))
         (operation, _) = parse_module(emit(made)).main.body.operations

@@ -1,4 +1,4 @@
-"""Classes of what simplifiers make of an elementwise operation."""
+"""Classes of elementwise operations that simplifiers rewrite."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_zero_that_is_left_out_of_a_difference_keeps_the_sign_of_its_subtrahen
         assert "zero left out" not in {kind for _, kind in found.findings}
 
 
-def test_another_sign_of_zero_is_not_that() -> None:
+def test_other_sign_of_zero_is_not_the_class() -> None:
     lhs, rhs = np.array([1.0, 0.0], np.float32), np.array([-1.0, 0.0], np.float32)
     found = judged("add", "f32", lhs, rhs, np.array([-0.0, -0.0], np.float32))
     assert (found.verdict, found.kind, found.wrong) == (Verdict.DIVERGENT, "signed zero", 2)
@@ -66,7 +66,7 @@ def test_a_power_by_a_rounded_product_is_named() -> None:
     assert (found.verdict, found.kind) == (Verdict.INACCURATE, "accuracy")
 
 
-def test_without_digits_a_rounded_product_explains_nothing() -> None:
+def test_rounded_product_does_not_apply_without_mantissa() -> None:
     of = ELEMENT_TYPES["f8E8M0FNU"]
     base, exponent, actual = (from_bits(np.array([c], np.uint8), of) for c in (0x02, 0x7E, 0x34))
     found = judged("power", of.name, base, exponent, actual)
@@ -74,7 +74,7 @@ def test_without_digits_a_rounded_product_explains_nothing() -> None:
 
 
 @pytest.mark.parametrize("actual", [[-2] * 5, [-2, -1, -1, -1, -2]])
-def test_a_base_in_place_of_its_power_is_named_as_a_whole(actual: list[int]) -> None:
+def test_power_returning_its_base_has_the_class(actual: list[int]) -> None:
     base, exponent, got = (
         np.array(one, np.int8).astype(ml_dtypes.int2) for one in ([-2] * 5, [0, 1, 0, 1, 1], actual)
     )

@@ -120,7 +120,7 @@ def with_part(array: Array, place: int, number: float) -> Array:
 
 
 def held_against(program: Program, inputs: Sequence[Array], permitted: Sequence[set[str]]) -> None:
-    """The reference's result, and the verdicts on both zeros, against what is permitted."""
+    """The reference's result, and the verdicts on both zeros, against the permitted zeros."""
     (expected,) = evaluate(program, inputs)
     for place, right in enumerate(permitted):
         want = float(np.real(expected[place]))
@@ -200,7 +200,7 @@ def test_dot_general(of: ElementType, factor: float, depth: int) -> None:
 
 
 @pytest.mark.parametrize("of", [F32, BF16, C64, C128], ids=str)
-def test_nothing_to_add_up_is_the_init_value(of: ElementType) -> None:
+def test_empty_sum_is_the_init_value(of: ElementType) -> None:
     for init, right in ((0.0, PLUS), (-0.0, MINUS)):
         start = np.asarray(complex(init, init) if of.is_complex else init).astype(of.storage)
         program, inputs = reducing(fold_of("add", of), [np.zeros((0, 2), of.storage)], [start])
@@ -226,7 +226,7 @@ def test_padding_is_among_the_elements_of_a_window() -> None:
     assert signs(*windows(numbers, -0.0, 1, 2)) == [MINUS, MINUS, PLUS, PLUS, MINUS]
 
 
-def test_places_that_no_source_reaches_have_the_init_value() -> None:
+def test_elements_without_source_have_the_init_value() -> None:
     operand, source = row(F32, 1, 2, 3, 4, 5, 6), row(F32, -0.0, 0.0)
     for init, right in (
         (0.0, [PLUS, PLUS, EITHER, PLUS, PLUS, PLUS]),
@@ -240,7 +240,7 @@ def test_places_that_no_source_reaches_have_the_init_value() -> None:
         assert signs(program, operands) == right
 
 
-def test_what_no_update_reaches_stays_as_it_is() -> None:
+def test_element_without_update_keeps_its_sign() -> None:
     """Of other computations too, whose own zeros may be anything."""
     block = BodyBuilder.of(F32, F32)
     first, second = block.arguments
@@ -284,9 +284,7 @@ def named(number: complex) -> tuple[str, str]:
 
 @pytest.mark.parametrize("of", [C64, C128], ids=str)
 @pytest.mark.parametrize("init", [complex(1, 0), complex(-2, 3), complex(-0.0, -0.0)])
-def test_products_of_complex_numbers_are_those_of_some_schedule(
-    of: ElementType, init: complex
-) -> None:
+def test_complex_products_follow_some_schedule(of: ElementType, init: complex) -> None:
     body, start = fold_of("multiply", of), np.asarray(init).astype(of.storage)
     program, inputs = reducing(body, [np.zeros((0, 1), of.storage)], [start])
     assert named(evaluate(program, inputs)[0].item()) == named(init)
@@ -389,7 +387,7 @@ def test_an_einsum_with_sums_starts_with_zero() -> None:
         assert set(signs(program, operands)) == {EITHER}
 
 
-def test_what_may_underflow_may_have_either_sign() -> None:
+def test_product_that_may_underflow_may_have_either_sign() -> None:
     lhs, rhs = row(F32, 1e-30, 1.0)[None], row(F32, -1e-30, 0.0)[:, None]
     assert signs(dot(lhs, rhs), (lhs, rhs)) == [EITHER]
     half = np.array([[1e-30, -1e-30]], np.float32)
@@ -410,7 +408,7 @@ FOUND = tuple[Operation, tuple[Array, ...], tuple[Array, ...]]
 
 
 def planned(op: str, *types: ElementType) -> list[FOUND]:
-    """Operation, operands and results of what the profile standard plans for these cells."""
+    """Operation, operands and results of the cases of the profile standard in these cells."""
     found: list[FOUND] = []
     for of in types:
         for case in cases(op, of, seed=0, count=cases_of(CATALOG[op], "standard")):
@@ -432,7 +430,7 @@ SUMMING = {
     "reduce": 0, "reduce_window": 0, "select_and_scatter": 1, "scatter": 0, "dot_general": 0,
     "convolution": 0, "dynamic_conv": 0, "dot": 0, "einsum": 0, "unary_einsum": 0,
 }  # fmt: skip
-"""Ops that add up, and which operand has (some of) what is added up."""
+"""Ops that add up, and the operand with (some of) the terms."""
 
 
 @pytest.mark.parametrize("op", SUMMING)

@@ -120,13 +120,13 @@ SUM, SORTED, PLACES = FLAT.main.body.operations[-1].operands
 DOUBLED = next(one.results[0] for one in FLAT.main.body.operations if one.name == "multiply")
 
 
-def test_the_program_computes_what_it_says() -> None:
+def test_test_program_computes_its_expected_results() -> None:
     x = INPUTS[1]
     alike(RESULTS[:1], [2 * x + (2 * x + x * x + 2 * x)])
     assert diagnose(emit(WHOLE)) is None
 
 
-def test_free_values_are_those_around_a_region_in_regions_in_it_too() -> None:
+def test_free_values_include_those_of_nested_regions() -> None:
     condition, body = the("while").regions
     n, x = FLAT.main.arguments
     assert free_values(condition) == (n,)
@@ -179,7 +179,7 @@ def test_other_results() -> None:
     alike(evaluate(shown, INPUTS), (2 * INPUTS[1], RESULTS[0], 2 * INPUTS[1]))
 
 
-def test_what_results_need_and_nothing_else() -> None:
+def test_restriction_keeps_only_needed_operations() -> None:
     less = restrict_to(FLAT, [SUM])
     alike(evaluate(less, INPUTS), RESULTS[:1])
     assert not {"sort", "iota"} & {one.name for one in less.main.body.operations}
@@ -205,8 +205,8 @@ func.func @main(%x: tensor<f32>, %c: tensor<i1>) -> tensor<f32> {
 }"""
 
 
-def test_what_acts_is_no_dead_code() -> None:
-    """Nor is what it takes; an unused custom call without side effects is dead."""
+def test_operation_with_side_effect_is_not_dead() -> None:
+    """Its operands are not dead either; an unused custom call without side effects is."""
     left = without_unused(parse_module(ACTING)).main.body.operations
     assert [one.name for one in left] == ["negate", "if", "custom_call", "return"]
     assert left[2].attribute("call_target_name") == "count"
@@ -224,7 +224,7 @@ def test_a_prefix_returns_what_the_rest_uses(length: int) -> None:
     alike(evaluate(shorter, INPUTS), [VALUES[value.name] for value in ends])
 
 
-def test_a_part_takes_what_is_left_out_as_parameters_and_constants_along() -> None:
+def test_extracted_part_has_parameters_and_copies_constants() -> None:
     makers = definition_index(FLAT)
     kept = [makers[SUM.name], makers[SORTED.name]]
     group = extract(FLAT, kept, [SORTED, SUM])
@@ -246,18 +246,18 @@ def test_an_extracted_operation_has_its_operands_in_the_program(name: str) -> No
     assert diagnose(emit(taken[0])) is None
 
 
-def test_an_operation_whose_operands_have_no_values_is_not_taken() -> None:
+def test_operation_without_operand_values_is_not_extracted() -> None:
     assert extract_operation(FLAT, the("while"), {}) is None
 
 
-def test_a_region_is_a_program_of_what_is_around_it() -> None:
+def test_region_becomes_program_with_free_values_as_parameters() -> None:
     program, free = as_program(the("while").regions[1])
     around = [VALUES[value.name] for value in free]
     i, more = evaluate(program, [np.array(1, np.int32), INPUTS[1], *around])
     alike((i, more), (2, INPUTS[1] + INPUTS[1] * INPUTS[1]))
 
 
-def test_a_region_as_a_program_has_the_constants_around_it() -> None:
+def test_region_as_program_contains_outer_constants() -> None:
     body = the("while").regions[1]
     _, free = as_program(body)
     outside = {value.name for value in the_constants()}
@@ -272,7 +272,7 @@ def test_a_region_as_a_program_has_the_constants_around_it() -> None:
 
 
 def test_a_value_as_a_constant() -> None:
-    """A parameter, what an operation in main makes, and one of several results."""
+    """A parameter, the result of an operation in main, and one of several results."""
     without = with_constant(FLAT, FLAT.main.arguments[0].name, INPUTS[0])
     assert len(without.main.arguments) == 1
     alike(evaluate(without, INPUTS[1:]), RESULTS)
@@ -300,7 +300,7 @@ def test_a_value_as_a_parameter() -> None:
     assert with_parameter(FLAT, FLAT.main.arguments[1].name) is FLAT
 
 
-def test_a_value_in_the_place_of_another() -> None:
+def test_value_is_replaced_in_nested_regions() -> None:
     """In regions in regions too, unless a name there is another value."""
     n, x = FLAT.main.arguments
     changed = without_unused(with_value(FLAT, DOUBLED.name, x))
@@ -312,7 +312,7 @@ def test_a_value_in_the_place_of_another() -> None:
     assert the("while", same).regions == the("while").regions
 
 
-def test_an_operation_with_what_its_regions_use_within_them() -> None:
+def test_free_values_are_embedded_into_regions() -> None:
     operands = [VALUES[value.name] for value in the("sort").operands]
     closed = embed_free_values(the("sort"), VALUES)
     assert not free_values(closed.regions[0])

@@ -48,11 +48,11 @@ func.func @main(%x: tensor<f16>, %one: tensor<1xf16>) -> (tensor<4x1xf16>, tenso
 
 
 @pytest.mark.parametrize(("variance", "is_known"), [(4.0, True), (400.0, False)])
-def test_what_a_model_of_the_op_predicts_is_known_though_it_is_right_alone(
+def test_model_of_op_explains_result_that_is_right_in_isolation(
     variance: float, is_known: bool
 ) -> None:
     def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
-        """E[x^2] - E[x]^2, but where just what the operation gives is asked for."""
+        """E[x^2] - E[x]^2, except if only the results of the operation are returned."""
         is_right = len(program.main.result_types) == 3
 
         def wrong(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -78,9 +78,7 @@ func.func @main(%x: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
 
 
 @pytest.mark.parametrize(("number", "is_known"), [(-0.0, True), (1.0, False)])
-def test_what_goes_wrong_in_the_whole_program_alone_is_explained_as_it_shows_it(
-    number: float, is_known: bool
-) -> None:
+def test_fault_visible_only_in_whole_program_is_explained(number: float, is_known: bool) -> None:
     whole = parse_module(NEGATED)
 
     def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
@@ -104,7 +102,7 @@ func.func @main(%x: tensor<bf16>, %y: tensor<bf16>) -> tensor<bf16> {
 
 
 @pytest.mark.parametrize("verdict", ["flushed", "divergent"])
-def test_what_is_flushed_is_known_where_operations_do_not_tell(verdict: str) -> None:
+def test_flushing_is_known_if_no_operation_shows_it(verdict: str) -> None:
     def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
         """Flushed where a program has one result."""
         for inputs in sets:
@@ -128,7 +126,7 @@ func.func @main(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
 
 
 @pytest.mark.parametrize("steady", [True, False])
-def test_what_is_folded_is_looked_at_as_a_constant(steady: bool) -> None:
+def test_folded_operation_is_judged_with_constant_operands(steady: bool) -> None:
     def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
         """Folded, cosine has the other sign; or, where negate is in the program, something else."""
         shown = ObservedProgram(program, {})
@@ -156,9 +154,7 @@ func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>, %z: tensor<2xf32>) -> tens
 
 
 @pytest.mark.parametrize(("first", "is_known"), [(-0.0, True), (-1.0, False)])
-def test_what_a_model_predicts_is_known_beside_what_is_flushed(
-    first: float, is_known: bool
-) -> None:
+def test_prediction_of_model_is_known_beside_flushing(first: float, is_known: bool) -> None:
     def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
         """Sums are flushed; the first is another where the product is not rounded, nor shown."""
         names = [one.name for one in program.main.body.operations]
@@ -190,9 +186,7 @@ func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>, %z: tensor<2xf32>) -> tens
 
 
 @pytest.mark.parametrize(("first", "is_known"), [(-np.inf, True), (-1.0, False)])
-def test_what_goes_wrong_where_it_is_not_shown_is_known_by_what_comes_of_it(
-    first: float, is_known: bool
-) -> None:
+def test_fault_in_hidden_value_is_known_by_its_consequences(first: float, is_known: bool) -> None:
     def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
         """A sum differs if the product is not rounded, and neither the product nor the sum is
         observed.
@@ -273,7 +267,7 @@ def loops(got: float, *, folds: bool) -> Run:
         (1, -1.0, False, False),  # something else than what the turn comes to
     ],
 )
-def test_loops_are_known_by_what_stands_in_them(
+def test_loops_are_known_by_operations_in_their_bodies(
     turns: int, got: float, folds: bool, is_known: bool
 ) -> None:
     known = Expectation("sums", ("add",), "", kinds=("zero left out",))

@@ -1,4 +1,4 @@
-"""Long programs are cut in halves until what goes wrong can be looked at operation by operation."""
+"""Long programs are bisected until the faulty part can be judged operation by operation."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_thousand_operations_take_about_ten_runs(number: int) -> None:
     assert count <= 10
 
 
-def test_a_half_whose_wrong_value_nothing_uses_is_passed_by() -> None:
+def test_half_with_unused_wrong_value_is_skipped() -> None:
     program = parse_module(chain(200, unused=20))
     (early,) = (
         n for n, one in enumerate(program.main.body.operations) if one.name == "select"
@@ -100,7 +100,7 @@ def test_a_half_whose_wrong_value_nothing_uses_is_passed_by() -> None:
     assert program.main.body.operations[early - 1] not in stretch.program.main.body.operations
 
 
-def test_what_goes_wrong_only_as_a_whole_is_not_cut() -> None:
+def test_fault_of_whole_program_only_is_not_narrowed() -> None:
     program = parse_module(chain(150))
 
     def change(whole: Program, operation: Operation, results: Any) -> Any:
@@ -110,7 +110,7 @@ def test_what_goes_wrong_only_as_a_whole_is_not_cut() -> None:
     assert narrowed(program, change)[0] is None
 
 
-def test_a_short_program_is_not_cut() -> None:
+def test_short_program_is_not_narrowed() -> None:
     program = parse_module(chain(SHORT - 1))
     assert narrowed(program, wrong_at(5, program)) == (None, 0)
 

@@ -1,4 +1,4 @@
-"""Only what makes a result wrong is to blame: wrong values that nothing uses are not."""
+"""Only operations that make a result wrong are to blame; unused wrong values are not."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_no_verdict_hangs_on_a_value_that_nothing_uses(on: Any, change: Change) 
     assert "every operation is right" in found.message
 
 
-def test_the_culprit_is_what_makes_the_result_wrong(on: Any) -> None:
+def test_culprit_is_the_operation_that_changes_the_result(on: Any) -> None:
     inputs = {"x": np.array([-0.0, 0.5, 1.0, 2.0], np.float32)}
     found = on(DIVIDED, inputs, both(minus_zero, off))
     assert "add %added" in found.operation  # 1 / -0 is not 1 / 0
@@ -101,7 +101,7 @@ def test_the_culprit_is_what_makes_the_result_wrong(on: Any) -> None:
 
 
 @pytest.mark.parametrize("count", [20, 100])
-def test_any_number_of_harmless_values_before_it_hide_no_culprit(on: Any, count: int) -> None:
+def test_harmless_wrong_values_do_not_hide_the_culprit(on: Any, count: int) -> None:
     lines = ["  %m0 = stablehlo.abs %x : tensor<4xf32>"]
     for n in range(count):
         lines += [

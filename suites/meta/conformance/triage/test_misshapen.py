@@ -61,11 +61,11 @@ def misshaped(first: str, second: str) -> tuple[str, str] | None:
 
 
 @pytest.mark.parametrize("second", ["cosine", "negate", "abs"])
-def test_the_operation_whose_result_fits_nothing(second: str) -> None:
+def test_operation_with_wrong_result_shape_is_found(second: str) -> None:
     assert misshaped("negate", second) == ("negate", "shapes")
 
 
-def test_what_is_refused_without_it_too_is_not_known() -> None:
+def test_refusal_without_the_misshapen_value_is_not_known() -> None:
     assert misshaped("negate", "sine") is None
 
 
@@ -74,7 +74,7 @@ def test_operations_that_are_right_in_isolation_are_not_at_fault() -> None:
     assert misshaped("cosine", "sine") is None
 
 
-def test_the_operation_whose_result_fits_nothing_is_a_program_of_its_own() -> None:
+def test_operation_with_wrong_result_shape_is_extracted() -> None:
     program = parse_module(BROKEN.format(first="negate", second="cosine"))
     found = extract_misshaping(run, program, INPUTS)
     assert found is not None
@@ -84,7 +84,7 @@ def test_the_operation_whose_result_fits_nothing_is_a_program_of_its_own() -> No
     assert extract_misshaping(run, right, INPUTS) is None
 
 
-def test_a_finding_is_about_the_operation_whose_result_fits_nothing(
+def test_finding_names_operation_with_wrong_result_shape(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def answer(program: Program, inputs: Sequence[Array]) -> list[Array]:
@@ -115,8 +115,8 @@ func.func @main(%state: tensor<2xui64>, %i: tensor<ui64>) -> tensor<ui64> {
 
 
 @pytest.mark.x86
-def test_another_type_than_stated_is_known_behind_what_is_open(tmp_path: Path) -> None:
-    """The state is what the backend's variant of PHILOX makes it; nobody takes the bits."""
+def test_wrong_element_type_is_known_after_unspecified_result(tmp_path: Path) -> None:
+    """The state follows the backend's variant of PHILOX; the bits are unused."""
     np.savez(tmp_path / "in.npz", state=np.array([1, 0], np.uint64), i=np.uint64(0))
     shipped = tuple(load("cpu", ("cpu",), versions()))
     settings = Settings("cpu", inputs=tmp_path / "in.npz", expectations=shipped)

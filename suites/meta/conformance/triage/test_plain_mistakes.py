@@ -83,10 +83,10 @@ def _explained(entry: Expectation) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("id_", ENTRIES)
-def test_a_rewriting_explains_plain_mistakes_only_where_it_predicts_them(id_: str) -> None:
+def test_rewriting_explains_only_the_plain_mistakes_that_it_predicts(id_: str) -> None:
     found = _explained(ENTRIES[id_])
     assert {mistake for _, mistake in found} == PREDICTED.get(id_, set()), sorted(found)
 
 
-def test_what_is_predicted_is_of_entries() -> None:
+def test_predictions_belong_to_shipped_entries() -> None:
     assert PREDICTED.keys() <= ENTRIES.keys()

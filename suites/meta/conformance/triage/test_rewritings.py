@@ -1,4 +1,4 @@
-"""Identities of real numbers, and narrow integers in eight bits: what a model predicts, alone."""
+"""Identities of real numbers, and narrow integers in eight bits: predictions in isolation."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {{
         ("divide", "multiply", [1e-42, 2], [1e-44, 0.02]),
     ],
 )
-def test_constants_that_come_one_after_the_other_are_multiplied_first(
+def test_consecutive_constants_are_multiplied_first(
     first: str, last: str, x: list[float], got: list[float]
 ) -> None:
     text = THREE_CONSTANTS.format(first=first, last=last)
@@ -151,7 +151,7 @@ func.func @main(%x: tensor<4xi4>) -> tensor<4xi8> {
 FOUR = np.array([-8, 7, 1, 2], ml_dtypes.int4)
 
 
-def test_narrow_integers_that_are_not_cut_to_their_width() -> None:
+def test_untruncated_narrow_integers_have_the_class() -> None:
     def kind(got: list[int]) -> str:
         return kind_of(NARROW, [FOUR], np.array(got, np.int8))
 
@@ -183,7 +183,7 @@ func.func @main() -> tensor<3xi1> {
 }"""
 
 
-def test_an_iota_that_does_not_wrap_around_is_compared_as_it_is_in_eight_bits() -> None:
+def test_iota_without_wrapping_is_compared_in_eight_bits() -> None:
     assert kind_of(COUNTED, [], np.array([True, True, True])) == KEPT
     assert kind_of(COUNTED, [], np.array([True, False, True])) != KEPT
 
@@ -243,7 +243,7 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {{
 }}"""
 
 
-def test_what_is_folded_to_an_iota_begins_with_a_zero_of_its_sign() -> None:
+def test_constant_folded_to_iota_has_sign_of_first_zero() -> None:
     given, got = [np.array([-0.0, 7], F32)], np.array([0, 7], F32)
     assert kind_of(COUNTING.format(first="0.0, -1.0"), given, got) == IOTA
     assert kind_of(COUNTING.format(first="0.0, -2.0"), given, got) != IOTA
@@ -289,7 +289,9 @@ def test_two_bits_beside_a_negative_constant(
         ("add", ["window out of bounds in part"], False),
     ],
 )
-def test_what_models_of_the_op_say(op: str, kinds: list[str], is_predicted: bool) -> None:
+def test_class_decides_whether_op_is_modelled(
+    op: str, kinds: list[str], is_predicted: bool
+) -> None:
     failing = tuple(
         Failing(Verdict.FLUSHED if kind == "subnormal result" else Verdict.DIVERGENT, kind, "", 1)
         for kind in kinds
@@ -322,7 +324,7 @@ func.func @main(%x: tensor<2xi2>) -> tensor<2xi2> {{
         ("minimum", 1, "not", [-1, -1], ""),
     ],
 )
-def test_what_takes_a_number_of_two_bits(
+def test_op_using_two_bit_value_decides_the_class(
     op: str, c: int, taker: str, got: list[int], label: str
 ) -> None:
     given = [np.array([-2, 1], ml_dtypes.int2)]

@@ -61,11 +61,11 @@ def test_few_stages_are_evaluated() -> None:
         ("", None),
     ],
 )
-def test_what_is_no_pass(answers: str, expected: Culprit | None) -> None:
+def test_step_without_pass_is_named(answers: str, expected: Culprit | None) -> None:
     assert culprit(answers)[0] == expected
 
 
-def test_a_culprit_says_which_others_it_may_be() -> None:
+def test_culprit_lists_the_alternatives() -> None:
     assert str(Culprit(Step.PASS, "algsimp", "simplification", ("cse",))) == (
         "rewriting: pass algsimp of pipeline simplification changes the meaning, or one of cse, "
         "after which the module cannot be evaluated"

@@ -80,7 +80,9 @@ NEGATED = result_of("sine", lambda x: -x)
 
 
 @pytest.mark.parametrize("text", [SEEDED, LOOPED])
-def test_what_is_open_is_taken_as_the_backend_has_it(on: Callable[..., Checked], text: str) -> None:
+def test_unspecified_value_is_adopted_from_the_backend(
+    on: Callable[..., Checked], text: str
+) -> None:
     found = on(text, SEED, FIVE)
     assert found.verdict.value == "pass"
     if text is SEEDED:
@@ -89,7 +91,7 @@ def test_what_is_open_is_taken_as_the_backend_has_it(on: Callable[..., Checked],
 
 @pytest.mark.parametrize("text", [SEEDED, LOOPED])
 @pytest.mark.parametrize("change", [NEGATED, both(FIVE, NEGATED)])
-def test_what_is_wrong_behind_it_is_not_hidden(
+def test_fault_after_unspecified_value_is_not_hidden(
     on: Callable[..., Checked], text: str, change: Change
 ) -> None:
     found = on(text, SEED, change)
@@ -131,7 +133,7 @@ def test_an_operation_is_to_blame_for_its_own_operands_only(
         assert found.elements == ()
 
 
-def test_why_a_sensitive_program_passes_is_told(on: Callable[..., Checked]) -> None:
+def test_note_explains_pass_of_sensitive_program(on: Callable[..., Checked]) -> None:
     found = on(PEAKED, CANCELLING, result_of("reduce", lambda x: x * 0))
     assert "every operation is right on its own operands" in found.message
 
@@ -158,7 +160,7 @@ def nans_if_hidden(program: Program, operation: Operation, results: Any) -> tupl
 
 
 @pytest.mark.parametrize("change", [NANS, nans_if_hidden])
-def test_a_value_by_a_sum_of_it_alone_is_one(on: Callable[..., Checked], change: Change) -> None:
+def test_quotient_of_value_and_its_sum_is_one(on: Callable[..., Checked], change: Change) -> None:
     """The sum is the value, computed again or not, and 1 to the power of NaN is 1."""
     inputs = {"x": np.array([0.7], np.float32), "n": np.array([np.nan], np.float32)}
     assert on(QUOTIENT, inputs, change).verdict.value == "divergent"
@@ -179,7 +181,7 @@ NEAR_ONE = {
 }
 
 
-def test_integers_that_rounding_decides_are_judged_on_what_was_rounded(
+def test_integers_decided_by_rounding_are_judged_on_rounded_values(
     on: Callable[..., Checked],
 ) -> None:
     up = result_of("multiply", lambda x: np.nextafter(x, np.float32(2)))
@@ -223,7 +225,7 @@ def test_a_product_that_becomes_a_selection_is_a_class(on: Callable[..., Checked
     assert (found.known, found.is_new_failure) == (("truth-value-as-a-selection",), False)
 
 
-def test_only_what_the_model_predicts_is_of_the_class(on: Callable[..., Checked]) -> None:
+def test_only_predicted_results_have_the_class(on: Callable[..., Checked]) -> None:
     def change(program: Program, operation: Operation, results: Any) -> tuple[Any, ...]:
         found = _selecting(program, operation, results)
         if operation.name == "multiply":
@@ -265,7 +267,7 @@ UNSTEADY = Expectation(
 )
 
 
-def test_what_changes_where_that_is_known_is_known(on: Callable[..., Checked]) -> None:
+def test_changing_result_is_known_if_entry_is_flaky(on: Callable[..., Checked]) -> None:
     times = itertools.count(1)
     given = {"x": np.ones(4, np.float32)}
     varying = result_of("add", lambda array: array + next(times))
@@ -275,7 +277,7 @@ def test_what_changes_where_that_is_known_is_known(on: Callable[..., Checked]) -
     assert on(SUM, given, varying, msgspec.structs.replace(UNSTEADY, op=("negate",))).is_new_failure
 
 
-def test_what_is_wrong_in_one_way_is_not_known_by_what_changes(on: Callable[..., Checked]) -> None:
+def test_steady_fault_is_not_matched_by_flaky_entry(on: Callable[..., Checked]) -> None:
     steady = result_of("add", lambda array: array + 1)
     assert on(SUM, {"x": np.ones(4, np.float32)}, steady, UNSTEADY).is_new_failure
 
@@ -309,7 +311,7 @@ def _without_nan(program: Program, operation: Operation, results: Any) -> tuple[
     return results
 
 
-def test_operations_that_go_wrong_together_only_are_named_together(
+def test_operations_wrong_only_as_a_group_are_named_as_a_group(
     on: Callable[..., Checked],
 ) -> None:
     found = on(FUSED, NAN, _without_nan)
@@ -341,7 +343,7 @@ func.func @main(%i: tensor<i32>, %x: tensor<f32>) -> tensor<f32> {
 }"""
 
 
-def test_a_loop_is_gone_through_until_it_went_wrong_a_few_times() -> None:
+def test_loop_is_judged_until_a_few_iterations_fail() -> None:
     program, inputs = parse_module(LONG), (np.array(0, np.int32), np.array(1, np.float32))
 
     def run(subject: Program, sets: Sequence[Sequence[Array]]) -> list[list[Array]]:

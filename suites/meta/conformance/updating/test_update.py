@@ -1,4 +1,4 @@
-"""Entries written from what is new in a run: they make it green, and nothing else is known."""
+"""Entries written for new failures of a run: they make it green, and match nothing else."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_written_entry_makes_the_run_green_and_is_shown_by_its_counterexample(
     file = tmp_path / "mine.toml"
     code, out, _ = called(capfd, "update", given.out, "--out", file, "--seconds", "5")
     assert code == 0, out
-    assert f"{file}: with --expectations {file} nothing of the run is new" in out
+    assert f"{file}: with --expectations {file} the run has no new divergence" in out
     (entry,) = read(file)
     assert (entry.verdicts, entry.kinds) == ((verdict,), (kind,))
     assert (entry.words, entry.where) == (words, where)
@@ -87,7 +87,7 @@ def test_a_written_entry_makes_the_run_green_and_is_shown_by_its_counterexample(
     assert (code, out) == (0, "")  # written as `fmt` would write it
 
 
-def test_entries_are_added_to_what_was_written_by_hand(
+def test_entries_are_added_to_handwritten_file(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     given = options(tmp_path / "run", "transposed_operands", element_types=("f32", "si32"))
@@ -135,7 +135,7 @@ def test_a_new_file_includes_the_files_of_the_run(
 def test_a_crash_of_overwritten_memory_that_no_program_shows_is_flaky(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether it shows depends on what memory holds; `--strict` then asks for no counterexample."""
+    """The failure depends on uninitialised memory; `--strict` then requires no counterexample."""
     given = options(tmp_path / "run", "abort")
     run(given)
     with Store(given.out / FILE_NAME) as store:
@@ -172,7 +172,7 @@ def test_batches_that_fail_as_a_whole_are_known_by_flaky_entries(
     assert out == f"nothing is new in {given.out}: {file} is left as it is\n"
 
 
-def test_what_was_written_stays_when_the_command_is_stopped(
+def test_written_entries_stay_when_command_is_stopped(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So that the same command goes on where it was stopped."""
@@ -213,7 +213,7 @@ def test_an_entry_that_cannot_be_read_is_left_out_and_said(
     assert [entry.op for entry in read(file)] == [("subtract",)]
 
 
-def test_what_cannot_be_done_is_a_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_impossible_update_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     given = options(tmp_path / "run", "transposed_operands")
     run(given)
     broken = tmp_path / "broken.toml"
@@ -270,7 +270,7 @@ def test_failures_are_grouped_by_verdict_class_and_the_backends_words() -> None:
     assert not entry_of(groups[0], records[:3], ()).rare
 
 
-def test_a_program_that_overwrites_memory_is_known_however_it_ends() -> None:
+def test_program_that_corrupts_memory_is_matched_by_any_crash() -> None:
     """An overwritten heap ends a process with one of many messages of the allocator, or none."""
     aborted, ended = "the process ended with SIGABRT", "the process ended with SIGSEGV"
     ends = [
@@ -295,7 +295,7 @@ def test_a_program_that_overwrites_memory_is_known_however_it_ends() -> None:
     assert [one for one in records if entry_of(silent, [], ()).matches(one)] == [records[3]]
 
 
-def test_only_what_no_entry_knows_of_a_record_is_new() -> None:
+def test_only_unmatched_failures_of_a_record_are_new() -> None:
     failing = (
         Failing(Verdict.DIVERGENT, "NaN", "", 3, known="x"),
         Failing(Verdict.INACCURATE, "accuracy", "", 2, worst_ulp=12.3),
@@ -309,7 +309,7 @@ def test_only_what_no_entry_knows_of_a_record_is_new() -> None:
     assert not entry.unpredictable
 
 
-def test_an_op_of_xlabuilder_is_known_by_an_entry_of_the_op_that_it_is_brought_into() -> None:
+def test_entry_of_twin_matches_xlabuilder_op() -> None:
     known = a_record(0, "f32", Verdict.DIVERGENT, "NaN")
     records = [known, replace(known, op="Sort"), replace(known, op="ScaledDot")]
     assert [one.op for one in group_failures(records)] == ["sort", "ScaledDot"]
@@ -381,12 +381,12 @@ def test_an_extension_that_a_backend_takes_is_accepted_where_an_entry_says_so() 
         ("a " * 100, ("a " * 80).strip()),
     ],
 )
-def test_words_are_those_of_all_programs_that_fail_alike(said: str, words: str) -> None:
+def test_words_are_common_to_all_similar_failures(said: str, words: str) -> None:
     assert general(said) == words
 
 
 @pytest.mark.x86
-def test_what_fails_beside_something_else_has_a_counterexample_of_its_own(
+def test_each_failure_of_a_case_has_its_own_counterexample(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """XLA's atan2 of complex numbers fails in several ways, in the same programs."""

@@ -55,7 +55,7 @@ def test_a_case_is_explained_by_entry_and_by_condition(
         return code, out.splitlines(), err
 
     passing = next(one for one in records if not one.verdict.fails)
-    assert called(passing.id)[:2] == (0, [f"{passing.id}: pass: nothing fails in it"])
+    assert called(passing.id)[:2] == (0, [f"{passing.id}: pass: it does not fail"])
     failing = next(one for one in records if one.verdict.fails)
     file = tmp_path / "known.toml"
     code, out, _ = called(failing.id)
@@ -67,19 +67,19 @@ def test_a_case_is_explained_by_entry_and_by_condition(
     assert out[2].endswith("elements are predicted within 2 ulp")
     assert out[3].startswith("divergent (operands swapped): new: operands swapped: ")
     assert out[4:] == [
-        f"  infinite ({file}): it knows the class 'infinity', and this is 'operands swapped'",
-        f"  others ({file}): it knows what is 'flushed', and this is divergent",
+        f"  infinite ({file}): it matches the class 'infinity', not 'operands swapped'",
+        f"  others ({file}): it matches 'flushed', not divergent",
     ]
     code, out, _ = called(failing.id, "--expectations", "none")
-    assert (code, out[1]) == (1, "  no entry is about divide of f32")
+    assert (code, out[1]) == (1, "  no entry applies to divide of f32")
     computed = tmp_path / "computed.toml"
     code, out, _ = called(failing.id, "--expectations", computed)
-    assert f"  other-way ({computed}): what it computes does not predict these values" in out[1]
-    assert out[-1].startswith("values were judged by the expectations of the run")
+    assert f"  other-way ({computed}): its 'computes' does not predict these values" in out[1]
+    assert out[-1].startswith("values were judged with the expectations of the run")
     run(replace(given, out=tmp_path / "again", expectations=str(computed)))
     code, out, _ = called(failing.id, "--db", tmp_path / "again")
     assert code == 0
-    assert out[1] == "  it predicts the values: they are as its 'computes' says"
+    assert out[1] == "  its 'computes' predicts the values"
     code, _, err = called("divide-f32-cpu-0")
     assert (code, err.count("\n")) == (2, 1)
     assert "this run has no case 'divide-f32-cpu-0'" in err

@@ -1,4 +1,4 @@
-"""Coverage by design: the plan of cases, and what the standard profile is held to."""
+"""Coverage by design: the plan of cases, and the requirements of the standard profile."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def reached(op: str, profile: str, seed: int = 0) -> CoverageReport:
     return plan.coverage_report(op, seed, cases)
 
 
-def test_what_is_planned_later_changes_no_count() -> None:
+def test_later_plans_change_no_coverage() -> None:
     """The coverage of a run depends only on its cases, not on earlier plans."""
     before = reached("dynamic_broadcast_in_dim", "standard", seed=4)
     for column in plan.valid_columns("dynamic_broadcast_in_dim"):
@@ -113,7 +113,7 @@ def test_fft_types_occur_in_every_complex_column() -> None:
     assert kinds == {"FFT", "IFFT", "IRFFT"}
 
 
-def test_a_case_does_not_depend_on_what_was_made_before_it() -> None:
+def test_case_does_not_depend_on_earlier_cases() -> None:
     late = plan.case("sort", F32, 5, 30)
     plan.coverage.cache_clear()
     assert plan.case("sort", F32, 5, 30) == late
@@ -175,7 +175,7 @@ def test_values_that_depend_on_others_are_reached() -> None:
     assert few["kind"] == (1, 2)
 
 
-def test_what_an_empty_result_hides_does_not_count() -> None:
+def test_values_hidden_by_empty_result_do_not_count() -> None:
     def build(_: int, __: int, planned: dict[str, str]) -> Pick:
         pick = Pick(lambda _: 0, planned)
         choose(pick, ("a", "b"), "way")

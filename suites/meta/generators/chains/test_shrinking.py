@@ -1,4 +1,4 @@
-"""Strategies shrink what fails to its simplest form."""
+"""Strategies shrink failures to their simplest form."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Sizes below a bound: what is left is looked at, and what was cut away is no part of it."""
+"""Sizes below a bound: cases see the remaining elements, and not those that were cut."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ F32 = element_type("f32")
 
 
 def uncut(program: Program) -> Program:
-    """The program for a backend that forgets to cut: sizes are set to what they are."""
+    """The program for a backend that ignores sizes: they are set to the bound."""
 
     def whole(one: Operation) -> Operation:
         return replace(one, name="optimization_barrier", operands=one.operands[:1], attributes=())
@@ -33,7 +33,7 @@ def uncut(program: Program) -> Program:
 
 
 @pytest.mark.parametrize("op", ["SetDimensionSize", "DynamicReshape"])
-def test_a_size_that_is_not_cut_is_seen(op: str) -> None:
+def test_ignored_dynamic_size_is_detected(op: str) -> None:
     seen = cut = 0
     for made in plan.cases(op, F32, 0, 16):
         program = lower_program(made.program)

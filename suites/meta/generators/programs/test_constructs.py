@@ -38,7 +38,7 @@ def drawn(op: str, way: str) -> list[Case]:
 
 
 @pytest.mark.parametrize(("op", "way"), EVERY)
-def test_the_operation_is_in_the_construct_and_nobody_waits_for_ever(op: str, way: str) -> None:
+def test_collective_is_in_the_construct_and_all_processes_finish(op: str, way: str) -> None:
     for made in drawn(op, way):
         program = made.program
         assert OF_NAME[way] in {one.name for one in program.main.body.operations}
@@ -71,8 +71,8 @@ ADDED = {
 
 
 @pytest.mark.parametrize("way", OF_NAME.values())
-def test_a_sum_is_judged_by_its_bound_wherever_it_stands(way: str) -> None:
-    """In a loop by what is added at the last turn; data would have to be the same bit for bit."""
+def test_sum_is_judged_by_its_bound_in_every_construct(way: str) -> None:
+    """In a loop by the last addition; moved data would have to be equal bit for bit."""
     way = next(one for one, name in OF_NAME.items() if name == way)
     rule = CATALOG["all_reduce"].tolerance
     for index in range(40):

@@ -1,4 +1,4 @@
-"""Bodies written in other ways give what they gave, and what they compute is judged alike."""
+"""Bodies in other forms compute the same results, and are judged in the same way."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def reduction(body: Monoid, element: ElementType, size: int = 6) -> Program:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("form", forms.FORMS)
-def test_a_form_gives_what_the_plain_region_gives(name: str, form: str) -> None:
+def test_each_form_computes_the_same_as_the_plain_region(name: str, form: str) -> None:
     element = ELEMENT_TYPES[name]
     regions = [fold_of(op, element).region for op in ops_of(element)]
     regions += [body.region for body in several(element) if not body.outside]
@@ -68,7 +68,7 @@ def test_a_form_gives_what_the_plain_region_gives(name: str, form: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_op_as_a_reduce_or_a_dot_general_gives_what_it_gives(name: str) -> None:
+def test_op_as_reduce_or_dot_general_computes_the_same(name: str) -> None:
     element = ELEMENT_TYPES[name]
     for op in ops_of(element):
         plain = lanes(fold_of(op, element).region)

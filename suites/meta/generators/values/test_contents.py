@@ -1,4 +1,4 @@
-"""Profiles of values: each holds what its name promises, in every element type."""
+"""Profiles of values: each fulfils its description, in every element type."""
 
 import numpy as np
 import pytest
@@ -68,7 +68,7 @@ REAL = FLOATS + COMPLEX
 
 
 @pytest.mark.parametrize("of", REAL, ids=str)
-def test_float_profiles_hold_what_they_promise(of: ElementType) -> None:
+def test_float_profiles_fulfil_their_descriptions(of: ElementType) -> None:
     fmt = of.float_format
     small = filled(of, "small_integers")
     assert (small == np.round(small)).all()
@@ -144,7 +144,7 @@ def test_midpoints_of_every_length() -> None:
     assert max(ones) > 10
 
 
-def test_trigonometric_arguments_are_near_multiples_of_a_quarter_turn() -> None:
+def test_trigonometric_arguments_are_near_multiples_of_half_pi() -> None:
     values = filled(F64, "trig", 2000).astype(np.longdouble)
     quarter = np.longdouble("1.57079632679489661923")
     turns = np.round(values / quarter)
@@ -180,7 +180,7 @@ def test_complex_parts_on_the_axes() -> None:
 
 
 @pytest.mark.parametrize("of", INTEGERS, ids=str)
-def test_integer_profiles_hold_what_they_promise(of: ElementType) -> None:
+def test_integer_profiles_fulfil_their_descriptions(of: ElementType) -> None:
     least, most = of.min_integer, of.max_integer
     small = filled(of, "small_integers")
     assert set(small) == set(range(max(least, -8), min(most, 8) + 1))
@@ -201,7 +201,7 @@ def test_integer_profiles_hold_what_they_promise(of: ElementType) -> None:
 
 
 @pytest.mark.parametrize("of", [of for of in ALL if not of.is_boolean], ids=str)
-def test_what_an_integer_type_can_hold(of: ElementType) -> None:
+def test_range_profile_of_integers_fits_the_target_type(of: ElementType) -> None:
     for to in INTEGERS:
         values = filled(of, f"range_{to.name}", 300)
         whole = [int(value) for value in values]
@@ -211,7 +211,7 @@ def test_what_an_integer_type_can_hold(of: ElementType) -> None:
 
 
 @pytest.mark.parametrize("of", [of for of in ALL if not of.is_boolean], ids=str)
-def test_what_a_float_type_can_hold(of: ElementType) -> None:
+def test_range_profile_of_floats_fits_the_target_type(of: ElementType) -> None:
     for to in FLOATS:
         values = filled(of, f"range_{to.name}", 300)
         fmt = to.float_format
@@ -284,7 +284,7 @@ def test_correlated_operands(of: ElementType) -> None:
         assert (correlate(finite, kind, "negated", 1) == -finite).all()
 
 
-def test_what_is_not_finite_stays_when_moved_by_an_ulp() -> None:
+def test_non_finite_values_stay_when_moved_by_an_ulp() -> None:
     kind = TensorType((4,), F32)
     first = np.array([np.inf, -np.inf, np.nan, F32.float_format.max_finite], np.float32)
     for seed in range(8):

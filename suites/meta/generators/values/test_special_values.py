@@ -20,7 +20,7 @@ from reference.ops.elementwise.elementwise import OPS as RECORDS
 RECORD = {record.name: record for record in RECORDS if record.name not in ("constant", "iota")}
 
 
-def test_each_comes_before_one_comes_again() -> None:
+def test_each_option_is_drawn_before_any_repeats() -> None:
     options = np.array([3, 1, 4, 1 << 40, 5])
     drawn = Words(1).each(23, options)
     assert {tuple(sorted(drawn[i : i + 5])) for i in (0, 5, 10, 15)} == {tuple(sorted(options))}
@@ -49,7 +49,7 @@ def classes(array: Array, of: ElementType) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", ["f32", "f8E4M3FN", "f8E5M2FNUZ", "f8E8M0FNU", "complex<f64>"])
-def test_the_profile_holds_what_the_type_has(name: str) -> None:
+def test_profile_has_all_special_values_of_the_type(name: str) -> None:
     of = element_type(name)
     form = of.float_format
     array = fill(TensorType((40,), of), "each_special", 1)
@@ -65,7 +65,7 @@ def test_the_profile_holds_what_the_type_has(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["f32", "f64", "bf16", "complex<f32>"])
-def test_the_cells_of_standard_meet_them(name: str) -> None:
+def test_standard_cells_cover_the_special_values(name: str) -> None:
     of = element_type(name)
     everything = set(classes(fill(TensorType((40,), of), "each_special", 1), of))
     ops = [op for op in RECORD if of in RECORD[op].element_types]
@@ -84,7 +84,7 @@ def _met(op: str, of: ElementType) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", ["f16", "bf16", "f32", "f64", "f8E5M2"])
-def test_infinities_and_nan_are_in_one_row_whose_first_elements_are_required(name: str) -> None:
+def test_topk_rows_contain_infinities_and_nan_together(name: str) -> None:
     together = 0
     for case in cases("TopK", element_type(name), 0, cases_of(CATALOG["TopK"], "standard")):
         value = case.program.subject.results[0].type

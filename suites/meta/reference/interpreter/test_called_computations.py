@@ -1,4 +1,4 @@
-"""Custom calls that name functions: what these do is evaluated as anywhere in the program."""
+"""Custom calls that name functions: these are evaluated like other functions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def added(x: Array, y: Array) -> Array:
         "stablehlo.custom_call @test.sum(%x, %y)",
     ],
 )
-def test_a_called_computation_may_call_in_its_turn(combined: str) -> None:
+def test_called_computation_may_call_others(combined: str) -> None:
     program = parse_module(WINDOWS.format(combined=combined, called="combine"))
     (result,) = evaluate(program, [X], custom_calls={"test.sum": added})
     np.testing.assert_array_equal(result, [1, 5, 9])

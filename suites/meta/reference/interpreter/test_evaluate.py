@@ -1,4 +1,4 @@
-"""Programs: values, calls, hooks, regions, errors; and what an operation costs."""
+"""Programs: values, calls, hooks, regions, errors; and the cost of an operation."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -120,7 +120,7 @@ def test_scalars_stay_arrays(of: object) -> None:
     assert seen >= 6
 
 
-def test_regions_see_the_values_around_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_regions_use_outer_values(monkeypatch: pytest.MonkeyPatch) -> None:
     """An op with a region gets it as a function of arrays."""
 
     def twice(operand: Array, *, body: Body) -> tuple[Array, ...]:
@@ -248,7 +248,7 @@ def test_described_operations() -> None:
     assert module.describe_operation(Operation("return", (A,))) == "return"
 
 
-def test_an_error_of_many_values_begins_with_the_reason_and_counts_them() -> None:
+def test_error_about_many_values_starts_with_the_reason() -> None:
     values = tuple(Value(f"v{number}", VECTOR) for number in range(40))
     call = Operation(
         "custom_call", values, values, attributes(call_target_name="xla_ffi_python_cpu_callback")

@@ -1,4 +1,4 @@
-"""Values are freed after their last use, and what there is no memory for is named."""
+"""Values are freed after their last use, and an operation without enough memory is named."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_values_are_freed_after_their_last_use() -> None:
     assert seen["floor"] == {"sine", "while"}  # the sine is returned
 
 
-def test_what_is_freed_changes_no_result() -> None:
+def test_freeing_values_changes_no_result() -> None:
     program = parse_module(CHAIN)
     x, n = np.linspace(-1, 1, 4, dtype=np.float32), np.array(3, np.int32)
     seen: dict[str, Any] = {}

@@ -49,7 +49,7 @@ LOOP = """
 """
 
 
-def test_processes_meet_in_every_turn_of_a_loop() -> None:
+def test_processes_communicate_in_every_iteration() -> None:
     assert ran(LOOP.format(more="%zero"), 1, 2) == [48, 48]
 
 
@@ -78,7 +78,7 @@ BRANCH = """
 """
 
 
-def test_processes_meet_at_one_operation_from_several_branches() -> None:
+def test_processes_communicate_from_different_branches() -> None:
     assert ran(BRANCH.format(other="sum"), 1, 2) == [6, 6]
 
 
@@ -132,13 +132,13 @@ SENDS = """module attributes {{mhlo.num_replicas = 3 : i32}} {{
     return %r#0 : tensor<i64> }} }}"""
 
 
-def test_what_is_sent_arrives_where_the_pairs_say() -> None:
+def test_sent_value_arrives_at_its_target() -> None:
     program = parse_module(SENDS.format(pairs="[[0, 2], [2, 1], [1, 0]]"))
     results = evaluate(program, [np.array(number) for number in (10, 20, 30)])
     assert [int(result) for result in results] == [20, 30, 10]
 
 
-def test_who_waits_for_what_is_never_sent_is_named() -> None:
+def test_process_waiting_for_missing_send_is_named() -> None:
     program = parse_module(SENDS.format(pairs="[[0, 2], [2, 1], [1, 0]]"))
     (main,) = program.functions
     kept = tuple(one for one in main.body.operations if one.name != "send")

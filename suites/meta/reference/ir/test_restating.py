@@ -39,7 +39,7 @@ RESTATING = [name for name, record in OPS.items() if record.restates]
 
 
 @pytest.mark.parametrize("op", RESTATING)
-def test_what_is_restated_are_constraints_of_both(op: str) -> None:
+def test_restated_constraints_exist_on_both_ops(op: str) -> None:
     record = OPS[op]
     ours = [own for own, _ in record.restates]
     theirs = [id_ for _, ids in record.restates for id_ in ids]
@@ -50,11 +50,11 @@ def test_what_is_restated_are_constraints_of_both(op: str) -> None:
 
 
 @pytest.mark.parametrize("op", [name for name, record in OPS.items() if record.waives])
-def test_what_is_waived_is_a_constraint_of_the_twin(op: str) -> None:
+def test_waived_constraint_exists_on_the_twin(op: str) -> None:
     assert set(OPS[op].waives) <= set(OPS[OPS[op].twin].constraints)
 
 
-def test_what_a_convolution_is_lowered_to_waives_the_same_and_only_that() -> None:
+def test_lowered_convolution_waives_exactly_the_same_constraint() -> None:
     """The result of a Conv is of another type; the same convolution by itself breaks C27."""
     given: dict[str, Any] = {
         "window_strides": (1,), "padding": "VALID", "feature_group_count": 1,

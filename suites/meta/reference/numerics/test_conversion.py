@@ -130,7 +130,7 @@ def test_bitcasts_are_little_endian() -> None:
 
 
 @pytest.mark.parametrize("of", [named("f8E4M3FN"), named("f8E5M2"), named("f4E2M1FN")], ids=str)
-def test_the_bits_of_a_bitcast_are_those_of_the_operand(of: ElementType) -> None:
+def test_bitcast_keeps_the_bits(of: ElementType) -> None:
     given = every(of)
     to = named(f"ui{of.bits}")
     found = bitcast_convert(given, result=TensorType(given.shape, to))

@@ -111,7 +111,7 @@ def test_complex_sums_have_the_sign_of_each_part() -> None:
     assert negative.tolist() == [[True, False]]
 
 
-def test_what_can_be_folded() -> None:
+def test_monoids_that_fold_each_type() -> None:
     complex_ = ELEMENT_TYPES["complex<f32>"]
     assert {name for name, one in MONOIDS.items() if can_fold(one, complex_)} == {"add", "multiply"}
     assert {name for name, one in MONOIDS.items() if not can_fold(one, F32)} == {"and", "or", "xor"}

@@ -1,4 +1,4 @@
-"""Products of matrices of what is not finite, against sums of products of numbers."""
+"""Products of matrices with non-finite numbers, against sums of products."""
 
 from __future__ import annotations
 

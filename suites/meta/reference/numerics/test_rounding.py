@@ -50,7 +50,7 @@ def test_every_value_and_code_is_a_fixed_point(to):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.longdouble], ids=["f64", "longdouble"])
 @pytest.mark.parametrize("to", NARROW, ids=str)
-def test_every_midpoint_and_what_is_next_to_it(to, dtype):
+def test_midpoints_and_their_neighbours(to, dtype):
     values = finite_values(to)
     below, above = values[:-1], values[1:]
     middle = ((below + above) / 2).astype(dtype)

@@ -49,7 +49,7 @@ def test_two_products_are_added_exactly() -> None:
     assert got.tolist() == [float(one) for one in exact]
 
 
-def test_what_overflows_only_when_rounded_does_not_overflow() -> None:
+def test_unrounded_product_does_not_overflow() -> None:
     large, f64 = np.array([1e200, 1e200, np.inf]), ELEMENT_TYPES["f64"]
     other = unrounded_number(np.array([-np.inf, 0.0, 1.0]))
     assert rounded_sum(unrounded_product(large, large), other, f64).tolist() == [

@@ -1,4 +1,4 @@
-"""Composites and custom calls: what they compute, name and refuse."""
+"""Composites and custom calls: results, names and refusals."""
 
 from dataclasses import replace
 
@@ -58,7 +58,7 @@ def test_a_composite_is_its_decomposition() -> None:
     assert [result.tolist() for result in ran] == [[-1, -1, -1], [2, 2, 2]]
 
 
-def test_the_last_operations_operands_are_those_of_main() -> None:
+def test_names_in_decomposition_are_not_confused_with_main() -> None:
     """Names in a decomposition may be those of main: the judge must not take one for the other."""
     program = parse_module(COMPOSITE)
     expected = evaluate(program, [ONES])
@@ -147,14 +147,14 @@ def test_assertions_of_shapes() -> None:
     assert check(parse_module(ASSERTION)) == []
 
 
-def test_what_a_custom_call_gives_is_implementation_defined() -> None:
+def test_result_of_custom_call_is_implementation_defined() -> None:
     operation = parse_module(custom("Sharding")).main.body.operations[0]
     ((label, mask),) = unspecified(operation, [ONES], ONES)
     assert "implementation" in label
     assert mask.all()
 
 
-def test_where_data_lies_is_nothing_on_one_process() -> None:
+def test_sharding_is_ignored_on_one_process() -> None:
     text = """sdy.mesh @mesh = <["x"=1]>
     func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
       %0 = sdy.sharding_constraint %x <@mesh, [{"x"}]> : tensor<3xf32>

@@ -1,4 +1,4 @@
-"""The rule of contractions: what rounded sums may be, and what they may not."""
+"""The rule of contractions: permitted rounded sums, and others."""
 
 from typing import Any
 
@@ -166,7 +166,7 @@ def test_a_sum_of_zeros_is_zero() -> None:
     assert verdict(lhs, rhs, np.full((2, 20), 1e-30, np.float32)) is Verdict.DIVERGENT
 
 
-def test_overflow_on_the_way_and_at_the_end() -> None:
+def test_intermediate_and_final_overflow() -> None:
     large = np.float32(3e38)
     lhs, rhs = np.array([[large, large, -large, -large]]), np.full((4, 1), 1.5, np.float32)
     for got in (0.0, np.inf, -np.inf, np.nan):
@@ -292,7 +292,7 @@ def _in_order(lhs: Array, rhs: Array, given: dict[str, Any]) -> Array:
     return total
 
 
-def test_the_bound_holds_what_the_measure_permits() -> None:
+def test_bound_covers_the_permitted_error() -> None:
     """Programs of several operations are judged by bounds; they include the result's rounding."""
     assert CONTRACTED.bound is not None
     lhs, rhs = _normal(11, 40)

@@ -1,4 +1,4 @@
-"""Branches, loops, tuples, tokens, composites, custom calls: what they give and refuse."""
+"""Branches, loops, tuples, tokens, composites, custom calls: results and refusals."""
 
 import math
 from collections import Counter
@@ -82,7 +82,7 @@ def test_if_gives_the_results_of_one_branch(pred: bool, expected: list[int]) -> 
     assert run(text, np.asarray(pred), si32(1), si32(2)) == expected
 
 
-def test_a_branch_not_taken_may_hold_what_cannot_be_evaluated() -> None:
+def test_unevaluable_operation_in_unused_branch_is_ignored() -> None:
     program = parse_module(CASE)
     function = program.main
     call = function.body.operations[0]
@@ -126,7 +126,7 @@ FACTORIAL = """func.func @main(%n: tensor<i32>) -> (tensor<i32>, tensor<i32>) {
 
 
 @pytest.mark.parametrize("n", [-3, 0, 1, 2, 5, 12])
-def test_a_loop_turns_while_its_condition_holds(n: int) -> None:
+def test_loop_runs_while_its_condition_holds(n: int) -> None:
     assert run(FACTORIAL, si32(n)) == [max(n, 0) + 1, math.factorial(max(n, 0))]
 
 
@@ -159,7 +159,7 @@ def test_loops_in_loops_and_values_from_outside() -> None:
         assert run(text, si32(n)) == [sum(i * j for i in range(n) for j in range(n))]
 
 
-def test_the_hook_sees_and_replaces_what_is_in_loops_and_branches() -> None:
+def test_hook_receives_and_replaces_results_in_loops_and_branches() -> None:
     seen: Counter[str] = Counter()
 
     def hook(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -172,14 +172,14 @@ def test_the_hook_sees_and_replaces_what_is_in_loops_and_branches() -> None:
     assert results[1] == ((1 * 1 + 1) * 2 + 1) * 3 + 1
 
 
-def test_a_turn_of_a_loop_costs_little() -> None:
+def test_loop_iteration_is_not_recompiled() -> None:
     """A turn compares, multiplies and adds; nothing is looked up or compiled again for it."""
     program = parse_module(FACTORIAL)
     few, many = (calls_of(lambda n=n: evaluate(program, [si32(n)])) for n in (100, 1100))
     assert (many - few) / 1000 <= 30
 
 
-def test_changing_the_table_of_ops_changes_what_is_compiled(
+def test_changing_the_table_of_ops_recompiles_programs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     program = parse_module(FACTORIAL)
@@ -289,7 +289,7 @@ def operations(op: str, count: int = 150) -> list[list[Operation]]:
     return [list(case.program.walk()) for case in drawn]
 
 
-def test_cases_reach_what_matters() -> None:
+def test_cases_cover_nested_loops_and_branches() -> None:
     loops = operations("while")
     assert any(sum(o.name == "while" for o in found) > 1 for found in loops)
     assert any({"case", "if"} & {o.name for o in found} for found in loops)

@@ -218,7 +218,7 @@ def test_numbers_of_windows(
     assert window or not actual.any()
 
 
-def test_what_is_left_out_says_nothing() -> None:
+def test_omitted_attributes_have_defaults() -> None:
     types = (TensorType((2, 5, 4, 2), F32), TensorType((2, 3, 2, 3), F32))
     result = TensorType((2, 4, 2, 3), F32)
     arrays = [_counted(of).astype(np.float32) for of in types]

@@ -347,7 +347,7 @@ def test_the_quantized_dimension_moves_along() -> None:
     assert same == quantized((3, 2), axis=None)
 
 
-def test_one_step_is_repeated_where_its_dimension_is_stretched() -> None:
+def test_broadcast_repeats_single_scale() -> None:
     one = quantized((2, 1), axis=1, count=1)
     of = one.element_type
     assert isinstance(of, QuantizedType)

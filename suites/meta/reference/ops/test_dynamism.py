@@ -1,4 +1,4 @@
-"""Ops whose shapes are operands: they do what the static ops do, and tell what cannot be."""
+"""Ops whose shapes are operands: they equal the static ops, and refuse invalid shapes."""
 
 from typing import Any
 
@@ -193,7 +193,7 @@ def test_indices_that_a_type_cannot_represent_are_unspecified() -> None:
 
 
 @pytest.mark.parametrize("sizes", [(2, 4), (2, 1 << 45)])
-def test_sizes_that_differ_from_the_stated_ones_are_refused(
+def test_sizes_that_differ_from_the_result_type_are_refused(
     sizes: tuple[int, ...],
 ) -> None:
     shape = si64(*sizes)
@@ -234,7 +234,7 @@ def test_shapes_of_every_type_known_and_not(op: str) -> None:
     assert static == {True, False}
 
 
-def test_what_is_said_of_expanding_dimensions_is_true() -> None:
+def test_stated_expanding_dimensions_are_right() -> None:
     said = 0
     for case in cases("dynamic_broadcast_in_dim", F32, seed=1, count=150):
         operation = operation_of("dynamic_broadcast_in_dim", case.program)
@@ -281,7 +281,7 @@ def test_xla_does_not_take_unknown_sizes(op: str) -> None:
         compiled(single_op(op, operands, (result,), {**attrs}))
 
 
-def test_what_stablehlos_verifier_does_not_enforce() -> None:
+def test_stablehlos_verifier_misses_known_constraints() -> None:
     """Near misses that it lets pass: element types of quantized tensors, numbers of sizes."""
     passed: set[tuple[str, str]] = set()
     for op in dynamism.NEAR_MISSES:

@@ -49,7 +49,7 @@ def norm(numbers):
 
 
 def assert_close(result, want):
-    """All parts are nearest or next to it, but for what is lost next to larger elements."""
+    """All parts are nearest or next to it, except for losses next to larger elements."""
     of = element_type_of(result)
     slack = 2.0 ** (-60 if of.part.bits == 64 else -49) * norm(want)
     u = 0.5**of.float_format.precision
@@ -111,7 +111,7 @@ def test_leading_dimensions_are_batches() -> None:
         ("IRFFT", (3, 1), (1,), (3, 1)),
     ],
 )
-def test_empty_ones(kind, shape, lengths, result) -> None:
+def test_empty_transforms(kind, shape, lengths, result) -> None:
     dtype = np.float64 if kind == "RFFT" else np.complex128
     found = fft(np.zeros(shape, dtype), fft_type=kind, fft_length=lengths)
     assert found.shape == result
@@ -147,7 +147,7 @@ def test_profile_of_spectra(name, lengths) -> None:
     assert unspecified(made, (operand,), result) == []
 
 
-def test_numbers_that_are_not_finite_leave_their_transform_open() -> None:
+def test_transforms_of_non_finite_numbers_are_unspecified() -> None:
     x = np.ones((3, 2, 4), np.complex64)
     x[0, 0, 1], x[1, 1, 2] = np.inf, np.float32(3e38)
     result = fft(x, fft_type="FFT", fft_length=(4,))

@@ -96,7 +96,7 @@ LOOP = """func.func @main(%n: tensor<i32>) -> tensor<2xi32> {
 }"""
 
 
-def test_a_loop_talks_to_the_host_at_every_turn() -> None:
+def test_loop_communicates_with_the_host_in_every_iteration() -> None:
     written: list[tuple[Array, ...]] = []
     feed = [(si32(1, 2),), (si32(3, 4),), (si32(5, 6),), (si32(7, 8),)]
     program = parse_module(LOOP)
@@ -148,7 +148,7 @@ def test_a_process_may_send_only_to_itself() -> None:
         evaluate(parse_module(nowhere), [si32(3, 4)])
 
 
-def test_nothing_to_receive() -> None:
+def test_receive_without_send_is_an_error() -> None:
     results = (Value("a", VECTOR), Value("b", TokenType()))
     token = Value("t", TokenType())
     given = (("channel_id", 3), ("channel_type", 3), ("is_host_transfer", True))
@@ -171,7 +171,7 @@ ASYNC = """func.func @main(%x: tensor<4xi32>, %i: tensor<i32>) -> (tensor<2xi32>
 }"""
 
 
-def test_what_was_started_is_done() -> None:
+def test_async_done_returns_started_results() -> None:
     program = parse_module(ASYNC)
     assert parse_module(emit(program)) == program
     assert program.main.body.operations[0].results[0].type == FutureType((VECTOR,))
@@ -198,7 +198,7 @@ def at_once(program: Program, inputs: Sequence[Array]) -> tuple[Array, ...]:
 
 
 @pytest.mark.parametrize("op", BUILDERS)
-def test_what_goes_out_comes_in_again(op: str) -> None:
+def test_sent_elements_return(op: str) -> None:
     """Cases need no data but their inputs, and every element that is sent returns."""
     for of in ALL[::4]:
         for case in cases(op, of, seed=1, count=6):

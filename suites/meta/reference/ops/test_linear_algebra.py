@@ -302,7 +302,7 @@ def test_underflow_is_gradual() -> None:
     assert (found.verdict, found.kind) == (Verdict.FLUSHED, "subnormal intermediate")
 
 
-def test_a_breakdown_is_granted_only_where_roundings_may_cause_it() -> None:
+def test_nan_factor_is_permitted_only_if_rounding_may_cause_it() -> None:
     nan = np.full((10, 10), np.nan, np.float32)
     hilbert = filled("f32", (10, 10), "hilbert").astype(np.float64)
     near = (hilbert + np.eye(10) * 2.0**-22).astype(np.float32)  # definite, by little

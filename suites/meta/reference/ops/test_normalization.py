@@ -100,7 +100,7 @@ def test_empty_dimensions(op) -> None:
             assert (results[1] == 0).all()
 
 
-def test_special_numbers_go_where_the_formulas_put_them() -> None:
+def test_special_values_propagate_by_the_formulas() -> None:
     x = np.array([[1, np.nan, np.inf], [3, 2, 2]], np.float32)
     ones = np.ones(3, np.float32)
     output, mean, variance = evaluate(

@@ -69,7 +69,7 @@ def test_formulas_in_the_type_itself_are_within_the_rule(op, name, profile) -> N
 
 
 @pytest.mark.parametrize("op", OPS_HERE)
-def test_what_is_wrong_is_found(op) -> None:
+def test_wrong_normalization_fails(op) -> None:
     operands = operands_of(op, "f32", (6, 3, 5), 1)
     right = evaluate(program(op, operands, 0.5, 1), operands)
     for number, result in enumerate(right):
@@ -182,7 +182,7 @@ def test_products_contracted_into_a_sum_are_a_class_of_their_own() -> None:
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "contracted product")
 
 
-def test_a_product_contracted_into_the_difference_around_it_is_of_that_class() -> None:
+def test_contracted_product_has_its_class() -> None:
     """-2e39 is an infinity, and so is -2.5e43, from which it is taken: NaN, but not unrounded."""
     x, grad_output = np.zeros((8, 1), np.float32), np.zeros((8, 1), np.float32)
     grad_output[7] = -2.5410847e38
@@ -230,7 +230,7 @@ def test_certain_results_of_a_step_are_required() -> None:
     assert judged("batch_norm_inference", operands, (actual,), 0.0).kind == "NaN"
 
 
-def test_steps_that_overflow_for_sure_give_what_ieee_754_makes_of_them() -> None:
+def test_steps_with_certain_overflow_follow_ieee_754() -> None:
     operands = one_feature([600, -600], [1], [3], name="f16")
     output, mean, variance = evaluate(program("batch_norm_training", operands, 0.5, 1), operands)
     assert [mean.tolist(), variance.tolist()] == [[0], [np.inf]]  # 360000 is beyond f16

@@ -104,13 +104,13 @@ def test_numbers_go_to_the_nearest_code_step_by_step(of: QuantizedType) -> None:
 
 
 @pytest.mark.parametrize("of", [one for one in TYPES if one.expressed_type is F32], ids=str)
-def test_every_code_comes_back(of: QuantizedType) -> None:
+def test_requantizing_keeps_every_code(of: QuantizedType) -> None:
     codes = every_code(of)
     assert (quantize(dequantize(codes, of), of) == codes).all()
     assert requantize(codes, of, of) is codes
 
 
-def test_ties_go_to_the_even_code_and_what_is_beyond_to_the_last() -> None:
+def test_ties_round_to_even_and_values_beyond_saturate() -> None:
     of = quant("si8", (0.5, 1), bounds=(-100, 100))
     given = np.array([0.25, 0.75, -0.25, -0.75, 1e9, -1e9, np.inf, -np.inf, 49.75], np.float32)
     assert quantize(given, of).tolist() == [2, 2, 0, 0, 100, -100, 100, -100, 100]

@@ -113,7 +113,7 @@ DEPTH: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_rows_meet_the_matrix_of_their_group() -> None:
+def test_rows_are_multiplied_by_the_matrix_of_their_group() -> None:
     """The first row as it is, none doubled, three swapped; the last is in no group."""
     made, open_ = evaluated(LHS, EACH, SIZES, result=(5, 2), **ROWS)
     np.testing.assert_array_equal(made, [[1, 2], [4, 3], [6, 5], [8, 7], [0, 0]])

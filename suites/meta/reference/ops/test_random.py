@@ -346,7 +346,7 @@ def test_results_for_an_invalid_mean_are_unspecified() -> None:
 
 
 @pytest.mark.parametrize(("count", "mean"), [(40, 0.25), (100, 0.5), (60, 0.9375)])
-def test_ones_are_counted_exactly(count: int, mean: float) -> None:
+def test_count_of_ones_is_tested_exactly(count: int, mean: float) -> None:
     """By the binomial distribution in rational numbers: neither end has more than half of 1e-9."""
     share = Fraction(mean)
     each = [math.comb(count, k) * share**k * (1 - share) ** (count - k) for k in range(count + 1)]

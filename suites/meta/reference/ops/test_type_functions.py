@@ -1,4 +1,4 @@
-"""Every op's type function takes operands of any types: what it cannot type breaks a constraint."""
+"""Every op's type function takes operands of any types: other operands break a constraint."""
 
 from __future__ import annotations
 

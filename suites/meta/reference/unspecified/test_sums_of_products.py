@@ -86,7 +86,7 @@ def test_finite_sums_are_unspecified_only_if_they_overflow() -> None:
         (6.0, 1.0, Verdict.PASS),
     ],
 )
-def test_elements_beside_the_open_ones_are_judged(
+def test_elements_beside_unspecified_elements_are_judged(
     infinite: float, first: float, verdict: Verdict
 ) -> None:
     of = element_type("f4E2M1FN")
@@ -98,7 +98,7 @@ def test_elements_beside_the_open_ones_are_judged(
     assert found.verdict is verdict
 
 
-def test_convolutions_leave_the_same_open() -> None:
+def test_overflow_of_convolution_is_unspecified() -> None:
     image = np.array([[[1.0], [2.0], [4.0], [np.inf]]]).astype(F8E5M2)
     kernel = np.array([[[1.0]], [[1.0]]]).astype(F8E5M2)
     values = values_of(image, kernel)
@@ -110,7 +110,7 @@ def test_convolutions_leave_the_same_open() -> None:
     assert not opened(wide, (image, kernel))
 
 
-def test_products_of_ragged_rows_leave_the_same_open() -> None:
+def test_overflow_of_ragged_products_is_unspecified() -> None:
     rows = np.array([[1.0], [2.0], [np.inf]]).astype(F8E5M2)
     groups = np.array([[[2.0]], [[4.0]]]).astype(F8E5M2)
     operands = rows, groups, np.array([1, 2], np.int32)

@@ -1,4 +1,4 @@
-"""The page of a campaign says what was found, tried and met, and lets nothing out of its place."""
+"""The page of a campaign shows findings, trials and coverage, and escapes all text."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ DATA = CampaignData(
 )  # fmt: skip
 
 
-def test_a_finding_is_shown_with_all_that_is_known_of_it() -> None:
+def test_finding_is_shown_with_all_details() -> None:
     page = html(DATA)
     for part in (
         "1 finding on cpu", "118", "multiply (line 3)", "f32[2]: 1.0, nan", "0x40E00000",
@@ -76,7 +76,7 @@ def test_a_finding_is_shown_with_all_that_is_known_of_it() -> None:
         assert part in page, part
 
 
-def test_what_programs_hold_stays_text() -> None:
+def test_program_text_is_escaped() -> None:
     page = html(DATA)
     assert "<script>alert" not in page
     assert page.count("&lt;script&gt;alert") == 3
@@ -84,7 +84,7 @@ def test_what_programs_hold_stays_text() -> None:
     assert "http" not in page.replace("http-equiv", "")
 
 
-def test_pairs_are_counted_of_those_there_are() -> None:
+def test_covered_pairs_are_counted_among_possible_pairs() -> None:
     found = grid(DATA.ops, DATA.pairs)
     assert (found.met, found.possible, found.others) == (2, 9, 1)
     assert {row.op: row.met for row in found.rows} == {"abs": 1, "add": 1, "sort": 0}
@@ -104,7 +104,7 @@ def test_a_campaign_without_findings_says_so() -> None:
     assert "No program was judged." in html(replace(DATA, findings=(), counts=Counter()))
 
 
-def test_a_campaign_writes_its_page_and_report_writes_it_again(tmp_path: Path, capsys) -> None:
+def test_campaign_and_report_write_the_same_page(tmp_path: Path, capsys) -> None:
     options = Options(
         tmp_path, "reference:floor_division", "60s", programs=32, ops=("divide",), jobs=1
     )
@@ -114,7 +114,7 @@ def test_a_campaign_writes_its_page_and_report_writes_it_again(tmp_path: Path, c
     (finding, *_) = json.loads((tmp_path / "campaign.json").read_text())["findings"]
     assert finding["name"] in first
     assert "reference and interpreter against the backend" in first
-    assert "takes no options of one" in first
+    assert "takes no compiler options" in first
     other = tmp_path / "other"
     code = exit_code_of(
         lambda: app(["report", str(tmp_path), "--out", str(other)], standalone_mode=False)
@@ -133,7 +133,7 @@ def test_beside_a_run_the_page_has_another_name(tmp_path: Path) -> None:
     assert write_to(DATA, tmp_path).name == BESIDE_A_RUN
 
 
-def test_what_is_no_campaign_is_a_line(tmp_path: Path) -> None:
+def test_folder_without_campaign_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no campaign\.sqlite"):
         load(tmp_path)
     assert not is_campaign(tmp_path)

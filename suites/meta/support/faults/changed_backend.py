@@ -15,7 +15,7 @@ from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 
 Change = Callable[[Program, Operation, tuple[Any, ...]], tuple[Any, ...]]
-"""change(program, operation, results): what the backend has in place of the results."""
+"""change(program, operation, results): the backend's results instead."""
 
 
 @dataclass(frozen=True)

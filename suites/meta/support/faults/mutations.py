@@ -1,5 +1,4 @@
-"""Wrong versions of an op, made from what its record says of it, and the backend that has a wrong
-version.
+"""Wrong versions of an op, derived from its record, and the backend with a wrong version.
 
 A mutation is wrong about one thing that the op takes or gives: an operand, an attribute, a region,
 the results. What takes its place is something that a program could have there as well (another
@@ -154,7 +153,7 @@ def _zeroed(value: Any) -> Any:
 
 
 def _places(names: Sequence[str], grouped: Sequence[Any], name: str) -> list[int]:
-    """The positions of what goes by a name, where `grouped` has the positions by name."""
+    """The positions of a name, where `grouped` has the positions by name."""
     for own, positions in zip(names, grouped, strict=True):
         if own.removeprefix("*") == name:
             return list(positions) if isinstance(positions, tuple) else [positions]

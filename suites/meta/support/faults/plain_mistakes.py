@@ -51,11 +51,11 @@ CHANGES: dict[str, Callable[[Array], Array]] = {
     "neighbouring element": _shifted,
     "neighbouring number": _moved,
 }
-"""Mistakes by what stands in the place of every element."""
+"""Mistakes by name: functions that replace every element."""
 
 OPERANDS_SWAPPED = "operands swapped"
 OTHER_ZERO = "other zero"
-"""Of `sign lost`, what it makes of zeros."""
+"""The results of `sign lost` for zeros."""
 
 
 def plain_mistakes(

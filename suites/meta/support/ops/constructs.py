@@ -1,4 +1,4 @@
-"""Programs whose operations stand in a construct: a branch, a loop, a function, a composite."""
+"""Programs with operations in a construct: a branch, a loop, a function, a composite."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def test_a_folder_without_modules_has_no_stages(tmp_path: Path) -> None:
     assert stages_in(tmp_path) == []
 
 
-def test_what_cannot_be_read_is_unsupported_by_the_name_of_the_construct(
+def test_unreadable_construct_is_unsupported_by_its_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def unreadable(_: bytes) -> Program:
@@ -103,7 +103,7 @@ def test_what_cannot_be_read_is_unsupported_by_the_name_of_the_construct(
     assert kind_of_unsupported(Unsupported("x")) == ""
 
 
-def test_what_nothing_can_evaluate_is_refused_unseen() -> None:
+def test_program_without_evaluation_is_refused_before_compilation() -> None:
     session = open_session("cpu-compile")
     token = parse_module(
         """func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {

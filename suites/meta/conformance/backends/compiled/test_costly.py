@@ -1,4 +1,4 @@
-"""Programs that a compiler takes long for: which they are, and what is left out for them."""
+"""Programs that compile slowly: their detection, and the steps that are skipped for them."""
 
 from __future__ import annotations
 

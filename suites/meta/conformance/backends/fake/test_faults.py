@@ -1,4 +1,4 @@
-"""Each way to misbehave is caught, with the right verdict and class; what is allowed is not.
+"""Each fault is caught, with the right verdict and class; permitted deviations are not.
 
 The fake backend evaluates the reference and then spoils it (conformance/backends/fake/faults.py).
 Tasks run in this process here; backends that die, hang or take all memory are for test_runner.py.
@@ -119,7 +119,9 @@ CAUGHT: list[tuple[str, str, str, Verdict, str]] = [
     ("error_now_and_then", "add", "f32", Verdict.CRASHED, NOT_DETERMINISTIC),
     ("reject_now_and_then", "add", "f32", Verdict.REJECTED, NOT_DETERMINISTIC),
 ]
-"""Fault, op, element type, and what some record must say; any class where the label is empty."""
+"""Fault, op, element type, and the verdict and class of some record; any class if the label is
+empty.
+"""
 
 
 def records(fault: str, op: str, of: str, count: int = 40) -> tuple[Record, ...]:
@@ -180,7 +182,7 @@ def same_bits(one: tuple[Array, ...], other: tuple[Array, ...]) -> bool:
 
 @pytest.mark.parametrize("fault", [name for name, fault in FAULTS.items() if fault.harmless])
 @pytest.mark.parametrize("op", list(CATALOG))
-def test_what_the_specification_allows_is_never_accused(fault: str, op: str) -> None:
+def test_permitted_deviation_never_fails(fault: str, op: str) -> None:
     for of in CATALOG[op].element_types[:: 3 if fault == "right" else 5]:
         made = records(fault, op, of.name, 3)
         failing = [r for r in made if r.verdict.fails]

@@ -59,7 +59,7 @@ def test_every_element_goes_in_and_out(session: Session, name: str, shape: tuple
     assert to_bits(result).tobytes() == to_bits(array).tobytes()
 
 
-def test_complex_numbers_among_others_keep_their_places(session: Session) -> None:
+def test_complex_arguments_keep_their_positions(session: Session) -> None:
     x = np.array([1 + 2j, 3 - 4j], np.complex64)
     y = np.array([5.0, 6.0], np.float32)
     results = run(
@@ -168,7 +168,7 @@ REFUSED = {
       %0 = stablehlo.remainder %x, %x : tensor<2xcomplex<f32>>
       return %0 : tensor<2xcomplex<f32>>
     }""",
-    "a zero of f64": """func.func @main(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+    "an f64 zero": """func.func @main(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
       %0 = stablehlo.fft %x, type = FFT, length = [4]
         : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
       return %0 : tensor<4xcomplex<f32>>
@@ -179,7 +179,7 @@ REFUSED = {
         : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
       return %0 : tensor<2x2xf32>
     }""",
-    "several matrices": """func.func @main(%a: tensor<3x2x2xf32>) -> tensor<3x2x2xf32> {
+    "a batch of matrices": """func.func @main(%a: tensor<3x2x2xf32>) -> tensor<3x2x2xf32> {
       %0 = "stablehlo.triangular_solve"(%a, %a) {left_side = true, lower = true,
         unit_diagonal = false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>}
         : (tensor<3x2x2xf32>, tensor<3x2x2xf32>) -> tensor<3x2x2xf32>
@@ -193,12 +193,12 @@ REFUSED = {
       }) {dimensions = array<i64: 0>} : (tensor<3xf16>, tensor<f16>) -> tensor<f32>
       return %0 : tensor<f32>
     }""",
-    "sizes that only execution tells": """func.func @main(%x: tensor<4xf32>, %s: tensor<1xi32>)
+    "known only at run time": """func.func @main(%x: tensor<4xf32>, %s: tensor<1xi32>)
         -> tensor<?xf32> {
       %0 = stablehlo.dynamic_reshape %x, %s : (tensor<4xf32>, tensor<1xi32>) -> tensor<?xf32>
       return %0 : tensor<?xf32>
     }""",
-    "features before the batch": """func.func @main(%x: tensor<3x4x1xf32>, %k: tensor<2x1x5xf32>)
+    "feature dimension before": """func.func @main(%x: tensor<3x4x1xf32>, %k: tensor<2x1x5xf32>)
         -> tensor<5x3x3xf32> {
       %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, f]x[0, i, o]->[f, 0, b],
         window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
@@ -217,12 +217,12 @@ REFUSED = {
       }) {dimension = 0 : i64} : (tensor<4096xi32>) -> tensor<4096xi32>
       return %0 : tensor<4096xi32>
     }""",
-    "sums of no products": """func.func @main(%x: tensor<2x0xf32>) -> tensor<2x2xf32> {
+    "sums without terms": """func.func @main(%x: tensor<2x0xf32>) -> tensor<2x2xf32> {
       %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [1]
         : (tensor<2x0xf32>, tensor<2x0xf32>) -> tensor<2x2xf32>
       return %0 : tensor<2x2xf32>
     }""",
-    "codes that are not converted": """func.func @main(%x: tensor<4x!quant.uniform<i8:f32, 0.5>>)
+    "unconverted codes": """func.func @main(%x: tensor<4x!quant.uniform<i8:f32, 0.5>>)
         -> tensor<3x!quant.uniform<i8:f32, 0.25>> {
       %c = stablehlo.constant() <{value = dense<0> : tensor<i8>}>
         : () -> tensor<!quant.uniform<i8:f32, 0.5>>
@@ -254,7 +254,7 @@ REFUSED = {
         -> tensor<3x!quant.uniform<i8:f32, 0.5>>
       return %0 : tensor<3x!quant.uniform<i8:f32, 0.5>>
     }""",
-    "a slice without elements": """func.func @main(%x: tensor<1xf32>, %i: tensor<1xi32>)
+    "an empty slice": """func.func @main(%x: tensor<1xf32>, %i: tensor<1xi32>)
         -> tensor<1xf32> {
       %0 = "stablehlo.gather"(%x, %i) {slice_sizes = array<i64: 0>, dimension_numbers =
         #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0],
@@ -270,7 +270,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("said", list(REFUSED))
-def test_what_would_end_the_process_is_refused_before(session: Session, said: str) -> None:
+def test_crashing_program_is_refused_before_it_runs(session: Session, said: str) -> None:
     program = parse_module(REFUSED[said])
     reason = refusal_of(program)
     assert reason is not None
@@ -282,11 +282,11 @@ def test_what_would_end_the_process_is_refused_before(session: Session, said: st
 
 def test_a_composite_is_limited_by_its_decomposition() -> None:
     (drawn,) = plan.cases("RngBernoulli", ELEMENT_TYPES["ui32"], 0, 1)
-    assert refusal_of(drawn.program) == "rng: random numbers are nothing that it computes"
+    assert refusal_of(drawn.program) == "rng: the interpreter does not generate random numbers"
     made = [one.program for one in plan.cases("ScaledDot", ELEMENT_TYPES["bf16"], 0, 60)]
     reasons = {refusal_of(program) for program in made}
     assert None in reasons
-    assert "dot_general: sums of no products end the process" in reasons
+    assert "dot_general: sums without terms crash the process" in reasons
 
 
 def test_results_that_only_xlas_page_defines_are_unsupported() -> None:
@@ -300,11 +300,11 @@ def test_results_that_only_xlas_page_defines_are_unsupported() -> None:
 
 def test_a_reduction_without_inputs_does_not_reach_the_verifier(session: Session) -> None:
     (program,) = (p for id_, p in near_misses("reduce") if id_ == "C3" and not p.subject.operands)
-    with pytest.raises(Unsupported, match="reduction of nothing"):
+    with pytest.raises(Unsupported, match="reduction without inputs"):
         session.compile(program)
 
 
-def test_what_the_verifier_refuses_is_rejected(session: Session) -> None:
+def test_program_refused_by_verifier_is_rejected(session: Session) -> None:
     text = """func.func @main(%x: tensor<2xf32>) -> tensor<3xf32> {
       %0 = stablehlo.reverse %x, dims = [0] : tensor<2xf32>
       return %0 : tensor<2xf32>

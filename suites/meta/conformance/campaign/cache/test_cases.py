@@ -35,7 +35,7 @@ SETTLED = (Verdict.PASS, Verdict.UNSPECIFIED, Verdict.UNSUPPORTED, Verdict.CRASH
 
 
 class Hearing(Watcher):
-    """Keeps what it is told."""
+    """Records messages."""
 
     def __init__(self) -> None:
         self.said: list[str] = []
@@ -78,9 +78,7 @@ def same(one: RunData, other: RunData) -> None:
 
 
 @pytest.mark.parametrize("fault", ["right", "flush_to_zero", "abort_on_nan"])
-def test_what_passed_is_not_run_again_and_the_report_is_the_same(
-    tmp_path: Path, fault: str
-) -> None:
+def test_cached_passes_are_not_run_and_report_is_equal(tmp_path: Path, fault: str) -> None:
     given = {"repeats": 1}  # each costs a worker where cases end their process
     without = run(options(tmp_path, "without", fault, cache=None, **given))
     first = run(options(tmp_path, "first", fault, **given))
@@ -128,7 +126,7 @@ def test_whatever_a_case_depends_on_is_part_of_its_key(
 
 
 def test_expectations_are_no_part_of_the_key(tmp_path: Path) -> None:
-    """Only wrong elements are compared with what expectations say that a backend computes."""
+    """Only wrong elements are compared with the predictions of expectations."""
     file = tmp_path / "known.toml"
     file.write_text(
         '[[known]]\nid = "swapped"\nop = "add"\nelement_types = ["f32"]\ncomputes = """\n'
@@ -141,7 +139,7 @@ def test_expectations_are_no_part_of_the_key(tmp_path: Path) -> None:
     assert bare.records == second.records
 
 
-def test_what_is_digested_is_all_that_decides_a_pass() -> None:
+def test_digest_covers_all_modules_that_decide_a_verdict() -> None:
     graph = grimp.build_graph("conformance", "generators", "reference", cache_dir=None)
     loaded = set()
     for name in ("campaign.tasks", "campaign.planning", "executors.backend_workers"):
@@ -169,7 +167,7 @@ def test_what_is_digested_is_all_that_decides_a_pass() -> None:
 
 
 @pytest.mark.parametrize("damage", ["garbage", "other format", "cut off"])
-def test_a_damaged_cache_is_begun_anew_in_a_line(tmp_path: Path, damage: str) -> None:
+def test_damaged_cache_is_replaced_with_a_message(tmp_path: Path, damage: str) -> None:
     first = run(options(tmp_path, "first"))
     path = tmp_path / "cache" / FILE_NAME
     if damage == "garbage":
@@ -185,7 +183,7 @@ def test_a_damaged_cache_is_begun_anew_in_a_line(tmp_path: Path, damage: str) ->
     same(second, first)
     assert second.from_cache == 0
     (line,) = (line for line in heard.said if "cache" in line)
-    assert "it is begun anew" in line
+    assert "starting an empty one" in line
     assert run(options(tmp_path, "third"), heard).from_cache == len(first.records)
 
 
@@ -205,7 +203,7 @@ def test_a_damaged_entry_is_run_again(tmp_path: Path) -> None:
     assert run(options(tmp_path, "third")).from_cache == len(first.records)
 
 
-def test_another_programs_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+def test_foreign_database_is_refused_and_unchanged(tmp_path: Path) -> None:
     (tmp_path / "cache").mkdir()
     path = tmp_path / "cache" / FILE_NAME
     with sqlite3.connect(path) as database:
@@ -265,7 +263,7 @@ def test_several_runs_share_a_cache_at_a_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", ["batch_only", "error_together", "abort_together"])
-def test_what_a_batch_alone_shows_is_not_hidden(tmp_path: Path, fault: str) -> None:
+def test_failure_of_whole_batch_is_not_hidden_by_cache(tmp_path: Path, fault: str) -> None:
     first = run(options(tmp_path, "first", fault, ops=("add",)))
     assert first.exit_code == 1
     second = run(options(tmp_path, "second", fault, ops=("add",)))
@@ -274,7 +272,7 @@ def test_what_a_batch_alone_shows_is_not_hidden(tmp_path: Path, fault: str) -> N
     assert len(second.incidents) == len(first.incidents)
 
 
-def test_what_did_not_fail_every_time_is_never_taken_from_the_cache(tmp_path: Path) -> None:
+def test_flaky_case_is_never_cached(tmp_path: Path) -> None:
     given = {"ops": ("add",), "element_types": ("f32",)}
     first = run(options(tmp_path, "first", "error_now_and_then", **given))
     assert all(record.repeats for record in first.records)
@@ -291,7 +289,7 @@ def test_what_did_not_fail_every_time_is_never_taken_from_the_cache(tmp_path: Pa
         assert [(one.start, one.stop) for one in left] == [(0, 1)]
 
 
-def test_cases_of_a_lost_batch_are_held_back_until_it_is_known_who_is_to_blame(
+def test_cases_of_crashed_batch_are_cached_after_the_culprit_is_known(
     tmp_path: Path,
 ) -> None:
     task = Task(Cell("add", ELEMENT_TYPES["f32"], "reference"), 0, 0, 2)
@@ -327,7 +325,7 @@ def test_a_run_that_is_killed_leaves_a_sound_cache(tmp_path: Path) -> None:
     assert said == []
 
 
-def test_what_nobody_asks_for_is_deleted_in_time(tmp_path: Path) -> None:
+def test_unused_entries_are_deleted(tmp_path: Path) -> None:
     with Entries(tmp_path, print) as entries:
         for name in ("old", "new"):
             entries.put(key_of(name), b"")
@@ -343,7 +341,7 @@ def test_what_nobody_asks_for_is_deleted_in_time(tmp_path: Path) -> None:
         assert [*entries.get([key_of("old"), key_of("new")])] == [key_of("new")]
 
 
-def test_a_librarys_digest_is_remembered_while_it_is_unchanged(tmp_path: Path) -> None:
+def test_digest_of_unchanged_library_is_cached(tmp_path: Path) -> None:
     library = tmp_path / "lib.so"
     library.write_bytes(b"one")
     choice, described = parse("reference"), Description("reference", "", "", ())

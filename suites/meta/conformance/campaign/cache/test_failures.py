@@ -55,7 +55,9 @@ class Work:
 
 @pytest.fixture
 def work(monkeypatch: pytest.MonkeyPatch) -> Work:
-    """Do tasks in this process, in which faults can be exchanged, and count what is done."""
+    """Do tasks in this process, where faults can be exchanged, and count compilations and
+    judgements.
+    """
     seen = Work()
     judge_all, compiled = confirmation.judge_all, Bench.compile
 
@@ -81,7 +83,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
     return seen
 
 
-def test_what_fails_as_before_is_run_once_and_not_judged(tmp_path: Path, work: Work) -> None:
+def test_case_that_fails_as_before_is_run_once_and_not_judged(tmp_path: Path, work: Work) -> None:
     first = run(options(tmp_path, "first"))
     failed = sum(record.verdict.fails for record in first.records)
     assert 4 < failed < len(first.records)
@@ -100,10 +102,10 @@ def test_what_fails_as_before_is_run_once_and_not_judged(tmp_path: Path, work: W
 
 
 @pytest.mark.parametrize("other", ["off_by_three_ulp", "sign_lost", "internal_error", "right"])
-def test_another_result_is_judged_and_told_and_never_run_once_again(
+def test_changed_result_of_failing_case_is_judged_and_reported(
     tmp_path: Path, work: Work, monkeypatch: pytest.MonkeyPatch, other: str
 ) -> None:
-    """The backend changes, and nothing of what the cache knows it by."""
+    """The backend changes, but not its identity in the cache."""
     first = run(options(tmp_path, "first"))
     failed = {record.id for record in first.records if record.verdict.fails}
     with monkeypatch.context() as patch:
@@ -122,7 +124,7 @@ def test_another_result_is_judged_and_told_and_never_run_once_again(
     assert work.judged >= len(differing)
 
 
-def test_a_kept_failure_depends_on_how_it_is_judged(
+def test_cached_failure_depends_on_expectations(
     tmp_path: Path, work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del work

@@ -1,4 +1,4 @@
-"""Drawn inputs: a program's use of a parameter says what it should be; results are numbers."""
+"""Drawn inputs: suited to the uses of a parameter, with finite results."""
 
 from __future__ import annotations
 
@@ -265,7 +265,7 @@ def sets_drawn(program: Program, seed: int, evaluate: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", MEANINGFUL)
-def test_what_is_drawn_gives_numbers(name: str, tmp_path: Path) -> None:
+def test_drawn_inputs_give_finite_results(name: str, tmp_path: Path) -> None:
     text, meant = MEANINGFUL[name]
     program = program_of(text, tmp_path)
     for inputs in sets_drawn(program, 0, lambda inputs: evaluate(program, inputs)):
@@ -428,7 +428,7 @@ func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
 }"""
 
 
-def test_where_results_are_no_numbers_tamer_inputs_are_tried(tmp_path: Path) -> None:
+def test_smaller_inputs_are_drawn_if_results_are_not_finite(tmp_path: Path) -> None:
     program = program_of(GROWING, tmp_path)
     tried: list[float] = []
 
@@ -448,7 +448,7 @@ def test_where_results_are_no_numbers_tamer_inputs_are_tried(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "name", sorted(MEANINGFUL.keys() - {"dropout"})
 )  # that is random: left open
-def test_a_wrong_result_shows_with_what_is_drawn(name: str, tmp_path: Path) -> None:
+def test_drawn_inputs_show_wrong_results(name: str, tmp_path: Path) -> None:
     found = checked(tmp_path, MEANINGFUL[name][0], Settings("reference:one_wrong_element"))
     assert found.verdict.fails
 

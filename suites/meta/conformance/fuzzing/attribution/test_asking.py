@@ -1,4 +1,4 @@
-"""Findings on XLA have the pass that causes them; who has no compiler, or no vote, says so."""
+"""Findings on XLA name the pass that causes them; a backend without compiler or vote says so."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_the_pass_that_rewrites_a_product_is_named() -> None:
 
 
 @pytest.mark.x86
-def test_what_is_folded_as_hlo_is_made_needs_no_pass() -> None:
+def test_fault_before_all_passes_is_attributed_to_translation() -> None:
     cause = explain_finding(*found("cpu", *known("fold-boolean-add")), 60.0).cause
     assert cause.vanishing == ["with constants as parameters"]
     assert cause.ways[BEFORE_PASSES] == WRONG
@@ -105,7 +105,7 @@ def test_a_finding_that_is_right_as_a_whole_has_no_stages() -> None:
 
 
 @pytest.mark.x86
-def test_a_crash_is_asked_about_in_workers_and_its_pass_is_named() -> None:
+def test_crash_is_attributed_in_workers() -> None:
     program, inputs = known("dilated-convolution-of-one")
     expected = tuple(evaluate(program, inputs))
     finding = Finding(
@@ -128,7 +128,7 @@ SEVENS = (array([-7, 7], "si32"), array([2, 2], "si32"))
 def test_a_backend_without_a_compiler_says_so_and_the_interpreter_votes() -> None:
     trial, finding = found(FAULTY, QUOTIENT, SEVENS)
     told = explain_finding(trial, finding, 60.0)
-    assert "takes no options" in told.cause.note
+    assert "takes no compiler options" in told.cause.note
     assert told.cause.ways == {"with parameters as constants": WRONG}
     assert told.vote.line == AGAINST_BACKEND
     assert plan(trial, finding).passes.single == ()
@@ -175,7 +175,7 @@ TOTAL_ORDER = parse_module(
         ("none", True, ALL_DIFFER),
     ],
 )
-def test_the_interpreter_has_no_vote_where_it_is_known_to_differ(
+def test_interpreter_with_known_divergence_has_no_vote(
     monkeypatch: pytest.MonkeyPatch, entries: str, actual: bool, words: str
 ) -> None:
     if entries == "none":
@@ -190,7 +190,7 @@ def test_the_interpreter_has_no_vote_where_it_is_known_to_differ(
     assert ("known as" in told.why) == (words == NO_VOTE)
 
 
-def test_the_interpreter_does_not_vote_on_itself_nor_on_what_it_cannot_run() -> None:
+def test_interpreter_has_no_vote_on_itself_or_unsupported_programs() -> None:
     trial, finding = found(FAULTY, QUOTIENT, SEVENS)
     assert third.vote(trial, replace(finding, backend="interpreter")).line == ""
     matrix = one("cholesky", [typed(2, 2)], typed(2, 2), lower=True)

@@ -42,18 +42,18 @@ def test_of_several_passes_as_few_as_are_needed_are_named() -> None:
     assert [name for name in found.ways if name.startswith("without passes")] == found.vanishing
 
 
-def test_where_nothing_helps_that_is_said() -> None:
+def test_failure_in_all_variants_is_reported() -> None:
     found = cause({"none of them"})
     assert found.vanishing == []
-    assert found.line == "there in every way asked"
+    assert found.line == "wrong in every variant tried"
 
 
-def test_what_there_is_no_time_for_is_counted() -> None:
+def test_untried_variants_are_counted() -> None:
     found = cause({"algsimp"}, seconds=-1.0)
     assert found.ways == {}
-    assert "no time to ask 6 more ways" in found.note
+    assert "no time was left for 6 more variants" in found.note
 
 
-def test_people_are_told_all_of_it() -> None:
+def test_sentences_list_all_variants_and_the_note() -> None:
     told = " ".join(Cause({"with x": RIGHT, "without y": WRONG}, "z is not known").sentences)
-    assert told == "The divergence vanishes with x. It stays without y. Z is not known."
+    assert told == "The result is right with x. The result is wrong without y. Z is not known."

@@ -147,7 +147,7 @@ def test_quantized_tensors_are_written_as_their_codes(tmp_path: Path) -> None:
     assert "RESULTS = [('si8', [2])]" in script
 
 
-def test_what_comes_to_a_finding_later_is_written_into_its_folder(tmp_path: Path) -> None:
+def test_later_programs_are_added_to_finding_folder(tmp_path: Path) -> None:
     own = write(tmp_path, finding("f32", 5, 3), {}, "")
     regroup(own, {"add f32": 2}, {"divergent | k | add f32 | add f32,f32>f32": 1}, 2)
     first = (own / "issue.md").read_text()

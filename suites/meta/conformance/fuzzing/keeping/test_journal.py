@@ -1,4 +1,4 @@
-"""The journal of a campaign: what is told is kept, what is of another version is a line."""
+"""The journal of a campaign: reported findings are stored, other versions are refused in a line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FINDING = StoredFinding(
 )
 
 
-def test_findings_come_back_with_what_was_told_of_them(tmp_path: Path) -> None:
+def test_findings_are_read_back_with_their_details(tmp_path: Path) -> None:
     with Journal(tmp_path) as journal:
         assert journal.add_finding(0, FINDING)
         assert not journal.add_finding(1, FINDING)
@@ -34,7 +34,7 @@ def test_findings_come_back_with_what_was_told_of_them(tmp_path: Path) -> None:
         assert journal.modules() == 0
 
 
-def test_a_finding_lists_the_culprits_and_programs_that_came_to_it(tmp_path: Path) -> None:
+def test_finding_lists_its_culprits_and_programs(tmp_path: Path) -> None:
     hits = [
         Hit(number, PROGRAM, (), Outcome(Verdict.DIVERGENT, "NaN", culprit=culprit))
         for number, culprit in enumerate(["add f32", "add f32", "add bf16", ""])
@@ -93,7 +93,7 @@ def test_a_journal_without_the_log_of_an_older_version_opens(tmp_path: Path) -> 
         assert journal.meta() == {"seconds": 3.0}
 
 
-def test_what_was_met_is_counted_over_trials(tmp_path: Path) -> None:
+def test_coverage_is_summed_over_trials(tmp_path: Path) -> None:
     with Journal(tmp_path) as journal:
         for start in (0, 16):
             met = CampaignCoverage()

@@ -42,7 +42,7 @@ def folder(tmp_path: Path) -> Path:
     return write(tmp_path, finding, {}, "")
 
 
-def test_the_table_says_which_backends_have_it(call, folder: Path) -> None:
+def test_table_lists_backends_that_reproduce_the_finding(call, folder: Path) -> None:
     names = ("--backend", "reference", "--backend", "interpreter", "--backend", FAULTY)
     code, out, _ = call("replay", str(folder), *names)
     assert code == 1
@@ -54,13 +54,13 @@ def test_the_table_says_which_backends_have_it(call, folder: Path) -> None:
     assert "numpy" in rows[0]
 
 
-def test_without_a_backend_it_is_run_where_it_was_found(call, folder: Path) -> None:
+def test_replay_uses_backend_of_finding_by_default(call, folder: Path) -> None:
     code, out, _ = call("replay", str(folder))
     assert code == 1
     assert [line.split()[0] for line in out.splitlines()[2:]] == [FAULTY]
 
 
-def test_where_it_is_gone_the_code_is_0(call, folder: Path) -> None:
+def test_fixed_finding_exits_with_0(call, folder: Path) -> None:
     assert call("replay", str(folder), "--backend", "reference")[0] == 0
 
 
@@ -81,7 +81,7 @@ def test_exit_codes(verdicts: tuple[Verdict | None, ...], code: int) -> None:
     assert replay.exit_code(rows) == code
 
 
-def test_what_ends_the_process_is_there_too(call, tmp_path: Path) -> None:
+def test_crash_reproduces_on_replay(call, tmp_path: Path) -> None:
     program, many = one("abs", [typed(201)], typed(201)), (array([-1.0] * 201),)
     finding = Finding(
         Verdict.CRASHED, "abort", program=program, text=emit(program), inputs=many,
@@ -91,7 +91,7 @@ def test_what_ends_the_process_is_there_too(call, tmp_path: Path) -> None:
     assert (code, "there: crashed (abort)" in out) == (1, True)
 
 
-def test_what_is_no_finding_is_a_line(call, tmp_path: Path, folder: Path) -> None:
+def test_folder_without_finding_is_one_line(call, tmp_path: Path, folder: Path) -> None:
     code, _, error = call("replay", str(tmp_path))
     assert (code, error.count("\n")) == (2, 1)
     assert "no program.mlir" in error

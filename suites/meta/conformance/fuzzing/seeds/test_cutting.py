@@ -77,7 +77,7 @@ def test_every_pattern_of_ours_gives_pieces(file: Path) -> None:
         assert LENGTHS[0] <= len(names(piece)) <= LENGTHS[-1]
 
 
-def test_what_cannot_be_used_is_a_line(tmp_path: Path) -> None:
+def test_unusable_seed_file_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "bad.mlir").write_text("no program")
     (tmp_path / "tokens.mlir").write_text(
         "func.func @main(%t: !stablehlo.token) -> !stablehlo.token {\n"
@@ -89,7 +89,7 @@ def test_what_cannot_be_used_is_a_line(tmp_path: Path) -> None:
     assert all(note.startswith(str(tmp_path)) and "\n" not in note for note in found.notes)
 
 
-def test_one_program_in_so_many_is_made_of_pieces(tmp_path: Path) -> None:
+def test_share_of_programs_is_made_of_pieces(tmp_path: Path) -> None:
     found = cut_files([PATTERNS / "softmax.mlir"])
     file = keep(Material(found.fragments, OFTEN), tmp_path)
     with_, without = Trial("reference", 0, 0, 40, seeds=file), Trial("reference", 0, 0, 40)
@@ -103,7 +103,7 @@ def test_one_program_in_so_many_is_made_of_pieces(tmp_path: Path) -> None:
     assert differing == 16
 
 
-def test_of_ops_asked_for_only_pieces_that_have_one_are_taken(tmp_path: Path) -> None:
+def test_only_pieces_with_requested_ops_are_used(tmp_path: Path) -> None:
     found = cut_files([PATTERNS / "softmax.mlir", PATTERNS / "split_heads.mlir"])
     file = keep(Material(found.fragments, 1), tmp_path)
     for op, there in (("exponential", True), ("fft", False)):
@@ -136,7 +136,7 @@ def test_seeds_that_are_none_are_a_line(tmp_path: Path, name: str) -> None:
         fuzz(options)
 
 
-def test_a_piece_means_what_it_meant() -> None:
+def test_extracted_piece_keeps_its_meaning() -> None:
     file = PATTERNS / "softmax.mlir"
     program = parse_module(file.read_text())
     whole = next(one for one in cut_files([file]).fragments if names(one) == names(program))

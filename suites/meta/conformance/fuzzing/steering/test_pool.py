@@ -18,7 +18,7 @@ from reference.interpreter.verify import check
 from reference.ops.structure import is_constant
 
 
-def test_pieces_are_of_pairs_that_were_not_met() -> None:
+def test_pieces_have_uncovered_pairs() -> None:
     seen, found = set(), []
     for number in range(40):
         program = program_at(8, number).program
@@ -52,7 +52,7 @@ func.func private @called(%a: tensor<f32>) -> tensor<f32> {
 """
 
 
-def test_what_calls_functions_gives_no_piece() -> None:
+def test_operations_with_calls_give_no_piece() -> None:
     found = list(pieces(parse_module(CALLING), CoverageCounts(), set()))
     assert [pairs_of(one) for one in found] == [{("negate", "abs")}]
 
@@ -68,7 +68,7 @@ def test_the_pool_is_bounded_and_draws_alike() -> None:
     assert pool.draw(5) == pool.draw(5)
 
 
-def test_one_program_in_so_many_varies_what_there_is_and_is_valid() -> None:
+def test_share_of_programs_varies_pool_and_is_valid() -> None:
     steering = Steering(CampaignCoverage(), 1, 16)
     new = tuple(pieces(program_at(8, 3).program, CoverageCounts(), set()))
     steering.add(0, TrialResult({}, (), CampaignCoverage(), 0, 0.0, new), {})

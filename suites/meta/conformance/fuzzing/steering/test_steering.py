@@ -40,7 +40,7 @@ def taken(met: CampaignCoverage) -> int:
     return sum(count > 0 for count in met.choices.values())
 
 
-def test_more_is_met_with_as_many_programs_all_of_them_valid() -> None:
+def test_guided_campaign_covers_more_with_as_many_programs() -> None:
     (blind, _), (guided, programs) = campaign(guided=False), campaign(guided=True)
     assert len(guided.pairs) > 1.1 * len(blind.pairs)
     assert len(guided.steps) > 1.1 * len(blind.steps)
@@ -48,7 +48,7 @@ def test_more_is_met_with_as_many_programs_all_of_them_valid() -> None:
     assert [one for one in programs if check(one)] == []
 
 
-def test_it_goes_by_the_numbers_of_trials_and_not_by_when_they_end() -> None:
+def test_steering_depends_on_trial_numbers_not_on_completion_order() -> None:
     ended: list[TrialResult] = []
     for number in range(2 * LAG):
         met = CampaignCoverage()
@@ -67,7 +67,7 @@ def test_it_goes_by_the_numbers_of_trials_and_not_by_when_they_end() -> None:
     assert max(told[0].pairs["add"]) == 2  # of trials 0 to 2
 
 
-def test_what_sittings_before_have_met_counts() -> None:
+def test_coverage_of_earlier_sessions_counts() -> None:
     met = CampaignCoverage()
     met.choices["pad", "interior", "2"] += 0
     met.choices["pad", "interior", "0"] += 9
@@ -78,5 +78,5 @@ def test_what_sittings_before_have_met_counts() -> None:
     assert max(told.pairs["add"]) == 255
 
 
-def test_weights_are_those_of_the_draw() -> None:
+def test_draws_follow_their_weights() -> None:
     assert [draw_weighted(lambda _, at=at: at, (1, 3, 1)) for at in range(5)] == [0, 1, 1, 1, 2]

@@ -1,4 +1,4 @@
-"""Runs against baselines: each way to change, what is compared when runs differ, exit codes."""
+"""Runs against baselines: kinds of changes, comparison of different runs, exit codes."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ CRASH, KNOWN_CRASH = Outcome(V.CRASHED, "abort"), Outcome(V.CRASHED, "abort", kn
         (WRONG, KNOWN, None),
     ],
 )
-def test_what_has_become_of_a_case(before, after, kind) -> None:
+def test_kinds_of_change_of_a_case(before, after, kind) -> None:
     assert kind_of(before, after) is kind
 
 
@@ -133,7 +133,7 @@ def test_failures_of_the_baseline_are_listed_and_fail_a_strict_run() -> None:
     run = run_of(case(0, V.DIVERGENT), case(1, V.PASS))
     found = against(run, run)
     assert (found.changes, found.unexplained) == ((), 1)
-    assert any("1 cases fail as they did" in line for line in comparison_lines(found, "{}"))
+    assert any("1 cases fail as in the baseline" in line for line in comparison_lines(found, "{}"))
     assert exit_code(run) == 1
     assert exit_code(run, comparison=found) == 0
     assert exit_code(run, comparison=found, strict=True) == 1
@@ -175,11 +175,11 @@ def test_cases_of_another_seed_are_compared_by_cell() -> None:
     assert changed(against(then, failing)) == []  # its cases are others: it may fail yet
     assert changed(against(run_of(case(0, V.PASS), case(1, V.DIVERGENT), seed=4), failing)) == []
     said = scope(against(failing, then))
-    assert "0 cases one by one and 1 cells as wholes, for their cases are others" in said
+    assert "0 cases one by one and 1 whole cells, because their cases differ" in said
     assert "seed 1 → 3" in said
 
 
-def test_another_program_at_the_same_index_is_another_case() -> None:
+def test_different_program_at_same_index_is_different_case() -> None:
     then = run_of(case(0, V.PASS), case(1, V.DIVERGENT, "x"), identity={})
     now = run_of(case(0, V.PASS), case(1, V.PASS, digest="ffff0000"))
     found = against(now, then)
@@ -193,7 +193,7 @@ def renamed_to(backend: str, run: RunData) -> RunData:
     return replace(run, records=records, planned=(cell,), backends=(described,))
 
 
-def test_one_backend_is_compared_with_one_of_another_name() -> None:
+def test_single_backends_of_different_names_are_compared() -> None:
     then, now = run_of(case(0, V.PASS)), run_of(case(0, V.UNSUPPORTED))
     found = against(renamed_to("plugin:new", now), then)
     assert changed(found) == [("lost", 0)]
@@ -267,7 +267,7 @@ def test_hostile_text_in_a_comparison_is_inert() -> None:
         assert not re.search(r"<(?!/?code>)[a-z!/]", re.sub(r"`[^`\n]*`", "", written))
 
 
-def test_markdown_has_a_table_of_each_way() -> None:
+def test_markdown_has_a_table_for_each_kind_of_change() -> None:
     run, then = two_runs()
     written = markdown.markdown(run, against(run, then))
     assert "**1 new, 1 lost, 1 fixed, 0 gained, 0 changed in error.**" in written
@@ -285,7 +285,7 @@ def test_junit_fails_new_and_lost_cases_and_skips_the_others() -> None:
     ]
     (cell,) = [one for suite in junit.document(run, "", against(run, run)) for one in suite]
     (skipped,) = cell.result
-    assert skipped.message == "fails as in the baseline, and no expectation knows why"
+    assert skipped.message == "fails as in the baseline, and no expectation matches it"
 
 
 def test_different_versions_are_listed_once() -> None:

@@ -35,7 +35,7 @@ MADE = Baseline(
 )  # fmt: skip
 
 
-def test_a_file_holds_what_was_written(tmp_path: Path) -> None:
+def test_written_baseline_is_read_back(tmp_path: Path) -> None:
     write(MADE, tmp_path / "new" / "base.txt")
     assert read_baseline(tmp_path / "new" / "base.txt").baseline == MADE
     for name in synthetic.RUNS:
@@ -88,7 +88,7 @@ def test_a_damaged_file_is_refused_in_one_line(tmp_path: Path, change, said: str
     assert "hlo-conformance baseline write RUN --out" in told
 
 
-def test_what_is_not_there_or_no_text_is_refused(tmp_path: Path) -> None:
+def test_missing_or_binary_baseline_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00")
     for path, said in (
         (tmp_path / "none.txt", "there is no baseline"),

@@ -64,7 +64,7 @@ def test_truth_values_that_depend_on_a_conversion_left_out_have_the_class() -> N
     assert (judgement.verdict, judgement.kind) == (Verdict.DIVERGENT, LEFT_OUT)
 
 
-def test_what_is_rounded_before_may_still_move_what_is_converted() -> None:
+def test_rounding_before_conversion_may_change_its_result() -> None:
     (expected,) = evaluate(parse_module(SUM_CONVERTED), (X,))
     fused = (X.astype(np.float64) * X + X).astype(expected.dtype)
     assert judged(SUM_CONVERTED, fused).verdict is Verdict.PASS

@@ -41,7 +41,7 @@ def test_flushing_keeps_the_sign_and_all_else() -> None:
     assert only(np.array([1]), flush_everything()).tolist() == [1]
 
 
-def test_some_of_it_may_be_flushed() -> None:
+def test_flushing_may_be_restricted_by_sign() -> None:
     array = np.array([-1e-40, 1e-40, 1.0], np.float32)
     assert (only(array, flush_sign(-1.0)) == array).tolist() == [False, True, True]
     assert (only(array, flush_sign(1.0)) == array).tolist() == [True, False, True]
@@ -96,7 +96,7 @@ LOST = (Verdict.FLUSHED, "subnormal intermediate")
 
 
 @pytest.mark.parametrize("text", [SUM.format(of="f32"), WINDOWS])
-def test_a_sum_on_whose_way_a_partial_sum_is_flushed_is_flushed(text: str) -> None:
+def test_sum_with_flushed_partial_sum_is_flushed(text: str) -> None:
     zero = np.zeros((), np.float32)
     assert judged(text, [CANCELLING, zero], 2e-38) == LOST
     assert judged(text, [CANCELLING, zero], 1e-37)[0] is Verdict.DIVERGENT
@@ -148,7 +148,7 @@ def of_program(text: str, inputs: list[Array], actual: Array) -> tuple[Verdict, 
 
 
 def test_flushing_combined_with_contraction_is_flushed() -> None:
-    """Products that are contracted keep what is subnormal of them, the sums on the way do not."""
+    """Contracted products keep subnormal values; intermediate sums do not."""
     x = np.array([[-3e-19, 5e-19, 7e-20]] * 4, np.float32) * np.array(
         [[1], [2], [3], [5]], np.float32
     )
@@ -183,7 +183,7 @@ func.func @main(%x: tensor<complex<f32>>, %y: tensor<complex<f32>>) -> tensor<co
         ("maximum", 1e-39 + 1e-40j, 1e-40 + 0j, 1e-39 + 3e-40j, False),
     ],
 )
-def test_a_flushed_part_of_a_complex_number_is_zero_or_what_is_left_of_two_products(
+def test_flushed_part_of_complex_product_is_zero_or_one_term(
     op: str, left: complex, right: complex, actual: complex, is_flushed: bool
 ) -> None:
     inputs = [np.array(one, np.complex64) for one in (left, right)]
@@ -207,7 +207,7 @@ func.func @main(%x: tensor<complex<f32>>) -> tensor<complex<f32>> {
         (1e-20 + 1e-19j, 1e-20 + 1e-19j, False),
     ],
 )
-def test_the_sign_of_a_complex_number_whose_modulus_is_flushed_is_that_number(
+def test_sign_of_complex_number_with_flushed_modulus_is_the_number(
     number: complex, actual: complex, is_flushed: bool
 ) -> None:
     found = judged(SIGN, [np.array(number, np.complex64)], actual)

@@ -47,7 +47,7 @@ ROUNDED = [np.array([0.1, 1.7, -3.3, 1e9], np.float32)] * 2 + [np.full(4, 0.3, n
 WHOLE = [np.array([1, 2, -3, 8], np.float32)] * 2 + [np.array([4, 5, 6, 7], np.float32)]
 
 
-def test_what_is_rounded_may_be_off_by_a_rounding() -> None:
+def test_rounded_result_may_be_off_by_one_rounding() -> None:
     assert judged(ARITHMETIC, ROUNDED).verdict is Verdict.PASS
     assert judged(ARITHMETIC, ROUNDED, ulps(1)).verdict is Verdict.PASS
     assert judged(ARITHMETIC, ROUNDED, ulps(-1)).verdict is Verdict.PASS
@@ -62,7 +62,7 @@ def test_a_fused_multiply_add_is_permitted() -> None:
 
 
 @pytest.mark.parametrize(("count", "verdict"), [(60, "inaccurate"), (100_000, "divergent")])
-def test_what_is_rounded_may_not_be_off_by_more(count: int, verdict: str) -> None:
+def test_rounded_result_may_not_be_off_by_more_roundings(count: int, verdict: str) -> None:
     judgement = judged(ARITHMETIC, ROUNDED, ulps(count))
     assert judgement.verdict.value == verdict
     assert judgement.wrong == 4
@@ -79,7 +79,7 @@ func.func @main(%x: tensor<f32>, %one: tensor<f32>, %half: tensor<f32>) -> tenso
 """An exponential one ulp larger moves the result, if the subtraction does not move it back."""
 
 
-def test_what_few_evaluations_reach_is_permitted_and_nothing_beyond() -> None:
+def test_rare_permitted_result_passes_and_result_beyond_fails() -> None:
     inputs = [np.array(x, np.float32) for x in (-0.9906463, 1.0, 0.5)]
     assert judged(HIDDEN, inputs, ulps(-1)).verdict is Verdict.PASS
     for count in (4, -8):
@@ -117,7 +117,7 @@ REAL_ROUNDINGS = [
     [(of, *row) for of in ("f32", "f64", "bf16") for row in ROUNDINGS + REAL_ROUNDINGS]
     + [("complex<f32>", *row) for row in ROUNDINGS],
 )
-def test_only_what_is_rounded_is_moved(
+def test_only_rounded_results_are_perturbed(
     of: str, name: str, operands: tuple[float, ...], is_exact: bool
 ) -> None:
     names = ", ".join(f"%v{i}: tensor<1x{of}>" for i in range(len(operands)))
@@ -210,7 +210,7 @@ def test_special_values(position: int, value: float, verdict: str, kind: str) ->
     assert (judgement.verdict.value, judgement.kind) == (verdict, kind)
 
 
-def test_zero_may_have_either_sign_where_rounding_decides_it() -> None:
+def test_zero_from_rounding_may_have_either_sign() -> None:
     text = """
 func.func @main(%x: tensor<1xf32>, %y: tensor<1xf32>) -> tensor<1xf32> {
   %0 = stablehlo.multiply %x, %x : tensor<1xf32>
@@ -385,7 +385,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 }"""
 
 
-def test_a_comparator_that_uses_values_around_it_is_known() -> None:
+def test_comparator_using_outer_values_is_judged() -> None:
     inputs = [np.array([3, 1, -2, 5], np.float32)]
     assert judged(COMPARATOR, inputs).verdict is Verdict.PASS
     assert judged(COMPARATOR, inputs, lambda a: a[::-1]).verdict is Verdict.DIVERGENT

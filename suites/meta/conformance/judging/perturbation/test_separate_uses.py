@@ -123,7 +123,7 @@ def test_every_op_that_moves_elements_is_tried() -> None:
 
 
 @pytest.mark.parametrize("op", MOVES)
-def test_what_is_moved_may_be_computed_twice(op: str) -> None:
+def test_moved_value_may_be_recomputed_for_each_use(op: str) -> None:
     permitted = PermittedResults(parse_module(MASKED.format(between=MOVES[op])), [X, S])
     assert judge_program(permitted, [contracted()]).verdict is Verdict.PASS
     assert judge_program(permitted, [contracted(64.0)]).verdict is Verdict.INACCURATE
@@ -213,9 +213,7 @@ def test_one_operation_has_the_same_elements_of_a_value_once(
         ({"BETWEEN": "%k = stablehlo.reverse %b, dims = [0] : tensor<SHAPExTYPE>"}, 3),
     ],
 )
-def test_copies_of_a_value_are_those_of_all_elements_in_place(
-    parts: dict[str, str], count: int
-) -> None:
+def test_copies_are_found_for_elementwise_uses(parts: dict[str, str], count: int) -> None:
     found = find_copies(parse_module(quotient(**parts)))
     (exponential, *_) = found.values()
     assert [*found.values()].count(exponential) == count

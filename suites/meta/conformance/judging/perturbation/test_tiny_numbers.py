@@ -37,7 +37,7 @@ func.func @main(%a: tensor<2xf32>, %b: tensor<2xf32>, %c: tensor<f32>) -> tensor
 
 
 def judged(text: str, inputs: list[object], expected: float, got: float, of: str) -> Judgement:
-    """The judgement on one result, of which the reference must have what is expected."""
+    """The judgement on a single result; the reference must compute `expected`."""
     dtype = {"f16": np.float16, "f32": np.float32, "f64": np.float64}[of]
     permitted = PermittedResults(parse_module(text), [np.array(one, dtype) for one in inputs])
     (result,) = permitted.expected
@@ -103,7 +103,7 @@ def test_a_sum_of_tiny_products_may_have_their_sign() -> None:
     assert judged(SUM, zeros, 0.0, -0.0, "f32").verdict.fails
 
 
-def test_what_xla_makes_of_it_on_this_cpu_is_permitted() -> None:
+def test_result_of_xla_on_this_cpu_is_permitted() -> None:
     program = parse_module(PROGRAM.format(of="f32", between="", last="add %m, %c"))
     a, b = np.full(1, 1e-30, np.float32), np.full(1, -1e-30, np.float32)
     inputs = [a, b, np.zeros(1, np.float32)]

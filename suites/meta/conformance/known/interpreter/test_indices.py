@@ -41,7 +41,7 @@ def kind_of(program: Program, index: Array, got: float, platform: str) -> str:
     return judged.kind if judged.verdict is Verdict.DIVERGENT else ""
 
 
-def test_what_the_interpreter_makes_of_it_is_named() -> None:
+def test_result_of_interpreter_has_the_class() -> None:
     program, index = slice_at(), np.array(254, np.uint8)
     (got,) = Session(InterpreterBackend()).compile(program).run((X, index))
     assert kind_of(program, index, float(got[0]), Hardware.INTERPRETER) == LABEL
@@ -61,7 +61,7 @@ def test_nothing_else_is(index: Array, got: float, platform: str, kind: str) -> 
     assert kind_of(slice_at(f"{index.dtype}".replace("int", "i")), index, got, platform) == kind
 
 
-def test_indices_alone_are_taken_for_others() -> None:
+def test_only_indices_are_reinterpreted() -> None:
     signed = slice_at("i8")
     assert not [*rewrite(signed)]
     sizes = parse_module("""

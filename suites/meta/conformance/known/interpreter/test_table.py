@@ -114,7 +114,7 @@ RAGGED = {
 
 @pytest.mark.parametrize(("name", "dtype"), [("f32", np.float32), ("i32", np.int32)])
 @pytest.mark.parametrize("which", list(RAGGED))
-def test_group_sizes_are_taken_for_those_of_the_first_dimensions(
+def test_group_sizes_are_misread_along_the_first_dimensions(
     session: Session, which: str, name: str, dtype: type
 ) -> None:
     rhs, result, contracting, ragged, group = RAGGED[which]
@@ -202,7 +202,7 @@ SLICES = {
 
 
 @pytest.mark.parametrize("op", list(SLICES))
-def test_unsigned_indices_are_taken_for_signed(session: Session, op: str) -> None:
+def test_unsigned_indices_are_misread_as_signed(session: Session, op: str) -> None:
     x = np.arange(600, dtype=np.float32).reshape(200, 3)
     found, spoilt = judged(session, SLICES[op], [x, np.array(150, np.uint8), np.array(1, np.uint8)])
     assert found.findings == ((Verdict.DIVERGENT, "unsigned index taken for signed"),)
@@ -211,7 +211,7 @@ def test_unsigned_indices_are_taken_for_signed(session: Session, op: str) -> Non
     assert found.verdict is Verdict.PASS
 
 
-def test_unsigned_scatter_indices_are_taken_for_signed(session: Session) -> None:
+def test_unsigned_scatter_indices_are_misread_as_signed(session: Session) -> None:
     text = """func.func @main(%x: tensor<200xi32>, %i: tensor<2x1xui8>, %u: tensor<2xi32>)
         -> tensor<200xi32> {
       %0 = "stablehlo.scatter"(%x, %i, %u) ({
@@ -230,9 +230,7 @@ def test_unsigned_scatter_indices_are_taken_for_signed(session: Session) -> None
 
 @pytest.mark.parametrize("dimension", [1, -1])
 @pytest.mark.parametrize("stable", ["true", "false"])
-def test_sorted_by_total_order_nans_come_anywhere(
-    session: Session, stable: str, dimension: int
-) -> None:
+def test_total_order_sort_puts_nans_anywhere(session: Session, stable: str, dimension: int) -> None:
     text = f"""func.func @main(%x: tensor<2x6xf32>) -> tensor<2x6xf32> {{
       %0 = "stablehlo.sort"(%x) ({{
       ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -318,7 +316,7 @@ def test_functions_of_the_library_are_predicted_to_the_last_bit(session: Session
     assert len(spoilt.findings) > 1
 
 
-def test_models_are_of_the_interpreter_alone() -> None:
+def test_models_apply_to_the_interpreter_only() -> None:
     shared = {e8m0_nans.LABEL, indices.LABEL, NOT_KEPT, orders.LABEL}  # XLA does so, too
     for op, models in INTERPRETER.items():
         labels = {one.label for one in models} - shared

@@ -34,7 +34,7 @@ SLICED = (
 
 
 def predicted(label: str, program: Program, place: int, inputs: tuple[Array, ...]) -> list[Array]:
-    """Return what a class predicts of an operation of main."""
+    """Return the prediction of a class for an operation of main."""
     operation, values = program.main.body.operations[place], values_of(program, inputs)
     rewriting = dict(rewritings_of(operation))[label]
     return [one.result for one in rewriting(program, operation, values)]
@@ -59,7 +59,7 @@ def test_an_extremum_gives_its_second_operand_where_the_first_is_nan(
     assert np.array_equal(found, predicted, equal_nan=True)
 
 
-def test_nothing_is_predicted_without_a_reduction_of_many() -> None:
+def test_small_reduction_predicts_nothing() -> None:
     assert not predicted_maxima("%x, %y", count=MANY - 1)
     assert not predicted_maxima("%x, %y", last=SLICED)
 

@@ -33,7 +33,7 @@ func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>, %z: tensor<2xf32>) -> tens
 LARGE = [np.array(x, F32) for x in ([1e38, 2], [1e38, 3], [-np.inf, 4])]
 
 
-def test_a_product_that_overflows_only_when_it_is_rounded_is_of_the_class() -> None:
+def test_product_overflowing_only_after_rounding_has_the_class() -> None:
     added = PRODUCT.format(op="add", operands="%0, %z")
     assert kind_of(added, LARGE, np.array([-np.inf, 10], F32)) == CONTRACTED
     assert kind_of(added, LARGE, np.array([-np.inf, 11], F32)) != CONTRACTED
@@ -66,7 +66,9 @@ func.func @main(%x: tensor<2xf32>, %z: tensor<2xf32>) -> tensor<2xf32> {{
         ("abs %0", "%two", False),  # its sign is not known
     ],
 )
-def test_what_is_left_out_stands_in_no_way(between: str, factor: str, is_contracted: bool) -> None:
+def test_omitted_operations_do_not_prevent_contraction(
+    between: str, factor: str, is_contracted: bool
+) -> None:
     text = BETWEEN.format(between=between, factor=factor)
     given = [np.array([2.5e38, 2.5e38], F32), np.array([-np.inf, -np.inf], F32)]
     found = kind_of(text, given, np.array([-np.inf, -np.inf], F32))
@@ -135,7 +137,7 @@ func.func @main(%x: tensor<2xbf16>, %y: tensor<2xf32>) -> tensor<2xf32> {
 }"""
 
 
-def test_what_is_widened_again_need_not_have_been_narrow() -> None:
+def test_conversion_to_narrow_and_back_may_be_omitted() -> None:
     given = [np.array([6, -3], ELEMENT_TYPES["bf16"].storage), np.array([3, -1], F32)]
     exact = [Fraction(n) * Fraction(float(F32(1) / F32(3))) for n in (6, -3)]
     got = np.array([F32(float(exact[0] - 3)), F32(float(exact[1] + 1))], F32)
@@ -155,7 +157,7 @@ func.func @main(%x: tensor<3xf32>, %y: tensor<3xf32>, %i: tensor<f32>) -> tensor
 }"""
 
 
-def test_a_sum_of_many_takes_them_one_by_one() -> None:
+def test_reduce_contracts_products_one_by_one() -> None:
     x, y = np.array([2, 1, 2], F32), np.array([-2e38, 0, 3e38], F32)
     given = [x, y, np.zeros((), F32)]
     # -4e38 is rounded to -inf at the first step, 6e38 is not rounded before it is added
@@ -252,7 +254,7 @@ FLUSHED_TOO = [np.array(x, F32) for x in ([1.8069943] * 3, [-2.4776448e38, 0, 3.
     ],
 )
 @pytest.mark.x86
-def test_what_xla_does_is_known(
+def test_contraction_by_xla_is_known(
     text: str, inputs: list[Array], known: tuple[str, ...], tmp_path: Path
 ) -> None:
     names = re.findall(r"%(\w+): ", text)

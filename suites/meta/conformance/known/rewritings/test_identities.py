@@ -1,4 +1,4 @@
-"""Identities of real numbers: what a model of each predicts, alone."""
+"""Identities of real numbers: the predictions of each model in isolation."""
 
 from __future__ import annotations
 
@@ -158,11 +158,11 @@ IDENTITIES = {
         1e-30,
     ),
 }
-"""By what it is: the class, the operations, one element of each operand and what it becomes."""
+"""By name: the class, the operations, one element of each operand and the result."""
 
 
 @pytest.mark.parametrize("name", IDENTITIES)
-def test_what_an_identity_makes_of_operands_is_of_its_class(name: str) -> None:
+def test_result_of_identity_has_its_class(name: str) -> None:
     label, first, last, taken, made = IDENTITIES[name]
     text = _program(first, last)
     given = [np.array([one], np.float32) for one in taken]
@@ -173,7 +173,7 @@ def test_what_an_identity_makes_of_operands_is_of_its_class(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in IDENTITIES if name != "1 / exp(x) exp(x)"])
-def test_of_other_operations_it_is_of_no_such_class(name: str) -> None:
+def test_result_of_other_operations_has_another_class(name: str) -> None:
     label, first, last, taken, _ = IDENTITIES[name]
     shown = first.replace("%p = ", "%h = ") + "; %p = tan %h"
     given = [np.array([one], np.float32) for one in taken]
@@ -282,7 +282,7 @@ EXPONENTIAL = f"%r = stablehlo.exponential %0 {T}"
         (f"%0 = stablehlo.exponential %x {T}; %r = stablehlo.power %0, %y {T}", False),
     ],
 )
-def test_of_a_constant_nan_an_exponential_is_not_defined_and_of_other_numbers_it_is(
+def test_exponential_is_unpredictable_only_for_constant_nan(
     operations: str, is_explained: bool
 ) -> None:
     text = CONSTANT_NAN.format(operations.replace("; ", "\n"))
@@ -341,7 +341,7 @@ def test_an_angle_of_zeros_is_nan_where_they_are_truth_values(
 
 
 @pytest.mark.parametrize(("first", "label"), [(0, POWER), (1, "wrong value")])
-def test_what_the_specification_leaves_open_needs_no_explanation(first: int, label: str) -> None:
+def test_unspecified_element_needs_no_explanation(first: int, label: str) -> None:
     """7 / 2^1 is 7 * 2^-1, which is 0; 7 / 2^-64 is a division by zero, which may be anything."""
     text = """
 func.func @main(%x: tensor<2xi32>, %y: tensor<2xi32>) -> tensor<2xi32> {

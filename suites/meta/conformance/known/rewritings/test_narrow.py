@@ -32,13 +32,13 @@ func.func @main(%x: tensor<1xi4>) -> tensor<1xi8> {
 
 
 @pytest.mark.parametrize("text", [BEHIND, BEFORE])
-def test_a_map_takes_and_gives_integers_that_are_not_cut_to_their_width(text: str) -> None:
+def test_map_passes_untruncated_integers(text: str) -> None:
     given = [np.array([6]).astype(ml_dtypes.int4)]
     found = {got: kind_of(text, given, np.array([got], np.int8)) for got in (36, 35, 0, -4)}
     assert [got for got, kind in found.items() if kind == KEPT] == [36]
 
 
-def test_a_region_of_a_map_gives_integers_that_are_not_cut_to_their_width() -> None:
+def test_region_of_map_returns_untruncated_integers() -> None:
     within = """
     %2 = stablehlo.multiply %a, %a : tensor<i4>
     %3 = stablehlo.convert %2 : (tensor<i4>) -> tensor<i8>

@@ -1,4 +1,4 @@
-"""Patterns: how they are spelled, what they match, and a new pattern as a line of data."""
+"""Patterns: spelling, matching, and a new pattern as a line of data."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def test_a_pattern_is_an_operation_with_operands() -> None:
     ("text", "message"),
     [
         ("(add x", "lack their closing parenthesis"),
-        ("(add x y) z", "goes on after its end: z"),
-        ("", "ends before it is complete"),
+        ("(add x y) z", "text after the end: z"),
+        ("", "is incomplete"),
         ("(", "mnemonic is missing before the end"),
         ("((add x y) z)", r"mnemonic is missing before \("),
     ],
 )
-def test_what_is_no_pattern_is_refused(text: str, message: str) -> None:
+def test_malformed_pattern_is_refused(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         parsed(text)
 
@@ -53,7 +53,7 @@ X, Y = np.array([3, -5], np.float32), np.array([7, 11], np.float32)
 
 
 def predicted(rule: str, inner: str, outer: str) -> list[Array]:
-    """Return what a rewriting makes of the last operation of a program."""
+    """Return the result of a rewriting for the last operation of a program."""
     program = parse_module(PROGRAM.format(inner=inner, outer=outer))
     last = program.main.body.operations[-2]
     shown = ObservedProgram(program, values_of(program, (X, Y)))

@@ -42,7 +42,7 @@ func.func @main(%x: tensor<2x{of}>, %y: tensor<2x{of}>) -> tensor<2xi1> {{
         ("tan %x", False),
     ],
 )
-def test_what_makes_it_decides(op: str, is_taken: bool) -> None:
+def test_producing_op_decides_whether_value_is_nonnegative(op: str, is_taken: bool) -> None:
     text = PROGRAM.format(of="f32", zero="0.0", two="2.0", op=op, comparison="GE, %p, %zero")
     given = [np.array([np.nan, 1], np.float32)] * 2
     found = kind_of(text, given, np.array([True, True]))

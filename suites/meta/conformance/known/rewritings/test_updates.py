@@ -1,4 +1,4 @@
-"""Updates by slices of what is updated that are done in place, in the order of memory."""
+"""In-place updates by slices of the updated value, in memory order."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_elements_are_read_after_they_were_written(
     assert (found == IN_PLACE) == is_explained
 
 
-def test_a_slice_of_something_else_is_read_as_it_was() -> None:
+def test_slice_of_other_value_is_read_unchanged() -> None:
     text = PROGRAM.replace("slice %x [0:4]", "slice %y [0:4]")
     text = text.replace("%i: tensor<i32>)", "%i: tensor<i32>, %y: tensor<6xf32>)")
     given = [np.arange(6, dtype=np.float32), np.asarray(1, np.int32)]

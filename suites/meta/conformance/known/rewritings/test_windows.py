@@ -1,4 +1,4 @@
-"""Windows over what a pad has cut, whose padding is added to theirs."""
+"""Windows over a cropped value: the negative padding of the pad is added to theirs."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ CASES: list[tuple[str, Sequence[Sequence[float]], float, Sequence[float], str]] 
 
 
 @pytest.mark.parametrize(("op", "rows", "init", "actual", "kind"), CASES)
-def test_what_a_model_explains_has_its_class_and_nothing_else(op, rows, init, actual, kind):
+def test_only_results_of_model_have_its_class(op, rows, init, actual, kind):
     program, inputs = reducing(
         fold_of(op, F32), (np.array(rows, np.float32),), (row(F32, init).reshape(()),)
     )
@@ -61,7 +61,7 @@ def test_what_a_model_explains_has_its_class_and_nothing_else(op, rows, init, ac
 
 
 @pytest.mark.parametrize("form", sorted(FORMS))
-def test_a_body_is_what_it_amounts_to(form: str) -> None:
+def test_bodies_are_recognised_in_all_forms(form: str) -> None:
     body = replace(fold_of("maximum", F32), region=FORMS[form](fold_of("maximum", F32).region))
     program, inputs = reducing(
         body, (np.array([[-0.0], [0.0]], np.float32),), (row(F32, -INF).reshape(()),)
@@ -71,7 +71,7 @@ def test_a_body_is_what_it_amounts_to(form: str) -> None:
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, ALIKE), found.message
 
 
-def test_what_lanes_forget_at_a_nan_is_of_the_class():
+def test_elements_dropped_by_lanes_at_nan_have_the_class():
     """With four lanes 9 is forgotten at the NaN four elements on, 8 in another lane is not."""
     rows = [[9], [8], [1], [2], [NAN], [3], [4], [5]]
     program, inputs = reducing(
@@ -108,7 +108,7 @@ def test_a_scalar_that_is_its_own_init_value_is_not_explained(hypothesis: Hypoth
 
 
 @pytest.mark.parametrize("kind", [LEFT_OUT, ALIKE, FROM_ZERO])
-def test_the_shipped_expectations_know_them_of_reductions_alone(kind: str):
+def test_shipped_entries_match_extrema_of_reductions_only(kind: str):
     known = load(None, ("cpu",), {"jaxlib": "0.12.0"})
 
     def ids(op: str, label: str) -> list[str]:

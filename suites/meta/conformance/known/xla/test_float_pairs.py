@@ -100,7 +100,7 @@ def test_other_results_are_of_no_such_class(op: str, operands: list[float], actu
     assert found.kind != LABEL
 
 
-def test_an_operation_is_asked_about_its_own_results_alone() -> None:
+def test_operation_is_judged_by_its_own_results() -> None:
     """Some programs have more results than their last operation, such as selects of tuples."""
     program = one("negate", [typed(1, of="f64")], typed(1, of="f64"))
     (operation,) = program.main.body.operations[:-1]

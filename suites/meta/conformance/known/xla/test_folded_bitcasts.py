@@ -14,7 +14,7 @@ from reference.ir.types import Array
 
 
 def mistaken(program: Program, inputs: tuple[Array, ...], actual: tuple[Array, ...]) -> str:
-    """Return the class of what gives just these results, "" where nothing does."""
+    """Return the class that predicts exactly these results, "" for none."""
     found = explaining(program, inputs, actual, "cpu")
     return next((one.label for one in found if one.is_exact), "")
 
@@ -29,7 +29,7 @@ func.func @main() -> tensor<{to}> {{
     return mistaken(parse_module(text), (), (got,))
 
 
-def test_an_element_under_a_byte_may_be_taken_for_a_byte() -> None:
+def test_narrow_element_may_be_read_as_a_byte() -> None:
     def found(*got: int) -> str:
         return label("0xE4", "ui8", "2xui4", np.array(got, ml_dtypes.uint4))
 
@@ -65,7 +65,7 @@ def test_a_sign_may_be_extended_over_the_elements_above(count: int, to: str, sto
     assert label(other, f"{count}xi4", to, np.array(-5, storage)) != SIGN_ABOVE
 
 
-def test_what_is_no_constant_or_no_narrow_type_has_no_such_class() -> None:
+def test_parameters_and_wide_types_never_have_the_class() -> None:
     text = """
 func.func @main(%x: tensor<ui8>) -> tensor<2xui4> {
   %0 = stablehlo.bitcast_convert %x : (tensor<ui8>) -> tensor<2xui4>

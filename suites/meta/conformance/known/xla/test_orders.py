@@ -42,7 +42,7 @@ def composed(a: Array, b: Array, order: list[int]) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize(("size", "tile"), [(17, 16), (129, 16), (70, 32)])
-def test_what_comes_before_a_tile_taken_after_it_is_named(size: int, tile: int) -> None:
+def test_swapped_tile_prefix_has_the_class(size: int, tile: int) -> None:
     random = np.random.default_rng(size)
     inputs = tuple(x.astype(np.uint8) for x in random.integers(0, 128, (2, size)) * 2 + 1)
     made = running(size)
@@ -63,7 +63,7 @@ def test_what_comes_before_a_tile_taken_after_it_is_named(size: int, tile: int) 
     assert (Verdict.DIVERGENT, "wrong value") in found.findings
 
 
-def test_the_last_place_of_a_dimension_after_all_others_is_named() -> None:
+def test_last_position_visited_last_has_the_class() -> None:
     """As XLA folds windows with a padding of 1 at the end of their last dimension."""
     types = (tensor(UI8, 2, 3), tensor(UI8, 2, 3))
     values = tuple(Value(name, of) for name, of in zip("ab", types, strict=True))
@@ -136,7 +136,7 @@ def test_each_tile_of_a_running_fold_begins_with_an_init_value() -> None:
     assert ones_met(300, backwards=True)[-1] == 39
 
 
-def test_padding_left_out_and_init_values_met_anywhere_have_a_class() -> None:
+def test_omitted_padding_and_tile_init_values_have_a_class() -> None:
     """Padding is of 6 too: of what is left out of the last window, 6 to the power of 32 is 0; a
     tile of 16 and the fold of the tiles before it begin with a 6 each."""
     types = (tensor(UI32, 64),)
@@ -156,9 +156,7 @@ def test_padding_left_out_and_init_values_met_anywhere_have_a_class() -> None:
         assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
 
 
-def test_init_values_of_the_tiles_in_the_place_of_padding_have_a_class_in_narrow_types_too() -> (
-    None
-):
+def test_tile_init_values_replacing_padding_have_a_class_in_narrow_types() -> None:
     """Of 4 bits nearly any number of factors 2 is 0; where there are two, 7 * 2 * 2 is 12."""
     types = (tensor(UI4, 100),)
     values = (Value("x", types[0]), Value("init", tensor(UI4)))
@@ -198,7 +196,7 @@ func.func @main(%x: tensor<2x3xF>, %y: tensor<1x2xF>) -> tensor<2x3xF> {
 def _findings(
     x: Array, y: Array, right: tuple[int, int], actual: Array, **words: str
 ) -> tuple[tuple[Verdict, str], ...]:
-    """Return what is found of other results of SELECTED, whose y[0, 0] is due at `right`."""
+    """Return the findings for other results of SELECTED, whose y[0, 0] belongs at `right`."""
     text = SELECTED.replace("F>", "f4E2M1FN>")
     for word, given in words.items():
         text = text.replace(word, given)
@@ -210,7 +208,7 @@ def _findings(
     return judge(selected, [x, y], [expected], [actual], rule).findings
 
 
-def test_another_order_comes_before_flushing_in_narrow_types() -> None:
+def test_element_order_takes_precedence_over_flushing_in_narrow_types() -> None:
     """All numbers of f4E2M1FN are normal in the wider type: an element that is 0 in place of -1 was
     selected at another position, and is no flushed subnormal number.
     """
@@ -223,7 +221,7 @@ def test_another_order_comes_before_flushing_in_narrow_types() -> None:
     assert found == ((Verdict.DIVERGENT, "order of the elements"),)
 
 
-def test_another_order_comes_before_comparisons_flushed_in_part() -> None:
+def test_element_order_takes_precedence_over_partly_flushed_comparisons() -> None:
     """Between 0.5, which is subnormal, and zeros: where nothing was selected, flushed comparisons
     select nothing either, and yet select another element than was."""
     of = element_type("f4E2M1FN")

@@ -1,4 +1,4 @@
-"""Results of other types than are stated: what is computed in these, and what is wrong beside."""
+"""Results in other types than stated: predicted values have a class, other values do not."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TYPE, SHAPE = "wrong element type", BYTES
 
 
 def failing(text: str, inputs: list[Array], actual: Array) -> dict[str, tuple[int, int]]:
-    """The classes of what fails: how many elements, and how many of them are predicted."""
+    """The classes of failures, with their wrong and their predicted elements."""
     program = parse_module(text)
     found = judge_operation(program, inputs, evaluate(program, inputs), [actual])
     return {one.kind: (one.wrong, one.predicted) for one in found.failing}

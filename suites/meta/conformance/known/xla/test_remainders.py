@@ -1,4 +1,4 @@
-"""Uniform integers that are remainders of random bits: what has the class, and what has not."""
+"""Uniform integers that are remainders of random bits: results with the class, and others."""
 
 from __future__ import annotations
 

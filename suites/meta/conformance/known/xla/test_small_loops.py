@@ -73,7 +73,7 @@ def kind(program: Program, x: Array, y: Array, actual: list[float]) -> str:
         ("f8E4M3FNUZ", "multiply %b, %y", [2.0**-10, 0, 1, 2], [np.nan, 0, 0.25, 0.5], "NaN"),
     ],
 )
-def test_what_a_small_loop_gives(
+def test_result_of_small_loop_has_the_class(
     of: str, operation: str, x: list[float], actual: list[float], expected: str
 ) -> None:
     assert kind(loop(of, operation), array(x, of), array([0.25] * 4, of), actual) == expected
@@ -85,7 +85,7 @@ def test_values_around_a_loop_are_right() -> None:
     assert kind(program, x, x, ROUNDED_UP) == "wrong value"
 
 
-def test_nothing_is_predicted_of_what_uses_values_around_it_in_a_loop() -> None:
+def test_body_using_outer_values_predicts_nothing() -> None:
     body = """"stablehlo.map"(%b) <{dimensions = array<i64: 0>}> ({
       ^bb0(%c: tensor<f8E5M2FNUZ>):
         %3 = stablehlo.convert %n : (tensor<i32>) -> tensor<f8E5M2FNUZ>
@@ -117,7 +117,7 @@ def test_a_loop_in_a_program_of_several_operations_is_of_the_class_as_a_whole() 
     assert [(one.operation.name, one.judgement.kind) for one in found.wrong] == [("while", LABEL)]
 
 
-def test_slices_that_a_scan_hands_on_are_rounded() -> None:
+def test_slices_returned_by_scan_are_rounded() -> None:
     of = "f8E5M2FNUZ"
     program = parse_module(f"""
 func.func @main(%x: tensor<4x{of}>, %i: tensor<{of}>) -> (tensor<4x{of}>, tensor<{of}>) {{

@@ -1,4 +1,4 @@
-"""Loops whose turns are counted wrongly beforehand."""
+"""Loops whose trip count is computed wrongly."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from reference.ir.program import Function, Operation, Program, Region, Value, at
 def loop(
     start: int, limit: int, step: int, direction: str, *, known: bool = True, within: bool = False
 ) -> Program:
-    """A loop that adds 1 to what it carries; its limit is a constant where it is `known`, of the
-    condition's own where it is `within`."""
+    """A loop that adds 1 to its value. Its limit is a constant if `known`, defined in the condition
+    if `within`.
+    """
     taken = "" if known else ", %limit: tensor<i32>"
     constant = f"%limit = stablehlo.constant dense<{limit}> : tensor<i32>" if known else ""
     return parse_module(f"""
@@ -55,7 +56,7 @@ def kind_of(program: Program, turns: int, *inputs: int) -> str:
     ("start", "limit", "step", "direction", "right", "wrong"),
     [(0, 1, 2, "LT", 1, 0), (1, 3, 3, "LT", 1, 0), (5, 4, 2, "LE", 0, 1)],
 )
-def test_one_turn_too_few_or_too_many(
+def test_one_iteration_too_few_or_too_many_has_the_class(
     start: int, limit: int, step: int, direction: str, right: int, wrong: int
 ) -> None:
     for within in (False, True):

@@ -1,5 +1,6 @@
-"""Integers of two bits beside a negative constant: what XLA gives has the class, what it never
-gives has not. The results are jaxlib's."""
+"""Integers of two bits beside a negative constant: only results of XLA have the class. The results
+are jaxlib's.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +95,7 @@ def test_a_remainder_of_a_constant_is_the_constant_packed_with_its_signs() -> No
         (-2, 3, [0, 1, 1, -2, -2, -1, -1, -1]),
     ],
 )
-def test_signs_of_an_update_overwrite_what_follows_in_the_byte(
+def test_sign_bits_of_update_overwrite_following_elements(
     constant: int, start: int, got: list[int]
 ) -> None:
     program = parse_module(f"""

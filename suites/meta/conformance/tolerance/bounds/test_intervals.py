@@ -1,4 +1,4 @@
-"""Numbers with errors: they hold what rounded arithmetic gives, and no more."""
+"""Numbers with errors: they contain the results of rounded arithmetic, and no more."""
 
 import numpy as np
 import pytest
@@ -97,7 +97,7 @@ def test_every_floating_point_type_is_judged_without_error() -> None:
 
 
 def test_intervals_keep_the_sign_of_an_exact_zero() -> None:
-    """1 / sqrt(-0) is -inf: what is left of a variance of -0 where an epsilon of 0 is left out."""
+    """1 / sqrt(-0) is -inf, for a variance of -0 if an epsilon of 0 is omitted."""
     interval = exact_interval(np.array([-0.0, 0.0]), Arithmetic(ELEMENT_TYPES["f32"]))
     root = 1 / np.sqrt(interval)
     assert root.low.tolist() == root.high.tolist() == [-np.inf, np.inf]
@@ -124,7 +124,7 @@ def test_an_epsilon_in_wider_arithmetic_does_not_permit_wrong_results() -> None:
         assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
 
 
-def test_what_is_rounded_to_the_largest_number_has_not_overflowed() -> None:
+def test_value_rounded_to_largest_number_does_not_overflow() -> None:
     """-450.6 in f32 is -448 in f8E4M3FN; with an epsilon of its own type it is -320."""
     of = ELEMENT_TYPES["f8E4M3FN"]
     row = TensorType((1,), of)

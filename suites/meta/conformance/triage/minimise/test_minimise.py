@@ -144,7 +144,7 @@ def test_a_program_that_fails_by_an_unused_operation_is_reduced_to_it() -> None:
     assert len(small.program.main.body.operations[-1].operands) == 1
 
 
-def test_what_nothing_uses_is_dropped_where_it_does_not_matter() -> None:
+def test_unused_operation_is_dropped_if_failure_remains() -> None:
     x = np.ones(4, np.float32)
     small = smallest(UNUSED, lambda p, _: "multiply" in names(p), x, x)
     assert names(small.program) == ["multiply"]

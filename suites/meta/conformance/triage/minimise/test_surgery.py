@@ -53,7 +53,7 @@ def attempts(
     return Minimisation(fails, program, inputs, left, math.inf)
 
 
-def test_one_result_is_returned_the_earliest_that_fails() -> None:
+def test_earliest_failing_result_is_returned() -> None:
     work = attempts(CHAIN, lambda program: "negate" in ops(program), X, Y)
     assert reduce_results(work)
     assert ops(work.program) == ["constant", "add", "negate", "multiply"]
@@ -116,7 +116,7 @@ def test_nothing_is_tried_once_the_budget_is_spent() -> None:
     assert work.inputs == (X, Y)
 
 
-def test_values_are_those_of_the_reference() -> None:
+def test_values_equal_those_of_the_reference() -> None:
     found = reference_values(attempts(CHAIN, lambda _: True, X, Y))
     assert found is not None
     values = [one.tolist() for one in found.values()]

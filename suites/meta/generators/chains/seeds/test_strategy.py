@@ -125,7 +125,7 @@ def test_sizes_that_constants_have_no_room_for_are_not_taken() -> None:
     assert taken == {1, 3, 4}
 
 
-def test_another_type_is_none_of_arrays_that_are_attributes() -> None:
+def test_changed_type_keeps_arrays_of_attributes() -> None:
     windowed = parse_module(WINDOWED)
     for number in range(8):
         other = other_type(stream(4, number), windowed)
@@ -135,7 +135,7 @@ def test_another_type_is_none_of_arrays_that_are_attributes() -> None:
         assert padding == windowed.main.body.operations[0].attribute("padding")
 
 
-def test_one_more_operation_can_stand_behind_a_value_twice(fragments) -> None:
+def test_operation_can_be_added_behind_a_value_twice(fragments) -> None:
     softmax = fragments[0]
     for number in range(40):
         once = one_more(stream(2, number), softmax)
@@ -145,7 +145,7 @@ def test_one_more_operation_can_stand_behind_a_value_twice(fragments) -> None:
         assert whole is None or fits(whole)
 
 
-def test_a_piece_that_takes_what_nothing_makes_does_not_fit(fragments) -> None:
+def test_piece_with_undefined_operand_does_not_fit(fragments) -> None:
     for piece in fragments:
         first, *rest = piece.main.body.operations
         if any(value in one.operands for one in rest for value in first.results):
@@ -165,7 +165,7 @@ def test_every_variation_often_gives_another_valid_piece(fragments, variation: V
     assert found >= 8
 
 
-def test_types_follow_what_was_changed(fragments) -> None:
+def test_types_are_inferred_after_a_change(fragments) -> None:
     piece = next(one for one in fragments if len(sizes_of(one)) > 1)
     old = max(sizes_of(piece))
     assert old + 1 not in sizes_of(piece)
@@ -173,7 +173,7 @@ def test_types_follow_what_was_changed(fragments) -> None:
     assert infer_types(piece) == piece
 
 
-def test_names_are_made_anew_and_nothing_else(fragments) -> None:
+def test_renaming_changes_only_names(fragments) -> None:
     for piece in fragments:
         other = rename_values(piece, "z")
         assert all(v.name.startswith("z") for one in other.walk() for v in one.results)

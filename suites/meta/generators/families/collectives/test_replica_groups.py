@@ -27,7 +27,7 @@ def _groups(op: str, name: str) -> list[tuple[Program, Dense]]:
 
 
 @pytest.mark.parametrize("op", COLLECTIVES)
-def test_groups_are_stated_in_every_way(op: str) -> None:
+def test_groups_are_stated_in_every_form(op: str) -> None:
     """Listed, along axes and parts, in an order of the axes' own, with device_ids in any order."""
     found = [groups for _, groups in _groups(op, op)]
     meshes = [one for one in found if isinstance(one, MeshGroups)]

@@ -316,7 +316,7 @@ def ball_values(name, operands, bits=160):
 
 @pytest.mark.parametrize("of", [F32, F64], ids=str)
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_the_platforms_functions_keep_the_bounds_given_to_them(name, of):
+def test_platform_functions_stay_within_their_bounds(name, of):
     # Ziv's test is as sure as these bounds: the platform must stay far inside.
     if of is F64 and not REAL[name].extended:
         return  # its values of f64 are all certified

@@ -1,4 +1,4 @@
-"""mhlo.ragged_all_to_all: what has no meaning is an error that says so; text and back."""
+"""mhlo.ragged_all_to_all: invalid offsets are errors; text and back."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ OTHER = share([0, 1], [1, 1], [1, 2], [2, 1], data=[4, 5, 6])
         (share([0, 1], [1, -1], [0, 0], [1, 1]), r"recv_sizes are \[2\], and \[-1\] are sent"),
     ],
 )
-def test_what_has_no_meaning_is_an_error(wrong: tuple[Array, ...], message: str) -> None:
+def test_invalid_offsets_are_an_error(wrong: tuple[Array, ...], message: str) -> None:
     program = program_of(GOOD, [[0, 1]])
     assert split_by_process(program, evaluate(program, (*GOOD, *OTHER)))[0][0].tolist() == [
         1,
@@ -64,7 +64,7 @@ def test_what_has_no_meaning_is_an_error(wrong: tuple[Array, ...], message: str)
 
 
 def test_each_group_is_for_itself() -> None:
-    """Two replicas that are alone keep what they send to themselves."""
+    """Two replicas in separate groups keep their own elements."""
     own = share([1], [2], [0], [2])
     program = program_of(own, [[0], [1]])
     for (result,) in split_by_process(program, evaluate(program, (*own, *own))):
@@ -91,8 +91,8 @@ def test_cases_are_written_and_read_as_custom_calls() -> None:
             np.testing.assert_array_equal(theirs, ours)
 
 
-def test_other_custom_calls_stay_what_they_are() -> None:
-    """Without groups nobody can tell who takes part."""
+def test_other_custom_calls_stay_custom_calls() -> None:
+    """Without groups the participants are unknown."""
     text = """func.func @main(%x: tensor<4xf32>, %i: tensor<1xi32>) -> tensor<4xf32> {
   %0 = stablehlo.custom_call @ragged_all_to_all(%x, %x, %i, %i, %i, %i) {backend_config = ""}
     : (tensor<4xf32>, tensor<4xf32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>)

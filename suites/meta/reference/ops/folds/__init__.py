@@ -1,1 +1,1 @@
-"""Tests of reductions, windows and what they fold."""
+"""Tests of reductions, windows and their bodies."""

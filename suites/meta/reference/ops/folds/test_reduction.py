@@ -39,7 +39,7 @@ F32, F64, F16, BF16, SI32, SI8, UI8, I1, C64 = (
 
 @pytest.mark.parametrize("op", OPS_HERE)
 @pytest.mark.parametrize("of", ALL[::2], ids=str)
-def test_results_equal_those_of_loops(op: str, of: ElementType) -> None:
+def test_results_equal_loops_from_the_specification(op: str, of: ElementType) -> None:
     seen = 0
     for case in cases(op, of, seed=11, count=7):
         inputs = materialise(case.program, case.inputs[0])

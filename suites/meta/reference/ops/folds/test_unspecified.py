@@ -27,7 +27,7 @@ F32, F64, F16, BF16, SI32, SI8, UI8, I1, C64 = (
 )
 
 
-def test_init_values_come_in_any_number() -> None:
+def test_results_depending_on_number_of_init_values_are_unspecified() -> None:
     numbers = np.array([[1, 9], [2, 3]], np.int32)
     seven = [np.asarray(7, np.int32)]
     assert is_open(fold_of("add", SI32), numbers, inits=seven).all()
@@ -122,7 +122,7 @@ def test_windows_without_elements_and_ties() -> None:
 
 @pytest.mark.parametrize(("size", "inits"), [(0, 1), (3, 1), (4, 1), (5, 2), (17, 5)])
 def test_init_values_may_stand_before_every_few_elements(size: int, inits: int) -> None:
-    """As what is computed in tiles has them: the specification permits any number, anywhere."""
+    """As in tiled code: the specification permits any number of init values, anywhere."""
 
     def added(left: Array, right: Array) -> tuple[Array, ...]:
         return (left + right,)

@@ -252,7 +252,7 @@ def test_indices_under_a_byte_read_as_signed_have_a_class() -> None:
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "unsigned index taken for signed")
 
 
-def test_parts_that_are_nan_do_not_hide_those_that_are_not() -> None:
+def test_nan_part_does_not_hide_the_other_part() -> None:
     made = points(C64, 1, 3, fold_of("add", C64).region)
     given = np.array([complex(0.1, NAN), complex(0.2, 1), complex(0.3, 2)], np.complex64)
     inputs = [np.zeros(1, np.complex64), np.zeros(3, np.int32), given]

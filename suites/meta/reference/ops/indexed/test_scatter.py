@@ -62,7 +62,7 @@ def test_exact_sums_are_judged_bit_for_bit() -> None:
     )
 
 
-def test_any_order_may_come_last_but_nothing_else() -> None:
+def test_any_update_may_be_last_but_no_other_value() -> None:
     made = points(F32, 3, 3, overwrite(F32))
     inputs = [np.zeros(3, np.float32), np.array([1, 1, 2], np.int32), np.array([5, 6, 7], "f4")]
     assert evaluate(made, inputs)[0].tolist() == [0, 6, 7]
@@ -74,7 +74,7 @@ def test_any_order_may_come_last_but_nothing_else() -> None:
     assert judged(made, inputs, [lost])[0] is Verdict.DIVERGENT
 
 
-def test_equal_updates_leave_nothing_open() -> None:
+def test_equal_updates_are_specified() -> None:
     made = points(F32, 3, 2, overwrite(F32))
     inputs = [np.zeros(3, "f4"), np.array([1, 1], np.int32), np.array([5, 5], "f4")]
     assert judged(made, inputs, [np.array([0, 6, 0], "f4")])[0] is Verdict.DIVERGENT
@@ -114,7 +114,7 @@ def test_orders_of_a_body_that_is_not_commutative_are_tried() -> None:
         assert verdict.fails == (outcome not in outcomes)
 
 
-def test_promises_that_are_broken_leave_everything_open() -> None:
+def test_broken_uniqueness_promise_makes_results_unspecified() -> None:
     twice = [np.zeros(3, np.float32), np.array([1, 1], np.int32), np.array([5, 6], np.float32)]
     made = points(F32, 3, 2, fold_of("add", F32).region, unique_indices=True)
     wrong = [np.full(3, 9, np.float32)]
@@ -144,7 +144,7 @@ def test_bounds_in_a_narrow_index_type_are_named() -> None:
     assert judged(made, inputs, [np.zeros(129, np.float32)]) == (Verdict.DIVERGENT, BOUND)
 
 
-def test_signed_indices_whose_updates_overflow_by_the_order_are_named() -> None:
+def test_overflow_by_order_is_named_for_signed_indices() -> None:
     """255 in ui8 is -1: windows of two begin before the first element, where products overflow."""
     of = element_type("f8E4M3FNUZ")
     types = {"x": tensor(of, 2), "i": tensor(element_type("ui8"), 4, 1), "u": tensor(of, 4, 2)}
@@ -159,7 +159,7 @@ def test_signed_indices_whose_updates_overflow_by_the_order_are_named() -> None:
         assert found == (Verdict.DIVERGENT, kind)
 
 
-def test_a_dropped_window_read_elsewhere_is_named() -> None:
+def test_dropped_window_read_at_signed_index_has_the_class() -> None:
     types = {"x": tensor(SI32, 1, 3), "i": tensor(element_type("ui64"), 2), "u": tensor(SI32, 1, 1)}
     given = POINTS | {"update_window_dims": (0, 1), "inserted_window_dims": ()}
     given |= {"scatter_dims_to_operand_dims": (0, 1), "index_vector_dim": 0}
@@ -173,7 +173,7 @@ def test_a_dropped_window_read_elsewhere_is_named() -> None:
     assert judged(made, inputs, [np.array([[1, 2, 1]], "i4")]) == (Verdict.DIVERGENT, "wrong value")
 
 
-def test_updates_at_another_place_have_zeros_of_either_sign_where_bodies_round() -> None:
+def test_misplaced_updates_may_have_zeros_of_either_sign() -> None:
     text = """func.func @main(%x: tensor<2xf32>, %i: tensor<2x0xi64>) -> tensor<2xf32> {
       %u = stablehlo.constant dense<[0.0, -1.0]> : tensor<2xf32>
       %0 = "stablehlo.scatter"(%x, %i, %u) <{indices_are_sorted = true,
@@ -199,7 +199,7 @@ def test_updates_at_another_place_have_zeros_of_either_sign_where_bodies_round()
     assert found.wrong == 2
 
 
-def test_updates_without_indices_all_go_to_one_place() -> None:
+def test_updates_without_indices_apply_to_one_element() -> None:
     types = {"x": tensor(SI32, 3), "i": tensor(SI32, 0, 2), "u": tensor(SI32, 2)}
     given = POINTS | {"scatter_dims_to_operand_dims": (), "index_vector_dim": 0}
     made = program("scatter", types, (tensor(SI32, 3),), (fold_of("add", SI32).region,), **given)
@@ -258,7 +258,7 @@ def test_overflow_that_depends_on_the_order_is_unspecified() -> None:
     assert judged(made, inputs, [np.array([np.inf], "f4")])[0] is Verdict.DIVERGENT
 
 
-def test_what_is_contested_and_impossible_agree() -> None:
+def test_contested_and_impossible_elements_are_consistent() -> None:
     """No outcome that some order gives is impossible, and where nothing is contested the
     reference's own outcome is the only outcome.
     """

@@ -36,13 +36,13 @@ def test_comparators_of_every_kind_are_drawn() -> None:
 
 
 @pytest.mark.parametrize("of", ALL, ids=str)
-def test_drawn_comparators_compare_what_they_say(of: Any) -> None:
+def test_drawn_comparators_match_their_description(of: Any) -> None:
     simplest = comparators(of, Pick(lambda _: 0))
     assert simplest.inputs == (of,)
     assert all(len(row) == len(simplest.inputs) for row in simplest.rows)
 
 
-def test_near_misses_break_what_they_name() -> None:
+def test_near_misses_break_their_stated_constraint() -> None:
     found = {id_ for id_, _ in near_misses("sort")}
     assert found == {*OPS["sort"].constraints, *OPS["sort"].inputs}
     for id_, made in near_misses("sort"):

@@ -28,7 +28,7 @@ from suites.meta.support.ops.sorting import (
 NAN, INF = float("nan"), float("inf")
 
 
-def test_one_key_is_recognised_in_any_form() -> None:
+def test_single_key_is_recognised_in_any_form() -> None:
     assert keys(by_first(F32)) == [("a0", "", False)]
     assert keys(by_first(F32, SI32, way="GT", kind="TOTALORDER")) == [("a0", "TOTALORDER", True)]
     block = BodyBuilder.of(SI32, SI32)

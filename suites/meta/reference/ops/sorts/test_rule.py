@@ -91,8 +91,9 @@ ALIKE = from_bits(np.array([0x7FC00000, 0xFFC00000], np.uint32), F32)
 
 
 def test_results_may_have_any_nan_if_a_comparator_distinguishes_them() -> None:
-    """In total order -NaN comes first, but what comes out there may be any NaN; elements that are
-    alike otherwise stay ties."""
+    """In total order -NaN comes first, but the result may be any NaN; otherwise equal elements stay
+    ties.
+    """
     plus, minus = ALIKE
     x = np.array([minus, 1, plus, minus, -1], np.float32)
     places = np.array([7, 7, 7, 8, 9], np.int32)
@@ -158,7 +159,7 @@ def test_slices_of_a_negative_dimension_that_are_not_sorted_are_named() -> None:
 
 
 @pytest.mark.parametrize("change", ["64 ulp", "sign", "NaN", "swap"])
-def test_operands_that_come_back_changed_are_not_named(change: str) -> None:
+def test_changed_operands_have_another_class(change: str) -> None:
     x = np.array([[3, 1], [2, 5]], np.float32)
     made = sort_of(by_first(F32), tensor(F32, 2, 2), dimension=-2, stable=True)
     got = x.copy()

@@ -159,7 +159,7 @@ def test_exact_data_is_judged_bit_for_bit() -> None:
     assert judge(program, SOUND, (right,), (near,), SCALED).verdict.fails
 
 
-def test_both_who_rounds_to_bf16_and_who_does_not_are_right() -> None:
+def test_scaled_operands_may_or_may_not_be_rounded_to_bf16() -> None:
     """Scales of bf16 that are no powers of two: the scaled operand has more digits than bf16."""
     scale = np.array([[1.0078125, 0.6640625, 1.9921875], [0.703125, 3.015625, 5.03125]])
     operands = (LHS, scale.astype(BF16.storage), RHS, RHS_SCALE)

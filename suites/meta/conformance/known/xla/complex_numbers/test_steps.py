@@ -1,4 +1,4 @@
-"""Complex numbers as compilers compute with them: what their formulas explain, and what they don't.
+"""Complex numbers as compilers compute with them: results that their formulas explain, and others.
 
 The results are those of XLA's CPU, measured on jaxlib 0.10.2, but for those that are spoilt.
 """
@@ -71,7 +71,7 @@ def judged(
 
 
 @pytest.mark.parametrize(("op", "part", "operands", "actual", "label"), MEASURED)
-def test_what_a_formula_gives_has_the_class_that_says_why(
+def test_result_of_formula_has_its_class(
     op: str, part: str, operands: tuple[complex, ...], actual: complex, label: str
 ) -> None:
     of_constants = label == "reciprocal"
@@ -93,7 +93,7 @@ def test_another_number_is_a_wrong_value(
     assert judged(op, part, operands, complex(INF, 3)).kind in ("infinity", "NaN")
 
 
-def test_digits_that_nothing_cancels_are_not_lost() -> None:
+def test_errors_without_cancellation_have_another_class() -> None:
     """A spoilt digit is no loss by cancellation where the terms are no larger than the result."""
     rng = np.random.default_rng(5)
     for op in ("exponential", "log", "sine", "cosine", "tanh", "sqrt", "rsqrt", "tan"):
@@ -123,7 +123,7 @@ def test_a_power_of_constants_may_be_the_exponential_of_a_product() -> None:
     assert judge(program, (), evaluate(program, ()), got, rule).kind == "digits cancelled"
 
 
-def test_what_is_lost_is_measured_against_the_terms() -> None:
+def test_cancellation_is_bounded_by_size_of_terms() -> None:
     """sinh(b) as half a difference of exponentials is off by some units, not by thousands."""
     z = 0.0001 + 0.001j
     right = complex(np.sin(np.complex128(z)))
@@ -141,7 +141,7 @@ def test_compiled_formulas_explain_nothing_on_the_interpreter() -> None:
         )
 
 
-def test_steps_know_what_they_may_lose() -> None:
+def test_steps_bound_their_errors() -> None:
     machine = Machine(ELEMENT_TYPES["f32"])
     one, tiny = (exactly(np.array([x]), machine) for x in (1.0, 2.0**-30))
     assert (one - one).error == 0  # exact numbers have exact differences

@@ -36,7 +36,7 @@ def _errors(program: Program, a: Array, got: Array, *, in_ulp: bool = False) -> 
 
 @pytest.mark.parametrize("of", TYPES)
 @pytest.mark.parametrize("lower", [True, False])
-def test_what_the_cpu_computes_is_predicted_and_other_numbers_are_not(of: str, lower: bool) -> None:
+def test_only_results_of_the_cpu_are_predicted(of: str, lower: bool) -> None:
     program, a = _program(of, 5, lower=lower), _matrices(of, 5)
     (got,) = execute("cpu", program, a)
     assert (_errors(program, a, got) <= 1).all()

@@ -1,4 +1,4 @@
-"""Slices of what has a dynamic size, from a start that fits the bound alone."""
+"""Slices of a value with a dynamic size, from a start clamped to the bound."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BOUNDED = "tensor<?xf32, #stablehlo.bounds<4>>"
 
 
 def sliced() -> Program:
-    """A slice of two elements of what is cut, negated."""
+    """A negated slice of two elements of a value with a dynamic size."""
     of = BOUNDED
     return parse_module(f"""
 func.func @main(%x: tensor<4xf32>, %n: tensor<i32>, %i: tensor<i32>) -> tensor<2xf32> {{
@@ -28,7 +28,7 @@ func.func @main(%x: tensor<4xf32>, %n: tensor<i32>, %i: tensor<i32>) -> tensor<2
 
 
 def kind_of(program: Program, size: int, start: int, got: list[float]) -> str:
-    """The class of what a slice of 1, 2, 3, 4 gives, "" where it is right."""
+    """The class of a slice of 1, 2, 3, 4; "" if it is right."""
     x = np.array([1, 2, 3, 4], np.float32)
     inputs = (x, np.array(size, np.int32), np.array(start, np.int32))
     judged = judge_program(PermittedResults(program, inputs), (np.array(got, np.float32),))
@@ -47,7 +47,7 @@ def kind_of(program: Program, size: int, start: int, got: list[float]) -> str:
         (3, 0, [-2, -3], "wrong value"),  # starts early enough
     ],
 )
-def test_what_begins_late_is_read_from_there(
+def test_start_clamped_to_the_bound_has_the_class(
     size: int, start: int, got: list[float], kind: str
 ) -> None:
     assert kind_of(sliced(), size, start, got) == kind

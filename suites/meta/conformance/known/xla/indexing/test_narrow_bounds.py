@@ -29,7 +29,7 @@ func.func @main(%x: tensor<300x2xi16>, %u: tensor<1x1xi16>, %i: tensor<KIND>, %j
         ("i32", np.int32, 150, 43, False),
     ],
 )
-def test_the_bound_is_cut_to_the_index_type(
+def test_bound_is_truncated_to_the_index_type(
     kind: str, dtype: type, start: int, written: int, is_explained: bool
 ) -> None:
     program = parse_module(TEXT.replace("KIND", kind))
@@ -43,7 +43,7 @@ def test_the_bound_is_cut_to_the_index_type(
     assert ({kind for _, kind in found.findings} == {BOUND}) == is_explained
 
 
-def test_what_is_written_outside_of_the_result_is_not_there() -> None:
+def test_update_outside_of_result_is_missing() -> None:
     """A bound of 299 is 43 in eight bits, a bound of 199 is -57: before the beginning of memory."""
     program = parse_module(TEXT.replace("KIND", "i8").replace("300", "200"))
     inputs = [np.zeros((200, 2), np.int16), np.ones((1, 1), np.int16)]

@@ -34,7 +34,7 @@ RIGHT, PADDED = [[0, 1], [2, 3]], [[0, 1], [6, 7]]
 @pytest.mark.parametrize(
     ("actual", "kind"), [(RIGHT, ""), (PADDED, LABEL), ([[0, 1], [6, 8]], "wrong value")]
 )
-def test_what_is_cut_out_of_the_whole_is_a_class(actual: list[list[int]], kind: str) -> None:
+def test_elements_cut_with_padding_have_the_class(actual: list[list[int]], kind: str) -> None:
     program = parse_module(PROGRAM)
     inputs, results = (NUMBERS, *SIZES), (np.array(actual, np.float32),)
     judged = judge(program, inputs, evaluate(program, inputs), results, RULES["data"])

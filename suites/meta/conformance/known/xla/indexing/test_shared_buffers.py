@@ -64,7 +64,7 @@ def test_other_wrong_results_are_of_no_buffer(
     assert found.kind != LABEL
 
 
-def test_what_is_computed_in_one_buffer_is_predicted() -> None:
+def test_results_in_one_buffer_are_predicted() -> None:
     operands = tuple(np.array(one) for one in (X, X, [[0], [3], [4]], [7, 4, 1], [3, 5, 7]))
     operands = tuple(one.astype(np.int64 if one.ndim > 1 else np.int32) for one in operands)
     right = evaluate(PROGRAM, operands)

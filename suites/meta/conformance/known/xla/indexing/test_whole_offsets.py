@@ -43,7 +43,7 @@ def class_of(i: int, j: int, place: int, hardware: str = Hardware.GPU, rows: int
         (2**59 - 1, 0, 0), (2**59 - 1, 1023, 0),  # the offset in bytes overflows
     ],
 )  # fmt: skip
-def test_what_was_measured_is_predicted(i: int, j: int, place: int) -> None:
+def test_result_measured_on_device_is_predicted(i: int, j: int, place: int) -> None:
     assert class_of(i, j, place) == LABEL
     assert class_of(i, j, place, Hardware.CPU) != LABEL
 

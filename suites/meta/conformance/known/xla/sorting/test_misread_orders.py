@@ -1,4 +1,4 @@
-"""Sorts and TopK in the order of other numbers: what has the class, and what has not."""
+"""Sorts and TopK in the order of other numbers: results with the class, and others."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _kind(program: Program, operand: Array, *actual: Array) -> str:
 
 
 @pytest.mark.parametrize("name", ["f6E2M3FN", "f6E3M2FN"])
-def test_total_order_of_what_is_ranked_is_that_of_the_codes(name: str) -> None:
+def test_total_order_of_ranks_equals_order_of_codes(name: str) -> None:
     every = from_bits(np.arange(64, dtype=np.uint8), ELEMENT_TYPES[name])
     ranks = rank_by_code(every)
     assert ranks is not None
@@ -61,7 +61,7 @@ def test_total_order_of_what_is_ranked_is_that_of_the_codes(name: str) -> None:
     assert np.signbit(numbers[31])
 
 
-def test_only_normal_numbers_that_f16_has_as_subnormal_ones_are_rounded_up() -> None:
+def test_only_numbers_subnormal_in_f16_are_rounded_up() -> None:
     numbers = [n * s * _UNIT for s in (1, -1) for n in (2, 4, 6, 8, 10, 12, 14, 16, 20)]
     seen = rounded_up(_array("f8E5M2FNUZ", *numbers))
     assert seen is not None
@@ -104,7 +104,7 @@ def test_top_k_takes_the_largest_of_other_numbers() -> None:
     assert _kind(program, tiny, tiny[[1, 0]], np.array([1, 0], np.int32)) != ROUNDED
 
 
-def test_what_is_moved_by_codes_is_not_flushed_in_part() -> None:
+def test_misordered_elements_are_not_explained_by_partial_flushing() -> None:
     """Flushing gives some elements of that order by chance."""
     program = parse_module("""
 func.func @main(%n: tensor<6xf32>, %x: tensor<6xf6E2M3FN>)

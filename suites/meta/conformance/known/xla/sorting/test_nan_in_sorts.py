@@ -37,7 +37,7 @@ func.func @main(%x: tensor<4xf32>, %y: tensor<4xi32>) -> (tensor<4xf32>, tensor<
         ("LT, %a, %b", [0, 0, 0, 0], [0, 0, 0, 0], [1, 0, 2, 3], False),
     ],
 )
-def test_only_what_such_an_order_gives_is_of_its_class(
+def test_only_results_of_this_order_have_the_class(
     order: str, given: list[float], got: list[float], places: list[int], is_explained: bool
 ) -> None:
     program = parse_module(SORT.format(order=order))

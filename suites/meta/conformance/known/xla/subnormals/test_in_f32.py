@@ -60,7 +60,7 @@ def elementwise(
     return judged(program, inputs, powers(*actual), **given)
 
 
-def test_types_are_those_with_normal_numbers_that_are_subnormal_in_f32() -> None:
+def test_affected_types_have_normal_numbers_subnormal_in_f32() -> None:
     assert [name for name, of in ELEMENT_TYPES.items() if is_narrow(of)] == [OF]
 
 
@@ -87,12 +87,12 @@ def test_elements_that_f32_flushes_have_one_class_in_each_op(
             assert (elementwise(op, operands, wrong).wrong, found.wrong) == (2, 1)
 
 
-def test_wrong_elements_beside_flushed_ones_are_not_of_the_class() -> None:
+def test_wrong_elements_beside_flushed_elements_have_another_class() -> None:
     found = elementwise("rsqrt", [[0, TWO + 1]], [NAN, NAN])
     assert {kind for _, kind in found.findings} == {LABEL, "NaN"}
 
 
-def test_nothing_is_flushed_on_the_interpreter() -> None:
+def test_interpreter_flushes_nothing() -> None:
     assert elementwise("sqrt", [[0]], [NAN], platform=Hardware.INTERPRETER).kind == "NaN"
 
 

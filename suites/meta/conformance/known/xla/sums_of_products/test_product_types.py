@@ -1,4 +1,4 @@
-"""Products of results in another type: what may be rounded twice, and what may not."""
+"""Products with results in another type: values that may be rounded twice, and others."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_rounded_operands_are_a_class_and_nothing_permitted(op: str) -> None:
 
 
 @pytest.mark.parametrize("op", ["dot", "convolution"])
-def test_no_operands_are_rounded_to_a_type_that_holds_them(op: str) -> None:
+def test_operands_are_not_rounded_to_a_wider_type(op: str) -> None:
     for of, to in (("f8E5M2", "f8E4M3FN"), ("bf16", "f32"), ("f32", "f32")):
         verdict, kind = judged(op, of, to, [1, 1, 1, 0], [8, 8, 8, 0], 20.0)
         assert verdict.fails

@@ -34,7 +34,7 @@ def class_of(actual: np.ndarray, reversal: str = "true", hardware: str = Hardwar
     return judge(program, inputs, expected, (actual,), rule, platform=hardware).kind
 
 
-def test_what_was_measured_is_predicted() -> None:
+def test_result_measured_on_device_is_predicted() -> None:
     assert class_of(MEASURED) == LABEL
 
 

@@ -55,7 +55,7 @@ def test_sums_without_room_stay_at_the_limit(
     assert kind_of(of, x, kernel, cut - 1 if cut > 0 else cut + 1) not in ("", LABEL)
 
 
-def test_integers_of_64_bits_are_rounded_on_the_way() -> None:
+def test_integers_of_64_bits_are_rounded_in_float64() -> None:
     x, kernel = [2**60 + 1, 1], [1, 1]
     assert kind_of("i64", x, kernel, 2**60 + 2) == ""
     assert kind_of("i64", x, kernel, 2**60) == LABEL
@@ -63,7 +63,7 @@ def test_integers_of_64_bits_are_rounded_on_the_way() -> None:
     assert kind_of("i64", x, kernel, 2**60 + 2**20) != LABEL
 
 
-def test_types_under_a_byte_are_cut_to_a_byte_before_they_wrap() -> None:
+def test_narrow_types_saturate_at_a_byte_before_they_wrap() -> None:
     x, kernel = [7, 7], [7, 7]
     assert kind_of("i4", x, kernel, 98 - 96) == ""
     x, kernel = [-8, -8], [-8, -8]  # 128, and 127 in a byte
@@ -72,7 +72,7 @@ def test_types_under_a_byte_are_cut_to_a_byte_before_they_wrap() -> None:
     assert kind_of("i4", x, kernel, 7) != LABEL
 
 
-def test_results_of_narrower_types_are_cut_to_the_operands_type_before_they_wrap() -> None:
+def test_narrower_results_saturate_in_operands_type_before_they_wrap() -> None:
     x, kernel = [2**31 - 1, 2**31 - 1], [1, 1]  # 0xFFFFFFFE, cut to 0x7FFFFFFF
     assert kind_of("i32", x, kernel, -2, "i8") == ""
     assert kind_of("i32", x, kernel, -1, "i8") == LABEL
@@ -80,5 +80,5 @@ def test_results_of_narrower_types_are_cut_to_the_operands_type_before_they_wrap
     assert kind_of("i8", [100, 100], [1, 1], 127, "i32") not in ("", LABEL)
 
 
-def test_sums_with_room_are_what_they_are() -> None:
+def test_sums_within_range_are_exact() -> None:
     assert kind_of("i32", [3, 4], [5, 6], 2**31 - 1) != LABEL

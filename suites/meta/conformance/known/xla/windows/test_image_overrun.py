@@ -1,4 +1,4 @@
-"""Convolutions that take what lies behind the image for its padding."""
+"""Convolutions that read memory behind the image as its padding."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def kind_of(
     return judged.kind if judged.verdict is Verdict.DIVERGENT else ""
 
 
-def test_the_next_row_in_place_of_padding() -> None:
+def test_padding_replaced_by_next_row_has_the_class() -> None:
     assert kind_of(-2, 1, ((0, 1), 7 + 8)) == LABEL
 
 
@@ -65,7 +65,7 @@ def test_behind_the_last_row_lies_anything(value: float) -> None:
     assert kind_of(-2, 1, ((0, 1), 7 + 8), ((1, 1), value)) == LABEL
 
 
-def test_one_feature_of_the_next_row() -> None:
+def test_single_feature_reads_the_next_row() -> None:
     assert kind_of(-2, 1, ((0, 1), 7)) == LABEL
 
 
@@ -84,7 +84,7 @@ def test_a_kernel_that_padding_is_not_multiplied_with_is_another_matter(value: f
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf])
-def test_infinity_times_what_lies_behind_is_an_infinity(value: float) -> None:
+def test_infinite_kernel_times_overrun_is_infinite(value: float) -> None:
     """Padding makes NaN of an infinite kernel, numbers that are read instead do not."""
     kernel = np.full_like(KERNEL, np.inf)
     assert kind_of(-2, 1, ((0, 1), value), kernel=kernel) == LABEL
@@ -114,7 +114,7 @@ def test_memory_that_happens_to_be_right_now_and_then(
     assert record.kind == kind
 
 
-def test_what_no_class_explains_is_not_deterministic(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unexplained_changing_result_is_not_deterministic(monkeypatch: pytest.MonkeyPatch) -> None:
     subject = program(-2, 1)
     (expected,) = evaluate(subject, (IMAGE, KERNEL))
     other: Array = expected.copy()

@@ -56,7 +56,7 @@ def _kinds(got: Array, *, is_constant: bool = True) -> set[str]:
         ((1, 0, 0), "wrong value"),
     ],
 )
-def test_what_the_first_windows_select_may_be_anything(at: tuple[int, ...], kind: str) -> None:
+def test_elements_selected_by_first_windows_may_be_anything(at: tuple[int, ...], kind: str) -> None:
     got = np.full((2, 4, 2), 7, np.int32)
     assert _kinds(got) == set()
     got[at] = 3

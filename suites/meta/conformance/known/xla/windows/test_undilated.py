@@ -48,7 +48,7 @@ SMALLER = np.maximum(X[::2], X[1::2])
 
 
 @pytest.mark.parametrize("behind", [0.0, np.nan, 7.0])
-def test_the_smaller_result_and_anything_behind_it(behind: float) -> None:
+def test_undilated_result_with_arbitrary_rest_has_the_class(behind: float) -> None:
     actual = np.concatenate([SMALLER.reshape(-1), np.full(4, behind, np.float32)])
     assert kind_of(program(1, 2), actual.reshape(2, 5)) == LABEL
 

@@ -46,7 +46,7 @@ def kind_of(subject: Program, actual: Array | None = None) -> str:
     return judged.kind if judged.verdict is Verdict.DIVERGENT else ""
 
 
-def test_the_window_as_it_stands() -> None:
+def test_unreversed_window_has_the_class() -> None:
     assert kind_of(program(3, 1, reverse=True)) == LABEL
     assert kind_of(program(3, 1, reverse=True), np.full((1, 1, 1), 3.0, np.float32)) != LABEL
 
