@@ -26,7 +26,7 @@ Given = str | Sequence[str] | None
 
 _KEYS = ("include", "known")
 _ENTRY = "#"
-"""What separates a file from the id of one of its entries in 'include'."""
+"""The separator between a file and the id of an entry in 'include'."""
 
 
 class ExpectationError(Exception):
