@@ -148,6 +148,15 @@ def log_plus_one(z: Complex) -> Complex:
     return Complex(chosen(np.isnan(size.value), least, size), z.imag.angle(moved))
 
 
+def sign(z: Complex) -> Complex:
+    """Return the number divided by the root of the sum of the squares of its parts, if not 0."""
+    size = (z.real * z.real + z.imag * z.imag).root()
+    is_zero = size.value == 0
+    return Complex(
+        chosen(is_zero, z.real * 0.0, z.real / size), chosen(is_zero, z.imag * 0.0, z.imag / size)
+    )
+
+
 def sine(z: Complex) -> Complex:
     """Half the sum and half the difference of exponentials, times sine and cosine."""
     half, inverse = _halves(z.imag)

@@ -23,6 +23,7 @@ _FORMULAS: dict[str, tuple[Formula, ...]] = {
     "logistic": (complex_formulas.logistic,),
     "multiply": (complex_formulas.multiply,),
     "rsqrt": (complex_formulas.rsqrt,),
+    "sign": (complex_formulas.sign,),
     "sine": (complex_formulas.sine,),
     "sqrt": (complex_formulas.sqrt,),
     "tan": (complex_formulas.tan,),
