@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from conformance.hlo.building import tensor_type_of
+from conformance.hlo.convolved_products import product, product_parts
 from conformance.hlo.folding import padding_of, window_of
 from conformance.hlo.protos import DotDimensions
 from conformance.hlo.shapes import Tree
@@ -91,7 +92,13 @@ def convolution_attributes(site: Site) -> dict[str, Any]:
 
 
 def _convolution(site: Site) -> Tree:
-    operands = (site.value(0), site.value(1))
+    one, operands = site.instruction, (site.value(0), site.value(1))
+    numbers = one.convolution_dimension_numbers
+    if numbers is not None and (one.feature_group_count or 1) == (one.batch_group_count or 1) == 1:
+        types = (*map(tensor_type_of, operands), site.type)
+        parts = product_parts(*types, numbers, window_of(site))
+        if parts is not None:
+            return product(site.building, operands, site.type, numbers, parts)
     return site.building.one("convolution", operands, site.type, **convolution_attributes(site))
 
 
