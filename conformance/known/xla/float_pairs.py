@@ -11,7 +11,7 @@ an infinite pair is often a difference of infinities.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,7 +20,7 @@ import numpy as np
 from conformance.catalog import rule_of
 from conformance.known.broadcasting import broadcast_operands
 from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_nothing
-from conformance.known.xla.pair_functions import WEAKNESSES, Weakness
+from conformance.known.xla.pair_functions import COMPLEX_WEAKNESSES, WEAKNESSES, Weakness
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.program import Operation
 from reference.ir.types import Array
@@ -85,9 +85,33 @@ def _is_wide(value: object) -> bool:
     return isinstance(value, np.ndarray) and value.dtype in (np.float64, np.complex128)
 
 
-def _on_pairs(operation: Operation, operands: Sequence[Any]) -> Results:
-    """Return the results on operands that are rounded to pairs, rounded to pairs."""
+def _without_signs_of_zeros(operand: Array, pairs: Array) -> Array:
+    """Return pairs with 0 in place of -0 where that is a small number rounded."""
+    return np.where((pairs == 0) & (operand != 0), 0.0, pairs)
+
+
+def _as_pairs(operands: Operands) -> Iterator[list[Array]]:
+    """Yield operands rounded to pairs. Small parts of complex numbers may lose their signs, which
+    say on which side of a branch cut a number is.
+    """
     given = [round_to_pairs(one) if _is_wide(one) else one for one in operands]
+    yield given
+    others = [
+        _complex(*(_without_signs_of_zeros(part(one), part(pair)) for part in (np.real, np.imag)))
+        if one.dtype == np.complex128
+        else pair
+        for one, pair in zip(operands, given, strict=True)
+    ]
+    if any(map(_differ, given, others)):
+        yield others
+
+
+def _differ(one: Array, other: Array) -> bool:
+    return one is not other and one.tobytes() != other.tobytes()
+
+
+def _on_pairs(operation: Operation, given: Sequence[Any]) -> Results:
+    """Return the results on pairs, rounded to pairs."""
     results = tuple(map(round_to_pairs, apply(operation, given)))
     weakness = _weakness(operation, given)
     if weakness is None:
@@ -157,21 +181,34 @@ def _errors_of_pairs(
     is_of_all = len(operation.results) == len(expected)  # not so where a program selects tuples
     if not is_of_all or not any(map(_is_wide, (*operands, *expected))):
         return predict_nothing(expected)
+    found = predict_nothing(expected)
     try:
-        predicted = _on_pairs(operation, operands)
-        if not any(map(_is_wide, predicted)):
-            return tuple(map(_told_apart, predicted, actual))
-        limits = _limits(operation, operands, predicted)
+        for given in _as_pairs(operands):
+            errors = _errors_on(operation, operands, given, actual)
+            found = tuple(map(np.minimum, found, errors))
     except EvaluationError:
         return predict_nothing(expected)
+    return found
+
+
+def _errors_on(
+    operation: Operation, operands: Operands, given: Sequence[Any], actual: Results
+) -> Results:
+    """Return the distances from the results on pairs `given`, which stand for `operands`."""
+    predicted = _on_pairs(operation, given)
+    if not any(map(_is_wide, predicted)):
+        return tuple(map(_told_apart, predicted, actual))
+    limits = _limits(operation, operands, predicted)
     overflowing = _overflowing(operation, operands, predicted)
     return tuple(map(_distances, predicted, actual, limits, overflowing))
 
 
 def _weakness(operation: Operation, operands: Sequence[Any]) -> Weakness | None:
-    """Return the weakness of a function, if it is one of real pairs."""
-    is_real = all(one.dtype == np.float64 for one in operands)
-    return WEAKNESSES.get(operation.name) if is_real else None
+    """Return the weakness of a function, if it is one of pairs."""
+    if all(one.dtype == np.float64 for one in operands):
+        return WEAKNESSES.get(operation.name)
+    is_complex = all(one.dtype == np.complex128 for one in operands)
+    return COMPLEX_WEAKNESSES.get(operation.name) if is_complex else None
 
 
 def _overflowing(operation: Operation, operands: Operands, predicted: Results) -> Sequence[Array]:

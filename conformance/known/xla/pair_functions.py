@@ -96,3 +96,17 @@ WEAKNESSES: dict[str, Weakness] = {
     "tanh": Weakness(_tanh_errors, partial(_beyond, _EXPONENT), _none),
 }
 """The weaknesses of functions of real pairs."""
+
+
+def _has_large_part(operand: Array) -> Array:
+    parts = (np.real(operand), np.imag(operand))
+    return np.logical_or(*(_beyond(_REDUCIBLE, part) for part in parts))
+
+
+COMPLEX_WEAKNESSES: dict[str, Weakness] = dict.fromkeys(
+    (
+        "cosine", "exponential", "exponential_minus_one", "logistic", "sine", "tan", "tanh",
+    ),
+    Weakness(_zero, _has_large_part, _none),
+)  # fmt: skip
+"""The weaknesses of functions of complex numbers: sines and cosines of a part."""

@@ -17,8 +17,9 @@ from suites.meta.support.small_programs import one, typed
 HUGE = 1e300
 
 
-def judged(op: str, operands: list[float], actual: float, platform: str) -> Judgement:
-    of = typed(1, of="f64")
+def judged(op: str, operands: list[complex], actual: complex, platform: str) -> Judgement:
+    is_complex = any(isinstance(one, complex) for one in operands)
+    of = typed(1, of="complex<f64>" if is_complex else "f64")
     program = one(op, [of] * len(operands), of)
     inputs = [np.array([number]) for number in operands]
     expected = evaluate(program, inputs)
@@ -68,10 +69,12 @@ def test_parts_of_complex_numbers_are_pairs_and_zeros_keep_their_signs() -> None
         ("sine", [2.0**31], np.nan),
         ("tanh", [90.0], np.nan),
         ("tanh", [2.0**-40], 2.0**-40 * (1 - 2.0**-23)),
+        ("exponential", [complex(1.0, 2.0**40)], complex(np.nan, np.nan)),
+        ("sqrt", [complex(-4.0, -1e-100)], complex(0.0, 2.0)),
     ],
 )
 def test_results_of_pairs_are_of_their_class_on_a_tpu_only(
-    op: str, operands: list[float], actual: float
+    op: str, operands: list[complex], actual: complex
 ) -> None:
     found = judged(op, operands, actual, Hardware.TPU)
     assert (found.verdict.fails, found.kind) == (True, LABEL)
@@ -91,10 +94,14 @@ def test_results_of_pairs_are_of_their_class_on_a_tpu_only(
         ("rsqrt", [1.0], 1 + 2.0**-30),
         ("sine", [2.0**20], np.nan),
         ("tanh", [80.0], np.nan),
+        ("exponential", [complex(1.0, 2.0)], complex(np.nan, np.nan)),
+        ("sqrt", [complex(-4.0, -1.0)], complex(0.2, 2.0)),
         ("tanh", [1.0], np.tanh(1.0) * (1 + 2.0**-30)),
     ],
 )
-def test_other_results_are_of_no_such_class(op: str, operands: list[float], actual: float) -> None:
+def test_other_results_are_of_no_such_class(
+    op: str, operands: list[complex], actual: complex
+) -> None:
     found = judged(op, operands, actual, Hardware.TPU)
     assert found.verdict in (Verdict.DIVERGENT, Verdict.INACCURATE)
     assert found.kind != LABEL
