@@ -23,7 +23,7 @@ from conformance.executors.lost import crash_verdict
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.limits import Limits
 from conformance.pipeline.confirmation import repeats_of
-from conformance.pipeline.records import Conclusion, digest_of_ending
+from conformance.pipeline.records import Conclusion, have_one_ending
 from conformance.pipeline.splitting import run_in_parts
 from conformance.verdict import Errors, LostBatch, Timing
 
@@ -115,10 +115,10 @@ def run_isolated(
         bundle: Bundle = ended.call.name
         results = _results_of(ended, notice)
         is_lost = isinstance(ended.value, (Died, TimedOut))
-        if bundle in parts.tries or (is_lost and bundle[0].cell not in apart):
+        if bundle in parts.tries or is_lost:
             tries = parts.tries.setdefault(bundle, [])
             tries += results
-            if len(tries) <= manner.repeats:
+            if len(tries) <= (0 if bundle[0].cell in apart else manner.repeats):
                 executor.push(parts.call(bundle, limits.item))
                 continue
             results = [_summed_up(parts.tries.pop(bundle))]
@@ -240,14 +240,6 @@ def _results_of(ended: CallEnd, notice: Notice) -> list[TaskResult]:
     return [TaskResult((crash_record(bundle[0], *crash_verdict(value)),), Errors(), timing, 0, 0.0)]
 
 
-def _answers(results: Sequence[TaskResult]) -> set[bytes]:
-    return {
-        digest_of_ending(one.verdict, one.kind, one.message)
-        for result in results
-        for one in result.records
-    }
-
-
 def _summed_up(tries: Sequence[TaskResult]) -> TaskResult:
     """Return the result of a case whose worker crashed or timed out in the first of these tries. If
     it did not fail in every try, the record says in how many it did.
@@ -257,9 +249,8 @@ def _summed_up(tries: Sequence[TaskResult]) -> TaskResult:
     repeats = repeats_of([(record.verdict, record.kind) for record in records])
     (record,) = first.records
     if repeats.failed == len(tries):
-        answers = _answers(tries)
-        outcomes = (*answers,) if len(answers) == 1 and record.verdict in LOSING else ()
-        return replace(first, by_case=(Conclusion(record, Errors(), outcomes),))
+        is_steady = record.verdict in LOSING and have_one_ending(records)
+        return replace(first, by_case=(Conclusion(record, Errors(), is_steady),))
     head, colon, words = record.message.partition(": ")
     message = f"{head} in {repeats.failed} of {repeats.runs} runs{colon}{words}"
     changed = replace(record, kind=NOT_DETERMINISTIC, message=message, repeats=repeats)

@@ -28,7 +28,7 @@ from conformance.results.left_out import LeftOut
 from conformance.results.lost_batches import unexplained_batches
 from conformance.results.store import Store
 from conformance.text import one_line
-from conformance.verdict import LostBatch
+from conformance.verdict import LostBatch, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,8 @@ class RunSession:
         self._planning: float = before.get("planning_seconds", 0.0)
         self._incidents: list[str] = before.get("incidents", [])
         self._from_cache: dict[str, int] = {}
-        self._failed_as_before: int = before.get("failed_as_before", 0)
         self._begun = setting.begun
+        self._varying = {e.id for e in setting.expectations if e.unpredictable or e.flaky}
         self._cached: dict[str, CachedCases] = {}
         self._planned: set[str] = set()
         left = None
@@ -158,7 +158,7 @@ class RunSession:
             options = self._options
             manner = repr((self._manner(choice), options.limits))
             on = Dependencies(own_digest(), whole_digest(), digest, options.profile, manner)
-            told = (self._keep_cached, self._count_cached, self._count_failed)
+            told = (self._is_surely_known, self._keep_cached, self._count_cached)
             cached = CachedCases(digests.entries, choice.name, on, *told)
             cached.suspect(self._store.lost_batches())
             self._cached[choice.name] = cached
@@ -172,8 +172,10 @@ class RunSession:
     def _count_cached(self, task: Task, cases: int) -> None:
         self._from_cache[task.id] = cases
 
-    def _count_failed(self, cases: int) -> None:
-        self._failed_as_before += cases
+    def _is_surely_known(self, record: Record) -> bool:
+        """Return whether entries know all that fails in a case, and none says that it varies."""
+        matched = match_record(record, self._setting.expectations)
+        return not (matched.is_new_failure or self._varying & {*matched.expectation_ids})
 
     def _release(self) -> None:
         """Put the cases that were held back into the cache, cases of lost batches separately."""
@@ -208,7 +210,6 @@ class RunSession:
                 "seconds": self._seconds + monotonic() - self._begun,
                 "storage_seconds": self._storage,
                 "planning_seconds": self._planning,
-                "failed_as_before": self._failed_as_before,
             },
             from_cache=self._from_cache.pop(task.id, 0),
             lost=result.lost,

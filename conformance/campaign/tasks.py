@@ -25,7 +25,6 @@ from conformance.pipeline.items import Inputs, Item, ItemAnswer, Unwritable
 from conformance.pipeline.records import (
     ONLY_IN_BATCH,
     Conclusion,
-    digest_of,
     printable,
     refused,
     without_results,
@@ -51,8 +50,7 @@ class Task:
     """The cases of a cell from index `start` to before `stop`.
 
     `plans` is what they take of their op's dimensions of variation, as the plan of all its cells
-    has it: whoever has made that plan can spare others to make it again. `earlier` is how each
-    failed in a run before, None of a case of which nothing is known.
+    has it: whoever has made that plan can spare others to make it again.
     """
 
     cell: Cell
@@ -60,7 +58,6 @@ class Task:
     start: int
     stop: int
     plans: tuple[Mapping[str, str], ...] | None = field(default=None, compare=False, repr=False)
-    earlier: tuple[Conclusion | None, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def id(self) -> str:
@@ -80,11 +77,7 @@ class Task:
     def _single(self, index: int) -> Task:
         at = index - self.start
         plans = None if self.plans is None else self.plans[at : at + 1]
-        return Task(self.cell, self.seed, index, index + 1, plans, self.earlier[at : at + 1])
-
-    def earlier_of(self, index: int) -> Conclusion | None:
-        """Return how the case of that index failed in an earlier run, None if unknown."""
-        return self.earlier[index - self.start] if self.earlier else None
+        return Task(self.cell, self.seed, index, index + 1, plans)
 
     def planned(self) -> Task:
         """Return the task with its plans. This plans its op up to the task's last case."""
@@ -184,20 +177,9 @@ def _run_tasks(tasks: Sequence[Task], manner: Manner) -> list[TaskResult]:
 
 
 def _concluded(task: Task, item: Item, answered: ItemAnswer, bench: Bench) -> Conclusion:
-    """Return the conclusion on a case: that of before where what it gives is what it gave then.
-
-    Nothing else is evaluated, judged or run again then.
-    """
+    """Return the conclusion on a case."""
     if isinstance(answered.answer, Unwritable):  # no case is: a defect, and no answer of a backend
         raise answered.answer
-    earlier = task.earlier_of(item.index)
-    if earlier is None:
-        return conclude(task.cell, item, answered, bench)
-    if digest_of(answered.answer) in earlier.outcomes:
-        return earlier
-    if not item.expected:
-        with bench.watch.timed("reference"):
-            item.expected.extend(_expected(item.program, item.inputs, bench.session))
     return conclude(task.cell, item, answered, bench)
 
 
@@ -241,11 +223,7 @@ def _run_misses(task: Task, bench: Bench) -> list[Conclusion]:
         for number, (id_, program) in enumerate(misses, task.start)
     ]
     return [
-        conclude_miss(
-            partial(_miss_record, task.cell, one, id_, bench),
-            bench.repeats,
-            task.earlier_of(one.index),
-        )
+        conclude_miss(partial(_miss_record, task.cell, one, id_, bench), bench.repeats)
         for one, id_ in prepared
     ]
 
@@ -290,13 +268,7 @@ def _prepare(task: Task, bench: Bench) -> list[Item]:
         inputs = [[materialise(one.program, recipe) for recipe in one.inputs] for one in chosen]
     with bench.watch.timed("reference"):
         return [
-            Item(
-                index,
-                case.program,
-                sets,
-                # of a case that failed before, only where it gives something else now
-                [] if task.earlier_of(index) else _expected(case.program, sets, bench.session),
-            )
+            Item(index, case.program, sets, _expected(case.program, sets, bench.session))
             for index, case, sets in zip(range(task.start, task.stop), chosen, inputs, strict=True)
         ]
 

@@ -78,10 +78,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         tuple[LeftOut, ...], about("Cells with cases that the time of `--budget` ended before.")
     ]
     from_cache: Annotated[
-        Count, about("Cases that did not fail in an earlier run, taken from `--cache`.")
-    ]
-    failed_as_before: Annotated[
-        Count, about("Cases that were run and failed as in the run that filled `--cache`.")
+        Count,
+        about("Cases that passed or failed as known in an earlier run, taken from `--cache`."),
     ]
     build: Annotated[str, about("The digest of hlo-conformance's own sources; empty if unknown.")]
     versions: Annotated[dict[str, str], about("Versions on which results depend, by package.")]

@@ -20,8 +20,7 @@ from conformance.pipeline.batch import Bench, ItemAnswer
 from conformance.pipeline.items import Answer, Item, Results
 from conformance.pipeline.records import (
     Conclusion,
-    digest_of,
-    digest_of_ending,
+    have_one_ending,
     judge_all,
     judged,
     not_deterministic,
@@ -48,7 +47,7 @@ def conclude(cell: Cell, item: Item, answered: ItemAnswer, bench: Bench) -> Conc
     if not verdict.fails:
         return Conclusion(*judged(cell, item, judgements))
     if verdict is Verdict.FLUSHED or bench.rule.is_nondeterministic:
-        return Conclusion(*judged(cell, item, judgements), (digest_of(first),))
+        return Conclusion(*judged(cell, item, judgements), is_steady=True)
     cache = JudgementCache(item, bench, [(first, judgements)])
     try:
         rounds = _rounds(cache, verdict)
@@ -60,8 +59,7 @@ def conclude(cell: Cell, item: Item, answered: ItemAnswer, bench: Bench) -> Conc
     failing = cache.failing(rounds)
     if failing:  # max has the first of the severest
         worst = max(failing, key=lambda one: worst_of(one).verdict.severity)
-        seen = {digest_of(one) for one in (first, rounds[0])} if turn is None else ()
-        return Conclusion(*judged(cell, item, worst), tuple(sorted(seen)))
+        return Conclusion(*judged(cell, item, worst), is_steady=turn is None)
     if _explained(cache, [first]):
         return Conclusion(*judged(cell, item, judgements))
     return _concluded_of_batch(cell, cache, first, answered.batch, rounds)
@@ -91,16 +89,11 @@ def _concluded_of_errors(cell: Cell, cache: JudgementCache, first: Answer) -> Co
         record = not_deterministic(cell, cache.item, Verdict.DIVERGENT, repeats)
         return Conclusion(record, Errors())
     if repeats.failed == repeats.runs:
-        seen = {digest_of(one) for one in outcomes}
-        return Conclusion(*refused(cell, cache.item, shown), _if_one(seen))
+        words = {str(one) if isinstance(one, BackendError) else "" for one in outcomes}
+        return Conclusion(*refused(cell, cache.item, shown), is_steady=len(words) == 1)
     verdict, _ = failure_of(shown)
     record = not_deterministic(cell, cache.item, verdict, repeats, str(shown))
     return Conclusion(record, Errors())
-
-
-def _if_one(outcomes: set[bytes]) -> tuple[bytes, ...]:
-    """Return the digest in a tuple if results were the same every time, else an empty tuple."""
-    return (*outcomes,) if len(outcomes) == 1 else ()
 
 
 def _varying(
@@ -135,25 +128,18 @@ def _concluded_of_batch(
     return Conclusion(record, Errors())
 
 
-def conclude_miss(
-    attempt: Callable[[], Record], repeats: int, earlier: Conclusion | None = None
-) -> Conclusion:
+def conclude_miss(attempt: Callable[[], Record], repeats: int) -> Conclusion:
     """Return the record of a near miss, which is compiled again where that went wrong.
 
-    `attempt` compiles it, and returns the record of how that ended. What ends as `earlier` did is
-    not tried again.
+    `attempt` compiles it, and returns the record of how that ended.
     """
     first = attempt()
     if not first.verdict.fails:
         return Conclusion(first, Errors())
-    answer = digest_of_ending(first.verdict, first.kind, first.message)
-    if earlier is not None and answer in earlier.outcomes:
-        return earlier
     records = [first, *(attempt() for _ in range(repeats))]
     found = repeats_of([(one.verdict, one.kind) for one in records])
     if found.failed == found.runs:
-        seen = {digest_of_ending(one.verdict, one.kind, one.message) for one in records}
-        return Conclusion(first, Errors(), _if_one(seen))
+        return Conclusion(first, Errors(), is_steady=have_one_ending(records))
     message = f"in {found.failed} of {found.runs} runs: {first.message}"
     record = replace(first, kind=NOT_DETERMINISTIC, message=message, repeats=found)
     return Conclusion(record, Errors())

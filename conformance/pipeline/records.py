@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -13,7 +12,7 @@ from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.judging.compare import judge
 from conformance.judging.judgement import Judgement, combine
 from conformance.pipeline.batch import Bench, inputs_of
-from conformance.pipeline.items import Answer, Inputs, Item, Results
+from conformance.pipeline.items import Inputs, Item, Results
 from conformance.results.inputs import pack_inputs
 from conformance.stablehlo.emit import emit
 from conformance.transforms.merge import merge
@@ -30,33 +29,18 @@ INPUTS_KEPT = 1 << 20
 class Conclusion(NamedTuple):
     """The record of a case, with its error picture.
 
-    `outcomes` are digests of the case's answers, where it failed and every run in isolation gave
-    the same. A later run with any of these answers has the same record. They are empty for a case
-    that did not fail, that failed in a batch only or that did not fail every time.
+    A failure `is_steady` if every run in isolation gave the same bits, or the same message. Nothing
+    is said of a case that did not fail; a failure in a batch only is not steady.
     """
 
     record: Record
     errors: Errors
-    outcomes: tuple[bytes, ...] = ()
+    is_steady: bool = False
 
 
-def digest_of(answer: Answer) -> bytes:
-    """Return a digest of all bits of the results, or of the backend's error."""
-    digest = hashlib.blake2b(digest_size=16)
-    if isinstance(answer, BackendError):
-        digest.update(repr((type(answer).__name__, str(answer))).encode())
-        return digest.digest()
-    for results in answer:
-        for array in results:
-            digest.update(repr((array.dtype.str, str(array.dtype), array.shape)).encode())
-            digest.update(array.tobytes())
-        digest.update(b"set")
-    return digest.digest()
-
-
-def digest_of_ending(verdict: Verdict, kind: str, message: str) -> bytes:
-    """Return a digest of how a case without results ended."""
-    return hashlib.blake2b(repr((verdict.value, kind, message)).encode(), digest_size=16).digest()
+def have_one_ending(records: Iterable[Record]) -> bool:
+    """Return whether all records of a case without results have the same verdict and message."""
+    return len({(one.verdict, one.kind, one.message) for one in records}) == 1
 
 
 def judge_all(item: Item, results: Results, bench: Bench) -> list[Judgement]:

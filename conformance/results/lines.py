@@ -46,11 +46,10 @@ _MOST_CELLS = 4
 def _not_run(run: RunData) -> list[str]:
     """Return the lines about cases from a cache and cases left out by a budget."""
     lines: list[str] = []
-    if run.from_cache or run.failed_as_before:
-        again = f"; {run.failed_as_before} failed as before" if run.failed_as_before else ""
+    if run.from_cache:
         lines.append(
             f"from the cache: {run.from_cache} of {len(run.records)} programs, "
-            f"which did not fail before, or gave no results{again}"
+            "which did not fail before, or failed as known"
         )
     if run.left_out:
         none = [one for one in run.left_out if not run.cells[one.key].records]

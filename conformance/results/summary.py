@@ -69,9 +69,8 @@ class RunData:
     dimensions of variation, by op. `identity` must be equal in a run and the run that it continues.
     `lost_batches` failed as a whole although none of their cases failed in isolation; those that no
     expectation matches are also incidents. `left_out` are cases for which the time of `--budget`
-    was not enough. `cached_cases` counts, by cell, cases taken from a cache. `failed_as_before`
-    counts cases that failed as they did in the run that filled the cache. `exit_code` is None for a
-    run that has not ended.
+    was not enough. `cached_cases` counts, by cell, cases taken from a cache. `exit_code` is None
+    for a run that has not ended.
     """
 
     records: list[Record]
@@ -99,7 +98,6 @@ class RunData:
     lost_batches: tuple[LostBatch, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     cached_cases: dict[CellKey, int] = field(default_factory=dict[CellKey, int])
-    failed_as_before: int = 0
     exit_code: int | None = None
 
     @cached_property
@@ -247,7 +245,6 @@ def _report(run: RunData) -> Report:
         lost_batches=tuple(map(batch_of, run.lost_batches)),
         left_out=tuple(map(left_out_of, run.left_out)),
         from_cache=run.from_cache,
-        failed_as_before=run.failed_as_before,
         build=str(run.identity.get("build of hlo-conformance", "")),
         versions=run.versions,
         backends=tuple(map(backend_of, run.backends)),

@@ -1,17 +1,16 @@
-"""Cases of earlier runs: what did not fail is taken from a cache, what failed is mostly run once.
+"""Cases of earlier runs, taken from a cache: what did not fail, and what failed as known.
 
 A case that did not fail is known by all that its outcome depends on: our sources and libraries, the
 backend on this machine, seed, profile, cell, index and plan. Expectations are none of that: they
 are about what fails.
 
-A case that failed, every time in the same way, is run again. Where it gives the same bits, its
-record is that of before: it is not judged again, nor confirmed in isolation, nor repeated. A case
-that was refused, crashed or timed out, every time, is taken from the cache: to run it again costs
-the module that it is in, a process or a time limit, and it was run more often than any case that
-passed. Records of both depend on more: on all our sources, on hypotheses of expectations and on the
-options that say how cases are run. A case that ever came out differently is always run in full.
-So are the cases of a batch that failed as a whole alone: they would be in other batches, which
-might not fail.
+A case that failed in the same way in every run in isolation was run more often than any case that
+passed. It is taken from the cache where entries of this run know all that fails in it, and none of
+them says that it varies: a new failure is always run again. Such records depend on more: on all our
+sources, on hypotheses of expectations and on the options that say how cases are run.
+
+A case that ever came out differently is always run. So are the cases of a batch that failed as a
+whole alone: they would be in other batches, which might not fail.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ Keep = Callable[[Task, TaskResult], None]
 """Called with a task that has ended, and its result."""
 
 _UNSTEADY = b"-"
-"""The value stored for a case that did not end in the same way every time: it is run in full."""
+"""The value stored for a case that did not end in the same way every time: it is always run."""
 
 
 @dataclass(slots=True)
@@ -70,32 +69,25 @@ class Dependencies:
     manner: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """The cases of a task that a cache has, by index: results of what need not be run, how others
-    failed."""
-
-    settled: dict[int, TaskResult]
-    failed: dict[int, Conclusion]
-
-
 @dataclass(frozen=True)
 class CachedCases:
     """The cases of a run on one backend, as far as a cache has them.
 
-    `name` is what records call the backend. `keep` is called with tasks all of whose cases are from
-    the cache, `count` with how many of a task's are, `count_failed` with how many fail as before.
+    `name` is what records call the backend. `is_known` tells of a record whether nothing new fails
+    in it. `keep` is called with tasks all of whose cases are from the cache, `count` with how many
+    of a task's are.
     """
 
     entries: Entries
     name: str
     on: Dependencies
+    is_known: Callable[[Record], bool]
     keep: Keep
     count: Callable[[Task, int], None]
-    count_failed: Callable[[int], None]
     _partly: dict[Task, _Partly] = field(default_factory=dict["Task", "_Partly"])
     _suspected: set[Case] = field(default_factory=set["Case"])
     _held: dict[Case, _Content] = field(default_factory=dict["Case", "_Content"])
+    _new: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
 
     def planned(self, task: Task) -> Task:
         """Return a drafted task with its plans, and without the cases that its cell does not need.
@@ -124,7 +116,7 @@ class CachedCases:
         rest: list[Task] = []
         for bundle in given:
             found = [self._found(task) for task in bundle]
-            if not any(one.settled or one.failed for one in found):
+            if not any(found):
                 yield bundle
                 continue
             if rest and (rest[0].cell.op, rest[0].cell.backend) != _op_of(bundle):
@@ -137,33 +129,33 @@ class CachedCases:
                 rest = []
         yield from make_batches(rest, apart)
 
-    def _found(self, task: Task) -> _Found:
-        """Return the cached cases of a task."""
+    def _found(self, task: Task) -> dict[int, TaskResult]:
+        """Return the results of a task's cases that need not be run, by index."""
         indices = range(task.start, task.stop)
         keys = {self._key(task, index): index for index in indices}
         stored = self.entries.get([*keys])
-        settled = {
-            keys[key]: _read(content) for key, content in stored.items() if content != _UNSTEADY
+        found = {
+            keys[key]: _result(content) for key, content in stored.items() if content != _UNSTEADY
         }
         unknown = [index for key, index in keys.items() if key not in stored]
         failures = {self._failure_key(task, index): index for index in unknown}
-        failed = {
-            failures[key]: _read_failure(content)
-            for key, content in self.entries.get([*failures]).items()
-        }
-        costly = {index for index, one in failed.items() if not one.record.verdict.has_results}
-        settled |= {index: _as_result(failed.pop(index)) for index in costly}
-        return _Found(settled, failed)
+        for key, content in self.entries.get([*failures]).items():
+            result = _result(content)
+            if all(map(self.is_known, result.records)):
+                found[failures[key]] = result
+            else:
+                self._new[key] = content
+        return found
 
-    def _rest_of(self, task: Task, found: _Found) -> list[Task]:
+    def _rest_of(self, task: Task, found: Mapping[int, TaskResult]) -> list[Task]:
         """Return the tasks that are left of a task; where none is, the task has ended."""
-        self.count(task, len(found.settled))
-        results = [found.settled[index] for index in sorted(found.settled)]
+        self.count(task, len(found))
+        results = [found[index] for index in sorted(found)]
         if len(results) == len(task):
             self.keep(task, join_results(results))
             return []
         parts = _runs(task, found)
-        if results or len(parts) > 1:
+        if results:
             self._partly.update(dict.fromkeys(parts, _Partly(task, results, len(parts))))
         return parts
 
@@ -183,21 +175,16 @@ class CachedCases:
         self, task: Task, record: Record, concluded: Conclusion | None, result: TaskResult
     ) -> None:
         """Put a case in the cache; after a crash or a timeout there may be only a record."""
-        key = self._key(task, record.index)
-        before = task.earlier_of(record.index)
-        is_same = before is not None and _written(before.record) == _written(record)
-        self.count_failed(int(is_same))
-        if record.repeats is not None or (before is not None and not is_same):
+        key, failure_key = self._key(task, record.index), self._failure_key(task, record.index)
+        content = None if concluded is None else _written((record, concluded.errors))
+        before = self._new.pop(failure_key, None)
+        if record.repeats is not None or before not in (None, content):
+            self.entries.forget([failure_key])
             self.entries.put(key, _UNSTEADY)
-        elif concluded is not None and not record.verdict.fails:
-            self._put(record, key, _written((record, concluded.errors)), result)
-        elif concluded is not None and concluded.outcomes:
-            key = self._failure_key(task, record.index)
-            seen = {*concluded.outcomes, *(before.outcomes if before else ())}
-            if before is not None and seen != {*before.outcomes}:  # in a batch, it gave other bits
-                self.entries.forget([key])
-            content = _written((record, concluded.errors, sorted(seen)))
+        elif content is not None and not record.verdict.fails:
             self._put(record, key, content, result)
+        elif content is not None and concluded is not None and concluded.is_steady:
+            self._put(record, failure_key, content, result)
 
     def _put(self, record: Record, key: bytes, content: bytes, result: TaskResult) -> None:
         case = (record.op, record.element_type, record.index)
@@ -254,20 +241,18 @@ def _op_of(bundle: Bundle) -> tuple[str, str]:
     return bundle[0].cell.op, bundle[0].cell.backend
 
 
-def _runs(task: Task, found: _Found) -> list[Task]:
+def _runs(task: Task, found: Container[int]) -> list[Task]:
     """Return the cases that must be run as tasks, each of consecutive cases."""
     parts: list[Task] = []
     for one in task.singles():
-        if one.start in found.settled:
+        if one.start in found:
             continue
-        one = replace(one, earlier=(found.failed.get(one.start),))
         before = parts[-1] if parts else None
         if before is None or before.stop != one.start:
             parts.append(one)
             continue
         plans = None if one.plans is None else (*(before.plans or ()), *one.plans)
-        earlier = (*before.earlier, *one.earlier)
-        parts[-1] = replace(before, stop=one.stop, plans=plans, earlier=earlier)
+        parts[-1] = replace(before, stop=one.stop, plans=plans)
     return parts
 
 
@@ -276,17 +261,7 @@ def _written(content: object) -> bytes:
     return msgspec.msgpack.encode(content, enc_hook=float)  # of numpy's floats
 
 
-def _as_result(failed: Conclusion) -> TaskResult:
-    """Return how a case failed as the result of a task of its own."""
-    return TaskResult((failed.record,), failed.errors, Timing(), 0, 0.0)
-
-
-def _read(content: bytes) -> TaskResult:
-    """Return the result of a case that did not fail, as a task of its own."""
+def _result(content: bytes) -> TaskResult:
+    """Return the result of a case that the cache has, as that of a task of its own."""
     record, errors = msgspec.msgpack.decode(content, type=tuple[Record, Errors])
     return TaskResult((record,), errors, Timing(), 0, 0.0)
-
-
-def _read_failure(content: bytes) -> Conclusion:
-    """Return how a case failed."""
-    return msgspec.msgpack.decode(content, type=Conclusion)
