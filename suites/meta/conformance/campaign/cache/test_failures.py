@@ -116,13 +116,16 @@ def test_a_new_failure_is_run_again(tmp_path: Path, work: Work) -> None:
     assert work.compiled.count(1) >= failed
 
 
-UNPREDICTABLE = ENTRY + """unpredictable = true
+UNPREDICTABLE = (
+    ENTRY
+    + """unpredictable = true
 computes = '''
 %z = $op(%lhs, %rhs)
 %no = stablehlo.constant dense<false> : tensor<$Sxi1>
 return %z, %no : $T, tensor<$Sxi1>
 '''
 """
+)
 
 
 @pytest.mark.parametrize("text", [ENTRY + "flaky = true\n", UNPREDICTABLE])
