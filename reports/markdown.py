@@ -56,11 +56,12 @@ def markdown(run: RunData, comparison: Comparison | None = None, more: Sequence[
 def _markdown(seen: View, more: Sequence[str]) -> str:
     comparison = seen.comparison
     parts = [
-        f"# {escape(seen.headline)}", _standings(seen), _remarks(seen), _alone(seen),
+        f"# {escape(seen.headline)}", _standings(seen), _remarks(seen), _lone_backend(seen),
         "" if comparison is None else _changes(comparison), *more, _batches(seen), _totals(seen),
         _verdicts(seen),
         _divergences("New divergences", seen, findings.NEW),
-        _divergences("Known divergences", seen, findings.KNOWN), _open(seen), _stale(seen),
+        _divergences("Known divergences", seen, findings.KNOWN),
+        _unspecified_cases(seen), _stale(seen),
         _accuracy(seen), _about(seen),
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -130,7 +131,7 @@ def _consequence(batch: LostBatch) -> str:
     return "" if is_new(batch) else " (no failure: not implemented)"
 
 
-def _alone(seen: View) -> str:
+def _lone_backend(seen: View) -> str:
     """Return which backend differs from all others, if at least three can be compared."""
     found = seen.differences
     if not found.cases:
@@ -283,7 +284,7 @@ def _stale(seen: View) -> str:
     return "\n\n".join(f"{words}: {', '.join(map(code, ids))}." for ids, words in told if ids)
 
 
-def _open(seen: View) -> str:
+def _unspecified_cases(seen: View) -> str:
     """Return the cases on which backends differ in unspecified results."""
     cases = unspecified_cases(seen.run)
     if not cases:

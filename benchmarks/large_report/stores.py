@@ -85,7 +85,7 @@ def write(folder: Path, count: int, backends: tuple[str, ...]) -> None:
                 errors = _errors(cell, generator) if begin == 0 else Errors()
                 timing = Timing(0.002, 0.001, 0.001, 0.04, 0.001, 0.002)
                 store.add_task(f"{'/'.join(cell)}:{begin}", cell, records, errors, timing)
-        store.keep_lost([*_lost(cells)])
+        store.keep_lost([*_lost_batches(cells)])
 
 
 def _meta(cells: list[CellKey], backends: tuple[str, ...]) -> dict[str, object]:
@@ -117,7 +117,7 @@ def _meta(cells: list[CellKey], backends: tuple[str, ...]) -> dict[str, object]:
     }
 
 
-def _lost(cells: list[CellKey]) -> Iterator[LostBatch]:
+def _lost_batches(cells: list[CellKey]) -> Iterator[LostBatch]:
     for op, of, backend in cells[5::700]:
         cases = tuple((op, of, index) for index in range(4))
         yield LostBatch(backend, cases, Verdict.CRASHED, "signal 11", "signal 11", 3, 3)

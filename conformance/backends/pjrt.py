@@ -215,12 +215,12 @@ class PjrtExecutable:
         self._loaded = loaded
         self._put = private.batched_device_put
         self._places = [(jax.sharding.SingleDeviceSharding(d), [d]) for d in devices]
-        self._together = None
+        self._joined_array = None
         if len(devices) > 1:  # to jax every process has a copy; that they differ it need not know
             mesh = jax.sharding.Mesh(np.array(devices), ("process",))
             sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
             join = jax.make_array_from_single_device_arrays
-            self._together = lambda abstract, parts: join(abstract.shape, sharding, parts)
+            self._joined_array = lambda abstract, parts: join(abstract.shape, sharding, parts)
         self._text, self._program = text, program
         self._types = [_static(argument.type) for argument in program.main.arguments]
         self._abstract = [
@@ -239,7 +239,7 @@ class PjrtExecutable:
         for arguments in inputs:
             self._check(arguments)
         # jax.device_put does the same at ten times the cost (70 us an array)
-        put, together = self._put, self._together
+        put, together = self._put, self._joined_array
         try:
             buffers = [
                 [put(abstract, sharding, [array], device, True) for abstract, array in
@@ -320,7 +320,7 @@ class SharedExecutable:
             raise classify(str(error), self._text, self._program) from error
         return [
             [
-                _together(parts, sharding, of)
+                _joined_array(parts, sharding, of)
                 for parts, sharding, of in zip(out, placed, self._results, strict=True)
             ]
         ]
@@ -336,7 +336,7 @@ class SharedExecutable:
         return [GSPMDSharding(tuple(self._devices), one) for one in given]
 
 
-def _together(parts: Sequence[Any], sharding: Any, of: TensorType) -> Array:
+def _joined_array(parts: Sequence[Any], sharding: Any, of: TensorType) -> Array:
     """Return the array whose parts are on devices; of replicas, that of the last device."""
     whole = np.empty(of.static_shape, of.storage)
     places = sharding.devices_indices_map(of.static_shape)

@@ -132,7 +132,7 @@ def matching_expectations(
     """
     name, outcome = open_session(settings.backend).name, Outcome(verdict, kind, message)
     parts = [part for part in units(Path(path)) if isinstance(part, Unit)]
-    lost = [_lost(part, settings.expectations, name, outcome) for part in parts]
+    lost = [_with_matching_entries(part, settings.expectations, name, outcome) for part in parts]
     return _known(lost)
 
 
@@ -144,7 +144,7 @@ def judge_lost(batch: Batch, lost: Died | TimedOut) -> tuple[Checked, ...]:
     return (Checked(verdict, kind, message, known=known, file=file),)
 
 
-def _lost(
+def _with_matching_entries(
     part: Unit, expectations: Sequence[Expectation], backend: str, outcome: Outcome
 ) -> Outcome:
     """Return the outcome with the expectations that know it; calls may be why, too."""
@@ -257,13 +257,15 @@ def _judged(
     `keep_settled` is called with a failure before it is explained; it is saved by then.
     """
     if settings.save is None or saved is None:
-        return _on(origin, work.judged(inputs, lambda one, *_: keep_settled(_on(origin, one))))
+        return _with_origin(
+            origin, work.judged(inputs, lambda one, *_: keep_settled(_with_origin(origin, one)))
+        )
     folder = saving.Folder(settings.save, path, saved, inputs, settings.backend, origin)
     folder.begin()
 
     def settled(one: Outcome, expected: Sequence[Array], actual: Sequence[Array]) -> None:
         folder.end(one, expected, actual)
-        keep_settled(_on(origin, one, f"saved in {folder.path}"))
+        keep_settled(_with_origin(origin, one, f"saved in {folder.path}"))
 
     try:
         outcome = work.judged(inputs, settled)
@@ -274,10 +276,10 @@ def _judged(
         folder.remove()
         return outcome
     folder.end(outcome, *work.both(inputs))
-    return _on(origin, outcome, f"saved in {folder.path}")
+    return _with_origin(origin, outcome, f"saved in {folder.path}")
 
 
-def _on(origin: str, outcome: Outcome, *notes: str) -> Outcome:
+def _with_origin(origin: str, outcome: Outcome, *notes: str) -> Outcome:
     """Return the outcome, with a note if it fails only on some of several inputs."""
     if not outcome.verdict.fails:
         return outcome

@@ -391,7 +391,10 @@ class Work:
         elements = fault.judgement.elements or outcome.elements
         culprit = group_title(fault.group or (fault.operation,))
         itself = fault.judgement.verdict, fault.judgement.kind
-        kind, first = outcome.kind, f"first wrong: {self._told(fault)}: {fault.judgement.message}"
+        kind, first = (
+            outcome.kind,
+            f"first wrong: {self._describe_fault(fault)}: {fault.judgement.message}",
+        )
         known = why.known if why.is_known else self._unsteady(fault, program, inputs, actual)
         if known or why.judgement is None:
             if self._unit.assertions:
@@ -423,7 +426,7 @@ class Work:
                 return known
         return ()
 
-    def _told(self, fault: Fault) -> str:
+    def _describe_fault(self, fault: Fault) -> str:
         """Return a text about the operation at fault, and those without which it is right."""
         told = describe_operation(self._unit, fault.operation, fault.within)
         others = [one for one in fault.group if one is not fault.operation]

@@ -174,7 +174,7 @@ def report(
     if format is LinesFormat.JSON:
         sys.stdout.write(json_text(with_more(data, comparison, context)))
     else:
-        told = _told(read, comparison, floor, context, is_strict=strict)
+        told = _lines(read, comparison, floor, context, is_strict=strict)
         print_lines([*told, f"report: {read.folder / 'index.html'}", *annotations])
     return code
 
@@ -255,7 +255,7 @@ def _folder_of(run: Path) -> Path:
     return run if run.is_dir() else run.parent
 
 
-def _told(
+def _lines(
     read: _Read,
     comparison: Comparison | None,
     floor: float | None,

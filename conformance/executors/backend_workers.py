@@ -47,7 +47,10 @@ def executor_of(
         NotAvailable: when the engine cannot be had.
     """
     family = BACKENDS[choice.family]
-    warm_up, preload = partial(_open, choice.spelling), (*family.preload, *modules_of(functions))
+    warm_up, preload = (
+        partial(_open_backend, choice.spelling),
+        (*family.preload, *modules_of(functions)),
+    )
     if engine.name is EngineName.LOCAL:
         return LocalExecutor(jobs or workers(choice), warm_up, limits=limits, preload=preload)
     from conformance.executors.on_ray import ray_executor
@@ -66,7 +69,7 @@ def workers(choice: Choice) -> int:
     return min(cores or 1, BACKENDS[choice.family].workers or cores or 1)
 
 
-def _open(spelling: str) -> bool:
+def _open_backend(spelling: str) -> bool:
     """Open the backend; whether the memory limit holds for it: a driver maps more than it uses."""
     from conformance.backends.session import open_session
     from conformance.tolerance.hardware import Hardware

@@ -34,7 +34,7 @@ class _Writer(pickle.Pickler):
     def persistent_id(self, obj: object, /) -> CarriedFile | None:
         if not isinstance(obj, Path) or not obj.is_file():
             return None
-        file = _carried(obj.resolve())
+        file = _carried_file(obj.resolve())
         self.files[file] = None
         return file
 
@@ -48,7 +48,7 @@ class _Reader(pickle.Unpickler):
         return Path(pid[0]) if is_here(pid) else place_of(pid, self._folder)
 
 
-def _carried(path: Path) -> CarriedFile:
+def _carried_file(path: Path) -> CarriedFile:
     stat = path.stat()
     return str(path), stat.st_size, stat.st_mtime_ns
 
@@ -72,7 +72,7 @@ def answer(pickled: bytes, folder: Path) -> bytes:
 def is_here(file: CarriedFile) -> bool:
     """Whether this machine has that file itself."""
     try:
-        return _carried(Path(file[0])) == file
+        return _carried_file(Path(file[0])) == file
     except OSError:
         return False
 

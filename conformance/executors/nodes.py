@@ -230,11 +230,11 @@ class Nodes:
 
     def _compare(self, node: Node) -> None:
         probe = self._ray.remote(_probe()).options(
-            num_cpus=0, max_retries=0, scheduling_strategy=self._on(node)
+            num_cpus=0, max_retries=0, scheduling_strategy=self._strategy_of(node)
         )
         node.awaited = probe.remote(pickle.dumps(self._fingerprint))
 
-    def _on(self, node: Node) -> Any:
+    def _strategy_of(self, node: Node) -> Any:
         strategies = importlib.import_module("ray.util.scheduling_strategies")
         return strategies.NodeAffinitySchedulingStrategy(node_id=node.id, soft=False)
 
@@ -312,7 +312,7 @@ class Nodes:
             max_restarts=0,
             max_task_retries=0,
             max_concurrency=4 * workers + 4,
-            scheduling_strategy=self._on(node),
+            scheduling_strategy=self._strategy_of(node),
         )
         node.agent = agent.remote(workers, _environment())
         node.awaited = node.agent.ready.remote()

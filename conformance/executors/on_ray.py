@@ -189,12 +189,12 @@ class RayExecutor:
             return None
         except errors.RayError as error:
             self._nodes.lose(node, words_of(error))
-            return self._lost(_Sent(sent.call, sent.losses + 1))
+            return self._end_of_lost_call(_Sent(sent.call, sent.losses + 1))
         if isinstance(value, bytes):
             value = pickle.loads(value)  # noqa: S301 - of a worker of ours
         return CallEnd(sent.call, value, seconds)
 
-    def _lost(self, sent: _Sent) -> CallEnd | None:
+    def _end_of_lost_call(self, sent: _Sent) -> CallEnd | None:
         if sent.losses >= _BLAMED:
             return CallEnd(sent.call, Died(f"the loss of {sent.losses} nodes of the cluster"))
         (self._suspects if sent.losses >= _SUSPECT else self._urgent).append(sent)

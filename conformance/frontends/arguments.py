@@ -156,13 +156,13 @@ def _keys(
     if not numbered and not any(each) and all(_GENERIC.fullmatch(o.label or o.name) for o in named):
         in_order = list(arrays)
     if len(in_order) != len(arrays) or len(in_order) < len(named):
-        takes = ", ".join(_told(one) for one in named) or "nothing"
+        takes = ", ".join(_parameter_text(one) for one in named) or "nothing"
         has = ", ".join(sorted(arrays)) or "nothing"
         raise InputsError(f"the program takes {takes}; the archive has {has}")
     return in_order if len(in_order) == len(named) else _that_fit(in_order, arrays, named, types)
 
 
-def _told(parameter: Parameter) -> str:
+def _parameter_text(parameter: Parameter) -> str:
     return (
         f"{parameter.name} ({parameter.label})"
         if parameter.label and parameter.label != parameter.name

@@ -206,7 +206,7 @@ class Hits:
             self._journal.settle(hit.number, NOT_AGAIN)
             self._keep.say(f"program {hit.number}: timed out, but not when run again")
             return
-        one = self._kept(name.place, hit, finding)
+        one = self._store_finding(name.place, hit, finding)
         if one is not None:
             self._unexplained.add(one.finding.name)
             self._alone.append(one)
@@ -217,7 +217,7 @@ class Hits:
                 self._executor.push(self._reduce(name.place, name.hit, again=True))
                 return
             value = self._losses.finding(name.hit, self._backend)
-        one = self._kept(name.place, name.hit, value)
+        one = self._store_finding(name.place, name.hit, value)
         if one is not None:
             self._wait_for_cause(one)
 
@@ -228,7 +228,7 @@ class Hits:
             self._unexplained.add(one.finding.name)
         self._backlog.explain(one)
 
-    def _kept(self, place: str, hit: Hit, finding: Finding) -> Unexplained | None:
+    def _store_finding(self, place: str, hit: Hit, finding: Finding) -> Unexplained | None:
         """Store a finding, unless another finding may have its cause; return the finding to be
         explained, if any. A finding with the signature of a stored finding has the same cause. So
         has a finding of flushing by the processor, whose key no attribution can refine.

@@ -54,7 +54,7 @@ def minimise_failure(trial: Trial, hit: Hit, seconds: float, tries: int = TRIES)
     outcome = _failing(trial, session, smaller)
     if outcome is None:
         return judge_again(trial, session, hit)
-    return _told(trial, session, replace(smaller, outcome=outcome))
+    return _finding_of(trial, session, replace(smaller, outcome=outcome))
 
 
 def _misshaping_operation(trial: Trial, session: Session, hit: Hit) -> Hit:
@@ -105,10 +105,10 @@ def flat(program: Program) -> Program:
 def judge_again(trial: Trial, session: Session, hit: Hit) -> Finding:
     """Return the finding of a program as it is: judged again, if it gives an answer."""
     outcome = _failing(trial, session, hit) or hit.outcome
-    return _told(trial, session, replace(hit, outcome=outcome))
+    return _finding_of(trial, session, replace(hit, outcome=outcome))
 
 
-def _told(trial: Trial, session: Session, hit: Hit) -> Finding:
+def _finding_of(trial: Trial, session: Session, hit: Hit) -> Finding:
     program, inputs, outcome = with_named_parameters(hit.program), hit.inputs, hit.outcome
     expected = _expected(program, inputs, trial.seconds)
     try:

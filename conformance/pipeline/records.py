@@ -98,7 +98,7 @@ def _failing(item: Item, whole: Judgement, judgements: Sequence[Judgement]) -> t
     for one in whole.failing:
         is_shown = (one.verdict, one.kind) == (whole.verdict, whole.kind)
         source = whole if is_shown else one
-        inputs = _kept(item.inputs[turns[one.verdict, one.kind]]) if several else b""
+        inputs = _stored_inputs(item.inputs[turns[one.verdict, one.kind]]) if several else b""
         one = replace(
             one, message=printable(source.message), elements=source.elements, inputs=inputs
         )
@@ -106,14 +106,14 @@ def _failing(item: Item, whole: Judgement, judgements: Sequence[Judgement]) -> t
     return tuple(found)
 
 
-def _kept(inputs: Inputs) -> bytes:
+def _stored_inputs(inputs: Inputs) -> bytes:
     """Return the archive of inputs, b"" where it is too large to be stored."""
     packed = pack_inputs(inputs)
     return packed if len(packed) <= INPUTS_KEPT else b""
 
 
 def _detail(program: Program, inputs: Inputs, judgement: Judgement | None) -> Detail:
-    kept = _kept(inputs)
+    kept = _stored_inputs(inputs)
     if judgement is None:
         return Detail(emit(program), kept, 0, 0)
     return Detail(emit(program), kept, judgement.wrong, judgement.total, judgement.elements)

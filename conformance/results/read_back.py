@@ -53,10 +53,10 @@ def read_back_of(run: RunData) -> list[ReadBack]:
     """Return the shares of the backends of a run that only compile, in its order."""
     names = [one.name for one in run.backends]
     only_compile = {n for n, family in BACKENDS.items() if family.only_compiles}
-    return [_of(run, name) for name in names if name.partition(":")[0] in only_compile]
+    return [_read_back_of(run, name) for name in names if name.partition(":")[0] in only_compile]
 
 
-def _of(run: RunData, backend: str) -> ReadBack:
+def _read_back_of(run: RunData, backend: str) -> ReadBack:
     cells = [
         cell
         for (_, element_type, name), cell in run.cells.items()

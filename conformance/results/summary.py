@@ -108,7 +108,7 @@ class RunData:
     @cached_property
     def whole_coverage(self) -> CoverageReport:
         """The coverage of all ops together, computed once; what is missing is listed by op."""
-        return _together(self.coverage.values())
+        return _total(self.coverage.values())
 
     @cached_property
     def coverage_by_dialect(self) -> dict[str, CoverageReport]:
@@ -120,7 +120,7 @@ class RunData:
         for op, reached in self.coverage.items():
             if op in OPS:  # a stored run may have been of another version
                 found.setdefault(DIALECTS[OPS[op].dialect], []).append(reached)
-        return {name: _together(found[name]) for name in DIALECTS.values() if name in found}
+        return {name: _total(found[name]) for name in DIALECTS.values() if name in found}
 
     @cached_property
     def known_elements(self) -> KnownElements:
@@ -196,7 +196,7 @@ def read(store: Store) -> RunData:
     return RunData(records, store.errors(), **given)
 
 
-def _together(every: Collection[CoverageReport]) -> CoverageReport:
+def _total(every: Collection[CoverageReport]) -> CoverageReport:
     return CoverageReport(
         sum(one.values for one in every),
         sum(one.declared_values for one in every),

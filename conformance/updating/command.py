@@ -85,7 +85,7 @@ def update(options: Options) -> int:
     batches = _lost_batches(stored, known)
     if not groups and not batches:
         sys.stdout.write(f"nothing is new in {options.run}: {options.out} is left as it is\n")
-        return _told(options, stored, files, len(found))
+        return _report_rest(options, stored, files, len(found))
     taken = {*paths_of(files, [choice.name for choice in stored.choices])}
     include = _include(stored, options.out)
     for text in _entries(stored, groups, known, taken, options.seconds):
@@ -94,7 +94,7 @@ def update(options: Options) -> int:
         sys.stdout.write(f"{entry.id}: {comment}\n")
         _add(options.out, include, entry_text(as_table(entry), [comment]))
     added = [str(options.out)] if options.out.exists() else []
-    return _told(options, stored, [*dict.fromkeys([*files, *added])], len(groups) or 1)
+    return _report_rest(options, stored, [*dict.fromkeys([*files, *added])], len(groups) or 1)
 
 
 def _stored(options: Options) -> _Stored:
@@ -241,7 +241,7 @@ def _add(out: Path, include: Sequence[str], entry: str) -> None:
         raise UsageError(f"cannot write {out}: {error.strerror or error}") from error
 
 
-def _told(options: Options, stored: _Stored, files: Sequence[str], count: int) -> int:
+def _report_rest(options: Options, stored: _Stored, files: Sequence[str], count: int) -> int:
     """Judge the run by the files as they are now, and print the failures that are still new."""
     if not count:
         return 0

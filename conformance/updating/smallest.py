@@ -55,7 +55,7 @@ def counterexample(search: Search, group: Group, entry: Expectation) -> Countere
     if group.kind == ONLY_IN_BATCH:
         return None
     for failure in sorted(group.failures, key=lambda one: one.size)[:_TRIED]:
-        for make in (_minimised, _as_it_is):
+        for make in (_minimised, _unminimised):
             made = make(search, failure, entry)
             if made is not None and _shows(search, entry, made):
                 return made
@@ -98,7 +98,7 @@ def _shrunk(
     return (small.program, small.inputs) if small.fails_again else None
 
 
-def _as_it_is(search: Search, failure: NewFailure, entry: Expectation) -> Counterexample | None:
+def _unminimised(search: Search, failure: NewFailure, entry: Expectation) -> Counterexample | None:
     del entry
     if failure.record.detail is None:
         return None

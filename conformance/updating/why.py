@@ -41,7 +41,7 @@ def explain(id_: str, db: Path, given: Given = None) -> int:
     bare = replace(record, known="", failing=tuple(replace(f, known="") for f in record.failing))
     is_new = asks_computed = False
     for failure in new_failures(bare):
-        lines, known = _told(failure, entries, under)
+        lines, known = _explain_failure(failure, entries, under)
         is_new |= not known
         asks_computed |= not known and any(one.computes for _, one in entries)
         sys.stdout.write("".join(f"{line}\n" for line in lines))
@@ -61,7 +61,7 @@ def _circumstances(db: Path, backend: str) -> Circumstances:
     return Circumstances(jaxlib, next((one for one in described if one.name == backend), None))
 
 
-def _told(
+def _explain_failure(
     failure: NewFailure, entries: Sequence[tuple[Path, Expectation]], under: Circumstances
 ) -> tuple[list[str], bool]:
     """Return the lines about a failure, and whether an entry matches it."""
@@ -72,7 +72,7 @@ def _told(
     knowing = [(path, entry) for path, entry, why in reasons if not why]
     if knowing:
         (path, entry), *later = knowing
-        lines = [f"{what}: known by {entry.id} ({_where(path)}): {entry.reason}"]
+        lines = [f"{what}: known by {entry.id} ({_path_text(path)}): {entry.reason}"]
         lines += _prediction(failure, entry)
         if later:
             ids = ", ".join(entry.id for _, entry in later)
@@ -81,7 +81,7 @@ def _told(
     lines = [f"{what}: new: {' '.join(failure.message.split())}".removesuffix(": ")]
     if not reasons:
         lines.append(f"  no entry applies to {asked.op} of {asked.element_type}")
-    lines += [f"  {entry.id} ({_where(path)}): {why}" for path, entry, why in reasons]
+    lines += [f"  {entry.id} ({_path_text(path)}): {why}" for path, entry, why in reasons]
     return lines, False
 
 
@@ -107,5 +107,5 @@ def _prediction(failure: NewFailure, entry: Expectation) -> Iterator[str]:
         yield f"  {failure.predicted} of {failure.wrong} elements are predicted within 2 ulp"
 
 
-def _where(path: Path) -> str:
+def _path_text(path: Path) -> str:
     return f"shipped, {path.stem}" if is_shipped(path) else str(path)

@@ -90,7 +90,7 @@ class BlockCompiler:
             taken = _operand_slots(operation, scope)
             if operation.name in RETURNS:
                 last = () if outer else _last_uses(arguments, wired, used, taken)
-                beside = self._beside(outer)
+                beside = self._nested_compiler(outer)
                 return Block(region, beside, arguments, tuple(wired), tuple(steps), taken, last)
             used.append({*taken, *_slots_inside(operation, scope)})
             one, step = self.step(operation, taken, scope)
@@ -115,7 +115,7 @@ class BlockCompiler:
         except NotInlined:  # the call reports the error when it is executed
             return operation.regions
 
-    def _beside(self, outer: Scope) -> Callable[[Region, int], tuple[Block, int]]:
+    def _nested_compiler(self, outer: Scope) -> Callable[[Region, int], tuple[Block, int]]:
         def beside(region: Region, slots: int) -> tuple[Block, int]:
             maker = BlockCompiler(self.compiled, slots)
             return maker.block(region, outer), maker.slots

@@ -104,7 +104,7 @@ class Scale:
     high: float
     ticks: tuple[tuple[float, str], ...]
 
-    def _at(self, value: float) -> float:
+    def _position(self, value: float) -> float:
         """Return the position of a value in decades."""
         if self.width is None:
             return value
@@ -115,8 +115,8 @@ class Scale:
 
     def position(self, value: float) -> int:
         """Return the position of a value on the axis, from 0 to 4095."""
-        low, high = self._at(self.low), self._at(self.high)
-        share = (self._at(value) - low) / ((high - low) or 1.0)
+        low, high = self._position(self.low), self._position(self.high)
+        share = (self._position(value) - low) / ((high - low) or 1.0)
         return round(_STEPS * min(1.0, max(0.0, share)))
 
 

@@ -76,7 +76,7 @@ def first_screen(seen: View) -> FirstScreen:
             standing,
             tuple(_cells(standing, status) for status in CellStatus),
             _changes(seen, standing.backend),
-            _alone(seen, standing.backend) if has_alone else None,
+            _differing_count(seen, standing.backend) if has_alone else None,
             several and worst == [standing.backend],
             text.fragment(matrix=standing.backend),
             remarks_on(seen.run, standing.backend),
@@ -127,7 +127,7 @@ def _changes(seen: View, backend: str) -> tuple[Count, ...]:
     )
 
 
-def _alone(seen: View, backend: str) -> Count:
+def _differing_count(seen: View, backend: str) -> Count:
     count = seen.differences.alone.get(backend, 0)
     return Count("alone", "differs alone", count, text.fragment(alone=backend), False)
 

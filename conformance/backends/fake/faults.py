@@ -118,7 +118,7 @@ def _now_and_then(refuse: Callable[[Program], None], program: Program) -> None:
         refuse(program)
 
 
-def _together(refuse: Callable[[Program], None], program: Program) -> None:
+def _refuse_batches(refuse: Callable[[Program], None], program: Program) -> None:
     """Refuse a module of several programs, as `refuse` does any."""
     if sum(one.name == "func.call" for one in program.main.body.operations) > 1:
         refuse(program)
@@ -314,14 +314,15 @@ _ANSWERS: dict[str, Fault] = {
     ),
     "error_together": Fault(
         "cannot compile modules of several programs",
-        compile=partial(_together, _refuse(Failed, "INTERNAL: too many functions")),
+        compile=partial(_refuse_batches, _refuse(Failed, "INTERNAL: too many functions")),
     ),
     "unsupported_together": Fault(
         "does not implement modules of several programs",
-        compile=partial(_together, _refuse(Unsupported, "UNIMPLEMENTED: call")),
+        compile=partial(_refuse_batches, _refuse(Unsupported, "UNIMPLEMENTED: call")),
     ),
     "abort_together": Fault(
-        "aborts its process on modules of several programs", compile=partial(_together, _abort)
+        "aborts its process on modules of several programs",
+        compile=partial(_refuse_batches, _abort),
     ),
     "abort": Fault("aborts its process on execution", start=_abort),
     "abort_on_compile": Fault("aborts its process on compilation", compile=_abort),

@@ -46,14 +46,14 @@ def search_cause(ask: Ask, plan: Plan, seconds: float) -> Cause:
     if single or pipelines:
         alone = asked.all(map(without_passes, single)) or asked.all(map(without_passes, pipelines))
         if not alone and not asked.left:
-            _together(asked, single)
+            _disable_all(asked, single)
     note = plan.note
     if asked.left:
         note = "; ".join(filter(None, (note, f"no time was left for {asked.left} more variants")))
     return Cause(asked.ways, note, asked.left > 0)
 
 
-def _together(asked: _Asked, passes: tuple[str, ...]) -> None:
+def _disable_all(asked: _Asked, passes: tuple[str, ...]) -> None:
     """Leave out all passes that can be, then as few as are needed."""
     names = [one for one in passes if asked.ways.get(without_passes(one).name) != NO_ANSWER]
     if len(names) < 2 or not asked(without_passes(*names)):

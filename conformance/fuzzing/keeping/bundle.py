@@ -205,10 +205,10 @@ def _is_within(index: Sequence[int], shape: Sequence[int]) -> bool:
 
 
 def _bits(array: Array, index: tuple[int, ...]) -> str:
-    return to_bits(_at(array, index)).tobytes().hex()
+    return to_bits(_element_at(array, index)).tobytes().hex()
 
 
-def _at(array: Array, index: tuple[int, ...]) -> Array:
+def _element_at(array: Array, index: tuple[int, ...]) -> Array:
     """Return the element at an index, as an array of rank 0."""
     return array[tuple(slice(i, i + 1) for i in index)].reshape(())
 

@@ -112,7 +112,7 @@ def _row(kept: ReplayedFinding, choice: Choice, limits: Limits) -> Row:
 def lines(kept: ReplayedFinding, rows: Sequence[Row]) -> list[str]:
     """Return the finding, and a table of its outcomes by backend."""
     cells = [("backend", "the finding", "versions")]
-    cells += [(row.backend, _told(kept, row), _versions(row)) for row in rows]
+    cells += [(row.backend, _row_text(kept, row), _versions(row)) for row in rows]
     widths = [max(len(one[column]) for one in cells) for column in range(2)]
     return [
         kept.line,
@@ -120,7 +120,7 @@ def lines(kept: ReplayedFinding, rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def _told(kept: ReplayedFinding, row: Row) -> str:
+def _row_text(kept: ReplayedFinding, row: Row) -> str:
     outcome = row.outcome
     if outcome is None:
         return "not available"

@@ -30,7 +30,7 @@ Formula = Callable[..., tuple[Array, Array]]
 """formula(*operands as complex128): the result, and how far others of its kind may be from it."""
 
 
-def _by(formula: Formula, period: float = 0.0) -> Hypothesis:
+def _hypothesis(formula: Formula, period: float = 0.0) -> Hypothesis:
     """Return the class of a formula's results; next to a branch cut they may be a period apart."""
 
     def measure(
@@ -145,11 +145,11 @@ def _complex(real: Array, imag: Array) -> Array:
     return value
 
 
-ATAN2 = _by(_atan2, period=2 * np.pi)
-CBRT = _by(_cbrt)
-DIVIDE = _by(_divide)
-EXPONENTIAL_MINUS_ONE = _by(_exponential_minus_one)
-LOG_PLUS_ONE = _by(_log_plus_one)
-LOGISTIC = _by(_logistic)
-MULTIPLY = _by(_multiply)
-POWER = _by(_power)
+ATAN2 = _hypothesis(_atan2, period=2 * np.pi)
+CBRT = _hypothesis(_cbrt)
+DIVIDE = _hypothesis(_divide)
+EXPONENTIAL_MINUS_ONE = _hypothesis(_exponential_minus_one)
+LOG_PLUS_ONE = _hypothesis(_log_plus_one)
+LOGISTIC = _hypothesis(_logistic)
+MULTIPLY = _hypothesis(_multiply)
+POWER = _hypothesis(_power)

@@ -20,7 +20,7 @@ from reference.ir.types import Array, element_type_of
 LABEL = "total order not kept"
 
 
-def _without(operation: Operation) -> Operation:
+def _with_ordinary_comparisons(operation: Operation) -> Operation:
     """Return the operation with ordinary comparisons instead of those in total order."""
     pairs = tuple(
         (name, "FLOAT" if value == "TOTALORDER" else value) for name, value in operation.attributes
@@ -29,14 +29,14 @@ def _without(operation: Operation) -> Operation:
 
 
 def _inside(region: Region) -> Region:
-    return replace(region, operations=tuple(map(_without, region.operations)))
+    return replace(region, operations=tuple(map(_with_ordinary_comparisons, region.operations)))
 
 
 def _compared(
     operation: Operation, operands: tuple[Array, ...], expected: Results
 ) -> Results | None:
     del expected
-    other = _without(operation)
+    other = _with_ordinary_comparisons(operation)
     return None if other == operation else apply(other, operands)
 
 
@@ -46,7 +46,7 @@ def _sorted(
     """0 for all elements of slices that are sorted but for where their NaNs are."""
     del operands
     errors = np.full(expected[0].shape, np.inf)
-    other = _without(operation)
+    other = _with_ordinary_comparisons(operation)
     if other != operation:
         given: dict[str, Any] = dict(operation.attributes)
         dimension = given.get("dimension", -1)

@@ -150,7 +150,7 @@ def _is_flushed(result: Array, actual: Array) -> Array:
     return (np.abs(to_float64(result)) < smallest) & (to_float64(actual) == 0) & (result != 0)
 
 
-def _lost(expected: Array, actual: Array) -> Array:
+def _lost_elements(expected: Array, actual: Array) -> Array:
     return np.isnan(expected) & ~np.isnan(actual)
 
 
@@ -179,12 +179,14 @@ def _hypothesis(label: str, measure: Measure, *, signs: bool = False) -> Hypothe
 
 
 OF_REDUCTIONS = (
-    _hypothesis("NaN left out", _make_measure(_without_nan, _lost)),
+    _hypothesis("NaN left out", _make_measure(_without_nan, _lost_elements)),
     *(
-        _hypothesis("NaN left out", _make_measure(partial(_since_the_last_nan, lanes), _lost))
+        _hypothesis(
+            "NaN left out", _make_measure(partial(_since_the_last_nan, lanes), _lost_elements)
+        )
         for lanes in _LANES
     ),
-    _hypothesis("NaN left out", _make_measure(_without_nan_nor_zero, _lost)),
+    _hypothesis("NaN left out", _make_measure(_without_nan_nor_zero, _lost_elements)),
     _hypothesis(
         "zeros taken for equal", _make_measure(_without_the_greater_zero, _zeros), signs=True
     ),

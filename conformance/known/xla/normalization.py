@@ -194,10 +194,10 @@ def _loose_arithmetic(element_type: ElementType) -> Arithmetic:
 def _wider_arithmetics(arithmetic: ArithmeticChoice) -> Iterator[ArithmeticChoice]:
     """Yield wider arithmetics: constants rounded or not, subnormals flushed or not."""
     for wider, whole, flushes in itertools.product((_F32, _F16), (True, False), (False, True)):
-        yield partial(_as_in, arithmetic, wider, whole, flushes)
+        yield partial(_arithmetic, arithmetic, wider, whole, flushes)
 
 
-def _as_in(
+def _arithmetic(
     arithmetic: ArithmeticChoice,
     wider: ElementType,
     whole: bool,

@@ -35,20 +35,22 @@ def stepwise(*formulas: Formula) -> tuple[Hypothesis, ...]:
     """Return the classes of formulas' results, from cancellation to certain overflow."""
     return (
         of_any_range(*formulas),
-        _by(RANGE, formulas, _in_range),
-        _by(LOGARITHM, formulas, _with_few_digits),
-        _by(NEGATIVE, formulas, _with_negative_zeros),
+        _hypothesis(RANGE, formulas, _in_range),
+        _hypothesis(LOGARITHM, formulas, _with_few_digits),
+        _hypothesis(NEGATIVE, formulas, _with_negative_zeros),
     )
 
 
 def of_any_range(*formulas: Formula) -> Hypothesis:
     """Return the class of cancellation in formulas, whatever the range of their type."""
-    return _by(CANCELLATION, formulas, lambda of: (Machine(of, ranged=False),))
+    return _hypothesis(CANCELLATION, formulas, lambda of: (Machine(of, ranged=False),))
 
 
 def by_reciprocal(formula: Formula) -> Hypothesis:
     """Return the class of products with a rounded, or flushed, reciprocal."""
-    return _by(RECIPROCAL, (formula,), lambda of: (Machine(of, ranged=False), *_in_range(of)))
+    return _hypothesis(
+        RECIPROCAL, (formula,), lambda of: (Machine(of, ranged=False), *_in_range(of))
+    )
 
 
 def _in_range(of: ElementType) -> tuple[Machine, ...]:
@@ -70,7 +72,7 @@ def _with_negative_zeros(of: ElementType) -> tuple[Machine, ...]:
     return exact, replace(exact, logarithm=FEW_DIGITS)
 
 
-def _by(
+def _hypothesis(
     label: str, formulas: Sequence[Formula], machines: Callable[[ElementType], tuple[Machine, ...]]
 ) -> Hypothesis:
     """Return the class of the results of any of the formulas on any of the machines."""

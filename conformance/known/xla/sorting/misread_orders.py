@@ -90,12 +90,12 @@ def _sorts(seen: Seen) -> Measure:
         dimension, comparator = given["dimension"], body_of(operation.regions[0])
         before, after = move_axis_last(operands, dimension), move_axis_last(actual, dimension)
         if given.get("is_stable", False):
-            order = permutation(tuple(_seen(one, seen) for one in before), comparator)
+            order = permutation(tuple(_compared_value(one, seen) for one in before), comparator)
             pairs = zip(before, after, strict=True)
             rows = [equal_elements(np.take_along_axis(one, order, -1), got) for one, got in pairs]
             found = np.logical_and.reduce(rows).all(axis=-1)
         else:
-            compared = tuple(_seen(one, seen) for one in after)
+            compared = tuple(_compared_value(one, seen) for one in after)
             found = are_permutations(before, after) & are_sorted(compared, comparator)
         found = np.expand_dims(found, dimension)
         return predict_where(*(np.broadcast_to(found, one.shape) for one in expected))
@@ -123,7 +123,7 @@ def _selects(seen: Seen) -> Measure:
     return measure
 
 
-def _seen(array: Array, seen: Seen) -> Array:
+def _compared_value(array: Array, seen: Seen) -> Array:
     """Return the value compared in place of an operand: itself, if it has another type."""
     other = seen(array)
     return array if other is None else other

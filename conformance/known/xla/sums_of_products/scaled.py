@@ -39,7 +39,12 @@ def _flushed(
         element_type_of(expected[0]),
     )
     kept = factors_of(operands)
-    flushed = tuple(map(_without, factors_of(tuple(map(_without, map(to_float64, operands))))))
+    flushed = tuple(
+        map(
+            _without_subnormals,
+            factors_of(tuple(map(_without_subnormals, map(to_float64, operands)))),
+        )
+    )
     found: list[Array] = []
     for factors in itertools.product(*zip(kept, flushed, strict=True)):
         sums = add_initial_zero(contraction_sums(product, factors, False))
@@ -49,7 +54,7 @@ def _flushed(
     return (np.where(wrong, np.inf, np.minimum.reduce(found)),)
 
 
-def _without(numbers: Array) -> Array:
+def _without_subnormals(numbers: Array) -> Array:
     """Return numbers without those that are subnormal as bf16."""
     zero = np.copysign(numbers.dtype.type(0), numbers)
     return np.where(np.abs(numbers) < BF16.float_format.smallest_normal, zero, numbers)
