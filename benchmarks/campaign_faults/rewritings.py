@@ -33,7 +33,7 @@ class Seen:
         return one if one.name in names else None
 
     def number(self, value: Value) -> Any:
-        """Return the number that all elements of a constant are, or None."""
+        """Return the number that all elements of a constant equal, or None."""
         made = self.maker(value, "constant", "broadcast_in_dim")
         if made is not None and made.name == "broadcast_in_dim":
             made = self.maker(made.operands[0], "constant")

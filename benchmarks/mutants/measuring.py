@@ -96,7 +96,7 @@ def name_of_function(mutant: Mutant) -> str:
 
 @cache
 def by_function() -> dict[str, tuple[frozenset[tuple[str, int]], list[Mutant]]]:
-    """Of each function the lines without its head, and all mutants of it."""
+    """Return the body lines of each function, and all its mutants."""
     table: dict[str, tuple[frozenset[tuple[str, int]], list[Mutant]]] = {}
     for source in sources():
         for number, change in enumerate(source.changes):
@@ -173,7 +173,7 @@ def measure(op: str, settings: Settings) -> OpResult:
 
 
 ELSEWHERE = 8
-"""So much less likely are mutants outside of the files in which an op is checked and evaluated."""
+"""Factor by which mutants outside of an op's own files are less likely."""
 
 
 def sampled(op: str, mutants: Sequence[Mutant], seed: int) -> list[Mutant]:

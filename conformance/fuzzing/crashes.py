@@ -155,7 +155,7 @@ TRIES = 60
 
 
 class _Asked(Exception):
-    """That a try has no answer yet."""
+    """A try has no answer yet."""
 
     def __init__(self, program: Program, inputs: Inputs) -> None:
         super().__init__()

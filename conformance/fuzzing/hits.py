@@ -35,7 +35,7 @@ ops may flush, for one reason.
 """
 
 BEYOND = 0.1
-"""Of a budget, by how much work on failures may go beyond it."""
+"""Share of a budget by which work on failures may exceed it."""
 
 LAST = 0.2
 """Largest share of a budget that is reserved for waiting failures at its end."""

@@ -80,7 +80,7 @@ def axis(pick: Pick, rank: int, dimension: str) -> int:
 
 
 LARGE_TYPES = ("f32", "f64", "f16", "bf16", "si32", "si8", "i1", "complex<f32>", "f8E4M3FN")
-"""Those for which compilers have kernels of their own."""
+"""Element types with special kernels in compilers."""
 
 
 def is_large(pick: Pick, element_type: ElementType) -> bool:

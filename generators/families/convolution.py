@@ -63,7 +63,7 @@ class Form(NamedTuple):
 
 GENERAL = Form()
 NAMES = ("SAME", "VALID")
-"""Of paddings."""
+"""Names of paddings."""
 
 
 _SOME, _EMPTY, _WHOLE, _TURNED = "some", "empty", "whole image", "whole image, reversed"

@@ -41,7 +41,7 @@ SELF = Dense.of(np.zeros((1, 2), np.int64), TensorType((1, 2), element_type("si6
 
 
 _GRIDS: tuple[ProcessGrid | None, ...] = (None, None, (2, 1), (4, 1), (1, 2))
-"""Of one process, of replicas, of partitions."""
+"""Grids of one process, of replicas and of partitions."""
 
 
 def _grid_label(grid: ProcessGrid | None) -> str:

@@ -68,7 +68,7 @@ def test_example(example: Example) -> None:
 
 
 def test_the_example_of_dynamic_conv_is_printed_with_a_mistake() -> None:
-    """It says input_spatial_dimensions = [0, 1], though dimension 0 is the batch."""
+    """The example states input_spatial_dimensions = [0, 1], though dimension 0 is the batch."""
     printed = dict(ATTRIBUTES)
     printed["input_spatial_dimensions"] = (0, 1)
     example = Example("dynamic_conv", DYNAMIC.operands, DYNAMIC.result, printed)

@@ -29,7 +29,7 @@ ADD = fold_of("add", element_type("si64")).region
 class Example:
     op: str
     operands: tuple[tuple[Any, ...], ...]
-    """Those of each process in turn."""
+    """The values of each process, in order."""
     results: tuple[tuple[Any, ...], ...]
     attributes: dict[str, Attribute]
     regions: tuple[Region, ...] = ()

@@ -115,7 +115,7 @@ def test_without_groups_all_to_all_splits_for_all_replicas() -> None:
     "op", ["AllGather", "AllReduce", "AllToAll", "CrossReplicaSum", "ReduceScatter"]
 )
 def test_groups_that_leave_replicas_out_are_refused(op: str) -> None:
-    """They are empty, or have as many elements as there are replicas."""
+    """Operands are empty, or have as many elements as there are replicas."""
     more: dict[str, dict[str, Any]] = {
         "AllGather": {"all_gather_dimension": 0, "shard_count": 1},
         "AllToAll": {"split_dimension": 0, "concat_dimension": 0, "split_count": 1},

@@ -80,7 +80,7 @@ def _padded(operation: Operation) -> Iterator[Operation]:
 
 
 def _dynamically_padded(operation: Operation) -> Iterator[Operation]:
-    """Yield a convolution whose padding, an operand of si64, removes no more than there is."""
+    """Yield a convolution whose padding, an operand of si64, crops at most the whole image."""
     padding, most = operation.operands[2], _most_taken(operation)
     if not isinstance(padding.type, TensorType) or padding.type.shape != (len(most), 2):
         yield operation

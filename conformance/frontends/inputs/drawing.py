@@ -31,7 +31,7 @@ They are small, so that what whole programs do with them (exponentials of sums o
 within range; what other values do, `--inputs` can tell."""
 
 _INTEGERS = ("within:0:3", "small_integers", "within:-4:12")
-"""Those of integer inputs, which are mostly indices, classes and the like."""
+"""Value profiles of integer inputs, which are mostly indices or classes."""
 
 _TAMER = ("eighths", "positive", "increasing")
 """Inputs tried where results are no numbers: of at most an eighth; from that up to 1; of at most 1,

@@ -64,7 +64,9 @@ def array_of(
 
 
 def _truths(need: Need, tamer: str, shape: tuple[int, ...], words: Words) -> Array | None:
-    """Mostly true, and so at the first place of each row, where something true is needed."""
+    """Return i1 values that are mostly true, and true at the start of each row, if the need asks
+    for it.
+    """
     if not (tamer or need.low >= 0 or need.nonzero):
         return None
     array = ~words.chance(math.prod(shape), 4).reshape(shape or (1,))

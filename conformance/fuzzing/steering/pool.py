@@ -22,7 +22,7 @@ LENGTH = 3
 """Operations that such a piece has at most."""
 
 PER_TRIAL = 4
-"""Of either kind, programs that a trial is given to vary, half of these."""
+"""Maximum number of programs of each kind that a trial gets to vary."""
 
 NEW_PER_TRIAL = 2
 """Pieces that a trial hands back."""

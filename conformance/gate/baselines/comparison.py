@@ -25,15 +25,15 @@ class Kind(StrEnum):
     """The kind of a change since the baseline, in the order of reports."""
 
     NEW = "new"
-    """It fails, no expectation matches it, and it did not fail in this way before."""
+    """A case fails, no expectation matches it, and it did not fail in this way before."""
     LOST = "lost"
     """The backend had results, and now has none, or the case was not run."""
     FIXED = "fixed"
-    """It failed, and passes."""
+    """A case that failed passes now."""
     GAINED = "gained"
     """The backend did not support it, and now has results."""
     CHANGED = "changed in error"
-    """It is wrong in another way, which is no failure by itself."""
+    """A case is wrong in another way, which is no failure by itself."""
 
 
 REGRESSIONS = (Kind.NEW, Kind.LOST)

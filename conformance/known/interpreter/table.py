@@ -18,7 +18,7 @@ from conformance.known.interpreter import (
 from reference.ops.table import OPS
 
 _IN_F64 = (e8m0_nans.OF_FUNCTIONS,)
-"""Of functions that are evaluated in f64."""
+"""Hypotheses about functions that are evaluated in f64."""
 
 _ALONE: dict[str, tuple[Hypothesis, ...]] = {
     "atan2": (*_IN_F64, formulas.ATAN2),

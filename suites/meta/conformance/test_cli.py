@@ -201,7 +201,7 @@ def test_a_ci_system_gets_the_failures(
 def test_a_strict_report_fails_on_fixed_entries(
     call, tmp_path: Path, fault: str, code: int
 ) -> None:
-    """So the shards of a run, each with some of the cells, are gated as a whole."""
+    """The shards of a run, each with some of the cells, are gated as a whole."""
     mine, out = tmp_path / "mine.toml", tmp_path / "run"
     mine.write_text(SWAPPED)
     given = ("--op", "subtract", "--element-type", "f32", "--profile", "smoke", "--jobs", 1)

@@ -45,7 +45,7 @@ def test_a_sweep_of_all_values_replaces_a_sample() -> None:
 
 
 FROM_CUDA = ("cosine", "exponential", "exponential_minus_one", "log", "log_plus_one", "sine", "tan")
-"""Functions that XLA takes from CUDA's library as they are, for f32."""
+"""Functions of f32 that XLA takes unchanged from CUDA's library."""
 
 
 @pytest.mark.parametrize("op", FROM_CUDA)

@@ -21,7 +21,7 @@ from suites.meta.structure.made_up_ops import SQUARE, WINDOW_MAXIMUM, Addition
 
 ROOT = Path(__file__).parents[3]
 PLACES, LINES = 3, 60
-"""At most: rooms (of the reference, the generators, the catalog) and lines that an op takes."""
+"""Maximum number of folders (of the reference, the generators, the catalog) and lines for an op."""
 
 
 def copied(tmp_path: Path, additions: Sequence[Addition]) -> Path:

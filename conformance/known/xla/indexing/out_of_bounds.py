@@ -168,7 +168,9 @@ def other_starts(operation: Operation, operands: Sequence[Array]) -> Iterator[tu
 def _put_back_elsewhere(
     operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
 ) -> tuple[Array, ...] | None:
-    """Of a single window that is dropped: its place gets what stands where its signed index is."""
+    """Return the results if a single dropped window is replaced by the elements at its signed
+    index.
+    """
     del expected
     count = len(operands) // 2
     inputs, indices, updates = operands[:count], operands[count], operands[count + 1]

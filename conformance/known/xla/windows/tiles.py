@@ -22,7 +22,7 @@ from reference.ops.folds.folding import Lanes
 from reference.unspecified.reduction import Reduction
 
 SIZES = (16, 32, 64, 128)
-"""Of tiles."""
+"""Sizes of tiles."""
 
 Rows = tuple[Array, ...]
 

@@ -146,7 +146,7 @@ func.func @main(%x: tensor<3x1xf32>) -> tensor<3x1xf32> {
 def test_result_read_from_memory_has_its_class_if_refused_in_isolation(
     given_back: list[int], kind: str
 ) -> None:
-    """Of a comparator that the backend does not implement, which it left out in the batch."""
+    """The comparator is not implemented by the backend, which skipped it in the batch."""
     program = parse_module(SORTED_BY_ROWS)
     inputs = (np.array([[3], [1], [2]], np.float32),)
     prepared = Item(0, program, [inputs], [evaluate(program, inputs)])

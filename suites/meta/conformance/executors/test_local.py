@@ -89,7 +89,7 @@ def _end(code: int) -> int:
 def test_an_end_is_that_of_the_call_which_a_worker_took_last(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Even if the parent reads late that a call was done, and that the next call was taken."""
+    """The parent reads late that a call was done, and that the next call was taken."""
     receive = pool.Workers.receive
 
     def late(self: pool.Workers, timeout: float) -> object:

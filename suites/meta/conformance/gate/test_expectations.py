@@ -124,7 +124,7 @@ def test_flaky_crashes_are_of_programs_that_overwrite_memory(
 
 @pytest.mark.parametrize("jaxlib", ["0.10.2", "0.12.0.1"])
 def test_every_op_of_f32_is_there_for_campaigns(jaxlib: str) -> None:
-    """They leave out the cells that are known to end processes."""
+    """Expectations exclude the cells that are known to crash."""
     shipped = load(None, ("cpu",), {"jaxlib": jaxlib})
     left = [name for name in CATALOG if is_crash_known(shipped, (name, "f32", "cpu"))]
     assert left == []

@@ -252,7 +252,7 @@ func.func @main(%x: {one}) -> {all_of} {{
 
 @pytest.mark.parametrize("op", list(CATALOG))
 def test_permitted_result_never_fails(op: str) -> None:
-    """Nor is the reference itself: its own results have no error at all."""
+    """The reference's own results have no error at all."""
     rule = CATALOG[op].tolerance
     for of in CATALOG[op].element_types:
         for case in cases(op, of, 7, 3):
@@ -281,7 +281,7 @@ def test_permitted_samples_differ_from_reference(op: str) -> None:
 
 
 def test_a_subnormal_part_flushed_in_a_body_is_flushed() -> None:
-    """Whatever sign the other part's zero then has (map-complex_f32 of seed 299792 on 0.12)."""
+    """The zero of the other part may have any sign (map-complex_f32 of seed 299792 on 0.12)."""
     of = TensorType((), ELEMENT_TYPES["complex<f32>"])
     names = [Value(name, of) for name in ("x", "y", "z")]
     multiply = Operation("multiply", tuple(names[:2]), (names[2],))

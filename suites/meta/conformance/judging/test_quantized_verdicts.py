@@ -43,7 +43,7 @@ def test_exact_results_must_be_equal() -> None:
 
 
 def test_rounded_results_may_be_one_code_off() -> None:
-    """As by arithmetic on integers, which may bring each operand to the result's scale first."""
+    """Arithmetic on integers may convert each operand to the result's scale first."""
     half, two = quant("si8", (0.5, 0)), quant("si8", (2.0, 0))
     operands = [(half, [1, 1, 3, 5]), (half, [1, 1, 0, 4])]
     # 1 / 2 is nearest to 0, and to 1; 1.5 / 2 and 4.5 / 2 lie between codes too
@@ -104,7 +104,7 @@ def test_unspecified_and_wrong_results_have_different_verdicts() -> None:
 def test_programs_that_xla_never_translates_are_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It says so itself, in other words for each kind of program, when it is asked."""
+    """The backend refuses quantized programs itself, with a different message for each kind."""
     backend = open_session("cpu")
     of = TensorType((2,), quant("si8", (0.5, 0)))
     plain, codes = TensorType((2,), F32), TensorType((2,), ELEMENT_TYPES["si8"])

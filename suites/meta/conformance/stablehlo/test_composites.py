@@ -109,7 +109,7 @@ def _twice(program: Program) -> Program:
 
 @pytest.mark.parametrize("op", ["RngBernoulli", "ScaledDot"])
 def test_unsuitable_attributes_are_not_written_as_composite(op: str) -> None:
-    """Or it is written, and MLIR refuses it."""
+    """Other attributes are written, and MLIR refuses them."""
     written = 0
     for _, program in near_misses(op):
         try:

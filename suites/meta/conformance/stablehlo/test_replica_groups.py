@@ -24,7 +24,7 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
 @pytest.mark.parametrize("groups", ["dense<> : tensor<0x0xi64>", "dense<> : tensor<0x2xi64>"])
 @pytest.mark.parametrize("alias", ["#groups", ""])
 def test_an_all_to_all_without_groups_is_refused_before_the_verifier(groups, alias, capfd):
-    """It divides by their number in jaxlib 0.10.2, which ends the process."""
+    """The verifier of jaxlib 0.10.2 divides by the number of groups and crashes."""
     defined = f"{alias} = {groups}" if alias else ""
     text = ALL_TO_ALL.replace("%GROUPS", defined).replace("%REF", alias or groups)
     says = r"line 5, column 8: 'stablehlo.all_to_all' op replica_groups must hold at least one"

@@ -26,7 +26,7 @@ F32, BF16, C64, SI32, I1 = (
     element_type(name) for name in ("f32", "bf16", "complex<f32>", "si32", "i1")
 )
 T, U, V = 1e-40, 2e-40, 3e-40
-"""Subnormal in f32 and bf16."""
+"""Numbers that are subnormal in f32 and bf16."""
 NAN = float("nan")
 POINTS: dict[str, Any] = {
     "update_window_dims": (), "inserted_window_dims": (0,), "scatter_dims_to_operand_dims": (0,),

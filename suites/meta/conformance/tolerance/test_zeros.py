@@ -241,7 +241,7 @@ def test_elements_without_source_have_the_init_value() -> None:
 
 
 def test_element_without_update_keeps_its_sign() -> None:
-    """Of other computations too, whose own zeros may be anything."""
+    """This holds for other computations, too, whose own zeros may have any sign."""
     block = BodyBuilder.of(F32, F32)
     first, second = block.arguments
     region = block.returns(block.op("add", block.op("add", first, second), first))

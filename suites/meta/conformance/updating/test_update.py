@@ -175,7 +175,7 @@ def test_batches_that_fail_as_a_whole_are_known_by_flaky_entries(
 def test_written_entries_stay_when_command_is_stopped(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So that the same command goes on where it was stopped."""
+    """The same command continues where it was stopped."""
     given = options(tmp_path / "run", "internal_error", ops=("subtract", "add"))
     run(given)
     file, search = tmp_path / "mine.toml", command.counterexample

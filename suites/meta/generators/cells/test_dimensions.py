@@ -86,7 +86,7 @@ def without_effect(op: str) -> set[Values]:
 def _different(
     op: str, column: object, values: dict[str, str], seed: int, pairs: set[Values]
 ) -> set[Values]:
-    """Those of the pairs with which the case of these values has different programs."""
+    """Return the pairs for which the case of these values has different programs."""
     texts = {
         (name, value): _text(op, column, values | {name: value}, seed)
         for name, value in {(name, value) for name, *both in pairs for value in both}

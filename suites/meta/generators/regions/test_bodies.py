@@ -100,7 +100,7 @@ def test_functions_of_bodies_are_renamed_where_programs_are_merged() -> None:
 
 @pytest.mark.parametrize(("wrong", "verdict"), [(1, Verdict.PASS), (64, Verdict.INACCURATE)])
 def test_a_sum_that_functions_compute_is_judged_as_a_sum(wrong: int, verdict: Verdict) -> None:
-    """Not as a body that is not known, of which orders that differ leave the result open."""
+    """An unknown body would make the result unspecified if orders differ."""
     program = reduction(forms.calling(fold_of("add", F32)), F32, 100)
     data = fill(TensorType((100,), F32), "unit", 7)
     (expected,) = evaluate(program, (data,))

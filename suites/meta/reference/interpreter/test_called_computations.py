@@ -60,7 +60,7 @@ def test_a_computation_that_calls_itself_is_an_error_of_the_call() -> None:
 
 
 def test_operations_of_a_called_computation_are_part_of_the_call() -> None:
-    """As those in the body of a reduction: the hook does not see them."""
+    """The hook does not see them, as in the body of a reduction."""
     program = parse_module(WINDOWS.format(combined="func.call @inner(%x, %y)", called="combine"))
     seen: list[str] = []
 

@@ -128,7 +128,9 @@ def test_integers_wrap(name: str) -> None:
 
 
 def test_integers_go_into_wider_types_unwrapped() -> None:
-    """As XLA's preferred_element_type; the formula's `multiply` would wrap in si8 first."""
+    """The result follows XLA's preferred_element_type; the formula's `multiply` would wrap in si8
+    first.
+    """
     lhs, rhs = np.full((1, 3), 100, np.int8), np.full((3, 1), -100, np.int8)
     for name, wanted in (("si32", -30000), ("si16", -30000), ("si8", -30000 % 256 - 256 + 208)):
         _, actual = dot_general(lhs, rhs, TYPES[name])

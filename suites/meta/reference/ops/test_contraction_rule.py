@@ -228,7 +228,7 @@ def test_complex_sums() -> None:
 
 
 def test_exceptions_of_complex_products_are_unspecified() -> None:
-    """As those of `multiply` are; sums without any are not, beside them in the same result."""
+    """Exceptions of `multiply` are unspecified, too; other sums of the result are specified."""
     lhs = np.array([[1, 2], [1j, complex(3, np.inf)], [1e20, -1e20]], np.complex64)
     rhs = np.array([[1, 0], [0, 1]], np.complex64)
     (expected,) = evaluate(dot_general(lhs, rhs)[0], (lhs, rhs))

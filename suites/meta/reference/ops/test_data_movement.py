@@ -367,7 +367,7 @@ def test_old_broadcast_refuses_wrong_types() -> None:
 
 @pytest.mark.parametrize("op", FORMULAS)
 def test_unknown_sizes_break_nothing(op: str) -> None:
-    """Whatever sizes of operands and results are forgotten, the operation stays valid."""
+    """The operation stays valid if any sizes of operands and results become unknown."""
     for operation in drawn(op, "f32")[:40]:
         values = [*operation.operands, *operation.results]
         forgotten = [

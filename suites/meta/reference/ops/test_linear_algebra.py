@@ -188,7 +188,7 @@ def test_unspecified_results_of_a_system() -> None:
 
 @pytest.mark.parametrize("given", EVERY_WAY, ids=lambda given: "-".join(map(str, given.values())))
 def test_results_after_a_step_beyond_the_largest_number_are_unspecified(given) -> None:
-    """Of types without infinities: by the order of the steps, not before, and of none that has."""
+    """Only in types without infinities, and only results after the overflow, by order of steps."""
     a = np.broadcast_to(np.eye(4), (4, 4)) + 0.5 * (1 - np.eye(4))
     numbers = np.array([[1.0, 1, -7, 1], [0.5, 0.25, 1, 0.5]])  # the third of them is too large
     below = given["lower"] == (given["transpose_a"] == "NO_TRANSPOSE")

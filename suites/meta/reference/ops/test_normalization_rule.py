@@ -183,7 +183,9 @@ def test_products_contracted_into_a_sum_are_a_class_of_their_own() -> None:
 
 
 def test_contracted_product_has_its_class() -> None:
-    """-2e39 is an infinity, and so is -2.5e43, from which it is taken: NaN, but not unrounded."""
+    """Rounded, both -2e39 and -2.5e43 are infinite and their difference is NaN; unrounded it is
+    not.
+    """
     x, grad_output = np.zeros((8, 1), np.float32), np.zeros((8, 1), np.float32)
     grad_output[7] = -2.5410847e38
     ones = np.ones(1, np.float32)

@@ -454,7 +454,7 @@ def test_drawn_inputs_show_wrong_results(name: str, tmp_path: Path) -> None:
 
 
 def test_numbers_that_cannot_be_evaluated_are_left(tmp_path: Path) -> None:
-    """As of a solver that calls back to its host when it gives up."""
+    """A solver may call its host when it gives up, which cannot be evaluated."""
     program = program_of(GROWING, tmp_path)
 
     def evaluated(inputs: Sequence[Array]) -> Sequence[Array]:

@@ -64,7 +64,7 @@ def test_swapped_tile_prefix_has_the_class(size: int, tile: int) -> None:
 
 
 def test_last_position_visited_last_has_the_class() -> None:
-    """As XLA folds windows with a padding of 1 at the end of their last dimension."""
+    """XLA folds windows with a padding of 1 at the end of their last dimension in this order."""
     types = (tensor(UI8, 2, 3), tensor(UI8, 2, 3))
     values = tuple(Value(name, of) for name, of in zip("ab", types, strict=True))
     given: dict[str, Attribute] = {"window_dimensions": (2, 3)}
@@ -79,7 +79,7 @@ def test_last_position_visited_last_has_the_class() -> None:
 
 
 def test_a_selection_between_equals_in_such_an_order_is_named() -> None:
-    """Of equal elements the element at the first position is selected."""
+    """The first of equal elements is selected."""
     types = {"x": tensor(UI8, 2, 3), "source": tensor(UI8, 1, 1), "init": tensor(UI8)}
     given: dict[str, Attribute] = {"window_dimensions": (2, 3)}
     regions = (selector(UI8, "LE"), fold_of("add", UI8).region)
@@ -99,7 +99,7 @@ def test_a_selection_between_equals_in_such_an_order_is_named() -> None:
 
 
 def test_tiles_of_tiles_are_in_that_order_too() -> None:
-    """Of 300 elements there are 19 tiles of 16, more than 16: their own folds are done by tiles."""
+    """300 elements have 19 tiles of 16, more than 16, so tiles are folded in tiles themselves."""
     random = np.random.default_rng(300)
     inputs = tuple(x.astype(np.uint8) for x in random.integers(0, 128, (2, 300)) * 2 + 1)
     units = np.array(1, np.uint8), np.array(0, np.uint8)
@@ -157,7 +157,7 @@ def test_omitted_padding_and_tile_init_values_have_a_class() -> None:
 
 
 def test_tile_init_values_replacing_padding_have_a_class_in_narrow_types() -> None:
-    """Of 4 bits nearly any number of factors 2 is 0; where there are two, 7 * 2 * 2 is 12."""
+    """In 4 bits nearly every number of factors 2 gives 0; with two factors, 7 * 2 * 2 is 12."""
     types = (tensor(UI4, 100),)
     values = (Value("x", types[0]), Value("init", tensor(UI4)))
     given: dict[str, Attribute] = {

@@ -13,7 +13,7 @@ from reference.ir.types import ELEMENT_TYPES, Array
 
 COUNT = 4000
 RANGES = {"ui32": (0, 3 << 30), "si64": (-(1 << 62), 1 << 63)}
-"""Of three quarters of all integers."""
+"""Ranges of three quarters of all integers."""
 
 
 def _kind(name: str, numbers: Array) -> tuple[Verdict, str]:

@@ -77,7 +77,7 @@ def test_groups_are_of_all_replicas(groups: list[list[int]]) -> None:
 
 
 def test_cases_are_written_and_read_as_custom_calls() -> None:
-    """And evaluated to the same."""
+    """The parsed program evaluates to the same results."""
     for one in plan.cases("RaggedAllToAll", F32, 5, 12):
         program = lower_program(one.program)
         text = emit(program)

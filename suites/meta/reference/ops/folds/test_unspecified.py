@@ -133,7 +133,9 @@ def test_init_values_may_stand_before_every_few_elements(size: int, inits: int) 
 
 
 def test_a_single_init_value_may_stand_between_any_two_elements() -> None:
-    """Of matrices modulo 4; the init value, no identity, is seen only before the last."""
+    """The body multiplies matrices modulo 4; the init value, no identity, shows only before the
+    last.
+    """
     of = element_type("ui2")
     matrices = next(b for b in bodies.several(of) if b.name == "matrices")
     rows = ([0, 3, 2, 2], [2, 1, 0, 2], [1, 2, 3, 0], [0, 3, 2, 3])

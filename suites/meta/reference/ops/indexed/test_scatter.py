@@ -224,7 +224,7 @@ def test_updates_without_indices_apply_to_one_element() -> None:
 
 
 def test_the_last_of_updates_without_indices_may_be_all_that_is_left() -> None:
-    """Of two inputs, as XLA has it."""
+    """XLA applies only the last update to scatters of two inputs."""
     types = {"x": tensor(SI32, 3), "y": tensor(SI32, 3), "i": tensor(SI32, 0, 2)}
     types |= {"u": tensor(SI32, 2), "v": tensor(SI32, 2)}
     given = POINTS | {"scatter_dims_to_operand_dims": (), "index_vector_dim": 0}
