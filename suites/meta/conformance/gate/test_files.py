@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from conformance.gate.files import SHIPPED, files_of
 from conformance.gate.reading import ExpectationError, load, paths_of, read
@@ -132,3 +133,16 @@ def test_none_cannot_be_combined_with_files(tmp_path: Path) -> None:
 def test_read_ignores_includes(tmp_path: Path) -> None:
     written(tmp_path, a='include = ["cpu"]\n' + ENTRY.format("a"))
     assert [one.id for one in read(tmp_path / "a.toml")] == ["a"]
+
+
+def test_no_shipped_file_repeats_entries_of_another() -> None:
+    """It includes them: `include = ["cpu#ID"]`."""
+    found = {
+        path.stem: {
+            structs.replace(one, id="", reason="", link="", kinds=() if one.computes else one.kinds)
+            for one in read(path)
+        }
+        for path in sorted(SHIPPED.glob("*.toml"))
+    }
+    own = found.pop("cpu")
+    assert [name for name, entries in found.items() if entries & own] == []
