@@ -63,7 +63,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CorruptionOutcome:
     """The outcome of one corrupted result.
 
     `before` is the id of the entry that matched the original case, "" for none. `entry` is the id
@@ -87,7 +87,7 @@ class Measured:
     """Outcomes, and the numbers of cases with results, without results, and with new failures of
     their own."""
 
-    outcomes: list[Outcome] = field(default_factory=list[Outcome])
+    outcomes: list[CorruptionOutcome] = field(default_factory=list[CorruptionOutcome])
     with_results: list[str] = field(default_factory=list[str])
     without_results: list[str] = field(default_factory=list[str])
     new_before: list[str] = field(default_factory=list[str])
@@ -239,7 +239,7 @@ def _prepare(task: Task, bench: Bench) -> Item:
 
 def _outcome(
     task: Task, record: Record, change: str, before: str, expectations: Sequence[Expectation]
-) -> Outcome:
+) -> CorruptionOutcome:
     record = match_record(record, expectations)
     entry = record.known
     end = _end(record.verdict, entry)
@@ -255,9 +255,11 @@ def _named(
     entry: str = "",
     kind: str = "",
     message: str = "",
-) -> Outcome:
+) -> CorruptionOutcome:
     of = task.cell.element_type.name
-    return Outcome(task.cell.op, of, name, change, before, end, entry, kind, message[:200])
+    return CorruptionOutcome(
+        task.cell.op, of, name, change, before, end, entry, kind, message[:200]
+    )
 
 
 def _end(verdict: Verdict, entry: str) -> End:
@@ -314,7 +316,9 @@ class _Judging:
                 continue
             found.outcomes.append(self._ended(after, change, before, corruption))
 
-    def _ended(self, after: Record, change: str, before: str, corruption: Corruption) -> Outcome:
+    def _ended(
+        self, after: Record, change: str, before: str, corruption: Corruption
+    ) -> CorruptionOutcome:
         """Return the outcome of a record; a permitted or unspecified value hides nothing.
 
         In a case with a known divergence, the value is judged again among right results.

@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.masking.changes import CHANGES
 from benchmarks.masking.endings import ENDINGS
-from benchmarks.masking.measuring import End, Measured, Outcome
+from benchmarks.masking.measuring import CorruptionOutcome, End, Measured
 
 EXPONENTS = "f8E8M0FNU"
 """The element type without which all figures are printed once more: XLA's CPU is wrong in most of
@@ -43,18 +43,18 @@ class Share:
         return f"{self.known} of {self.of} ({self.percent:.1f} %)"
 
 
-def known_share(outcomes: Iterable[Outcome]) -> Share:
+def known_share(outcomes: Iterable[CorruptionOutcome]) -> Share:
     """Return the share of these outcomes that is known."""
     ends = [one.end for one in outcomes]
     return Share(ends.count(End.KNOWN), len(ends))
 
 
-def of_known_cases(outcomes: Iterable[Outcome]) -> list[Outcome]:
+def of_known_cases(outcomes: Iterable[CorruptionOutcome]) -> list[CorruptionOutcome]:
     """Return the outcomes of cases that had a known divergence before."""
     return [one for one in outcomes if one.before]
 
 
-def green_pairs(outcomes: Iterable[Outcome]) -> dict[tuple[str, str, str], bool]:
+def green_pairs(outcomes: Iterable[CorruptionOutcome]) -> dict[tuple[str, str, str], bool]:
     """Map each pair of cell and change to whether a run stays green in spite of it."""
     pairs: dict[tuple[str, str, str], bool] = {}
     for one in outcomes:
@@ -63,7 +63,7 @@ def green_pairs(outcomes: Iterable[Outcome]) -> dict[tuple[str, str, str], bool]
     return pairs
 
 
-def _green_as_known(outcomes: Iterable[Outcome]) -> int:
+def _green_as_known(outcomes: Iterable[CorruptionOutcome]) -> int:
     """Count the pairs that stay green, and of which some result is hidden by an entry."""
     every = list(outcomes)
     hidden = {(one.op, one.element_type, one.change) for one in every if one.end is End.KNOWN}
@@ -88,7 +88,7 @@ def _cases(measured: Measured) -> str:
     return "\n".join([head, *(f"new as it is, left out: {one}" for one in measured.new_before)])
 
 
-def by_change(outcomes: Sequence[Outcome]) -> str:
+def by_change(outcomes: Sequence[CorruptionOutcome]) -> str:
     """Return a line for each change, then for corrupted results and endings as wholes."""
     names = list(dict.fromkeys(one.change for one in outcomes))
     rows = [_row(name, [one for one in outcomes if one.change == name]) for name in names]
@@ -98,14 +98,14 @@ def by_change(outcomes: Sequence[Outcome]) -> str:
     return _table(_COLUMNS, rows)
 
 
-def worst_share(outcomes: Iterable[Outcome]) -> Share:
+def worst_share(outcomes: Iterable[CorruptionOutcome]) -> Share:
     """Return the larger of the known shares of corrupted results and of endings."""
     every = list(outcomes)
     wholes = ([one for one in every if one.change in changes] for changes in (CHANGES, ENDINGS))
     return max(map(known_share, wholes), key=lambda share: share.percent)
 
 
-def _row(name: str, outcomes: Sequence[Outcome]) -> list[str]:
+def _row(name: str, outcomes: Sequence[CorruptionOutcome]) -> list[str]:
     ends = Counter(one.end for one in outcomes)
     shares = [f"{ends[end]} {100 * ends[end] / len(outcomes):5.1f} %" for end in End]
     before = known_share(of_known_cases(outcomes))
@@ -115,7 +115,7 @@ def _row(name: str, outcomes: Sequence[Outcome]) -> list[str]:
     return [name, str(len(outcomes)), *shares, str(before.of), still, *map(str, green)]
 
 
-def by_entry(outcomes: Sequence[Outcome]) -> str:
+def by_entry(outcomes: Sequence[CorruptionOutcome]) -> str:
     """Return a line for each entry that hid anything, worst first, with an example of each.
 
     The second column counts results of cases that the very entry knew before.
@@ -130,7 +130,7 @@ def by_entry(outcomes: Sequence[Outcome]) -> str:
     )
 
 
-def _entry_row(count: int, hidden: Sequence[Outcome]) -> list[str]:
+def _entry_row(count: int, hidden: Sequence[CorruptionOutcome]) -> list[str]:
     cells = {(one.op, one.element_type) for one in hidden}
     return [
         str(count),

@@ -23,7 +23,7 @@ from conformance.executors.lost import crash_verdict
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.limits import Limits
 from conformance.pipeline.confirmation import repeats_of
-from conformance.pipeline.records import Conclusion, have_one_ending
+from conformance.pipeline.records import CaseResult, have_one_ending
 from conformance.pipeline.splitting import run_in_parts
 from conformance.verdict import Errors, LostBatch, Timing
 
@@ -250,7 +250,7 @@ def _summed_up(tries: Sequence[TaskResult]) -> TaskResult:
     (record,) = first.records
     if repeats.failed == len(tries):
         is_steady = record.verdict in LOSING and have_one_ending(records)
-        return replace(first, by_case=(Conclusion(record, Errors(), is_steady),))
+        return replace(first, by_case=(CaseResult(record, Errors(), is_steady),))
     head, colon, words = record.message.partition(": ")
     message = f"{head} in {repeats.failed} of {repeats.runs} runs{colon}{words}"
     changed = replace(record, kind=NOT_DETERMINISTIC, message=message, repeats=repeats)

@@ -24,7 +24,7 @@ from conformance.pipeline.confirmation import conclude, conclude_miss
 from conformance.pipeline.items import Inputs, Item, ItemAnswer, Unwritable
 from conformance.pipeline.records import (
     ONLY_IN_BATCH,
-    Conclusion,
+    CaseResult,
     printable,
     refused,
     without_results,
@@ -114,7 +114,7 @@ class TaskResult:
     timing: Timing
     modules: int
     peak_rss_mb: float
-    by_case: tuple[Conclusion, ...] = ()
+    by_case: tuple[CaseResult, ...] = ()
     lost: tuple[LostBatch, ...] = ()
     is_of_lost_batch: bool = False
 
@@ -176,7 +176,7 @@ def _run_tasks(tasks: Sequence[Task], manner: Manner) -> list[TaskResult]:
     ]
 
 
-def _concluded(task: Task, item: Item, answered: ItemAnswer, bench: Bench) -> Conclusion:
+def _concluded(task: Task, item: Item, answered: ItemAnswer, bench: Bench) -> CaseResult:
     """Return the conclusion on a case."""
     if isinstance(answered.answer, Unwritable):  # no case is: a defect, and no answer of a backend
         raise answered.answer
@@ -215,7 +215,7 @@ def cases_of(task: Task) -> list[Case]:
     return [replace(one, program=lower_program(one.program)) for one in made]
 
 
-def _run_misses(task: Task, bench: Bench) -> list[Conclusion]:
+def _run_misses(task: Task, bench: Bench) -> list[CaseResult]:
     """Compile each near miss on its own: a backend that does accepts an invalid program."""
     misses = ordered_misses(task.cell.op)[task.start : task.stop]
     prepared = [

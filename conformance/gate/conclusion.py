@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from conformance.errors import NOTHING_TESTED, UsageError
 from conformance.gate.baselines.comparison import REGRESSIONS, Change, Comparison, Kind
-from conformance.gate.baselines.text_file import Outcome
+from conformance.gate.baselines.text_file import CaseOutcome
 from conformance.outputs import comparison as output
 from conformance.results.cells import FILTERED, UNTESTED
 from conformance.results.summary import RunData
@@ -194,7 +194,7 @@ def group_changes(changes: tuple[Change, ...]) -> list[Group]:
     return [Group(*key[:5], tuple(changes)) for key, changes in found.items()]
 
 
-def outcome_words(outcome: Outcome | None) -> str:
+def outcome_words(outcome: CaseOutcome | None) -> str:
     """Return an outcome in a few words."""
     if outcome is None:
         return "not run"

@@ -19,7 +19,7 @@ from conformance.known.in_force import unpredictable_classes
 from conformance.pipeline.batch import Bench, ItemAnswer
 from conformance.pipeline.items import Answer, Item, Results
 from conformance.pipeline.records import (
-    Conclusion,
+    CaseResult,
     have_one_ending,
     judge_all,
     judged,
@@ -34,7 +34,7 @@ Finding = tuple[Verdict, str]
 """A verdict and its class."""
 
 
-def conclude(cell: Cell, item: Item, answered: ItemAnswer, bench: Bench) -> Conclusion:
+def conclude(cell: Cell, item: Item, answered: ItemAnswer, bench: Bench) -> CaseResult:
     """Return the record of a case; a failure in a batch counts once it is confirmed in isolation.
 
     Flushed elements need no confirming: the hypothesis has been evaluated on each.
@@ -45,9 +45,9 @@ def conclude(cell: Cell, item: Item, answered: ItemAnswer, bench: Bench) -> Conc
     judgements = judge_all(item, first, bench)
     verdict = worst_of(judgements).verdict
     if not verdict.fails:
-        return Conclusion(*judged(cell, item, judgements))
+        return CaseResult(*judged(cell, item, judgements))
     if verdict is Verdict.FLUSHED or bench.rule.is_nondeterministic:
-        return Conclusion(*judged(cell, item, judgements), is_steady=True)
+        return CaseResult(*judged(cell, item, judgements), is_steady=True)
     cache = JudgementCache(item, bench, [(first, judgements)])
     try:
         rounds = _rounds(cache, verdict)
@@ -59,20 +59,20 @@ def conclude(cell: Cell, item: Item, answered: ItemAnswer, bench: Bench) -> Conc
     failing = cache.failing(rounds)
     if failing:  # max has the first of the severest
         worst = max(failing, key=lambda one: worst_of(one).verdict.severity)
-        return Conclusion(*judged(cell, item, worst), is_steady=turn is None)
+        return CaseResult(*judged(cell, item, worst), is_steady=turn is None)
     if _explained(cache, [first]):
-        return Conclusion(*judged(cell, item, judgements))
+        return CaseResult(*judged(cell, item, judgements))
     return _concluded_of_batch(cell, cache, first, answered.batch, rounds)
 
 
-def _concluded_of_error(cell: Cell, item: Item, error: BackendError, bench: Bench) -> Conclusion:
+def _concluded_of_error(cell: Cell, item: Item, error: BackendError, bench: Bench) -> CaseResult:
     """Return the record of a case in isolation that the backend answered with an error."""
     if isinstance(error, Unsupported):
-        return Conclusion(*refused(cell, item, error))
+        return CaseResult(*refused(cell, item, error))
     return _concluded_of_errors(cell, JudgementCache(item, bench, []), error)
 
 
-def _concluded_of_errors(cell: Cell, cache: JudgementCache, first: Answer) -> Conclusion:
+def _concluded_of_errors(cell: Cell, cache: JudgementCache, first: Answer) -> CaseResult:
     """Return the record of a case that the backend answers with an error now or later.
 
     Of a case that fails every time, an error of the backend is shown.
@@ -85,20 +85,20 @@ def _concluded_of_errors(cell: Cell, cache: JudgementCache, first: Answer) -> Co
     if shown is None:  # wrong in a batch, right or unsupported in isolation
         results = [one for one in outcomes if not isinstance(one, BackendError)]
         if _explained(cache, results):  # whether it is unsupported depends on the same memory
-            return Conclusion(*judged(cell, cache.item, cache.of(results[0])))
+            return CaseResult(*judged(cell, cache.item, cache.of(results[0])))
         record = not_deterministic(cell, cache.item, Verdict.DIVERGENT, repeats)
-        return Conclusion(record, Errors())
+        return CaseResult(record, Errors())
     if repeats.failed == repeats.runs:
         words = {str(one) if isinstance(one, BackendError) else "" for one in outcomes}
-        return Conclusion(*refused(cell, cache.item, shown), is_steady=len(words) == 1)
+        return CaseResult(*refused(cell, cache.item, shown), is_steady=len(words) == 1)
     verdict, _ = failure_of(shown)
     record = not_deterministic(cell, cache.item, verdict, repeats, str(shown))
-    return Conclusion(record, Errors())
+    return CaseResult(record, Errors())
 
 
 def _varying(
     cell: Cell, cache: JudgementCache, outcomes: Sequence[Results], turn: int
-) -> Conclusion:
+) -> CaseResult:
     """Return the record of a case whose results on input set `turn` change from run to run.
 
     Only runs in which that set failed are counted: another set may fail in every run.
@@ -106,7 +106,7 @@ def _varying(
     of_turn = repeats_of([cache.finding(one, turn) for one in outcomes])
     repeats = of_turn if of_turn.failed else repeats_of([cache.finding(one) for one in outcomes])
     record = not_deterministic(cell, cache.item, Verdict.DIVERGENT, repeats, turn=turn)
-    return Conclusion(record, Errors())
+    return CaseResult(record, Errors())
 
 
 def _concluded_of_batch(
@@ -115,7 +115,7 @@ def _concluded_of_batch(
     first: Results,
     batch: Sequence[Item],
     rounds: Sequence[Results],
-) -> Conclusion:
+) -> CaseResult:
     """Return the record of a case that is wrong in a batch and right in isolation, every time."""
     if len(batch) == 1:  # there was no batch
         outcomes: list[Answer] = [first, *rounds]
@@ -123,26 +123,26 @@ def _concluded_of_batch(
         outcomes = [first, *cache.bench.batch_again(batch, cache.item)]
     repeats = repeats_of([cache.finding(one) for one in outcomes])
     if repeats.failed == repeats.runs:
-        return Conclusion(*judged(cell, cache.item, cache.of(first), batch))
+        return CaseResult(*judged(cell, cache.item, cache.of(first), batch))
     record = not_deterministic(cell, cache.item, Verdict.DIVERGENT, repeats)
-    return Conclusion(record, Errors())
+    return CaseResult(record, Errors())
 
 
-def conclude_miss(attempt: Callable[[], Record], repeats: int) -> Conclusion:
+def conclude_miss(attempt: Callable[[], Record], repeats: int) -> CaseResult:
     """Return the record of a near miss, which is compiled again where that went wrong.
 
     `attempt` compiles it, and returns the record of how that ended.
     """
     first = attempt()
     if not first.verdict.fails:
-        return Conclusion(first, Errors())
+        return CaseResult(first, Errors())
     records = [first, *(attempt() for _ in range(repeats))]
     found = repeats_of([(one.verdict, one.kind) for one in records])
     if found.failed == found.runs:
-        return Conclusion(first, Errors(), is_steady=have_one_ending(records))
+        return CaseResult(first, Errors(), is_steady=have_one_ending(records))
     message = f"in {found.failed} of {found.runs} runs: {first.message}"
     record = replace(first, kind=NOT_DETERMINISTIC, message=message, repeats=found)
-    return Conclusion(record, Errors())
+    return CaseResult(record, Errors())
 
 
 def repeats_of(findings: Sequence[Finding]) -> Repeats:

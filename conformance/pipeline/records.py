@@ -26,7 +26,7 @@ INPUTS_KEPT = 1 << 20
 """Archives of inputs over this many bytes are not stored: `replay` makes them again by seed."""
 
 
-class Conclusion(NamedTuple):
+class CaseResult(NamedTuple):
     """The record of a case, with its error picture.
 
     A failure `is_steady` if every run in isolation gave the same bits, or the same message. Nothing

@@ -18,7 +18,7 @@ from conformance.known.in_force import in_force
 from conformance.known.rewritings.stated import Stated
 from conformance.sweep.arguments import Domain
 from conformance.sweep.judging import outcome_of
-from conformance.sweep.outcome import NOTHING, ClassCount, Outcome, add_outcomes
+from conformance.sweep.outcome import NOTHING, ClassCount, SweepOutcome, add_outcomes
 from conformance.sweep.properties import properties_of
 from conformance.text import one_line
 from conformance.transforms.merge import merge
@@ -52,7 +52,9 @@ class Block:
         return Block((self.indices[number],), (self.domains[number],), self.start, self.stop)
 
 
-def run_block(backend: str, block: Block, hypotheses: Sequence[Stated] = ()) -> tuple[Outcome, ...]:
+def run_block(
+    backend: str, block: Block, hypotheses: Sequence[Stated] = ()
+) -> tuple[SweepOutcome, ...]:
     """Run and judge a block; return an outcome for each of its functions.
 
     Args:
@@ -80,7 +82,7 @@ def _session(backend: str) -> Session:
     return open_session(backend)
 
 
-def _without_results(block: Block, error: BackendError) -> Outcome:
+def _without_results(block: Block, error: BackendError) -> SweepOutcome:
     if isinstance(error, Unsupported):
         verdict, kind = Verdict.UNSUPPORTED, ""
     elif isinstance(error, Rejected | Failed):
@@ -91,13 +93,13 @@ def _without_results(block: Block, error: BackendError) -> Outcome:
     return lost_outcome(block, verdict, kind, message)
 
 
-def lost_outcome(block: Block, verdict: Verdict, kind: str, message: str) -> Outcome:
+def lost_outcome(block: Block, verdict: Verdict, kind: str, message: str) -> SweepOutcome:
     """Return the outcome of a function of which a block gave no results."""
     one = ClassCount(verdict=verdict, kind=kind, count=block.values, message=message)
-    return Outcome(values=block.values, right=0, classes=(one,))
+    return SweepOutcome(values=block.values, right=0, classes=(one,))
 
 
-def _run_pieces(session: Session, block: Block) -> tuple[Outcome, ...]:
+def _run_pieces(session: Session, block: Block) -> tuple[SweepOutcome, ...]:
     outcomes = [NOTHING] * len(block.domains)
     each = max(1, PIECE >> block.domains[0].is_mirrored)
     compiled: dict[int, Compiled] = {}

@@ -16,7 +16,7 @@ import msgspec
 
 from conformance.backends.base import Description
 from conformance.errors import UsageError
-from conformance.sweep.outcome import Outcome
+from conformance.sweep.outcome import SweepOutcome
 from conformance.text import list_differences
 
 FILE_NAME = "blocks.jsonl"
@@ -57,7 +57,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 
     indices: tuple[int, ...]
     start: int
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[SweepOutcome, ...]
     seconds: float
 
 

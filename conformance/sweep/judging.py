@@ -18,7 +18,7 @@ from conformance.known.in_force import hypotheses_of
 from conformance.sweep.arguments import Domain
 from conformance.sweep.evaluation import Differences, differences_of
 from conformance.sweep.function import Function
-from conformance.sweep.outcome import ClassCount, Edges, Outcome, hexadecimal
+from conformance.sweep.outcome import ClassCount, Edges, SweepOutcome, hexadecimal
 from conformance.sweep.properties import (
     Properties,
     falls,
@@ -44,7 +44,7 @@ def outcome_of(
     actual: Array,
     hardware: Hardware,
     worst_before: float = -1.0,
-) -> Outcome:
+) -> SweepOutcome:
     """Judge the results of one execution.
 
     Args:
@@ -71,7 +71,7 @@ def outcome_of(
     judged = _Judged(function, operands, differences, actual, hardware, rule, budget)
     judged.judge()
     properties = properties_of(function) if domain.is_mirrored else Properties()
-    return Outcome(
+    return SweepOutcome(
         values=total,
         right=total - len(differences.where) + judged.alike,
         budget=budget,
@@ -85,11 +85,13 @@ def outcome_of(
     )
 
 
-def _all_right(total: int, of: ElementType, budget: float | None, edges: Edges | None) -> Outcome:
+def _all_right(
+    total: int, of: ElementType, budget: float | None, edges: Edges | None
+) -> SweepOutcome:
     """Return the outcome of correctly rounded results: these keep the function's properties."""
     has_ulp = _has_ulp(of, budget)
     histogram = (total, *(0 for _ in HISTOGRAM_EDGES)) if has_ulp else ()
-    return Outcome(
+    return SweepOutcome(
         values=total, right=total, budget=budget, histogram=histogram, classes=_passing(total),
         edges=edges,
     )  # fmt: skip
@@ -99,9 +101,9 @@ def _has_ulp(of: ElementType, budget: float | None) -> bool:
     return (of.is_float or of.is_complex) and budget is not None
 
 
-def _malformed(total: int, kind: str, message: str) -> Outcome:
+def _malformed(total: int, kind: str, message: str) -> SweepOutcome:
     one = ClassCount(verdict=Verdict.DIVERGENT, kind=kind, count=total, message=message)
-    return Outcome(values=total, right=0, classes=(one,))
+    return SweepOutcome(values=total, right=0, classes=(one,))
 
 
 class _Judged:

@@ -1,4 +1,4 @@
-"""Outcome of some arguments of a function: counts and worst cases, which add up."""
+"""SweepOutcome of some arguments of a function: counts and worst cases, which add up."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ClassCount(msgspec.Struct, frozen=True, kw_only=True):
     shown: Element | None = None
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class SweepOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of some arguments, in order.
 
     `right` counts correctly rounded results. `budget` is the permitted error in ulp. `worst` is the
@@ -47,11 +47,13 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     axis: Mapping[int, float] = msgspec.field(default_factory=dict[int, float])
 
 
-NOTHING = Outcome(values=0, right=0)
+NOTHING = SweepOutcome(values=0, right=0)
 """The outcome of no arguments."""
 
 
-def add_outcomes(left: Outcome, right: Outcome, positive: int = 0, negative: int = 0) -> Outcome:
+def add_outcomes(
+    left: SweepOutcome, right: SweepOutcome, positive: int = 0, negative: int = 0
+) -> SweepOutcome:
     """Add two outcomes, `right` being of the arguments that follow those of `left`.
 
     `positive` and `negative` are the directions of the function on both sides of zero, as
@@ -66,7 +68,7 @@ def add_outcomes(left: Outcome, right: Outcome, positive: int = 0, negative: int
         joint = sum(
             _is_inverted(direction, left.edges[at + 1], right.edges[at]) for direction, at in sides
         )
-    return Outcome(
+    return SweepOutcome(
         values=left.values + right.values,
         right=left.right + right.right,
         budget=right.budget if left.budget is None else left.budget,

@@ -29,7 +29,7 @@ from conformance.pipeline.splitting import run_in_parts
 from conformance.results.versions import build, versions
 from conformance.sweep.block import Block, lost_outcome, run_block
 from conformance.sweep.journal import FILE_NAME, Header, Journal, Line
-from conformance.sweep.outcome import NOTHING, Outcome, add_outcomes
+from conformance.sweep.outcome import NOTHING, SweepOutcome, add_outcomes
 from conformance.sweep.planning import Options, Plan, plan
 from conformance.sweep.properties import properties_of
 
@@ -59,7 +59,7 @@ class Swept:
 
     options: Options
     plan: Plan
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[SweepOutcome, ...]
     backend: Description
     name: str
     expectations: tuple[Expectation, ...]
@@ -182,7 +182,7 @@ class _Session:
             value = (lost_outcome(block, verdict, kind, message),)
         if isinstance(value, BaseException):
             raise value
-        outcomes = cast("tuple[Outcome, ...]", value)
+        outcomes = cast("tuple[SweepOutcome, ...]", value)
         now = monotonic()
         self._journal.add(
             Line(
@@ -226,7 +226,7 @@ def _left_of(block: Block, finished: set[tuple[int, int]]) -> list[Block]:
     return [block.single(number) for number in left]
 
 
-def add_up(planned: Plan, lines: Sequence[Line]) -> tuple[Outcome, ...]:
+def add_up(planned: Plan, lines: Sequence[Line]) -> tuple[SweepOutcome, ...]:
     """Return the outcome of each function: its blocks in the order of their arguments.
 
     Neighbours are compared across blocks only where no block between them is missing.

@@ -15,7 +15,7 @@ from conformance.outputs.schema import SWEEP
 from conformance.outputs.sweep import Number, Point, ResultClass, Sweep, SweptFunction
 from conformance.results.versions import build, versions
 from conformance.sweep.arguments import Domain
-from conformance.sweep.outcome import ClassCount, Outcome
+from conformance.sweep.outcome import ClassCount, SweepOutcome
 from conformance.sweep.properties import properties_of
 from conformance.sweep.runner import Swept
 from conformance.verdict import HISTOGRAM_EDGES, Element, Verdict
@@ -68,7 +68,7 @@ def is_new(found: ResultClass) -> bool:
     return found.verdict.fails and not found.known
 
 
-def _function(swept: Swept, domain: Domain, outcome: Outcome) -> SweptFunction:
+def _function(swept: Swept, domain: Domain, outcome: SweepOutcome) -> SweptFunction:
     function = domain.function
     properties = properties_of(function)
     is_ordered = domain.is_mirrored and bool(properties.positive or properties.negative)
@@ -98,7 +98,7 @@ def _function(swept: Swept, domain: Domain, outcome: Outcome) -> SweptFunction:
     )
 
 
-def _state(outcome: Outcome) -> State:
+def _state(outcome: SweepOutcome) -> State:
     worst = max((one.verdict for one in outcome.classes), key=lambda v: v.severity, default=None)
     return "untested" if worst is None else cast("State", worst.value)
 

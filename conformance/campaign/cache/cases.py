@@ -25,7 +25,7 @@ from conformance.campaign.cache.entries import Entries, key_of
 from conformance.campaign.planning import CASES_PER_MODULE, make_batches, shorten
 from conformance.campaign.tasks import Task, TaskResult, join_results
 from conformance.catalog import Cell
-from conformance.pipeline.records import Conclusion
+from conformance.pipeline.records import CaseResult
 from conformance.verdict import Errors, LostBatch, Record, Timing
 from generators.case.columns import Invalid
 from generators.cells.coverage_report import CoverageReport
@@ -172,7 +172,7 @@ class CachedCases:
         return [] if partly.left else [(partly.task, join_results(partly.results))]
 
     def _remember(
-        self, task: Task, record: Record, concluded: Conclusion | None, result: TaskResult
+        self, task: Task, record: Record, concluded: CaseResult | None, result: TaskResult
     ) -> None:
         """Put a case in the cache; after a crash or a timeout there may be only a record."""
         key, failure_key = self._key(task, record.index), self._failure_key(task, record.index)

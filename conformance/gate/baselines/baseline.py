@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from conformance.gate.baselines import text_file
-from conformance.gate.baselines.text_file import Baseline, BaselineError, Case, Outcome
+from conformance.gate.baselines.text_file import Baseline, BaselineError, Case, CaseOutcome
 from conformance.results.database import StoreError
 from conformance.results.store import FILE_NAME, CellKey
 from conformance.results.summary import RunData, load
@@ -41,14 +41,14 @@ def case_of(record: Record) -> Case:
     return Case(record.digest[: text_file.DIGEST_DIGITS], outcome_of(record))
 
 
-def outcome_of(record: Record) -> Outcome:
+def outcome_of(record: Record) -> CaseOutcome:
     """Return the outcome of a case, without anything that varies among machines."""
     verdict = record.verdict
     if verdict is Verdict.UNSPECIFIED:
-        return Outcome(Verdict.PASS)  # the specification permits both
+        return CaseOutcome(Verdict.PASS)  # the specification permits both
     if not verdict.fails:
-        return Outcome(verdict)
-    return Outcome(verdict, record.kind, bool(record.known), _worst_error(record))
+        return CaseOutcome(verdict)
+    return CaseOutcome(verdict, record.kind, bool(record.known), _worst_error(record))
 
 
 def _worst_error(record: Record) -> float | None:

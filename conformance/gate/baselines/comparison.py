@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from conformance.gate.baselines.baseline import ReadBaseline, baseline_of
-from conformance.gate.baselines.text_file import Baseline, BaselineError, Case, Outcome
+from conformance.gate.baselines.text_file import Baseline, BaselineError, Case, CaseOutcome
 from conformance.results.cells import FILTERED
 from conformance.results.left_out import LeftOut
 from conformance.results.store import CellKey
@@ -56,8 +56,8 @@ class Change:
     element_type: str
     backend: str
     index: int | None
-    before: Outcome | None
-    after: Outcome | None
+    before: CaseOutcome | None
+    after: CaseOutcome | None
     record: Record | None = None
 
     @property
@@ -231,8 +231,8 @@ class _Matching:
         self,
         key: CellKey,
         index: int,
-        before: Outcome | None,
-        after: Outcome | None,
+        before: CaseOutcome | None,
+        after: CaseOutcome | None,
         record: Record | None,
     ) -> Iterator[Change]:
         kind = kind_of(before, after)
@@ -264,7 +264,7 @@ class _Matching:
             yield Change(kind, *key, None, _worst(then), _worst(now), shown)
 
 
-def kind_of(before: Outcome | None, after: Outcome | None) -> Kind | None:
+def kind_of(before: CaseOutcome | None, after: CaseOutcome | None) -> Kind | None:
     """Return the kind of a change, or None if the outcome is unchanged.
 
     `before` is None for a case that the baseline lacks, `after` for a case that was not run.
@@ -286,7 +286,7 @@ def kind_of(before: Outcome | None, after: Outcome | None) -> Kind | None:
     return Kind.CHANGED if has_moved else None
 
 
-def _kind_of_unexplained(before: Outcome | None, after: Outcome) -> Kind | None:
+def _kind_of_unexplained(before: CaseOutcome | None, after: CaseOutcome) -> Kind | None:
     """Return the kind of a change whose failure no expectation matches."""
     if before is None or not before.is_unexplained or _way(before) != _way(after):
         return Kind.NEW
@@ -296,12 +296,12 @@ def _kind_of_unexplained(before: Outcome | None, after: Outcome) -> Kind | None:
     return Kind.CHANGED if growth < 0 else None
 
 
-def _way(outcome: Outcome) -> tuple[Verdict, str]:
+def _way(outcome: CaseOutcome) -> tuple[Verdict, str]:
     """Return verdict and class of an outcome."""
     return outcome.verdict, outcome.kind
 
 
-def _growth(before: Outcome, after: Outcome) -> int:
+def _growth(before: CaseOutcome, after: CaseOutcome) -> int:
     """Return 1 if the error has grown by the factor that counts, -1 if it has shrunk, otherwise
     0."""
     then, now = before.error, after.error
@@ -312,11 +312,11 @@ def _growth(before: Outcome, after: Outcome) -> int:
     return -1 if then >= now * _ERROR_GROWTH else 0
 
 
-def _is_accepted(outcome: Outcome) -> bool:
+def _is_accepted(outcome: CaseOutcome) -> bool:
     return outcome.verdict.has_results and not outcome.is_unexplained
 
 
-def _worst(outcomes: Sequence[Outcome]) -> Outcome | None:
+def _worst(outcomes: Sequence[CaseOutcome]) -> CaseOutcome | None:
     return max(outcomes, key=lambda outcome: outcome.verdict.severity, default=None)
 
 

@@ -40,7 +40,7 @@ class BaselineError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CaseOutcome:
     """The outcome of a case: the verdict and, of a failure, its class and largest error.
 
     `known` says whether an expectation matched the failure.
@@ -62,7 +62,7 @@ class Case:
     """A case: the first digits of its program's digest, and its outcome."""
 
     digest: str
-    outcome: Outcome
+    outcome: CaseOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +236,7 @@ class _Reader:
         if self._backend is None:
             raise ValueError("a cell without a backend")
         self._cases = {
-            index: Case(digest, Outcome(Verdict.PASS))
+            index: Case(digest, CaseOutcome(Verdict.PASS))
             for index, digest in enumerate(digests.split())
             if digest != "-"
         }
@@ -251,7 +251,7 @@ class _Reader:
         found = Verdict(verdict)
         if found.fails != (kind is not None):
             raise ValueError("a failure without a class, or a class without a failure")
-        outcome = Outcome(
+        outcome = CaseOutcome(
             found,
             "" if kind is None else json.loads(kind),
             known == "known",

@@ -15,9 +15,9 @@ from benchmarks.masking.changes import CHANGES
 from benchmarks.masking.endings import ENDINGS
 from benchmarks.masking.measuring import (
     Corruption,
+    CorruptionOutcome,
     End,
     Measured,
-    Outcome,
     Settings,
     corrupted,
     measure_endings,
@@ -109,7 +109,7 @@ def test_known_divergences_of_a_real_backend_hide_few_wrong_results(tmp_path: Pa
     out = tmp_path / "outcomes.json"
     line = ["--cells", "150", "--seed", "12", "--jobs", "1", "--changes", *CHANGES]
     assert main([*line, "--limit", "1.5", "--out", str(out)]) == 0
-    found = [Outcome(**one) for one in json.loads(out.read_text())["outcomes"]]
+    found = [CorruptionOutcome(**one) for one in json.loads(out.read_text())["outcomes"]]
     assert len(found) > 300
     assert report.known_share(report.of_known_cases(found)).percent <= 10
 

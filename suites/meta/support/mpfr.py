@@ -14,7 +14,7 @@ from conformance.backends.session import open_session
 from conformance.sweep.arguments import Domain
 from conformance.sweep.function import Function, functions_of
 from conformance.sweep.judging import outcome_of
-from conformance.sweep.outcome import Outcome
+from conformance.sweep.outcome import SweepOutcome
 from reference.ir.types import Array, ElementType, from_bits
 from reference.numerics.rounding import round_to, to_float64
 
@@ -77,7 +77,7 @@ def any_numbers(function: Function, count: int, seed: int) -> tuple[Array, ...]:
 
 def swept_figures(
     function: Function, operands: tuple[Array, ...], backend: str
-) -> tuple[Outcome, Array]:
+) -> tuple[SweepOutcome, Array]:
     """Return the outcome of a sweep of these arguments, and the backend's results."""
     session, count = open_session(backend), len(operands[0])
     (actual,) = session.kept(function.program(count)).run(operands)

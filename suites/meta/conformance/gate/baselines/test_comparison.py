@@ -11,7 +11,7 @@ import pytest
 from conformance.errors import UsageError
 from conformance.gate.baselines.baseline import ReadBaseline, baseline_of
 from conformance.gate.baselines.comparison import Comparison, Kind, compare, kind_of
-from conformance.gate.baselines.text_file import BaselineError, Outcome
+from conformance.gate.baselines.text_file import BaselineError, CaseOutcome
 from conformance.gate.conclusion import (
     below,
     closing_lines,
@@ -47,10 +47,10 @@ def against(run: RunData, baseline: RunData) -> Comparison:
     return compare(run, ReadBaseline("base.txt", baseline_of(baseline)))
 
 
-PASS, OPEN, UNSUPPORTED = (Outcome(v) for v in (V.PASS, V.PASS, V.UNSUPPORTED))
-WRONG, KNOWN = Outcome(V.DIVERGENT, "sign"), Outcome(V.DIVERGENT, "sign", known=True)
-OFF, FURTHER = (Outcome(V.INACCURATE, "accuracy", error=error) for error in (5.0, 64.0))
-CRASH, KNOWN_CRASH = Outcome(V.CRASHED, "abort"), Outcome(V.CRASHED, "abort", known=True)
+PASS, OPEN, UNSUPPORTED = (CaseOutcome(v) for v in (V.PASS, V.PASS, V.UNSUPPORTED))
+WRONG, KNOWN = CaseOutcome(V.DIVERGENT, "sign"), CaseOutcome(V.DIVERGENT, "sign", known=True)
+OFF, FURTHER = (CaseOutcome(V.INACCURATE, "accuracy", error=error) for error in (5.0, 64.0))
+CRASH, KNOWN_CRASH = CaseOutcome(V.CRASHED, "abort"), CaseOutcome(V.CRASHED, "abort", known=True)
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ CRASH, KNOWN_CRASH = Outcome(V.CRASHED, "abort"), Outcome(V.CRASHED, "abort", kn
         (WRONG, UNSUPPORTED, Kind.LOST),
         (PASS, CRASH, Kind.LOST),
         (PASS, KNOWN_CRASH, Kind.LOST),
-        (PASS, Outcome(V.REJECTED), Kind.LOST),
-        (PASS, Outcome(V.TIMED_OUT), Kind.LOST),
+        (PASS, CaseOutcome(V.REJECTED), Kind.LOST),
+        (PASS, CaseOutcome(V.TIMED_OUT), Kind.LOST),
         (PASS, None, Kind.LOST),
         (KNOWN_CRASH, None, Kind.LOST),
         (UNSUPPORTED, None, None),

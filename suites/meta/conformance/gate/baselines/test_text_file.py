@@ -12,7 +12,7 @@ from conformance.gate.baselines.text_file import (
     Baseline,
     BaselineError,
     Case,
-    Outcome,
+    CaseOutcome,
     as_text,
     write,
 )
@@ -25,12 +25,14 @@ MADE = Baseline(
     "smoke", 7, "abc", {"jaxlib": "0.10"}, {"plugin:mine": {"library": "1f"}, "cpu": {}},
     {
         ADD: {
-            0: Case("aaaa", Outcome(Verdict.PASS)),
-            2: Case("bbbb", Outcome(Verdict.INACCURATE, 'a "quoted"\nclass', False, 3.5)),
-            3: Case("cccc", Outcome(Verdict.CRASHED, "abort", True)),
-            4: Case("dddd", Outcome(Verdict.UNSUPPORTED)),
+            0: Case("aaaa", CaseOutcome(Verdict.PASS)),
+            2: Case("bbbb", CaseOutcome(Verdict.INACCURATE, 'a "quoted"\nclass', False, 3.5)),
+            3: Case("cccc", CaseOutcome(Verdict.CRASHED, "abort", True)),
+            4: Case("dddd", CaseOutcome(Verdict.UNSUPPORTED)),
         },
-        ("Reshape (explicit)", "q<si8:f32:axis>", "cpu"): {0: Case("eeee", Outcome(Verdict.PASS))},
+        ("Reshape (explicit)", "q<si8:f32:axis>", "cpu"): {
+            0: Case("eeee", CaseOutcome(Verdict.PASS))
+        },
     },
 )  # fmt: skip
 
@@ -47,7 +49,7 @@ def test_written_baseline_is_read_back(tmp_path: Path) -> None:
 
 
 def test_a_loss_is_one_line_in_a_diff() -> None:
-    cases = {**MADE.cells[ADD], 0: Case("aaaa", Outcome(Verdict.UNSUPPORTED))}
+    cases = {**MADE.cells[ADD], 0: Case("aaaa", CaseOutcome(Verdict.UNSUPPORTED))}
     lost = replace(MADE, cells={**MADE.cells, ADD: cases})
     before, after = (as_text(one).splitlines() for one in (MADE, lost))
     assert [line for line in after if line not in before] == ["  0 unsupported"]
