@@ -95,8 +95,8 @@ def _convolution(site: Site) -> Tree:
     one, operands = site.instruction, (site.value(0), site.value(1))
     numbers = one.convolution_dimension_numbers
     if numbers is not None and (one.feature_group_count or 1) == (one.batch_group_count or 1) == 1:
-        types = (*map(tensor_type_of, operands), site.type)
-        parts = product_parts(*types, numbers, window_of(site))
+        lhs, rhs = map(tensor_type_of, operands)
+        parts = product_parts(lhs, rhs, site.type, numbers, window_of(site))
         if parts is not None:
             return product(site.building, operands, site.type, numbers, parts)
     return site.building.one("convolution", operands, site.type, **convolution_attributes(site))
