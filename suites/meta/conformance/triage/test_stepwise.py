@@ -86,7 +86,7 @@ def test_unspecified_value_is_adopted_from_the_backend(
     found = on(text, SEED, FIVE)
     assert found.verdict.value == "pass"
     if text is SEEDED:
-        assert "1 result judged with values of the backend's own" in found.message
+        assert "1 result judged with the backend's own values" in found.message
 
 
 @pytest.mark.parametrize("text", [SEEDED, LOOPED])

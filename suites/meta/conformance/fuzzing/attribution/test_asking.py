@@ -115,7 +115,7 @@ def test_crash_is_attributed_in_workers() -> None:
     with executor_of(parse("cpu"), jobs=1) as executor:
         told = explain_in_isolation(executor, Trial("cpu", 0, 0, 1), finding, 30.0)
     assert told.cause.vanishing == ["without pass algsimp"]
-    assert "the process ends in algsimp" in told.cause.note
+    assert "the process crashes in algsimp" in told.cause.note
     assert "stablehlo.convolution" in told.text
     assert told.vote.words == AGAINST_BACKEND
 
