@@ -129,7 +129,7 @@ def test_a_new_file_includes_the_files_of_the_run(
     assert "the id 'subtract-operands-swapped' is in" in err
     run(replace(given, expectations=str(beside)))
     code, out, _ = called(capfd, "update", given.out, "--out", other)
-    assert f"with --expectations {beside} --expectations {other} nothing" in out
+    assert f"with --expectations {beside} --expectations {other} the run has no new" in out
 
 
 def test_a_crash_of_overwritten_memory_that_no_program_shows_is_flaky(

@@ -187,7 +187,7 @@ def test_interpreter_with_known_divergence_has_no_vote(
     )  # fmt: skip
     told = third.vote(Trial("cpu", 0, 0, 1), finding)
     assert told.words == words
-    assert ("known as" in told.why) == (words == NO_VOTE)
+    assert ("known divergence" in told.why) == (words == NO_VOTE)
 
 
 def test_interpreter_has_no_vote_on_itself_or_unsupported_programs() -> None:
