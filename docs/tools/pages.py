@@ -18,7 +18,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -147,14 +147,20 @@ def _command(block: Block, text: str, line: int, output: list[str]) -> Command:
     return Command(text, line, code, tuple(output), block.not_run, block.options)
 
 
-def run_page(page: Path, folder: Path) -> int:
+def run_page(page: Path, folder: Path, program: Sequence[str] = ()) -> int:
     """Run a page's commands in `folder` and return how many were run.
+
+    Args:
+        page: the page.
+        folder: an empty folder.
+        program: what `hlo-conformance` is, as a command; by default, that of this checkout.
 
     Raises:
         PageError: when a command exits with another code than the page states, or does not print
             the lines that the page shows.
     """
-    environment, count = _environment(folder), 0
+    program = program or (sys.executable, "-m", "conformance")
+    environment, count = _environment(folder, program), 0
     work = folder / "work"
     work.mkdir()
     for step in steps(page.read_text(encoding="utf-8")):
@@ -168,14 +174,14 @@ def run_page(page: Path, folder: Path) -> int:
     return count
 
 
-def _environment(folder: Path) -> dict[str, str]:
-    """Return an environment in which `hlo-conformance` and `python` are those of this process."""
+def _environment(folder: Path, program: Sequence[str]) -> dict[str, str]:
+    """Return an environment in which `hlo-conformance` is a program, and `python` is this one."""
     programs = folder / "programs"
     programs.mkdir()
-    for name, arguments in ((NAME, "-m conformance "), ("python", "")):
-        program = programs / name
-        program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {arguments}"$@"\n')
-        program.chmod(0o755)
+    for name, words in ((NAME, program), ("python", (sys.executable,))):
+        script = programs / name
+        script.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+        script.chmod(0o755)
     inherited = {name: value for name, value in os.environ.items() if not _is_of_ci(name)}
     return inherited | {
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",

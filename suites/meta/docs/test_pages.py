@@ -29,10 +29,12 @@ RUN = [page for page in PROSE if commands(page.read_text(encoding="utf-8"))]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
-def test_commands_of_a_page_print_the_stated_output(page: Path, tmp_path: Path) -> None:
+def test_commands_of_a_page_print_the_stated_output(
+    page: Path, tmp_path: Path, command: list[str]
+) -> None:
     if page.name == "gate.md" and not libraries_of("xla-cpu-pjrt"):
         pytest.skip("xla-cpu-pjrt is not installed: it is there on Linux on x86-64 alone")
-    run_page(page, tmp_path)
+    run_page(page, tmp_path, command)
 
 
 @pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)

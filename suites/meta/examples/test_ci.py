@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -59,11 +60,11 @@ def _expanded(step: Step) -> str:
 
 
 @pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
+def environment(tmp_path: Path, command: list[str]) -> dict[str, str]:
     """Variables with which a workflow's commands test a cell in each part."""
     programs = tmp_path / "programs"
     programs.mkdir()
-    ours = f'{sys.executable} -m conformance "$@"'
+    ours = f'{shlex.join(command)} "$@"'
     for name, text in (
         (NAME, f"case $1 in run) {ours} {CELLS} ;; *) {ours} ;; esac"),
         ("python", "true"),  # nothing is installed

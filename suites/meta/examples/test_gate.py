@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -37,12 +37,12 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def gate(work: Path) -> Gate:
+def gate(work: Path, command: list[str]) -> Gate:
     """Run examples/gate.sh in a folder, on a plugin, and return its exit code and its output."""
     programs = work / "programs"
     programs.mkdir()
     ours = programs / "hlo-conformance"
-    ours.write_text(f'#!/bin/sh\nexec {sys.executable} -m conformance "$@"\n')
+    ours.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
     ours.chmod(0o755)
     environment = os.environ | {
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT),
@@ -50,9 +50,9 @@ def gate(work: Path) -> Gate:
     }  # fmt: skip
 
     def run(*given: str, library: object = PACKAGE) -> tuple[int, str]:
-        command = ["bash", str(EXAMPLES / "gate.sh"), *given]
+        script = ["bash", str(EXAMPLES / "gate.sh"), *given]
         ran = subprocess.run(
-            command, check=False, cwd=work, env=environment | {"PACKAGE": str(library)},
+            script, check=False, cwd=work, env=environment | {"PACKAGE": str(library)},
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
         return ran.returncode, ran.stdout

@@ -1,0 +1,46 @@
+"""What tests of several folders share: browsers, and a server that starts commands and workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
+
+import pytest
+
+from suites.meta.support.commands import command_server
+from suites.meta.support.preloading import start_server
+
+MANY = 100
+"""Tests that make it worth to load everything that workers need, which takes seconds."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _preloaded(request: pytest.FixtureRequest) -> None:
+    if len(request.session.items) >= MANY:
+        start_server()
+
+
+@pytest.fixture(scope="session")
+def command() -> Iterator[list[str]]:
+    """The words by which a process calls hlo-conformance, which starts at once."""
+    with command_server() as words:
+        yield words
+
+
+@pytest.fixture(scope="session")
+def browser_of_size(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[[tuple[int, int]], object]]:
+    """Return a function that opens a browser of a size once; to start one takes seconds."""
+    from suites.meta.reports.browsing import open_browser  # needs selenium, as few tests do
+
+    with ExitStack() as stack:
+
+        @cache
+        def opened(size: tuple[int, int]) -> object:
+            driver = open_browser(size, tmp_path_factory.mktemp("profile"))
+            stack.callback(driver.quit)
+            return driver
+
+        yield opened
