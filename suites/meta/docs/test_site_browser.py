@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,20 +11,19 @@ from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 
 from docs.tools.pages import PAGES
-from suites.meta.reports.browsing import SIZES, open_browser, script, wait
+from suites.meta.reports.browsing import SIZES, script, wait
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module", params=SIZES)
 def browser(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[webdriver.Chrome]:
-    driver = open_browser(SIZES[request.param], tmp_path_factory.mktemp("profile"))
-    try:
-        yield driver
-    finally:
-        driver.quit()
+    request: pytest.FixtureRequest, browser_of_size: Callable[[tuple[int, int]], webdriver.Chrome]
+) -> webdriver.Chrome:
+    driver = browser_of_size(SIZES[request.param])
+    for kind in ("browser", "performance"):  # of pages that other tests have opened
+        driver.get_log(kind)
+    return driver
 
 
 def test_pages_fit_and_fetch_nothing(browser: webdriver.Chrome, site: Path) -> None:

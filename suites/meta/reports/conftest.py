@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reports import html
-from suites.meta.reports.browsing import SIZES, open_browser
+from suites.meta.reports.browsing import SIZES
 from suites.meta.support import synthetic_run as synthetic
 
 
@@ -22,12 +22,8 @@ def size(request) -> tuple[int, int]:
 
 
 @pytest.fixture(scope="module")
-def browser(size, tmp_path_factory):
-    driver = open_browser(size, tmp_path_factory.mktemp("profile"))
-    try:
-        yield driver
-    finally:
-        driver.quit()
+def browser(size, browser_of_size):
+    return browser_of_size(size)
 
 
 @pytest.fixture(scope="module")

@@ -70,10 +70,12 @@ def test_no_rule_is_violated(browser, folder, axe, size, state):
     scheme = "light" if size == SIZES["phone"] else "dark"
     features = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", features)
-    go(browser, folder, "large", STATES[state])
-    wait(browser, "document.querySelector('#tables table')")
-    assert violations(browser, axe) == []
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    try:
+        go(browser, folder, "large", STATES[state])
+        wait(browser, "document.querySelector('#tables table')")
+        assert violations(browser, axe) == []
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
 @pytest.mark.parametrize("name", ["worse", "empty"])
