@@ -12,7 +12,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,18 +25,31 @@ PLACES, LINES = 3, 60
 """Maximum number of folders (of the reference, the generators, the catalog) and lines for an op."""
 
 
-def copied(tmp_path: Path, additions: Sequence[Addition]) -> Path:
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project. Tests share it, so most of its bytecode is made once."""
+    folder = tmp_path_factory.mktemp("project")
     for package in ("conformance", "generators", "reference", "reports", "suites"):
-        shutil.copytree(
-            ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__")
-        )
-    for addition in additions:
-        path = tmp_path / addition.file
-        text = path.read_text("utf-8")
-        before, found, after = text.partition(f"\n{addition.before}")
-        assert found, (addition.file, addition.before)
-        path.write_text(f"{before}\n{addition.text}{found[1:]}{after}", "utf-8")
-    return tmp_path
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / package, folder / package, ignore=ignored)
+    return folder
+
+
+@contextmanager
+def extended(project: Path, additions: Sequence[Addition]) -> Iterator[None]:
+    """Put the additions into the files of the project while the block runs."""
+    before = {addition.file: (project / addition.file).read_bytes() for addition in additions}
+    try:
+        for addition in additions:
+            path = project / addition.file
+            text = path.read_text("utf-8")
+            head, found, tail = text.partition(f"\n{addition.before}")
+            assert found, (addition.file, addition.before)
+            path.write_text(f"{head}\n{addition.text}{found[1:]}{tail}", "utf-8")
+        yield
+    finally:
+        for file, content in before.items():
+            (project / file).write_bytes(content)
 
 
 def command(at: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -45,37 +59,43 @@ def command(at: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def verdicts_of(at: Path, op: str, backend: str) -> dict[str, str]:
-    """The verdict of each cell, by column, of a smoke run of the op."""
-    out = at / backend.replace(":", "-")
-    words = ("-m", "conformance", "run", "--profile", "smoke", "--op", op, "--backend", backend)
-    done = command(at, *words, "--out", str(out))
-    assert done.returncode in (0, 1), done.stderr
-    cells = json.loads((out / "summary.json").read_text())["cells"]
-    return {cell["element_type"]: cell["verdict"] for cell in cells}
+RIGHT, WRONG = "reference", "reference:off_by_one_last_element"
+
+
+def verdicts_of(project: Path, op: str, out: Path) -> dict[str, dict[str, str]]:
+    """The verdict of each cell in a smoke run of the op, by backend and column."""
+    words = ("-m", "conformance", "run", "--profile", "smoke", "--op", op, "--jobs", "1")
+    done = command(project, *words, "--backend", RIGHT, "--backend", WRONG, "--out", str(out))
+    assert done.returncode == 1, done.stderr
+    found: dict[str, dict[str, str]] = {RIGHT: {}, WRONG: {}}
+    for cell in json.loads((out / "summary.json").read_text())["cells"]:
+        found[cell["backend"]][cell["element_type"]] = cell["verdict"]
+    return found
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("op", "additions"), [("square", SQUARE), ("window_maximum", WINDOW_MAXIMUM)]
 )
-def test_everything_else_follows(tmp_path: Path, op: str, additions: Sequence[Addition]) -> None:
+def test_everything_else_follows(
+    project: Path, tmp_path: Path, op: str, additions: Sequence[Addition]
+) -> None:
     assert len({addition.file.split("/")[0] for addition in additions}) <= PLACES
     lines = [line for addition in additions for line in addition.text.splitlines() if line.strip()]
     assert len(lines) <= LINES
-    at = copied(tmp_path, additions)
-    right = verdicts_of(at, op, "reference")
-    assert {"f32", "si8", "invalid"} <= set(right)
-    assert any(column.startswith("q<") for column in right), "no quantized cells"
-    assert set(right.values()) <= {"pass", "unspecified"}, right
-    wrong = verdicts_of(at, op, "reference:off_by_one_last_element")
-    assert wrong["f32"] == "divergent", wrong
-    listed = command(at, "-m", "conformance", "ops", op)
-    assert "C1" in listed.stdout
-    words = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", op)
-    mutations = "suites/meta/conformance/judging/test_mutations.py"
-    caught = command(at, *words, mutations, "--rootdir", str(at))
-    assert caught.returncode == 0, caught.stdout
+    with extended(project, additions):
+        verdicts = verdicts_of(project, op, tmp_path / "out")
+        right, wrong = verdicts[RIGHT], verdicts[WRONG]
+        assert {"f32", "si8", "invalid"} <= set(right)
+        assert any(column.startswith("q<") for column in right), "no quantized cells"
+        assert set(right.values()) <= {"pass", "unspecified"}, right
+        assert wrong["f32"] == "divergent", wrong
+        listed = command(project, "-m", "conformance", "ops", op)
+        assert "C1" in listed.stdout
+        words = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", op)
+        mutations = "suites/meta/conformance/judging/test_mutations.py"
+        caught = command(project, *words, mutations, "--rootdir", str(project))
+        assert caught.returncode == 0, caught.stdout
 
 
 @pytest.mark.parametrize(
@@ -88,10 +108,10 @@ def test_everything_else_follows(tmp_path: Path, op: str, additions: Sequence[Ad
     ],
 )
 def test_a_missing_part_of_an_op_is_named_by_an_error(
-    tmp_path: Path, additions: Sequence[Addition], left_out: str, asked_for: str
+    project: Path, additions: Sequence[Addition], left_out: str, asked_for: str
 ) -> None:
-    at = copied(tmp_path, [one for one in additions if one.file != left_out])
-    done = command(at, "-c", "import conformance.campaign.tasks")
+    with extended(project, [one for one in additions if one.file != left_out]):
+        done = command(project, "-c", "import conformance.campaign.tasks")
     module = left_out.removesuffix(".py").replace("/", ".")
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("LookupError"), done.stderr

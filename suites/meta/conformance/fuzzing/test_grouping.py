@@ -321,6 +321,10 @@ def test_element_type_is_separated_from_operations() -> None:
 
 def campaign(out: Path, backend: str, programs: int, op: str = "divide") -> list[dict]:
     fuzz(Options(out, backend, budget="90s", programs=programs, jobs=1, ops=(op,)))
+    return found_in(out)
+
+
+def found_in(out: Path) -> list[dict]:
     return json.loads((out / "campaign.json").read_text())["findings"]
 
 
@@ -328,13 +332,41 @@ def told(out: Path, finding: dict) -> dict:
     return json.loads((out / "findings" / finding["name"] / "finding.json").read_text())
 
 
-def test_fault_of_all_types_is_one_finding(tmp_path: Path) -> None:
-    found = campaign(tmp_path, "reference:wrong_constant_folding@divide", 64)
+@pytest.fixture(scope="module")
+def resumed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A campaign that ended before any cause was known, and went on."""
+    out, backend = tmp_path_factory.mktemp("resumed"), "reference:wrong_constant_folding@divide"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hits.Hits, "_explain", _ends)
+        with pytest.raises(KeyboardInterrupt):
+            campaign(out, backend, 64)
+    with Journal(out) as journal:
+        assert journal.unexplained()
+        assert not any(one.told["attribution"]["ways"] for one in journal.findings())
+    assert campaign(out, backend, 64)
+    return out
+
+
+def _ends(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_resumed_campaign_attributes_unexplained_findings(
+    resumed: Path,
+) -> None:
+    assert all(told(resumed, one)["attribution"]["ways"] for one in found_in(resumed))
+    with Journal(resumed) as journal:
+        assert not journal.unexplained()
+        assert journal.open_count() == 0
+
+
+def test_fault_of_all_types_is_one_finding(resumed: Path) -> None:
+    found = found_in(resumed)
     (wrong,) = (one for one in found if one["cause"] == "divergent | wrong value | divide")
-    types = told(tmp_path, wrong)["element_types"]
+    types = told(resumed, wrong)["element_types"]
     assert len(types) > 4
-    assert sum(told(tmp_path, wrong)["culprits"].values()) == wrong["count"]
-    issue = (tmp_path / "findings" / wrong["name"] / "issue.md").read_text()
+    assert sum(told(resumed, wrong)["culprits"].values()) == wrong["count"]
+    issue = (resumed / "findings" / wrong["name"] / "issue.md").read_text()
     assert f"Element types: {', '.join(types)}." in issue
     assert f"{wrong['count']} programs of the campaign" in issue
 
@@ -357,46 +389,17 @@ def test_faults_of_one_op_with_other_classes_are_two_findings(tmp_path: Path) ->
     assert len(causes) == len(set(causes))
 
 
-def test_a_class_that_was_found_often_enough_is_counted(
+def test_flushed_subnormals_are_counted_and_not_split_by_attribution(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("conformance.fuzzing.places.ENOUGH", 3)
+    monkeypatch.setattr(hits, "agree", lambda *_: False)
     found = campaign(tmp_path, "reference:flush_to_zero", 96, "*")
     flushed = [one for one in found if one["verdict"] == "flushed"]
-    assert len(flushed) < 5
+    assert 0 < len(flushed) < 5
     assert len({told(tmp_path, one)["cause"] for one in flushed}) == len(flushed)
     minimised = sum(sum(one["signatures"].values()) for one in flushed)
     assert minimised < sum(one["count"] for one in flushed)
     assert max(len(operations(one["culprits"])) for one in flushed) > 1
-
-
-def test_attribution_does_not_split_flushed_subnormals(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(hits, "agree", lambda *_: False)
-    found = campaign(tmp_path, "reference:flush_to_zero", 96, "*")
-    flushed = [one["cause"] for one in found if one["cause"].endswith("any operation")]
-    assert flushed
-    assert len(flushed) == len(set(flushed))
-
-
-def test_resumed_campaign_attributes_unexplained_findings(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    backend = "reference:wrong_constant_folding@divide"
-    with monkeypatch.context() as patch:
-        patch.setattr(hits.Hits, "_explain", _ends)
-        with pytest.raises(KeyboardInterrupt):
-            campaign(tmp_path, backend, 64)
-    with Journal(tmp_path) as journal:
-        assert journal.unexplained()
-        assert not any(one.told["attribution"]["ways"] for one in journal.findings())
-    found = campaign(tmp_path, backend, 64)
-    assert all(told(tmp_path, one)["attribution"]["ways"] for one in found)
-    with Journal(tmp_path) as journal:
-        assert not journal.unexplained()
-        assert journal.open_count() == 0
-
-
-def _ends(*_: object) -> None:
-    raise KeyboardInterrupt
+    causes = [one["cause"] for one in found if one["cause"].endswith("any operation")]
+    assert 0 < len(causes) == len(set(causes))

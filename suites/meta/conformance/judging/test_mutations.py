@@ -25,6 +25,7 @@ from reference.ops.table import OPS
 from suites.meta.support.faults.mutations import (
     MutatedReference,
     Mutation,
+    Pool,
     inputs_of,
     mutations,
     pool_of,
@@ -133,22 +134,31 @@ OWN = [op for op in CATALOG if OPS[op].lower is None]
 """Ops that are evaluated after lowering: wrong versions of the lowered ops cover them."""
 
 
+def pool_of_cases(op: str, count: int) -> Pool:
+    """The values of attributes in so many cases of some element types."""
+    return pool_of(op, [case.program for of in types_of(op) for case in cases(op, of, SEED, count)])
+
+
 @pytest.mark.parametrize("op", OWN)
 def test_mutations_of_each_input_are_caught(op: str) -> None:
-    programs = [case.program for of in types_of(op) for case in cases(op, of, SEED, CASES)]
-    pool = pool_of(op, programs)
     pending = [about for about in inputs_of(OPS[op]) if (op, about) not in WITHOUT_EFFECT]
     said: dict[str, set[Verdict]] = {about: set() for about in pending}
-    for of, case in cases_with_elements(op, FEW if op in NOTHING_TO_SEE else CASES):
-        assert verdict_of(op, of, case, None) is Verdict.PASS, case.program
-        for about in list(pending):
-            for mutation in mutations(case.program, op, about, pool):
-                said[about].add(verdict_of(op, of, case, mutation))
-                if any(map(is_wrong, said[about])):
-                    pending.remove(about)
-                    break
+    # most are caught in the first cases, with what these have of attributes: later cases cost more
+    stages = [(FEW, CASES)] if op in NOTHING_TO_SEE else [(FEW, FEW), (CASES, CASES)]
+    for count, in_pool in stages:
         if not pending:
             break
+        pool = pool_of_cases(op, in_pool)
+        for of, case in cases_with_elements(op, count):
+            assert verdict_of(op, of, case, None) is Verdict.PASS, case.program
+            for about in list(pending):
+                for mutation in mutations(case.program, op, about, pool):
+                    said[about].add(verdict_of(op, of, case, mutation))
+                    if any(map(is_wrong, said[about])):
+                        pending.remove(about)
+                        break
+            if not pending:
+                break
     caught = any(is_wrong(verdict) for verdicts in said.values() for verdict in verdicts)
     if op in NOTHING_TO_SEE:
         assert not caught, f"{op} is caught after all: take it out of NOTHING_TO_SEE"
@@ -200,7 +210,7 @@ def verdicts_in(op: str, column: Column, count: int) -> set[Verdict]:
 @pytest.mark.parametrize(("op", "about"), WITHOUT_EFFECT)
 def test_ineffective_mutant_never_fails(op: str, about: str) -> None:
     """There are also cases where it could have an effect."""
-    pool = pool_of(op, [case.program for of in types_of(op) for case in cases(op, of, SEED, CASES)])
+    pool = pool_of_cases(op, CASES)
     verdicts = {
         verdict_of(op, of, case, mutation)
         for of, case in cases_with_elements(op, FEW)
