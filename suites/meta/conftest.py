@@ -1,4 +1,4 @@
-"""What tests of several folders share: browsers, and a server that starts commands and workers."""
+"""Fixtures for several folders of tests: browsers, and a server that starts commands and workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the workers of a test session find loaded, whichever test is the first to need workers.
+"""Modules that the workers of a test session find loaded, whichever test first needs workers.
 
 The server that workers are forked from loads what its first user asks for. Later workers would load
 the rest after their start, each of them anew.
