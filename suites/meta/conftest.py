@@ -1,4 +1,4 @@
-"""Fixtures for several folders of tests: browsers, and a server that starts commands and workers."""
+"""Fixtures of several folders: browsers, and a server that starts commands and workers."""
 
 from __future__ import annotations
 
