@@ -46,7 +46,7 @@ def _measure_float_sum(
     return predict_where(is_of_float64.astype(np.bool_) & (least <= got) & (got <= most))
 
 
-ADDED_UP = Hypothesis(LABEL, _measure_float_sum, constants=("lhs", "rhs"))
+ADDED_UP = Hypothesis(LABEL, _measure_float_sum)
 
 
 def sum_range(operands: tuple[Array, ...], of: Geometry, to: ElementType) -> tuple[Array, Array]:
