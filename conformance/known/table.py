@@ -124,7 +124,7 @@ XLA_ON: dict[str, Callable[[str], tuple[Hypothesis, ...]]] = {
 }
 """The same by the `Hardware`, where results are more or less precise by it."""
 
-OF_TPUS = (truncated.TRUNCATED, float_pairs.PAIRS)
+OF_TPUS = (truncated.TRUNCATED, float_pairs.PAIRS, float_pairs.FOLDED)
 """Divergences of the TPU's compiler, which splits 64-bit types, for any op."""
 
 OF_GPUS = {"dynamic_update_slice": (whole_offsets.MOVED,)}
@@ -141,9 +141,9 @@ def known_of(operation: Operation, platform: str) -> tuple[Hypothesis, ...]:
         if platform != Hardware.INTERPRETER:
             return of_codes
     of_numbers = hypotheses_of_op(operation.name, platform, is_complex=_takes_complex(operation))
-    of_words = OF_TPUS if platform == Hardware.TPU else ()
+    of_words = OF_TPUS if platform == Hardware.TPU else ()  # first: they explain more of f64
     of_copies = OF_GPUS.get(operation.name, ()) if platform == Hardware.GPU else ()
-    return (*of_numbers, *of_codes, *of_words, *of_copies)
+    return (*of_words, *of_numbers, *of_codes, *of_copies)
 
 
 def hypotheses_of_op(op: str, platform: str, *, is_complex: bool) -> tuple[Hypothesis, ...]:

@@ -41,6 +41,9 @@ _NORMAL = 2.0**-126
 _SMALLEST = 2.0**-125
 """Absolute error of pairs near the smallest normal number of f32."""
 
+_OF_SUMS = 2.0**-112
+"""Absolute error of sums of many products, whose low parts are flushed each."""
+
 _THIN, _THICK = 2.0**-102, 2.0**105
 """Between these, second numbers of pairs are normal, and so are products of them on the way. Other
 pairs are as accurate as a single number of f32."""
@@ -128,10 +131,10 @@ def _by_parts(function: Callable[[Array], Array], operand: Any) -> Any:
     return function(operand)
 
 
-def _nudged(operand: Array, sign: float) -> Array:
+def _nudged(operand: Array, sign: float, *, folded: bool) -> Array:
     """Return numbers that are larger (by their magnitude) or smaller, by the errors of pairs."""
     size = np.abs(operand)
-    is_coarse = (size < _THIN) | (size > _THICK)
+    is_coarse = (size < _THIN) | (size > _THICK) | folded
     changed = operand * (1 + sign * np.where(is_coarse, _COARSE, _NUDGE))
     is_tiny = (size > 0) & (size < _NORMAL)
     return np.where(is_tiny & (sign > 0), np.copysign(_NORMAL, operand), changed)
@@ -141,16 +144,19 @@ def _flushed(operand: Array) -> Array:
     return np.where(np.abs(operand) < _NORMAL, np.copysign(0.0, operand), operand)
 
 
-def _limits(operation: Operation, operands: Operands, results: Results) -> tuple[Array, ...]:
+def _limits(
+    operation: Operation, operands: Operands, results: Results, *, folded: bool
+) -> tuple[Array, ...]:
     """Return the absolute errors that arithmetic on pairs may have in each result."""
+    precision = _COARSE if folded else _PRECISION
     limits = [
-        np.abs(one) * _PRECISION + _SMALLEST if _is_wide(one) else np.zeros(one.shape)
+        np.abs(one) * precision + _SMALLEST if _is_wide(one) else np.zeros(one.shape)
         for one in results
     ]
     for even, odd in _SIGNS:
         signs = [odd if n % 2 else even for n in range(len(operands))]
         changed = [
-            _by_parts(partial(_nudged, sign=sign), one)
+            _by_parts(partial(_nudged, sign=sign, folded=folded), one)
             for one, sign in zip(operands, signs, strict=True)
         ]
         for number, other in enumerate(apply(operation, changed)):
@@ -163,20 +169,28 @@ def _limits(operation: Operation, operands: Operands, results: Results) -> tuple
     bound = getattr(rule_of(operation), "bound", None)
     for number, one in enumerate(bound(operation, operands, results) if bound else ()):
         if one is not None:
-            limits[number] = limits[number] + one * _BOUND
+            limits[number] = limits[number] + one * _BOUND + _OF_SUMS
     return tuple(limits)
 
 
 def _errors(
-    operation: Operation, operands: Operands, expected: Results, actual: Results
+    operation: Operation,
+    operands: Operands,
+    expected: Results,
+    actual: Results,
+    *,
+    folded: bool = False,
 ) -> Results:
-    """Return the distances from the predicted results in units of the errors of pairs."""
+    """Return the distances from the predicted results in units of the errors of pairs.
+
+    Results that are `folded` have the errors of f32.
+    """
     with np.errstate(all="ignore"):
-        return _errors_of_pairs(operation, operands, expected, actual)
+        return _errors_of_pairs(operation, operands, expected, actual, folded)
 
 
 def _errors_of_pairs(
-    operation: Operation, operands: Operands, expected: Results, actual: Results
+    operation: Operation, operands: Operands, expected: Results, actual: Results, folded: bool
 ) -> Results:
     is_of_all = len(operation.results) == len(expected)  # not so where a program selects tuples
     if not is_of_all or not any(map(_is_wide, (*operands, *expected))):
@@ -184,7 +198,7 @@ def _errors_of_pairs(
     found = predict_nothing(expected)
     try:
         for given in _as_pairs(operands):
-            errors = _errors_on(operation, operands, given, actual)
+            errors = _errors_on(operation, operands, given, actual, folded)
             found = tuple(map(np.minimum, found, errors))
     except EvaluationError:
         return predict_nothing(expected)
@@ -192,13 +206,17 @@ def _errors_of_pairs(
 
 
 def _errors_on(
-    operation: Operation, operands: Operands, given: Sequence[Any], actual: Results
+    operation: Operation,
+    operands: Operands,
+    given: Sequence[Any],
+    actual: Results,
+    folded: bool,
 ) -> Results:
     """Return the distances from the results on pairs `given`, which stand for `operands`."""
     predicted = _on_pairs(operation, given)
     if not any(map(_is_wide, predicted)):
         return tuple(map(_told_apart, predicted, actual))
-    limits = _limits(operation, operands, predicted)
+    limits = _limits(operation, operands, predicted, folded=folded)
     overflowing = _overflowing(operation, operands, predicted)
     return tuple(map(_distances, predicted, actual, limits, overflowing))
 
@@ -256,3 +274,6 @@ def _distances(predicted: Array, actual: Array, limit: Array, overflowing: Array
 
 PAIRS = Hypothesis(LABEL, _errors)
 """The class of results of arithmetic on pairs of f32."""
+
+FOLDED = Hypothesis(LABEL, partial(_errors, folded=True), constants=("*",))
+"""The same of constants. Folding loses the errors of f32 that a pair's second number holds."""

@@ -8,11 +8,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from conformance.known.hypothesis import Operands, Results, exact_hypothesis
+from conformance.known.hypothesis import (
+    Operands,
+    Results,
+    predict_nothing,
+    predict_where,
+    value_hypothesis,
+)
 from conformance.known.interpreter.indices import index_positions
+from conformance.known.xla.float_pairs import round_to_pairs
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
+from reference.numerics.alike import equal_elements
 
 LABEL = "index truncated to 32 bits"
 """The class of results by the low words of indices."""
@@ -36,5 +44,20 @@ def _by_low_words(operation: Operation, operands: Operands, expected: Results) -
     return apply(operation, others)
 
 
-TRUNCATED = exact_hypothesis(LABEL, _by_low_words)
+def _errors(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    """Return 0 where results equal those by truncated indices, as f64 or as pairs of f32."""
+    others = _by_low_words(operation, operands, expected)
+    if others is None:
+        return predict_nothing(expected)
+    return predict_where(
+        *(
+            equal_elements(other, got) | equal_elements(round_to_pairs(other), got)
+            for other, got in zip(others, actual, strict=True)
+        )
+    )
+
+
+TRUNCATED = value_hypothesis(LABEL, _errors)
 """The class of results by the low words of indices."""
