@@ -124,7 +124,7 @@ XLA_ON: dict[str, Callable[[str], tuple[Hypothesis, ...]]] = {
 }
 """The same by the `Hardware`, where results are more or less precise by it."""
 
-OF_TPUS = (truncated.TRUNCATED, float_pairs.PAIRS, float_pairs.FOLDED)
+OF_TPUS = (truncated.TRUNCATED, float_pairs.PAIRS, float_pairs.OF_ONE)
 """Divergences of the TPU's compiler, which splits 64-bit types, for any op."""
 
 OF_GPUS = {"dynamic_update_slice": (whole_offsets.MOVED,)}

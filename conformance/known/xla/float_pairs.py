@@ -131,10 +131,10 @@ def _by_parts(function: Callable[[Array], Array], operand: Any) -> Any:
     return function(operand)
 
 
-def _nudged(operand: Array, sign: float, *, folded: bool) -> Array:
+def _nudged(operand: Array, sign: float, *, single: bool) -> Array:
     """Return numbers that are larger (by their magnitude) or smaller, by the errors of pairs."""
     size = np.abs(operand)
-    is_coarse = (size < _THIN) | (size > _THICK) | folded
+    is_coarse = (size < _THIN) | (size > _THICK) | single
     changed = operand * (1 + sign * np.where(is_coarse, _COARSE, _NUDGE))
     is_tiny = (size > 0) & (size < _NORMAL)
     return np.where(is_tiny & (sign > 0), np.copysign(_NORMAL, operand), changed)
@@ -145,10 +145,10 @@ def _flushed(operand: Array) -> Array:
 
 
 def _limits(
-    operation: Operation, operands: Operands, results: Results, *, folded: bool
+    operation: Operation, operands: Operands, results: Results, *, single: bool
 ) -> tuple[Array, ...]:
     """Return the absolute errors that arithmetic on pairs may have in each result."""
-    precision = _COARSE if folded else _PRECISION
+    precision = _COARSE if single else _PRECISION
     limits = [
         np.abs(one) * precision + _SMALLEST if _is_wide(one) else np.zeros(one.shape)
         for one in results
@@ -156,7 +156,7 @@ def _limits(
     for even, odd in _SIGNS:
         signs = [odd if n % 2 else even for n in range(len(operands))]
         changed = [
-            _by_parts(partial(_nudged, sign=sign, folded=folded), one)
+            _by_parts(partial(_nudged, sign=sign, single=single), one)
             for one, sign in zip(operands, signs, strict=True)
         ]
         for number, other in enumerate(apply(operation, changed)):
@@ -179,18 +179,18 @@ def _errors(
     expected: Results,
     actual: Results,
     *,
-    folded: bool = False,
+    single: bool = False,
 ) -> Results:
     """Return the distances from the predicted results in units of the errors of pairs.
 
-    Results that are `folded` have the errors of f32.
+    With `single`, second numbers of pairs are lost, so that results have the errors of f32.
     """
     with np.errstate(all="ignore"):
-        return _errors_of_pairs(operation, operands, expected, actual, folded)
+        return _errors_of_pairs(operation, operands, expected, actual, single)
 
 
 def _errors_of_pairs(
-    operation: Operation, operands: Operands, expected: Results, actual: Results, folded: bool
+    operation: Operation, operands: Operands, expected: Results, actual: Results, single: bool
 ) -> Results:
     is_of_all = len(operation.results) == len(expected)  # not so where a program selects tuples
     if not is_of_all or not any(map(_is_wide, (*operands, *expected))):
@@ -198,7 +198,7 @@ def _errors_of_pairs(
     found = predict_nothing(expected)
     try:
         for given in _as_pairs(operands):
-            errors = _errors_on(operation, operands, given, actual, folded)
+            errors = _errors_on(operation, operands, given, actual, single)
             found = tuple(map(np.minimum, found, errors))
     except EvaluationError:
         return predict_nothing(expected)
@@ -210,13 +210,13 @@ def _errors_on(
     operands: Operands,
     given: Sequence[Any],
     actual: Results,
-    folded: bool,
+    single: bool,
 ) -> Results:
     """Return the distances from the results on pairs `given`, which stand for `operands`."""
     predicted = _on_pairs(operation, given)
     if not any(map(_is_wide, predicted)):
         return tuple(map(_told_apart, predicted, actual))
-    limits = _limits(operation, operands, predicted, folded=folded)
+    limits = _limits(operation, operands, predicted, single=single)
     overflowing = _overflowing(operation, operands, predicted)
     return tuple(map(_distances, predicted, actual, limits, overflowing))
 
@@ -275,5 +275,17 @@ def _distances(predicted: Array, actual: Array, limit: Array, overflowing: Array
 PAIRS = Hypothesis(LABEL, _errors)
 """The class of results of arithmetic on pairs of f32."""
 
-FOLDED = Hypothesis(LABEL, partial(_errors, folded=True), constants=("*",))
-"""The same of constants. Folding loses the errors of f32 that a pair's second number holds."""
+
+def _errors_of_one(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    """Return the distances in units of the errors of f32, of results of one element."""
+    if any(one.size != 1 for one in expected):
+        return predict_nothing(expected)
+    return _errors(operation, operands, expected, actual, single=True)
+
+
+OF_ONE = Hypothesis(LABEL, _errors_of_one)
+"""The same of results of one element. There the algebraic simplifier removes steps that compute
+second numbers: exp of one number of f64 has 26 right bits, and 48 without that pass.
+"""

@@ -17,13 +17,15 @@ from suites.meta.support.small_programs import one, typed
 HUGE = 1e300
 
 
-def judged(op: str, operands: list[complex], actual: complex, platform: str) -> Judgement:
+def judged(
+    op: str, operands: list[complex], actual: complex, platform: str, size: int = 2
+) -> Judgement:
     is_complex = any(isinstance(one, complex) for one in operands)
-    of = typed(1, of="complex<f64>" if is_complex else "f64")
+    of = typed(size, of="complex<f64>" if is_complex else "f64")
     program = one(op, [of] * len(operands), of)
-    inputs = [np.array([number]) for number in operands]
+    inputs = [np.full(size, number) for number in operands]
     expected = evaluate(program, inputs)
-    return judge_operation(program, inputs, expected, [np.array([actual])], platform)
+    return judge_operation(program, inputs, expected, [np.full(size, actual)], platform)
 
 
 @pytest.mark.parametrize(
@@ -96,6 +98,7 @@ def test_results_of_pairs_are_of_their_class_on_a_tpu_only(
         ("tanh", [80.0], np.nan),
         ("exponential", [complex(1.0, 2.0)], complex(np.nan, np.nan)),
         ("sqrt", [complex(-4.0, -1.0)], complex(0.2, 2.0)),
+        ("exponential", [1.0], np.e * (1 + 2.0**-18)),
         ("tanh", [1.0], np.tanh(1.0) * (1 + 2.0**-30)),
     ],
 )
