@@ -193,7 +193,8 @@ def _errors_of_pairs(
     operation: Operation, operands: Operands, expected: Results, actual: Results, single: bool
 ) -> Results:
     is_of_all = len(operation.results) == len(expected)  # not so where a program selects tuples
-    if not is_of_all or not any(map(_is_wide, (*operands, *expected))):
+    takes_arrays = all(isinstance(one, np.ndarray) for one in operands)
+    if not is_of_all or not takes_arrays or not any(map(_is_wide, (*operands, *expected))):
         return predict_nothing(expected)
     found = predict_nothing(expected)
     try:

@@ -41,6 +41,7 @@ def _results(inputs: list[np.ndarray]) -> list[np.ndarray]:
     """The results of the convolution and of the product."""
     values, found = (Value("lhs", LHS), Value("rhs", RHS)), list[np.ndarray]()
     parts = product_parts(LHS, RHS, RESULT, NUMBERS, WINDOW)
+    assert parts is not None
     assert parts == [Part.BATCHING, Part.CONTRACTING, Part.OF_LHS, Part.OF_RHS]
     building = Building()
     read = product(building, values, RESULT, NUMBERS, parts)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -118,3 +120,6 @@ def test_operation_is_judged_by_its_own_results() -> None:
     assert PAIRS.errors is not None
     found = PAIRS.errors(operation, (np.array([3.0]),), results, results)
     assert [error.tolist() for error in found] == [[np.inf], [np.inf]]
+    tuples: tuple[Any, ...] = ((np.array([3.0]),),)
+    (error,) = PAIRS.errors(operation, tuples, results[:1], results[1:])
+    assert error.tolist() == [np.inf]
