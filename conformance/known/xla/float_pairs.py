@@ -190,7 +190,7 @@ def _errors(
 
 
 def _errors_of_pairs(
-    operation: Operation, operands: Operands, expected: Results, actual: Results, single: bool
+    operation: Operation, operands: Sequence[Any], expected: Results, actual: Results, single: bool
 ) -> Results:
     is_of_all = len(operation.results) == len(expected)  # not so where a program selects tuples
     takes_arrays = all(isinstance(one, np.ndarray) for one in operands)
