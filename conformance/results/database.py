@@ -75,7 +75,7 @@ class Database:
         path = self.path
         if not path.is_file():
             raise StoreError(
-                f"there is no {path}: give the folder of a {self.HOLDS}, or its {path.name}"
+                f"there is no {path}: give the folder of a {self.HOLDS}, or its database file"
             )
         with path.open("rb"):
             pass  # raises the operating system's own reason, which SQLite would not tell
