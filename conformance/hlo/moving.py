@@ -239,6 +239,10 @@ def relaid(building: Building, value: Value, source: Shape, target: Shape) -> Va
 
     A reshape where elements stay in order, else a transposition of memory's dimensions, else each
     element by its number. Padding of the source, where tiles leave some, reads as zero.
+
+    Raises:
+        Unreadable: when elements are in the padding of the target. A device computes with padding,
+            and may have it back as elements afterwards.
     """
     sizes, wanted = tuple(source.dimensions), tuple(target.dimensions)
     if is_tiled(source) or is_tiled(target):
@@ -247,6 +251,8 @@ def relaid(building: Building, value: Value, source: Shape, target: Shape) -> Va
             return building.reshape(value, wanted)
         plain = order_of(_untiled(source), _untiled(target))
         if order.size != math.prod(sizes) or not np.array_equal(order, plain):
+            if order.size == math.prod(sizes) and (order < 0).any():
+                raise Unreadable("opcode bitcast", "elements in the padding of tiles")
             flat = building.reshape(value, (math.prod(sizes),))
             return building.take_elements(flat, order.tolist(), wanted)
     held, given = major_to_minor(source), major_to_minor(target)

@@ -1,0 +1,30 @@
+"""Bitcasts among layouts with tiles."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.hlo.building import Building
+from conformance.hlo.moving import relaid
+from conformance.hlo.protos import Layout, Shape, Tile
+from conformance.hlo.unreadable import Unreadable
+from reference.ir.program import Value
+from suites.meta.support.small_programs import typed
+
+F32 = 11
+
+
+def _shape(sizes: list[int], rows: int) -> Shape:
+    return Shape(F32, sizes, layout=Layout([1, 2, 0], [Tile([rows, 128])]))
+
+
+@pytest.mark.parametrize(("columns", "is_readable"), [(128, True), (129, False)])
+def test_elements_in_the_padding_of_tiles_are_not_lost(columns: int, is_readable: bool) -> None:
+    """With 129 columns the elements of the last are where a device pads the columns before."""
+    source, target = _shape([4, columns, 4], 4), _shape([2, columns, 8], 8)
+    value = Value("x", typed(4, columns, 4))
+    if is_readable:
+        assert relaid(Building(), value, source, target).type == typed(2, columns, 8)
+        return
+    with pytest.raises(Unreadable, match="padding"):
+        relaid(Building(), value, source, target)
