@@ -22,7 +22,7 @@ from conformance.known.broadcasting import broadcast_operands
 from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_nothing
 from conformance.known.xla.pair_functions import COMPLEX_WEAKNESSES, WEAKNESSES, Weakness
 from reference.interpreter.evaluate import EvaluationError, apply
-from reference.ir.program import Operation
+from reference.ir.program import Operation, TensorType
 from reference.ir.types import Array
 from reference.numerics.alike import equal_elements
 
@@ -190,10 +190,10 @@ def _errors(
 
 
 def _errors_of_pairs(
-    operation: Operation, operands: Sequence[Any], expected: Results, actual: Results, single: bool
+    operation: Operation, operands: Operands, expected: Results, actual: Results, single: bool
 ) -> Results:
     is_of_all = len(operation.results) == len(expected)  # not so where a program selects tuples
-    takes_arrays = all(isinstance(one, np.ndarray) for one in operands)
+    takes_arrays = all(isinstance(value.type, TensorType) for value in operation.operands)
     if not is_of_all or not takes_arrays or not any(map(_is_wide, (*operands, *expected))):
         return predict_nothing(expected)
     found = predict_nothing(expected)

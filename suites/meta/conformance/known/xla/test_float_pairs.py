@@ -13,6 +13,7 @@ from conformance.known.xla.float_pairs import LABEL, PAIRS, round_to_pairs
 from conformance.tolerance.hardware import Hardware
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
+from reference.ir.program import TupleType, Value, single_op
 from reference.ir.types import Array
 from suites.meta.support.small_programs import one, typed
 
@@ -120,6 +121,13 @@ def test_operation_is_judged_by_its_own_results() -> None:
     assert PAIRS.errors is not None
     found = PAIRS.errors(operation, (np.array([3.0]),), results, results)
     assert [error.tolist() for error in found] == [[np.inf], [np.inf]]
+
+
+def test_an_operation_on_tuples_is_not_asked_about() -> None:
+    of = typed(1, of="f64")
+    program = single_op("get_tuple_element", (Value("x", TupleType((of,))),), (of,), {"index": 0})
+    (operation,) = program.main.body.operations[:-1]
     tuples: tuple[Any, ...] = ((np.array([3.0]),),)
-    (error,) = PAIRS.errors(operation, tuples, results[:1], results[1:])
+    assert PAIRS.errors is not None
+    (error,) = PAIRS.errors(operation, tuples, (np.array([3.0]),), (np.array([2.0]),))
     assert error.tolist() == [np.inf]
