@@ -12,10 +12,11 @@ from conformance.hlo.folding import padding_of, window_of
 from conformance.hlo.protos import DotDimensions
 from conformance.hlo.shapes import Tree
 from conformance.hlo.site import Handler, Site
-from reference.ir.program import Dense, TensorType
+from reference.ir.program import Dense, TensorType, Value
 from reference.ir.types import ELEMENT_TYPES
 from reference.ops.xla.contraction import DotDimensionNumbers
 
+_TRUTH = ELEMENT_TYPES["i1"]
 _FFT_TYPES = ("FFT", "IFFT", "RFFT", "IRFFT")
 _TRANSPOSES = {1: "NO_TRANSPOSE", 2: "TRANSPOSE", 3: "ADJOINT"}
 _DISTRIBUTIONS = {1: "UNIFORM", 2: "NORMAL"}
@@ -32,11 +33,22 @@ def batching_of(numbers: DotDimensions) -> dict[str, Any]:
     }
 
 
+def _factors(site: Site) -> tuple[Value, Value]:
+    """Return the operands of a product. Truth values become 0 and 1 of the other operand's type, as
+    the TPU's compiler multiplies them where it selects by a product.
+    """
+    lhs, rhs = site.value(0), site.value(1)
+    types = [tensor_type_of(one).element for one in (lhs, rhs)]
+    if _TRUTH not in types:
+        return lhs, rhs
+    other = next((one for one in types if one != _TRUTH), site.type.element)
+    return site.building.convert(lhs, other), site.building.convert(rhs, other)
+
+
 def _dot(site: Site) -> Tree:
     """Add a product, which is exact here: its precision is up to the judge."""
     numbers = site.instruction.dot_dimension_numbers or DotDimensions()
-    operands = (site.value(0), site.value(1))
-    return site.building.one("dot_general", operands, site.type, **batching_of(numbers))
+    return site.building.one("dot_general", _factors(site), site.type, **batching_of(numbers))
 
 
 def _ragged_dot(site: Site) -> Tree:
@@ -92,7 +104,7 @@ def convolution_attributes(site: Site) -> dict[str, Any]:
 
 
 def _convolution(site: Site) -> Tree:
-    one, operands = site.instruction, (site.value(0), site.value(1))
+    one, operands = site.instruction, _factors(site)
     numbers = one.convolution_dimension_numbers
     if numbers is not None and (one.feature_group_count or 1) == (one.batch_group_count or 1) == 1:
         lhs, rhs = map(tensor_type_of, operands)
