@@ -64,11 +64,11 @@ def test_a_name_is_split_at_the_colon(given: str, family: str, argument: str, na
     [
         ("plugin", "write plugin:NAME=PATH"),
         ("plugin:", "write plugin:NAME=PATH"),
-        ("plugin:x", "'plugin:x' names no plugin"),
-        ("plugin:x=", "'plugin:x=' names no plugin"),
-        ("plugin:=p.so", "names no plugin"),
-        ("plugin:a/b=p.so", "names no plugin"),
-        ("plugin:a b=p.so", "names no plugin"),
+        ("plugin:x", "'plugin:x' is not a plugin"),
+        ("plugin:x=", "'plugin:x=' is not a plugin"),
+        ("plugin:=p.so", "is not a plugin"),
+        ("plugin:a/b=p.so", "is not a plugin"),
+        ("plugin:a b=p.so", "is not a plugin"),
         ("plug:x=p.so", "unknown backend 'plug'; did you mean plugin"),
         ("gpu:0", "unknown backend 'gpu:0'"),
         ("reference:abrot", "unknown fault 'abrot'; did you mean abort"),
@@ -231,7 +231,7 @@ def test_a_plugin_is_opened_once_and_found_by_its_name(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(sessions, "_opened", {})
     monkeypatch.setattr(sessions, "open_backend", open_fake)
-    with pytest.raises(UsageError, match="names no plugin"):
+    with pytest.raises(UsageError, match="is not a plugin"):
         cached_backend("plugin:x")
     first = cached_backend("plugin:x=/lib/p.so")
     assert cached_backend("plugin:x") is first is cached_backend("plugin:x=/lib/p.so")

@@ -189,7 +189,7 @@ def test_invalid_programs_are_rejected_except_by_a_fault():
     with pytest.raises(Rejected, match="add breaks"):
         open_session("reference").compile(invalid)
     open_session("reference:accepts_invalid").compile(invalid)
-    with pytest.raises(Unsupported, match="does not know frobnicate"):
+    with pytest.raises(Unsupported, match="does not implement frobnicate"):
         open_session("reference").compile(one("frobnicate", [typed(2)], typed(2)))
 
 
