@@ -57,6 +57,7 @@ PREDICTED: dict[tuple[str, str], str] = {
     ("batch_norm_inference", "folded normalization"): _CANCELS,
     ("exponential_minus_one", "textbook formula"): _CANCELS,
     ("divide", "reciprocal"): "predicts 0 where the reciprocal underflows, of complex parts alone",
+    ("sign", "overflow or underflow on the way"): "predicts 0 where a sum of squares overflows",
     ("reduce_window", "dilation left out"): _CHOICE,
     ("select_and_scatter", "order of the elements"): _CHOICE,
 }

@@ -158,7 +158,7 @@ def test_attributes_of_other_dialects_are_ignored() -> None:
         (
             Program((function("main", (A,), (Operation("fly", (A,), (B,)),), B),)),
             [ONES],
-            r"the reference does not know fly \(%b = fly\(%a\)\)",
+            r"the reference does not implement fly \(%b = fly\(%a\)\)",
         ),
         (
             Program((function("main", (A,), (add(A, C, B),), B),)),
