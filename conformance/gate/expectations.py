@@ -138,6 +138,14 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             and self.matches_backend(backend)
         )
 
+    @property
+    def needs_counterexample(self) -> bool:
+        """Whether a program can show that it is fixed: not if it is flaky, or about an op of
+        XlaBuilder alone, as a program has operations of StableHLO.
+        """
+        twins = [op in OPS and bool(OPS[op].twin) for op in self.op]
+        return not self.flaky and not (twins and all(twins))
+
     def matches_backend(self, backend: str) -> bool:
         """Return whether it matches a backend, by its name or its family's."""
         return any(matches_any(name, self.backends) for name in names_of(backend))

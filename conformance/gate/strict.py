@@ -23,8 +23,6 @@ def has_reason(entry: Expectation) -> bool:
 def check_finished(entries: Sequence[Expectation], paths: Mapping[str, Path]) -> None:
     """Check that each entry has a reason and a counterexample; `paths` has the files by id.
 
-    A `flaky` entry is never fixed, and needs no counterexample.
-
     Raises:
         ExpectationError: if an entry lacks either; the message says how to mend it.
     """
@@ -34,7 +32,7 @@ def check_finished(entries: Sequence[Expectation], paths: Mapping[str, Path]) ->
             f"--strict: the reason of {_named(unexplained, paths)} is still {TODO}: "
             "look at the divergence, and write why it is known"
         )
-    bare = [one for one in entries if one.counterexample is None and not one.flaky]
+    bare = [one for one in entries if one.counterexample is None and one.needs_counterexample]
     if bare:
         raise ExpectationError(
             f"--strict: no counterexample in {_named(bare, paths)}: without one nobody sees when "

@@ -268,7 +268,7 @@ def _report_rest(options: Options, stored: _Stored, files: Sequence[str], count:
     )
     sys.stdout.write(f"{options.out}: with {shown} the run has no new divergence\n")
     sys.stdout.write("replace each TODO by a reason: --strict refuses them\n")
-    bare = [one for one in read(options.out) if one.counterexample is None and not one.flaky]
+    bare = [e for e in read(options.out) if e.counterexample is None and e.needs_counterexample]
     if bare:
         what = "entry has" if len(bare) == 1 else "entries have"
         sys.stdout.write(
