@@ -212,6 +212,11 @@ def test_shipped_counterexamples_reproduce_on_this_machine(
     code = exit_code_of(lambda: app(command, standalone_mode=False))
     out, _ = capfd.readouterr()
     lines = out.splitlines()
-    assert [line for line in lines if ": reproduces: " not in line] == []
+    needing_none = {
+        f"{one.id}: no counterexample"
+        for one in read(SHIPPED / f"{backend}.toml")
+        if not one.needs_counterexample
+    }
+    assert {line for line in lines if ": reproduces: " not in line} <= needing_none
     assert len(lines) > entries
     assert code == 0
