@@ -151,7 +151,7 @@ def doubled(old: Array) -> Array | None:
 
 
 def last_bit_flipped(old: Array) -> Array | None:
-    """Flip the last bit of an integer or of a i1 value."""
+    """Flip the last bit of an integer or of an i1 value."""
     of = element_type_of(old)
     if not (of.is_integer or of.is_boolean):
         return None

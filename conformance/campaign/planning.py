@@ -13,6 +13,7 @@ from conformance.catalog import CATALOG, Cell, Row, cells
 from conformance.errors import UsageError, describe_unknown
 from conformance.executors.executor import LOCAL, Engine
 from conformance.gate.baselines.baseline import ReadBaseline
+from conformance.gate.expectations import Expectation, is_crash_known, is_overwriting_known
 from conformance.gate.files import Given
 from conformance.limits import IDENTITY, LIMITS, Limits
 from conformance.pipeline.batch import REPEATS
@@ -171,6 +172,17 @@ def make_batches(tasks: Iterable[Task], apart: Container[Cell] = ()) -> Generato
         room -= len(task)
     if bundle:
         yield tuple(bundle)
+
+
+def harmful_cells(
+    tasks: Iterable[Task], expectations: Sequence[Expectation]
+) -> tuple[set[Cell], set[Cell]]:
+    """Return the cells of tasks that are known to crash or time out, and those that are known to
+    write to memory that is not theirs.
+    """
+    cells = {task.cell for task in tasks}
+    crashing = {cell for cell in cells if is_crash_known(expectations, key(cell))}
+    return crashing, {cell for cell in cells if is_overwriting_known(expectations, key(cell))}
 
 
 def key(cell: Cell) -> CellKey:

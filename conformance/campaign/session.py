@@ -6,12 +6,19 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic, perf_counter
 
-from conformance.backends.registry import BACKENDS, Choice
+from conformance.backends.registry import Choice, only_compiles
 from conformance.campaign.budget import Deadline, count_left_out, rounds
 from conformance.campaign.cache.cases import CachedCases, Dependencies
 from conformance.campaign.cache.digests import BackendDigests, own_digest, whole_digest
 from conformance.campaign.isolation import Bundle, run_isolated
-from conformance.campaign.planning import PROFILES, Options, key, make_batches, shorten
+from conformance.campaign.planning import (
+    PROFILES,
+    Options,
+    harmful_cells,
+    key,
+    make_batches,
+    shorten,
+)
 from conformance.campaign.progress import Tally, Watcher
 from conformance.campaign.tasks import Manner, Task, TaskResult, join_results
 from conformance.catalog import Cell
@@ -20,8 +27,6 @@ from conformance.executors.interrupt import raise_if_seen
 from conformance.gate.expectations import (
     Expectation,
     hypotheses_of,
-    is_crash_known,
-    is_overwriting_known,
     match_record,
 )
 from conformance.results.left_out import LeftOut
@@ -101,10 +106,7 @@ class RunSession:
     def _do(self, tasks: Sequence[Task], choice: Choice, executor: Executor) -> None:
         """Do tasks of one backend."""
         cached = self._cases(choice, executor)
-        expectations = self._setting.expectations
-        cells = {task.cell for task in tasks}
-        crashing = {cell for cell in cells if is_crash_known(expectations, key(cell))}
-        overwriting = {cell for cell in cells if is_overwriting_known(expectations, key(cell))}
+        crashing, overwriting = harmful_cells(tasks, self._setting.expectations)
         apart = crashing | overwriting
         todo: Iterable[Bundle] = make_batches(self._todo(tasks, cached), apart)
         if cached is not None:
@@ -144,7 +146,7 @@ class RunSession:
         known = hypotheses_of(self._setting.expectations, choice.name)
         has_cache = self._setting.digests is not None
         repeats = self._options.repeats
-        if BACKENDS[choice.family].only_compiles:  # one more run shows whether a compiler varies
+        if only_compiles(choice.name):  # one more run shows whether a compiler varies
             repeats = min(repeats, 1)
         return Manner(known, repeats, by_case=has_cache)
 

@@ -61,7 +61,7 @@ def integer(number: int) -> Any:
 
 
 def boolean(number: int) -> Any:
-    """Declare a i1 value, False where it is not given."""
+    """Declare a boolean, False where it is not given."""
     return _declared(number, bool, False)
 
 

@@ -126,8 +126,17 @@ def predict_all(expected: Results, is_predicted: bool) -> Results:
     return predict_where(*(np.full(result.shape, is_predicted) for result in expected))
 
 
-def exact_hypothesis(label: str, otherwise: Otherwise, *, flushes: bool = False) -> Hypothesis:
-    """Return the class of elements equal to the results of `otherwise`."""
+def exact_hypothesis(
+    label: str,
+    otherwise: Otherwise,
+    *,
+    flushes: bool = False,
+    equal: Callable[[Array, Array], Array] = equal_elements,
+) -> Hypothesis:
+    """Return the class of elements equal to the results of `otherwise`.
+
+    `equal` returns a mask of the elements in which a result and the backend's are equal.
+    """
 
     def errors(
         operation: Operation, operands: Operands, expected: Results, actual: Results
@@ -139,7 +148,7 @@ def exact_hypothesis(label: str, otherwise: Otherwise, *, flushes: bool = False)
         return (
             predict_nothing(expected)
             if others is None
-            else predict_where(*map(equal_elements, others, actual))
+            else predict_where(*map(equal, others, actual))
         )
 
     return replace(value_hypothesis(label, errors, flushes=flushes), otherwise=otherwise)

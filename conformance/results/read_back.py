@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from conformance.backends.base import NOT_READ_BACK
-from conformance.backends.registry import BACKENDS
+from conformance.backends.registry import only_compiles
 from conformance.results.standings import percent
 from conformance.results.summary import RunData
 from generators.case.columns import INVALID
@@ -52,8 +52,7 @@ class ReadBack:
 def read_back_of(run: RunData) -> list[ReadBack]:
     """Return the shares of the backends of a run that only compile, in its order."""
     names = [one.name for one in run.backends]
-    only_compile = {n for n, family in BACKENDS.items() if family.only_compiles}
-    return [_read_back_of(run, name) for name in names if name.partition(":")[0] in only_compile]
+    return [_read_back_of(run, name) for name in names if only_compiles(name)]
 
 
 def _read_back_of(run: RunData, backend: str) -> ReadBack:

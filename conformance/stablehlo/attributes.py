@@ -194,7 +194,7 @@ def _enum(keyword: str) -> AttributeKind:
 
 
 def _dictionary(pairs: Sequence[tuple[str, Any]]) -> str:
-    """Spell a dictionary of i1 values, 64-bit integers, strings, element types and lists."""
+    """Spell a dictionary of booleans, 64-bit integers, strings, element types and lists."""
     return "{" + ", ".join(f"{_name(name)} = {_entry(value)}" for name, value in pairs) + "}"
 
 
@@ -315,7 +315,7 @@ def in_dialect(op: str, text: str) -> str:
 
 
 def spell_attribute(name: str, value: Attribute) -> str:
-    """Spell the attribute `name = value`; "" for a i1 value that is not written.
+    """Spell the attribute `name = value`; "" for a boolean that is not written.
 
     Raises:
         EmitError: when the name is unknown or the value is not of its kind.

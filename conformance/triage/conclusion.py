@@ -1,7 +1,7 @@
 """The conclusion on a program that returns something else than expected.
 
 Perturbed evaluation cannot decide in three cases: other values depend on an unspecified value,
-rounding decides an integer or a i1 value, or a result is sensitive to tiny errors of its operands.
+rounding decides an integer or an i1 value, or a result is sensitive to tiny errors of its operands.
 Then every operation is judged on the backend's own operands (conformance/triage/audit.py). Wrong
 operations are at fault. If none is wrong, and the program's results follow from permitted values,
 the program is right.
@@ -206,7 +206,7 @@ SINGLE_CUTS = 8
 
 
 def _is_discrete(operation: Operation) -> bool:
-    """Return whether rounding of the operands may change an integer or a i1 value."""
+    """Return whether rounding of the operands may change an integer or an i1 value."""
 
     def rounds(values: Sequence[Value]) -> bool:
         types = [one.type for one in values if isinstance(one.type, TensorType)]

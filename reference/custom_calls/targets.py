@@ -44,7 +44,7 @@ def _no_results(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ..
 
 
 def _shape_assertion(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ...]:
-    """Check jax.export's assertion on dynamic sizes: a i1 value, and numbers for its message."""
+    """Check jax.export's assertion on dynamic sizes: an i1 value, and numbers for its message."""
     if not np.all(inputs[0]):
         message = str(given.get("error_message", "shape assertion failed"))
         for number, value in enumerate(inputs[1:]):

@@ -9,17 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from conformance.campaign.isolation import Bundle, run_isolated
-from conformance.campaign.planning import key, make_batches
+from conformance.campaign.planning import harmful_cells, make_batches
 from conformance.campaign.tasks import Manner, Task
 from conformance.catalog import Cell
 from conformance.executors.executor import Executor
-from conformance.gate.expectations import (
-    Expectation,
-    hypotheses_of,
-    is_crash_known,
-    is_overwriting_known,
-    match_record,
-)
+from conformance.gate.expectations import Expectation, hypotheses_of, match_record
 from conformance.limits import Limits
 from conformance.results.lost_batches import unexplained_batches
 from conformance.verdict import LostBatch, Record
@@ -37,16 +31,14 @@ class CellBatches:
     ) -> None:
         """Batch the tasks of cells that the tests of this session are about."""
         given = list(tasks)
-        cells = {task.cell for task in given}
-        self._crashing = {cell for cell in cells if is_crash_known(known, key(cell))}
-        self._overwriting = {cell for cell in cells if is_overwriting_known(known, key(cell))}
+        self._crashing, self._overwriting = harmful_cells(given, known)
         self._manner = Manner(hypotheses_of(known, backend), repeats=REPEATS)
         self._executor, self._known = executor, known
         self._batches: dict[Cell, list[Bundle]] = {}
         for bundle in make_batches(given, self._crashing | self._overwriting):
             for cell in dict.fromkeys(task.cell for task in bundle):
                 self._batches.setdefault(cell, []).append(bundle)
-        self._records: dict[Cell, list[Record]] = {cell: [] for cell in cells}
+        self._records: dict[Cell, list[Record]] = {cell: [] for cell in self._batches}
         self._done: set[Bundle] = set()
 
     def records_of(self, cell: Cell) -> tuple[list[Record], list[str]]:

@@ -1,1 +1,1 @@
-"""The cache of cases that passed: their keys, their storage, and its use by a run."""
+"""The cache of cases that passed or failed as known: keys, storage, and use by a run."""

@@ -87,7 +87,7 @@ class CachedCases:
     _partly: dict[Task, _Partly] = field(default_factory=dict["Task", "_Partly"])
     _suspected: set[Case] = field(default_factory=set["Case"])
     _held: dict[Case, _Content] = field(default_factory=dict["Case", "_Content"])
-    _new: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
+    _new: dict[Case, bytes] = field(default_factory=dict["Case", bytes])
 
     def planned(self, task: Task) -> Task:
         """Return a drafted task with its plans, and without the cases that its cell does not need.
@@ -144,7 +144,7 @@ class CachedCases:
             if all(map(self.is_known, result.records)):
                 found[failures[key]] = result
             else:
-                self._new[key] = content
+                self._new[_case(result.records[0])] = content
         return found
 
     def _rest_of(self, task: Task, found: Mapping[int, TaskResult]) -> list[Task]:
@@ -175,19 +175,18 @@ class CachedCases:
         self, task: Task, record: Record, concluded: CaseResult | None, result: TaskResult
     ) -> None:
         """Put a case in the cache; after a crash or a timeout there may be only a record."""
-        key, failure_key = self._key(task, record.index), self._failure_key(task, record.index)
         content = None if concluded is None else _written((record, concluded.errors))
-        before = self._new.pop(failure_key, None)
+        before = self._new.pop(_case(record), None)
         if record.repeats is not None or before not in (None, content):
-            self.entries.forget([failure_key])
-            self.entries.put(key, _UNSTEADY)
+            self.entries.forget([self._failure_key(task, record.index)])
+            self.entries.put(self._key(task, record.index), _UNSTEADY)
         elif content is not None and not record.verdict.fails:
-            self._put(record, key, content, result)
+            self._put(record, self._key(task, record.index), content, result)
         elif content is not None and concluded is not None and concluded.is_steady:
-            self._put(record, failure_key, content, result)
+            self._put(record, self._failure_key(task, record.index), content, result)
 
     def _put(self, record: Record, key: bytes, content: bytes, result: TaskResult) -> None:
-        case = (record.op, record.element_type, record.index)
+        case = _case(record)
         if case in self._suspected:
             self._held[case] = key, content
         elif not result.is_of_lost_batch:
@@ -235,6 +234,10 @@ def cached_coverage(
 def written_coverage(reached: CoverageReport) -> bytes:
     """Return the cached form of a coverage."""
     return msgspec.json.encode(reached)
+
+
+def _case(record: Record) -> Case:
+    return record.op, record.element_type, record.index
 
 
 def _op_of(bundle: Bundle) -> tuple[str, str]:

@@ -166,7 +166,7 @@ def _is_plain(record: Op) -> bool:
 
 
 def other_attribute(pick: Pick, fragment: Fragment) -> Fragment | None:
-    """Change an attribute: a negated i1 value, a number off by one, another enum value."""
+    """Change an attribute: a negated boolean, a number off by one, another enum value."""
     operations = fragment.main.body.operations
     places = [
         (number, name)

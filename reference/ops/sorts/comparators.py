@@ -83,9 +83,9 @@ class _Node:
 
 @dataclass(slots=True)
 class _Formula:
-    """The comparator as a formula: a i1 value for each boolean value of the region.
+    """The comparator as a formula: an i1 value for each boolean value of the region.
 
-    An atom is (key, compare type, direction). A i1 value is a function of the atoms' cases, an
+    An atom is (key, compare type, direction). An i1 value is a function of the atoms' cases, an
     array with an axis of size 3 for each key.
     """
 
@@ -169,7 +169,7 @@ def _add_atom(formula: _Formula, operation: Operation, left: _Node, right: _Node
 
 
 def _add_connective(formula: _Formula, operation: Operation) -> bool:
-    """Add a i1 value computed from i1 values."""
+    """Add an i1 value computed from i1 values."""
     parts = [formula.truths.get(v.name) for v in operation.operands]
     logic = _LOGIC.get(operation.name)
     if operation.name == "compare":

@@ -8,13 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from conformance.known.hypothesis import (
-    Operands,
-    Results,
-    predict_nothing,
-    predict_where,
-    value_hypothesis,
-)
+from conformance.known.hypothesis import Operands, Results, exact_hypothesis
 from conformance.known.interpreter.indices import index_positions
 from conformance.known.xla.float_pairs import round_to_pairs
 from reference.interpreter.evaluate import apply
@@ -44,20 +38,10 @@ def _by_low_words(operation: Operation, operands: Operands, expected: Results) -
     return apply(operation, others)
 
 
-def _errors(
-    operation: Operation, operands: Operands, expected: Results, actual: Results
-) -> Results:
-    """Return 0 where results equal those by truncated indices, as f64 or as pairs of f32."""
-    others = _by_low_words(operation, operands, expected)
-    if others is None:
-        return predict_nothing(expected)
-    return predict_where(
-        *(
-            equal_elements(other, got) | equal_elements(round_to_pairs(other), got)
-            for other, got in zip(others, actual, strict=True)
-        )
-    )
+def _equal_as_pairs(other: Array, got: Array) -> Array:
+    """Return where results are equal, as numbers of f64 or as pairs of f32."""
+    return equal_elements(other, got) | equal_elements(round_to_pairs(other), got)
 
 
-TRUNCATED = value_hypothesis(LABEL, _errors)
+TRUNCATED = exact_hypothesis(LABEL, _by_low_words, equal=_equal_as_pairs)
 """The class of results by the low words of indices."""
