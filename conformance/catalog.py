@@ -296,6 +296,11 @@ class Cell:
             return quantization.quantized_rule(self.row.tolerance)
         return _rule(self.row, is_complex=isinstance(column, ElementType) and column.is_complex)
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """The names of op, element type and backend, as records have them."""
+        return self.op, self.element_type.name, self.backend
+
     def __str__(self) -> str:
         return f"{self.op}[{self.element_type}]@{self.backend}"
 

@@ -12,7 +12,7 @@ from conformance.backends.base import Failed, Rejected
 from conformance.campaign.tasks import Task, cases_of, crash_record
 from conformance.executors.local import Died
 from conformance.executors.lost import crash_verdict
-from conformance.pipeline.items import Item
+from conformance.pipeline.items import CellItem
 from conformance.pipeline.records import refused
 from conformance.stablehlo.emit import EmitError
 from conformance.verdict import Record
@@ -40,17 +40,17 @@ INTERNAL = (
 Ending = Callable[[Task, Case, str], Record]
 
 
-def _prepared(task: Task, case: Case) -> Item:
+def _prepared(task: Task, case: Case) -> CellItem:
     inputs = [materialise(case.program, recipe) for recipe in case.inputs[:1]] or [()]
-    return Item(task.start, case.program, inputs, [])
+    return CellItem(task.start, case.program, inputs, [], task.cell)
 
 
 def _refuse(task: Task, case: Case, words: str) -> Record:
-    return refused(task.cell, _prepared(task, case), Rejected(words))[0]
+    return refused(_prepared(task, case), Rejected(words))
 
 
 def _fail(task: Task, case: Case, words: str) -> Record:
-    return refused(task.cell, _prepared(task, case), Failed(words))[0]
+    return refused(_prepared(task, case), Failed(words))
 
 
 def _abort(task: Task, _case: Case, words: str) -> Record:

@@ -22,10 +22,10 @@ from conformance.campaign.tasks import Task, cases_of
 from conformance.gate.expectations import Expectation, hypotheses_of, match_record
 from conformance.gate.reading import load
 from conformance.known.in_force import in_force
-from conformance.pipeline.batch import Bench, run_all
+from conformance.pipeline.batch import Batcher, run_all
 from conformance.pipeline.confirmation import conclude
-from conformance.pipeline.items import Inputs, Item, ItemAnswer, Results
-from conformance.pipeline.records import judge_all, worst_of
+from conformance.pipeline.items import CellItem, Inputs, Item, ItemAnswer, Results
+from conformance.pipeline.records import JudgedCase
 from conformance.results.versions import versions
 from conformance.verdict import Record, Verdict
 from generators.case.columns import Invalid
@@ -136,7 +136,7 @@ def _of_type(values: Array, of: ElementType) -> Array:
 class Repetitions:
     """The results of a case that is compiled in isolation, one set for each call."""
 
-    bench: Bench
+    batcher: Batcher
     prepared: Item
     seen: list[list[Results] | BackendError] = field(
         default_factory=list["list[Results] | BackendError"]
@@ -152,7 +152,7 @@ class Repetitions:
         while True:
             if number == len(self.seen):
                 try:
-                    self.seen.append(self.bench.run_in_isolation(self.prepared))
+                    self.seen.append(self.batcher.run_in_isolation(self.prepared))
                 except BackendError as error:
                     self.seen.append(error)
             rounds = self.seen[number]
@@ -163,8 +163,8 @@ class Repetitions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CorruptedBench(Bench):
-    """A bench on which a case in isolation has corrupted results."""
+class CorruptedBatcher(Batcher):
+    """A batcher that gives corrupted results of a case in isolation."""
 
     rounds: Iterator[list[Results]]
     corruption: Corruption | None
@@ -211,14 +211,12 @@ def measure_results(tasks: Sequence[Task], settings: Settings) -> Measured:
     """
     session = open_session(tasks[0].cell.backend)
     expectations = expectations_of(settings.expectations, session.name)
-    benches = [Bench(session, rule=task.cell.rule) for task in tasks]
-    groups = [[_prepare(task, bench)] for task, bench in zip(tasks, benches, strict=True)]
+    batcher = Batcher(session)
+    groups = [[_prepare(task, session)] for task in tasks]
     found = Measured()
-    for task, bench, group, went in zip(
-        tasks, benches, groups, run_all(benches[0], groups)[0], strict=True
-    ):
+    for task, group, went in zip(tasks, groups, run_all(batcher, groups)[0], strict=True):
         with in_force(hypotheses_of(expectations, session.name)):
-            _Judging(task, group[0], went[0], bench, expectations).measure(settings, found)
+            _Judging(task, group[0], went[0], batcher, expectations).measure(settings, found)
     return found
 
 
@@ -228,13 +226,13 @@ def expectations_of(given: str | None, backend: str) -> tuple[Expectation, ...]:
     return load(given, [backend], versions())
 
 
-def _prepare(task: Task, bench: Bench) -> Item:
+def _prepare(task: Task, session: Session) -> CellItem:
     """Generate a task's only case and evaluate it, unless the backend is sure to refuse it."""
     (case,) = cases_of(task)
     sets = [materialise(case.program, recipe) for recipe in case.inputs]
-    refuses = bench.session.refusal(case.program) is not None
+    refuses = session.refusal(case.program) is not None
     expected: list[Inputs] = [] if refuses else [evaluate(case.program, one) for one in sets]
-    return Item(task.start, case.program, sets, expected)
+    return CellItem(task.start, case.program, sets, expected, task.cell)
 
 
 def _outcome(
@@ -273,9 +271,9 @@ class _Judging:
     """A case that was run, with everything that is needed to judge its results."""
 
     task: Task
-    prepared: Item
+    prepared: CellItem
     ran: ItemAnswer
-    bench: Bench
+    batcher: Batcher
     expectations: Sequence[Expectation]
 
     def measure(self, settings: Settings, found: Measured) -> None:
@@ -284,7 +282,7 @@ class _Judging:
         A case that has no results or fails new as it is tells nothing of what would be hidden.
         """
         outcome = self.ran.answer
-        repetitions = Repetitions(self.bench, self.prepared)
+        repetitions = Repetitions(self.batcher, self.prepared)
         try:
             record = self._record(outcome, repetitions, None)
         except Exception as error:
@@ -330,7 +328,7 @@ class _Judging:
         if not corruption.fits(right):
             return outcome
         corrupted = corruption.put(right)
-        verdict = worst_of(judge_all(self.prepared, corrupted, self.bench)).verdict
+        verdict = JudgedCase.of(self.prepared, corrupted, self.batcher).verdict
         return outcome if verdict.fails else replace(outcome, end=End(verdict.value), entry="")
 
     def _record(
@@ -339,15 +337,14 @@ class _Judging:
         repetitions: Repetitions,
         corruption: Corruption | None,
     ) -> Record:
-        bench = CorruptedBench(
-            self.bench.session,
-            self.bench.watch,
-            rule=self.bench.rule,
+        batcher = CorruptedBatcher(
+            self.batcher.session,
+            self.batcher.watch,
             rounds=repetitions.each(),
             corruption=corruption,
         )
         ran = ItemAnswer(outcome, self.ran.batch)
-        return conclude(self.task.cell, self.prepared, ran, bench)[0]
+        return conclude(self.prepared, ran, batcher)[0]
 
 
 def corrupted(change: str, results: Results, prepared: Item, seed: int) -> Corruption | None:

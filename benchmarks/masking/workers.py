@@ -15,7 +15,7 @@ from benchmarks.masking.measuring import (
     measure_results,
 )
 from conformance.backends.registry import Choice
-from conformance.campaign.planning import key, make_batches, plan_of
+from conformance.campaign.planning import make_batches, plan_of
 from conformance.campaign.tasks import Task
 from conformance.catalog import Cell, cells
 from conformance.executors.backend_workers import executor_of
@@ -67,7 +67,7 @@ def measure_all(
     """
     found = Measured()
     expectations = expectations_of(settings.expectations, choice.name)
-    apart = {cell for cell in chosen if is_crash_known(expectations, key(cell))}
+    apart = {cell for cell in chosen if is_crash_known(expectations, cell.key)}
 
     def calls() -> Iterator[Call]:
         planned = (task for cell in chosen for task in tasks_of(cell, profile, settings.seed, most))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 
-from conformance.campaign.planning import CASES_PER_MODULE, key
+from conformance.campaign.planning import CASES_PER_MODULE
 from conformance.campaign.tasks import Task
 from conformance.errors import UsageError
 from conformance.results.left_out import LeftOut
@@ -92,5 +92,5 @@ def count_left_out(tasks: Iterable[Task]) -> list[LeftOut]:
     spans: dict[CellKey, list[tuple[int, int]]] = {}
     for task in tasks:
         if len(task):
-            spans.setdefault(key(task.cell), []).append((task.start, task.stop))
+            spans.setdefault(task.cell.key, []).append((task.start, task.stop))
     return [LeftOut(*cell, tuple(found)) for cell, found in spans.items()]

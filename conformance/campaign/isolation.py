@@ -11,6 +11,7 @@ from conformance.campaign.tasks import (
     LOSING,
     Manner,
     Task,
+    TaskBatch,
     TaskResult,
     crash_record,
     join_results,
@@ -33,9 +34,6 @@ Losing = Callable[[LostBatch], None]
 """Called with each batch whose worker crashed or timed out, at once, and again when more is known.
 """
 
-Bundle = tuple[Task, ...]
-"""Tasks that are one call of a worker: they are compiled as one module where that can be."""
-
 
 @dataclass(slots=True)
 class _Lost:
@@ -45,7 +43,7 @@ class _Lost:
     error; both are None if the batch was never run as a whole. `left` parts have not ended.
     """
 
-    bundle: Bundle
+    tasks: TaskBatch
     batch: LostBatch | None
     defect: str
     left: int
@@ -55,7 +53,7 @@ class _Lost:
     def blames_nobody(self) -> bool:
         """Whether each part has results, or an answer of the backend."""
         records = [record for result in self.results for record in result.records]
-        if len(records) < sum(map(len, self.bundle)):
+        if len(records) < sum(map(len, self.tasks)):
             return False  # over a case without a record, the harness raised an error: it was told
         return not any(record.verdict in LOSING for record in records)
 
@@ -66,13 +64,13 @@ class _Again:
     once more.
     """
 
-    bundle: Bundle
+    tasks: TaskBatch
     number: int
 
 
 def run_isolated(
     executor: Executor,
-    bundles: Iterable[Bundle],
+    batches: Iterable[TaskBatch],
     limits: Limits,
     notice: Notice,
     apart: Container[Cell] = (),
@@ -98,149 +96,167 @@ def run_isolated(
     Raises:
         NotAvailable: if the backend is not available, or no worker can be started.
     """
-    parts = _Parts(limits, notice, losing, manner, overwriting)
-
-    def calls() -> Generator[Call]:
-        for bundle in bundles:
-            begins_apart = any(len(task) > 1 and task.cell in apart for task in bundle)
-            yield from parts.of(bundle) if begins_apart else [parts.call(bundle, limits.timeout)]
-
-    for ended in run_in_parts(executor, calls(), parts.replacing):
+    splitter = _Splitter(limits, notice, losing, manner, apart, overwriting)
+    calls = (call for batch in batches for call in splitter.calls(batch))
+    for ended in run_in_parts(executor, calls, splitter.replacements):
         if ended is None:
             yield None
-            continue
-        if isinstance(ended.call.name, _Again):
-            parts.counted(ended.call.name, ended.value)
-            continue
-        bundle: Bundle = ended.call.name
-        results = _results_of(ended, notice)
-        is_lost = isinstance(ended.value, (Died, TimedOut))
-        if bundle in parts.tries or is_lost:
-            tries = parts.tries.setdefault(bundle, [])
-            tries += results
-            if len(tries) <= (0 if bundle[0].cell in apart else manner.repeats):
-                executor.push(parts.call(bundle, limits.item))
-                continue
-            results = [_summed_up(parts.tries.pop(bundle))]
-        for task, result in zip(bundle, results, strict=True):
-            yield from parts.ended(task, result)
-        while parts.calls:
-            executor.push(parts.calls.popleft())
+        else:
+            yield from splitter.results(ended)
+            while splitter.further:
+                executor.push(splitter.further.popleft())
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
+class _Splitter:
     """The batches that are split, by each part that has not ended.
 
     `tries` are the results so far of cases that are run again, because their worker crashed or
     timed out in isolation. `again` are the batches that are run again, with the number of their
-    crashes. `calls` are to be made.
+    crashes. `further` are calls that follow from a call that ended.
     """
 
     limits: Limits
     notice: Notice
     losing: Losing | None
     manner: Manner
+    apart: Container[Cell]
     overwriting: Container[Cell]
     lost: dict[Task, _Lost] = field(default_factory=dict["Task", "_Lost"])
-    tries: dict[Bundle, list[TaskResult]] = field(default_factory=dict["Bundle", list[TaskResult]])
-    again: dict[Bundle, LostBatch] = field(default_factory=dict["Bundle", LostBatch])
-    calls: deque[Call] = field(default_factory=deque["Call"])
+    tries: dict[TaskBatch, list[TaskResult]] = field(
+        default_factory=dict["TaskBatch", list[TaskResult]]
+    )
+    again: dict[TaskBatch, LostBatch] = field(default_factory=dict["TaskBatch", LostBatch])
+    further: deque[Call] = field(default_factory=deque["Call"])
 
-    def replacing(self, call: Call, value: Any) -> list[Call]:
+    def calls(self, batch: TaskBatch) -> list[Call]:
+        """Return the call of a batch, or of each case of a batch with cells in `apart`."""
+        if any(len(task) > 1 and task.cell in self.apart for task in batch):
+            return self._parts(batch)
+        return [self._call(batch, self.limits.timeout)]
+
+    def replacements(self, call: Call, value: Any) -> list[Call]:
         """Return the calls that replace a call of several tasks or cases; none for a case."""
-        bundle = call.name
-        if isinstance(bundle, _Again) or (len(bundle) == 1 and len(bundle[0]) == 1):
+        batch = call.name
+        if isinstance(batch, _Again) or (len(batch) == 1 and len(batch[0]) == 1):
             return []
-        return self.of(bundle, value)
+        return self._parts(batch, value)
 
-    def of(self, bundle: Bundle, value: Any = None) -> list[Call]:
+    def results(self, ended: CallEnd) -> Generator[tuple[Task, TaskResult]]:
+        """Yield the tasks that end with this call, each with its result."""
+        batch, value = ended.call.name, ended.value
+        if isinstance(batch, _Again):
+            self._count_crash(batch, value)
+            return
+        if isinstance(value, list):
+            results: Sequence[TaskResult] = value
+        elif isinstance(value, (Died, TimedOut)):
+            results = [_crash_result(batch[0], ended)]
+        else:
+            self.notice(
+                f"defect of hlo-conformance in {_name(batch)}, which has no verdict "
+                f"({type(value).__name__}: {value}): please report it"
+            )
+            results = [join_results([])]
+        if batch in self.tries or isinstance(value, (Died, TimedOut)):
+            results = self._after_retries(batch, results)
+            if not results:
+                return
+        for task, result in zip(batch, results, strict=True):
+            if task in self.lost:
+                yield from self._end_part(task, result)
+            else:
+                yield task, result
+
+    def _after_retries(
+        self, batch: TaskBatch, results: Sequence[TaskResult]
+    ) -> Sequence[TaskResult]:
+        """Return the result of a case once it was run often enough; until then none."""
+        tries = self.tries.setdefault(batch, [])
+        tries += results
+        if len(tries) > (0 if batch[0].cell in self.apart else self.manner.repeats):
+            return [_summarise(self.tries.pop(batch))]
+        self.further.append(self._call(batch, self.limits.item))
+        return []
+
+    def _parts(self, batch: TaskBatch, value: Any = None) -> list[Call]:
         """Return the calls of a batch's parts, which are awaited from now on; `value` is the end of
         the whole.
         """
-        batch = _batch(bundle, value)
-        is_defect = value is not None and batch is None
+        lost = _lost_batch(batch, value)
+        is_defect = value is not None and lost is None
         defect = f"defect of hlo-conformance ({type(value).__name__}: {value})" if is_defect else ""
-        if batch is not None and self.losing is not None:
-            self.losing(batch)
-        parts = [*bundle] if len(bundle) > 1 else [one for task in bundle for one in task.singles()]
-        self.lost.update(dict.fromkeys(parts, _Lost(bundle, batch, defect, len(parts))))
-        seconds = self.limits.timeout if len(bundle) > 1 else self.limits.item
-        return [self.call((one,), seconds) for one in parts]
+        if lost is not None and self.losing is not None:
+            self.losing(lost)
+        parts = [*batch] if len(batch) > 1 else [one for task in batch for one in task.singles()]
+        self.lost.update(dict.fromkeys(parts, _Lost(batch, lost, defect, len(parts))))
+        seconds = self.limits.timeout if len(batch) > 1 else self.limits.item
+        return [self._call((one,), seconds) for one in parts]
 
-    def call(self, bundle: Bundle, timeout: float) -> Call:
+    def _call(self, batch: TaskBatch, timeout: float) -> Call:
         """Return the call of a worker that does the tasks of a batch."""
-        overwrites = any(task.cell in self.overwriting for task in bundle)
-        return Call(bundle, run_tasks, (bundle, self.manner), timeout, overwrites)
+        overwrites = any(task.cell in self.overwriting for task in batch)
+        return Call(batch, run_tasks, (batch, self.manner), timeout, overwrites)
 
-    def ended(self, task: Task, result: TaskResult) -> Generator[tuple[Task, TaskResult]]:
-        """Yield the results that become final with this result of a task: a planned task, or a case
+    def _end_part(self, task: Task, result: TaskResult) -> Generator[tuple[Task, TaskResult]]:
+        """Yield the results that become final with this result of a part: a planned task, or a case
         of such a task.
         """
-        whole = self.lost.pop(task, None)
-        if whole is None or len(whole.bundle) > 1:
+        whole = self.lost.pop(task)
+        if len(whole.tasks) > 1:
             yield task, result
-        if whole is None:
-            return
         whole.results.append(result)
         whole.left -= 1
         if whole.left:
             return
         if whole.blames_nobody and whole.defect:
-            self.notice(
-                f"{_name(whole.bundle)}: {whole.defect}, and with none of these cases alone"
-            )
+            self.notice(f"{_name(whole.tasks)}: {whole.defect}, and with none of these cases alone")
         elif whole.blames_nobody and whole.batch is not None:
-            self.again[whole.bundle] = whole.batch
+            self.again[whole.tasks] = whole.batch
             for number in range(self.manner.repeats):
-                name, given = _Again(whole.bundle, number), (whole.bundle, self.manner)
-                self.calls.append(Call(name, run_tasks, given, self.limits.timeout))
-        if len(whole.bundle) == 1:
-            yield from self.ended(whole.bundle[0], join_results(whole.results))
+                name, given = _Again(whole.tasks, number), (whole.tasks, self.manner)
+                self.further.append(Call(name, run_tasks, given, self.limits.timeout))
+        if len(whole.tasks) == 1:
+            (task,), result = whole.tasks, join_results(whole.results)
+            if task in self.lost:
+                yield from self._end_part(task, result)
+            else:
+                yield task, result
 
-    def counted(self, again: _Again, value: Any) -> None:
+    def _count_crash(self, again: _Again, value: Any) -> None:
         """Count a run of a whole batch, which had lost its worker before."""
-        batch = self.again[again.bundle]
+        batch = self.again[again.tasks]
         failed = batch.failed + isinstance(value, (Died, TimedOut))
-        self.again[again.bundle] = batch = replace(batch, failed=failed, runs=batch.runs + 1)
+        self.again[again.tasks] = batch = replace(batch, failed=failed, runs=batch.runs + 1)
         if self.losing is not None:
             self.losing(batch)
         elif batch.runs > self.manner.repeats:
             self.notice(batch.line)
 
 
-def _name(bundle: Bundle) -> str:
-    return bundle[0].id if len(bundle) == 1 else f"{bundle[0].id} to {bundle[-1].id}"
+def _name(batch: TaskBatch) -> str:
+    return batch[0].id if len(batch) == 1 else f"{batch[0].id} to {batch[-1].id}"
 
 
-def _batch(bundle: Bundle, value: Any) -> LostBatch | None:
+def _lost_batch(tasks: TaskBatch, value: Any) -> LostBatch | None:
     """Return the report of a batch whose worker crashed or timed out; None for other values."""
     if not isinstance(value, (Died, TimedOut)):
         return None
     cases = tuple(
         (task.cell.op, task.cell.element_type.name, index)
-        for task in bundle
+        for task in tasks
         for index in range(task.start, task.stop)
     )
-    return LostBatch(bundle[0].cell.backend, cases, *crash_verdict(value))
+    return LostBatch(tasks[0].cell.backend, cases, *crash_verdict(value))
 
 
-def _results_of(ended: CallEnd, notice: Notice) -> list[TaskResult]:
-    """Return the result of each task; that of a single case that lost its worker is made here."""
-    bundle, value = ended.call.name, ended.value
-    if isinstance(value, list):
-        return value
-    if not isinstance(value, (Died, TimedOut)):
-        notice(
-            f"defect of hlo-conformance in {_name(bundle)}, which has no verdict "
-            f"({type(value).__name__}: {value}): please report it"
-        )
-        return [join_results([])]
+def _crash_result(task: Task, ended: CallEnd) -> TaskResult:
+    """Return the result of a single case whose worker crashed or timed out."""
     timing = Timing(execution=ended.seconds)  # the parts of a lost call are not measured
-    return [TaskResult((crash_record(bundle[0], *crash_verdict(value)),), Errors(), timing, 0, 0.0)]
+    return TaskResult((crash_record(task, *crash_verdict(ended.value)),), Errors(), timing, 0, 0.0)
 
 
-def _summed_up(tries: Sequence[TaskResult]) -> TaskResult:
+def _summarise(tries: Sequence[TaskResult]) -> TaskResult:
     """Return the result of a case whose worker crashed or timed out in the first of these tries. If
     it did not fail in every try, the record says in how many it did.
     """

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.campaign.coverage import coverage_of
-from conformance.campaign.planning import cells_of, key
+from conformance.campaign.planning import cells_of
 from conformance.catalog import cells
 from conformance.errors import UsageError
 from conformance.gate.conclusion import exit_code
@@ -178,7 +178,7 @@ def _planned(shards: Sequence[Part]) -> tuple[list[CellKey], list[str]]:
     for number in sorted({*range(1, count + 1)} - {part.shard[0] for part in shards}):
         identity = first.identity
         chosen = cells_of(identity["op"], identity["element type"], first.backends, (number, count))
-        planned += map(key, chosen)
+        planned += [cell.key for cell in chosen]
         if not chosen:  # too few cells for so many parts
             continue
         missing.append(
@@ -192,7 +192,7 @@ def _meta(parts: Sequence[Part], planned: Sequence[CellKey], command: str) -> di
     """Return the metadata of the whole run for the merged store."""
     metas = [part.meta for part in parts]
     backends = {one["name"]: one for meta in metas for one in meta["backends"]}
-    everything = [key(cell) for cell in cells(backends=list(backends))]
+    everything = [cell.key for cell in cells(backends=list(backends))]
     chosen = {*planned}
     identity = {name: value for part in parts for name, value in part.identity.items()}
     return {

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from conformance.backends.registry import parse_all
-from conformance.campaign.tasks import Task
+from conformance.campaign.tasks import Task, TaskBatch
 from conformance.catalog import CATALOG, Cell, Row, cells
 from conformance.errors import UsageError, describe_unknown
 from conformance.executors.executor import LOCAL, Engine
@@ -105,7 +105,7 @@ def plan(options: Options) -> Plan:
     tested = tuple(cell for cell in everything if cell in chosen)
     return Plan(
         tested,
-        tuple(key(cell) for cell in everything if cell not in chosen),
+        tuple(cell.key for cell in everything if cell not in chosen),
         tuple(t for cell in tested for t in _drafted(cell, options.profile, options.seed)),
     )
 
@@ -151,27 +151,27 @@ def cases_of(row: Row, profile: str) -> int:
     return max(PROFILES[FASTEST] - 1 + int(row.weight), min(filling, standard))
 
 
-def make_batches(tasks: Iterable[Task], apart: Container[Cell] = ()) -> Generator[tuple[Task, ...]]:
+def make_batches(tasks: Iterable[Task], apart: Container[Cell] = ()) -> Generator[TaskBatch]:
     """Yield tasks in order, in batches of one op and backend that can be one module.
 
     To compile a module takes twice as long as to compile one more small program within it. Near
     misses are compiled in isolation, and so are the cases of the cells in `apart`.
     """
-    bundle: list[Task] = []
+    batch: list[Task] = []
     room = 0
     for task in tasks:
         cell = task.cell
         alone = cell in apart or isinstance(cell.element_type, Invalid)
-        other = {(one.cell.op, one.cell.backend) for one in bundle} != {(cell.op, cell.backend)}
+        other = {(one.cell.op, one.cell.backend) for one in batch} != {(cell.op, cell.backend)}
         if alone or other or len(task) > room:
-            if bundle:
-                yield tuple(bundle)
-            bundle = []
+            if batch:
+                yield tuple(batch)
+            batch = []
             room = 0 if alone else CASES_PER_MODULE
-        bundle.append(task)
+        batch.append(task)
         room -= len(task)
-    if bundle:
-        yield tuple(bundle)
+    if batch:
+        yield tuple(batch)
 
 
 def harmful_cells(
@@ -181,13 +181,8 @@ def harmful_cells(
     write to memory that is not theirs.
     """
     cells = {task.cell for task in tasks}
-    crashing = {cell for cell in cells if is_crash_known(expectations, key(cell))}
-    return crashing, {cell for cell in cells if is_overwriting_known(expectations, key(cell))}
-
-
-def key(cell: Cell) -> CellKey:
-    """Return the key of a cell in the store."""
-    return (cell.op, cell.element_type.name, cell.backend)
+    crashing = {cell for cell in cells if is_crash_known(expectations, cell.key)}
+    return crashing, {cell for cell in cells if is_overwriting_known(expectations, cell.key)}
 
 
 def _check(options: Options) -> None:

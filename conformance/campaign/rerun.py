@@ -11,7 +11,7 @@ from conformance.backends.registry import parse
 from conformance.backends.session import open_session
 from conformance.campaign.planning import make_batches, plan_of
 from conformance.campaign.recorded import RecordedCase, Replay
-from conformance.campaign.tasks import Manner, Task, cases_of, crash_record, run_tasks
+from conformance.campaign.tasks import Manner, Task, TaskBatch, cases_of, crash_record, run_tasks
 from conformance.catalog import CATALOG, Cell, cells
 from conformance.executors.local import Died, TimedOut
 from conformance.executors.lost import crash_verdict
@@ -20,10 +20,10 @@ from conformance.gate.reading import load
 from conformance.gate.versions import applicable_entries, needs_backend_version, with_given_version
 from conformance.known.in_force import in_force
 from conformance.known.rewritings.stated import Stated
-from conformance.pipeline.batch import bench_of
+from conformance.pipeline.batch import open_batcher
 from conformance.pipeline.confirmation import conclude
-from conformance.pipeline.items import Item, ItemAnswer, Results
-from conformance.pipeline.records import ONLY_IN_BATCH, judge_all, refused, worst_of
+from conformance.pipeline.items import CellItem, Item, ItemAnswer, Results
+from conformance.pipeline.records import ONLY_IN_BATCH, JudgedCase, refused
 from conformance.results.inputs import unpack_inputs
 from conformance.results.versions import versions
 from conformance.stablehlo.emit import emit
@@ -63,19 +63,19 @@ def _rerun(case: RecordedCase, hypotheses: Sequence[Stated], generic: bool) -> R
     if isinstance(cell.element_type, Invalid):
         return _again_in_batch((task,), record, hypotheses, generic)
     if record.kind == ONLY_IN_BATCH:
-        bundle = _bundle_of(cell, record.index, case)
-        return _again_in_batch(bundle, record, hypotheses, generic)
+        batch = _batch_of(cell, record.index, case)
+        return _again_in_batch(batch, record, hypotheses, generic)
     return _again(task, record, generic)
 
 
-def _bundle_of(cell: Cell, index: int, case: RecordedCase) -> tuple[Task, ...]:
+def _batch_of(cell: Cell, index: int, case: RecordedCase) -> TaskBatch:
     """Return the tasks with which the case was compiled in a run of all cells of the op."""
     beside = cells([cell.op], backends=[cell.backend])
     tasks = [task for one in beside for task in plan_of(one, case.profile, case.seed)]
     return next(
-        bundle
-        for bundle in make_batches(tasks)
-        if any(task.cell == cell and index in task for task in bundle)
+        batch
+        for batch in make_batches(tasks)
+        if any(task.cell == cell and index in task for task in batch)
     )
 
 
@@ -91,11 +91,11 @@ def crash_replay(case: RecordedCase, reason: Died | TimedOut) -> Replay:
 
 
 def _again_in_batch(
-    bundle: tuple[Task, ...], record: Record, hypotheses: Sequence[Stated], generic: bool
+    batch: TaskBatch, record: Record, hypotheses: Sequence[Stated], generic: bool
 ) -> Replay:
     (new,) = (
         found
-        for result in run_tasks(bundle, Manner(tuple(hypotheses)))
+        for result in run_tasks(batch, Manner(tuple(hypotheses)))
         for found in result.records
         if (found.element_type, found.index) == (record.element_type, record.index)
     )
@@ -104,18 +104,16 @@ def _again_in_batch(
 
 def _again(task: Task, record: Record, generic: bool) -> Replay:
     """Run and judge the case, and show the arrays of its worst input set."""
-    bench = bench_of(task.cell)
+    batcher = open_batcher(task.cell.backend)
     program, inputs = _case(task, record)
     expected = [evaluate(program, one) for one in inputs]
-    one = Item(record.index, program, inputs, expected)
+    item = CellItem(record.index, program, inputs, expected, task.cell)
     try:
-        results = bench.run([one])[0]
+        results = batcher.run([item])[0]
     except BackendError as error:
-        new, _ = refused(task.cell, one, error)
-        return _shown(one, new, 0, None, generic)
-    new = conclude(task.cell, one, ItemAnswer(results, [one]), bench).record
-    judgements = judge_all(one, results, bench)
-    return _shown(one, new, judgements.index(worst_of(judgements)), results, generic)
+        return _shown(item, refused(item, error), 0, None, generic)
+    new = conclude(item, ItemAnswer(results, [item]), batcher).record
+    return _shown(item, new, JudgedCase.of(item, results, batcher).turn, results, generic)
 
 
 def _case(task: Task, record: Record) -> tuple[Program, list[tuple[Array, ...]]]:
@@ -129,18 +127,16 @@ def _case(task: Task, record: Record) -> tuple[Program, list[tuple[Array, ...]]]
     return case.program, [materialise(case.program, recipe) for recipe in case.inputs]
 
 
-def _shown(
-    prepared: Item, record: Record, turn: int, results: Results | None, generic: bool
-) -> Replay:
-    inputs, expected = prepared.inputs[turn], prepared.expected[turn]
-    names = _in_each_process(prepared.program)
+def _shown(item: Item, record: Record, turn: int, results: Results | None, generic: bool) -> Replay:
+    inputs, expected = item.inputs[turn], item.expected[turn]
+    names = _in_each_process(item.program)
     arguments = [
         (name, _type(array), text_of(array)) for name, array in zip(names, inputs, strict=True)
     ]
     actual = [text_of(array) for array in results[turn]] if results else [""] * len(expected)
     actual += ["nothing"] * (len(expected) - len(actual))
     shown = [(_type(want), text_of(want), got) for want, got in zip(expected, actual, strict=False)]
-    program = _program(emit(prepared.program), generic)
+    program = _program(emit(item.program), generic)
     return Replay(record, program, tuple(arguments), tuple(shown), _unit(record))
 
 

@@ -21,7 +21,7 @@ from conformance.campaign.cache.digests import BackendDigests
 from conformance.campaign.cache.entries import Entries
 from conformance.campaign.coverage import coverage_of
 from conformance.campaign.gone import find_stale
-from conformance.campaign.planning import PROFILES, Options, Plan, key, plan
+from conformance.campaign.planning import PROFILES, Options, Plan, plan
 from conformance.campaign.progress import Watcher
 from conformance.campaign.session import RunSession, Setting
 from conformance.campaign.tasks import peak_rss_mb, run_tasks
@@ -68,7 +68,7 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
     expectations = load(options.expectations, names, found)
     watcher = watcher or Watcher()
     if options.baseline is not None:  # before hours of work that nothing could be compared with
-        with_backend_names(options.baseline, names, map(key, planned.cells))
+        with_backend_names(options.baseline, names, [cell.key for cell in planned.cells])
     if options.strict:
         check_finished(expectations, paths_of(options.expectations, names))
     if hinted := overlap_line(between_files(options.expectations, names, expectations)):
@@ -176,7 +176,7 @@ def _identify(store: Store, options: Options, planned: Plan, found: dict[str, st
             "versions": found,
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
             "command": options.command,
-            "planned": [key(cell) for cell in planned.cells],
+            "planned": [cell.key for cell in planned.cells],
             "filtered": planned.filtered,
             "filters": _filters(options),
             "in_helpings": options.budget is not None,

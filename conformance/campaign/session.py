@@ -10,17 +10,16 @@ from conformance.backends.registry import Choice, only_compiles
 from conformance.campaign.budget import Deadline, count_left_out, rounds
 from conformance.campaign.cache.cases import CachedCases, Dependencies
 from conformance.campaign.cache.digests import BackendDigests, own_digest, whole_digest
-from conformance.campaign.isolation import Bundle, run_isolated
+from conformance.campaign.isolation import run_isolated
 from conformance.campaign.planning import (
     PROFILES,
     Options,
     harmful_cells,
-    key,
     make_batches,
     shorten,
 )
 from conformance.campaign.progress import Tally, Watcher
-from conformance.campaign.tasks import Manner, Task, TaskResult, join_results
+from conformance.campaign.tasks import Manner, Task, TaskBatch, TaskResult, join_results
 from conformance.catalog import Cell
 from conformance.executors.executor import Executor
 from conformance.executors.interrupt import raise_if_seen
@@ -71,6 +70,7 @@ class RunSession:
         self._varying = {e.id for e in setting.expectations if e.unpredictable or e.flaky}
         self._cached: dict[str, CachedCases] = {}
         self._planned: set[str] = set()
+        self._crashing, self._overwriting = harmful_cells(setting.tasks, setting.expectations)
         left = None
         if self._options.budget is not None:
             left = max(0.0, self._options.budget - self._seconds)
@@ -88,7 +88,7 @@ class RunSession:
                     tasks = [task for task in part if task.cell.backend == choice.name]
                     if not tasks or self._deadline.is_over:
                         continue
-                    self._do(tasks, choice, executor)
+                    self._do(tasks, executor, self._manner(choice), self._cases(choice, executor))
                     if len(workers) > 1 or not has_limit or self._deadline.is_over:
                         executor.end_workers()
         finally:
@@ -103,17 +103,22 @@ class RunSession:
         # of other ops nobody knows how many cases they need, and to find out takes as long again
         return count_left_out(shorten(t, profile) if t.cell.op in ops else t for t in tasks)
 
-    def _do(self, tasks: Sequence[Task], choice: Choice, executor: Executor) -> None:
-        """Do tasks of one backend."""
-        cached = self._cases(choice, executor)
-        crashing, overwriting = harmful_cells(tasks, self._setting.expectations)
-        apart = crashing | overwriting
-        todo: Iterable[Bundle] = make_batches(self._todo(tasks, cached), apart)
+    def _do(
+        self,
+        tasks: Sequence[Task],
+        executor: Executor,
+        manner: Manner,
+        cached: CachedCases | None,
+    ) -> None:
+        """Do tasks of one backend: plan, run in batches, store."""
+        apart = self._crashing | self._overwriting
+        batches: Iterable[TaskBatch] = make_batches(self._planned_tasks(tasks, cached), apart)
         if cached is not None:
-            todo = cached.uncached_batches(todo, apart)
-        manner = self._manner(choice)
-        arguments = (self._options.limits, self._incident, crashing, manner, self._lose)
-        for done in run_isolated(executor, todo, *arguments, overwriting):
+            batches = cached.uncached_batches(batches, apart)
+        for done in run_isolated(
+            executor, batches, self._options.limits, self._incident, self._crashing, manner,
+            self._lose, self._overwriting,
+        ):  # fmt: skip
             if done is not None:
                 for ended in [done] if cached is None else cached.ended(*done):
                     self._keep(*ended)
@@ -121,9 +126,9 @@ class RunSession:
             if self._deadline.is_long_over:
                 return
 
-    def _todo(self, tasks: Sequence[Task], cached: CachedCases | None) -> Generator[Task]:
-        """Yield the tasks that are left to do, planned as workers request them. A plan covers all
-        cells of an op, so each worker would make the whole plan.
+    def _planned_tasks(self, tasks: Sequence[Task], cached: CachedCases | None) -> Generator[Task]:
+        """Yield the tasks with their plans, as workers request them. A plan covers all cells of an
+        op, so each worker would make the whole plan.
         """
         for task in tasks:
             if self._deadline.is_over:
@@ -202,7 +207,7 @@ class RunSession:
         begun = perf_counter()
         self._store.add_task(
             task.id,
-            key(task.cell),
+            task.cell.key,
             records,
             result.errors,
             result.timing,

@@ -11,17 +11,15 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from functools import partial, reduce
-from typing import Any
 
 from conformance.backends.base import BackendError, Rejected, Unsupported, failure_of
-from conformance.backends.session import Session, open_session
 from conformance.catalog import Cell
 from conformance.judging.judgement import merge_errors
 from conformance.known.in_force import in_force
 from conformance.known.rewritings.stated import Stated
-from conformance.pipeline.batch import REPEATS, Bench, RefusedBatch, StopWatch, run_all
+from conformance.pipeline.batch import REPEATS, Batcher, RefusedBatch, open_batcher, run_all
 from conformance.pipeline.confirmation import conclude, conclude_miss
-from conformance.pipeline.items import Inputs, Item, ItemAnswer, Unwritable
+from conformance.pipeline.items import CellItem
 from conformance.pipeline.records import (
     ONLY_IN_BATCH,
     CaseResult,
@@ -38,7 +36,6 @@ from generators.cells.columns import ordered_misses
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
 from reference.ir.constraints import ConstraintViolation
-from reference.ir.program import Program
 from reference.ops.xla.lowering import lower_program
 
 LOSING = (Verdict.CRASHED, Verdict.TIMED_OUT)
@@ -88,6 +85,10 @@ class Task:
         return replace(self, plans=tuple(made))
 
 
+TaskBatch = tuple[Task, ...]
+"""Tasks of one call of a worker. They are compiled as one module if the backend takes it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Manner:
     """Options of a worker for doing tasks. `hypotheses` are the hypotheses of expectations,
@@ -119,87 +120,77 @@ class TaskResult:
     is_of_lost_batch: bool = False
 
 
-def run_task(task: Task) -> TaskResult:
-    """Generate, evaluate, compile, run and judge the task's cases.
-
-    Raises:
-        NotAvailable: when the backend cannot be had.
-    """
-    return run_tasks([task])[0]
-
-
 def run_tasks(tasks: Sequence[Task], manner: Manner = Manner()) -> list[TaskResult]:
-    """Do tasks of one backend, their cases as one module where it takes that.
+    """Generate, evaluate, compile, run and judge the cases of tasks of one backend.
 
-    The seconds and the modules are of all together: the tasks share the seconds by their cases,
-    and the first has the modules, and the batches that were lost.
+    The cases are compiled as one module if the backend takes it. Tasks share the seconds by their
+    cases. The first result has the number of modules, and the batches that were lost.
 
     Raises:
         NotAvailable: when the backend cannot be had.
     """
-    with in_force(manner.hypotheses):
-        return _run_tasks(tasks, manner)
-
-
-def _run_tasks(tasks: Sequence[Task], manner: Manner) -> list[TaskResult]:
-    watch = StopWatch()
-    session = open_session(tasks[0].cell.backend, watch.timed)
-    shared: tuple[dict[int, Any], dict[int, Any]] = {}, {}
-    benches = [
-        Bench(session, watch, manner.repeats, *shared, rule=task.cell.rule) for task in tasks
-    ]
+    batcher = open_batcher(tasks[0].cell.backend, manner.repeats)
     lost: list[LostBatch] = []
-    if any(isinstance(task.cell.element_type, Invalid) for task in tasks):
-        concluded = [_run_misses(task, bench) for task, bench in zip(tasks, benches, strict=True)]
-    else:
-        prepared = [_prepare(task, bench) for task, bench in zip(tasks, benches, strict=True)]
-        answers, modules = run_all(benches[0], prepared)
-        lost = [_lost_batch(tasks, prepared, one) for one in modules]
-        concluded = [
-            [_concluded(task, one, answer, bench) for one, answer in zip(group, given, strict=True)]
-            for task, bench, group, given in zip(tasks, benches, prepared, answers, strict=True)
-        ]
-    whole = sum(map(len, tasks))
-    kinds = {one.record.kind for own in concluded for one in own}
+    with in_force(manner.hypotheses):
+        if any(isinstance(task.cell.element_type, Invalid) for task in tasks):
+            concluded = [_run_misses(task, batcher) for task in tasks]
+        else:
+            groups = [_items_of(task, batcher) for task in tasks]
+            answers, modules = run_all(batcher, groups)
+            lost = [_lost_batch(module) for module in modules]
+            concluded = [
+                [conclude(one, answer, batcher) for one, answer in zip(*pair, strict=True)]
+                for pair in zip(groups, answers, strict=True)
+            ]
+    whole, seconds = sum(map(len, tasks)), batcher.watch.seconds
+    kinds = {one.record.kind for results in concluded for one in results}
     return [
         TaskResult(
-            tuple(one.record for one in own),
-            reduce(merge_errors, (one.errors for one in own), Errors()),
-            Timing(**{part: s * len(task) / whole for part, s in watch.seconds.items()}),
-            0 if number else session.compilations,
+            tuple(one.record for one in results),
+            reduce(merge_errors, (one.errors for one in results), Errors()),
+            Timing(**{part: s * len(task) / whole for part, s in seconds.items()}),
+            0 if number else batcher.session.compilations,
             peak_rss_mb(),
-            tuple(own) if manner.by_case else (),
+            tuple(results) if manner.by_case else (),
             () if number else tuple(lost),
             bool(lost) or ONLY_IN_BATCH in kinds,
         )
-        for number, (task, own) in enumerate(zip(tasks, concluded, strict=True))
+        for number, (task, results) in enumerate(zip(tasks, concluded, strict=True))
     ]
 
 
-def _concluded(task: Task, item: Item, answered: ItemAnswer, bench: Bench) -> CaseResult:
-    """Return the conclusion on a case."""
-    if isinstance(answered.answer, Unwritable):  # no case is: a defect, and no answer of a backend
-        raise answered.answer
-    return conclude(task.cell, item, answered, bench)
+def _items_of(task: Task, batcher: Batcher) -> list[CellItem]:
+    """Return the task's cases with their inputs and the reference's results.
+
+    A program that the backend is sure to refuse is not evaluated.
+    """
+    with batcher.watch.timed("generation"):
+        cases = cases_of(task)
+        inputs = [[materialise(one.program, recipe) for recipe in one.inputs] for one in cases]
+    with batcher.watch.timed("reference"):
+        expected = [
+            [evaluate(case.program, one) for one in sets]
+            if batcher.session.refusal(case.program) is None
+            else []
+            for case, sets in zip(cases, inputs, strict=True)
+        ]
+    numbered = enumerate(zip(cases, inputs, expected, strict=True), task.start)
+    return [
+        CellItem(index, case.program, sets, results, task.cell)
+        for index, (case, sets, results) in numbered
+    ]
 
 
-def _lost_batch(
-    tasks: Sequence[Task], prepared: Sequence[Sequence[Item]], module: RefusedBatch
-) -> LostBatch:
+def _lost_batch(module: RefusedBatch[CellItem]) -> LostBatch:
     """Return the lost batch of a module that was refused although none of its programs was."""
-    among = {id(one) for one in module.items}
-    cases = tuple(
-        (task.cell.op, task.cell.element_type.name, one.index)
-        for task, group in zip(tasks, prepared, strict=True)
-        for one in group
-        if id(one) in among
-    )
+    cases = tuple((one.cell.op, one.cell.element_type.name, one.index) for one in module.items)
     verdict, kind = Verdict.UNSUPPORTED, ""
     if not isinstance(module.error, Unsupported):
         verdict, kind = failure_of(module.error)
-    backend = tasks[0].cell.backend
     message = printable(str(module.error))
-    return LostBatch(backend, cases, verdict, kind, message, module.failed, module.runs)
+    return LostBatch(
+        module.items[0].cell.backend, cases, verdict, kind, message, module.failed, module.runs
+    )
 
 
 def cases_of(task: Task) -> list[Case]:
@@ -215,30 +206,29 @@ def cases_of(task: Task) -> list[Case]:
     return [replace(one, program=lower_program(one.program)) for one in made]
 
 
-def _run_misses(task: Task, bench: Bench) -> list[CaseResult]:
+def _run_misses(task: Task, batcher: Batcher) -> list[CaseResult]:
     """Compile each near miss on its own: a backend that does accepts an invalid program."""
     misses = ordered_misses(task.cell.op)[task.start : task.stop]
-    prepared = [
-        (Item(number, program, [()], []), id_)
+    items = [
+        (CellItem(number, program, [()], [], task.cell), id_)
         for number, (id_, program) in enumerate(misses, task.start)
     ]
     return [
-        conclude_miss(partial(_miss_record, task.cell, one, id_, bench), bench.repeats)
-        for one, id_ in prepared
+        conclude_miss(partial(_miss_record, one, id_, batcher), batcher.repeats)
+        for one, id_ in items
     ]
 
 
-def _miss_record(cell: Cell, prepared: Item, id_: str, bench: Bench) -> Record:
+def _miss_record(item: CellItem, id_: str, batcher: Batcher) -> Record:
     try:
-        program = lower_program(prepared.program)
-        bench.compile([replace(prepared, program=program)])
+        program = lower_program(item.program)
+        batcher.compile([replace(item, program=program)])
     except (Rejected, EmitError, ConstraintViolation):  # what cannot be written reaches no backend
-        key = (cell.op, cell.element_type.name, cell.backend)
-        return Record(*key, prepared.index, prepared.program.digest, Verdict.PASS)
+        return Record(*item.key, Verdict.PASS)
     except BackendError as error:
-        return refused(cell, prepared, error)[0]
-    message = f"{cell.op} breaks {id_}, and is compiled nevertheless"
-    return without_results(cell, prepared, Verdict.ACCEPTED, id_, message)
+        return refused(item, error)
+    message = f"{item.cell.op} breaks {id_}, and is compiled nevertheless"
+    return without_results(item, Verdict.ACCEPTED, id_, message)
 
 
 def join_results(parts: Sequence[TaskResult]) -> TaskResult:
@@ -262,22 +252,6 @@ def peak_rss_mb() -> float:
     return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
-def _prepare(task: Task, bench: Bench) -> list[Item]:
-    with bench.watch.timed("generation"):
-        chosen = cases_of(task)
-        inputs = [[materialise(one.program, recipe) for recipe in one.inputs] for one in chosen]
-    with bench.watch.timed("reference"):
-        return [
-            Item(index, case.program, sets, _expected(case.program, sets, bench.session))
-            for index, case, sets in zip(range(task.start, task.stop), chosen, inputs, strict=True)
-        ]
-
-
-def _expected(program: Program, sets: list[Inputs], session: Session) -> list[Inputs]:
-    """Return the reference's results for each input set; none if the program will not be run."""
-    return [] if session.refusal(program) else [evaluate(program, one) for one in sets]
-
-
 def crash_record(task: Task, verdict: Verdict, kind: str, message: str) -> Record:
     """Return the record of a task of one case whose worker crashed or timed out.
 
@@ -285,5 +259,5 @@ def crash_record(task: Task, verdict: Verdict, kind: str, message: str) -> Recor
     """
     (case,) = cases_of(task)
     inputs = [materialise(case.program, recipe) for recipe in case.inputs[:1]] or [()]
-    one = Item(task.start, case.program, inputs, [])
-    return without_results(task.cell, one, verdict, kind, message)
+    one = CellItem(task.start, case.program, inputs, [], task.cell)
+    return without_results(one, verdict, kind, message)

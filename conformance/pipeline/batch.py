@@ -11,14 +11,13 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import Generic, TypeVar
 
 from conformance.backends.base import BackendError, Failed, Unsupported
 from conformance.backends.registry import is_separated, only_compiles
 from conformance.backends.session import EMISSION, Compiled, Session, open_session
-from conformance.catalog import Cell
 from conformance.pipeline.items import Inputs, Item, ItemAnswer, Results, Unwritable
 from conformance.stablehlo.emit import EmitError
-from conformance.tolerance.rule import Rule
 from conformance.transforms.merge import merge
 from reference.interpreter.evaluate import split_by_process
 from reference.ir.mesh import MeshGroups
@@ -28,6 +27,8 @@ from reference.ir.types import Array
 
 REPEATS = 3
 """Default number of further runs of a failing item, which show whether it fails every time."""
+
+_Item = TypeVar("_Item", bound=Item)
 
 _WORD = re.compile(r"[a-z][a-z0-9_-]{3,}")
 """Matches possible names of ops in a message, in StableHLO's spelling or HLO's. Shorter names are
@@ -131,21 +132,14 @@ class Batcher:
         return self.session.compile(program)
 
 
-@dataclass(frozen=True, slots=True)
-class Bench(Batcher):
-    """A batcher of the cases of a cell, with the rule that judges them."""
-
-    rule: Rule = field(kw_only=True)
-
-
-def bench_of(cell: Cell) -> Bench:
-    """Open a session of the cell's backend, with the rule of its op and a new stop-watch.
+def open_batcher(backend: str, repeats: int = REPEATS) -> Batcher:
+    """Return a batcher with a session of a backend and a new stop-watch.
 
     Raises:
         NotAvailable: when the backend cannot be had.
     """
     watch = StopWatch()
-    return Bench(open_session(cell.backend, watch.timed), watch, rule=cell.rule)
+    return Batcher(open_session(backend, watch.timed), watch, repeats)
 
 
 def inputs_of(batch: Sequence[Item], turn: int) -> Inputs:
@@ -163,40 +157,35 @@ def _deal(
     outputs: Sequence[Array], batch: Sequence[Item], turn: int, results: list[Results]
 ) -> None:
     """Append its part of a batch's outputs to the results of each item."""
-    wanted = sum(_result_count(one) * one.program.process_count for one in batch)
+    counts = [len(one.program.main.result_types) for one in batch]  # in each process
+    wanted = sum(counts) * batch[0].program.process_count
     if len(batch) > 1 and len(outputs) != wanted:
         raise Failed(f"{wanted} results expected of the batch, got {len(outputs)}")
     dealt: list[list[Array]] = [[] for _ in batch]
     for share in split_by_process(batch[0].program, outputs):
         at = 0
-        for item, mine in zip(batch, dealt, strict=True):
-            count = len(share) if len(batch) == 1 else _result_count(item)
-            mine += share[at : at + count]
+        for count, mine in zip(counts, dealt, strict=True):
+            mine += share[at : at + count] if len(batch) > 1 else share
             at += count
     for item, mine, kept in zip(batch, dealt, results, strict=True):
         if turn < len(item.inputs):
             kept.append(mine)
 
 
-def _result_count(item: Item) -> int:
-    """Return how many results main has in each process."""
-    return len(item.program.main.result_types)
-
-
 @dataclass(frozen=True, slots=True)
-class RefusedBatch:
+class RefusedBatch(Generic[_Item]):
     """Items that the backend refused as one module, in `failed` of `runs` runs, and each of which
     it compiled and ran in isolation."""
 
-    items: Sequence[Item]
+    items: Sequence[_Item]
     error: BackendError
     failed: int
     runs: int
 
 
 def run_all(
-    batcher: Batcher, groups: Sequence[Sequence[Item]]
-) -> tuple[list[list[ItemAnswer]], list[RefusedBatch]]:
+    batcher: Batcher, groups: Sequence[Sequence[_Item]]
+) -> tuple[list[list[ItemAnswer]], list[RefusedBatch[_Item]]]:
     """Run groups of items as one module where the backend compiles it, else in parts.
 
     The first parts are the groups. Items that the backend would refuse unseen are in no module.
@@ -207,10 +196,10 @@ def run_all(
     Returns:
         The answers to the items of each group, and the batches that were refused as a whole only.
     """
-    split = _Split(batcher)
-    modules: dict[_ModuleKind, list[list[Item]]] = {}
+    split: _Split[_Item] = _Split(batcher)
+    modules: dict[_ModuleKind, list[list[_Item]]] = {}
     for group in groups:
-        taken: dict[_ModuleKind, list[Item]] = {}
+        taken: dict[_ModuleKind, list[_Item]] = {}
         for one in group:
             error = batcher.session.refusal(one.program)
             if error is None:
@@ -242,14 +231,14 @@ def _module_kind(backend: str, item: Item) -> _ModuleKind:
 
 
 @dataclass(frozen=True, slots=True)
-class _Split:
+class _Split(Generic[_Item]):
     """Answers to items, by the identity of each, as items of different cells share indices."""
 
     batcher: Batcher
     answers: dict[int, ItemAnswer] = field(default_factory=dict[int, ItemAnswer])
-    refused: list[RefusedBatch] = field(default_factory=list[RefusedBatch])
+    refused: list[RefusedBatch[_Item]] = field(default_factory=list["RefusedBatch[_Item]"])
 
-    def run(self, batch: Sequence[Item], parts: Iterable[Sequence[Item]] | None = None) -> None:
+    def run(self, batch: Sequence[_Item], parts: Iterable[Sequence[_Item]] | None = None) -> None:
         """Run items as one module; where the backend refuses it, run its parts.
 
         Without `parts`, they are chosen such that the items that the backend refuses are soon
@@ -275,7 +264,7 @@ class _Split:
         if len(self.refused) == before and not any(map(self._is_refused, batch)):
             self.refused.append(self._refused_batch(batch, answer))
 
-    def _one_by_one(self, batch: Sequence[Item]) -> Generator[Sequence[Item]]:
+    def _one_by_one(self, batch: Sequence[_Item]) -> Generator[Sequence[_Item]]:
         """Yield single items until an item has results, as backends mostly refuse whole cells; then
         the halves of the rest.
         """
@@ -288,10 +277,10 @@ class _Split:
         middle = (len(rest) + 1) // 2
         yield from filter(None, (rest[:middle], rest[middle:]))
 
-    def _is_refused(self, item: Item) -> bool:
+    def _is_refused(self, item: _Item) -> bool:
         return isinstance(self.answers[id(item)].answer, BackendError)
 
-    def _refused_batch(self, batch: Sequence[Item], error: BackendError) -> RefusedBatch:
+    def _refused_batch(self, batch: Sequence[_Item], error: BackendError) -> RefusedBatch[_Item]:
         """Return a batch that was refused though no item was, with how often it is."""
         if isinstance(error, Unsupported):  # no failure, so it need not be repeated
             return RefusedBatch(batch, error, 1, 1)
@@ -300,7 +289,7 @@ class _Split:
         return RefusedBatch(batch, error, failed, 1 + len(again))
 
 
-def _named(batch: Sequence[Item], message: str) -> list[list[Item]]:
+def _named(batch: Sequence[_Item], message: str) -> list[list[_Item]]:
     """Return the items with an op that the message names, and the others; [] if all or none are."""
     words = {word.replace("-", "_") for word in _WORD.findall(message)}
     named = [one for one in batch if words & _op_names(one.program)]

@@ -11,21 +11,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from conformance.backends.base import BackendError, Unsupported, failure_of
-from conformance.catalog import Cell
 from conformance.gate.classes import ANY_BITS, NOT_DETERMINISTIC
 from conformance.gate.unpredictable import UNPREDICTABLE
-from conformance.judging.judgement import Judgement
 from conformance.known.in_force import unpredictable_classes
-from conformance.pipeline.batch import Bench, ItemAnswer
-from conformance.pipeline.items import Answer, Item, Results
+from conformance.pipeline.batch import Batcher
+from conformance.pipeline.items import Answer, CellItem, Item, ItemAnswer, Results, Unwritable
 from conformance.pipeline.records import (
     CaseResult,
+    JudgedCase,
     have_one_ending,
-    judge_all,
-    judged,
     not_deterministic,
     refused,
-    worst_of,
 )
 from conformance.verdict import Errors, Record, Repeats, Verdict
 from reference.ops.structure import is_constant
@@ -34,50 +30,54 @@ Finding = tuple[Verdict, str]
 """A verdict and its class."""
 
 
-def conclude(cell: Cell, item: Item, answered: ItemAnswer, bench: Bench) -> CaseResult:
+def conclude(item: CellItem, answered: ItemAnswer, batcher: Batcher) -> CaseResult:
     """Return the record of a case; a failure in a batch counts once it is confirmed in isolation.
 
     Flushed elements need no confirming: the hypothesis has been evaluated on each.
+
+    Raises:
+        Unwritable: if the case cannot be written as text, which is a defect of ours.
     """
     first = answered.answer
+    if isinstance(first, Unwritable):
+        raise first
+    if isinstance(first, Unsupported):
+        return CaseResult(refused(item, first), Errors())
     if isinstance(first, BackendError):
-        return _concluded_of_error(cell, item, first, bench)
-    judgements = judge_all(item, first, bench)
-    verdict = worst_of(judgements).verdict
-    if not verdict.fails:
-        return CaseResult(*judged(cell, item, judgements))
-    if verdict is Verdict.FLUSHED or bench.rule.is_nondeterministic:
-        return CaseResult(*judged(cell, item, judgements), is_steady=True)
-    cache = JudgementCache(item, bench, [(first, judgements)])
+        return _conclude_errors(JudgementCache(item, batcher, []), first)
+    judged = JudgedCase.of(item, first, batcher)
+    if not judged.verdict.fails:
+        return judged.result()
+    if judged.verdict is Verdict.FLUSHED or item.cell.rule.is_nondeterministic:
+        return judged.result(is_steady=True)
+    return _confirm(JudgementCache(item, batcher, [(first, judged)]), first, answered.batch)
+
+
+def _confirm(cache: JudgementCache, first: Results, batch: Sequence[Item]) -> CaseResult:
+    """Return the record of a case with wrong results, after it was run again in isolation."""
+    judged = cache.of(first)
     try:
-        rounds = _rounds(cache, verdict)
+        rounds = _rounds(cache, judged.verdict)
     except BackendError:
-        return _concluded_of_errors(cell, cache, first)
+        return _conclude_errors(cache, first)
     turn = _changing(rounds)
     if turn is not None and not _explained(cache, rounds):
-        return _varying(cell, cache, [first, *rounds], turn)
+        return _conclude_varying(cache, [first, *rounds], turn)
     failing = cache.failing(rounds)
     if failing:  # max has the first of the severest
-        worst = max(failing, key=lambda one: worst_of(one).verdict.severity)
-        return CaseResult(*judged(cell, item, worst), is_steady=turn is None)
+        worst = max(failing, key=lambda one: one.verdict.severity)
+        return worst.result(is_steady=turn is None)
     if _explained(cache, [first]):
-        return CaseResult(*judged(cell, item, judgements))
-    return _concluded_of_batch(cell, cache, first, answered.batch, rounds)
+        return judged.result()
+    return _conclude_batch(cache, first, batch, rounds)
 
 
-def _concluded_of_error(cell: Cell, item: Item, error: BackendError, bench: Bench) -> CaseResult:
-    """Return the record of a case in isolation that the backend answered with an error."""
-    if isinstance(error, Unsupported):
-        return CaseResult(*refused(cell, item, error))
-    return _concluded_of_errors(cell, JudgementCache(item, bench, []), error)
-
-
-def _concluded_of_errors(cell: Cell, cache: JudgementCache, first: Answer) -> CaseResult:
+def _conclude_errors(cache: JudgementCache, first: Answer) -> CaseResult:
     """Return the record of a case that the backend answers with an error now or later.
 
     Of a case that fails every time, an error of the backend is shown.
     """
-    again = cache.bench.attempts(cache.item, cache.bench.repeats)
+    item, again = cache.item, cache.batcher.attempts(cache.item, cache.batcher.repeats)
     outcomes: list[Answer] = [first, *again]
     repeats = repeats_of([cache.finding(one) for one in outcomes])
     errors = (one for one in outcomes if isinstance(one, BackendError))
@@ -85,47 +85,38 @@ def _concluded_of_errors(cell: Cell, cache: JudgementCache, first: Answer) -> Ca
     if shown is None:  # wrong in a batch, right or unsupported in isolation
         results = [one for one in outcomes if not isinstance(one, BackendError)]
         if _explained(cache, results):  # whether it is unsupported depends on the same memory
-            return CaseResult(*judged(cell, cache.item, cache.of(results[0])))
-        record = not_deterministic(cell, cache.item, Verdict.DIVERGENT, repeats)
-        return CaseResult(record, Errors())
+            return cache.of(results[0]).result()
+        return CaseResult(not_deterministic(item, Verdict.DIVERGENT, repeats), Errors())
     if repeats.failed == repeats.runs:
         words = {str(one) if isinstance(one, BackendError) else "" for one in outcomes}
-        return CaseResult(*refused(cell, cache.item, shown), is_steady=len(words) == 1)
+        return CaseResult(refused(item, shown), Errors(), is_steady=len(words) == 1)
     verdict, _ = failure_of(shown)
-    record = not_deterministic(cell, cache.item, verdict, repeats, str(shown))
-    return CaseResult(record, Errors())
+    return CaseResult(not_deterministic(item, verdict, repeats, str(shown)), Errors())
 
 
-def _varying(
-    cell: Cell, cache: JudgementCache, outcomes: Sequence[Results], turn: int
-) -> CaseResult:
+def _conclude_varying(cache: JudgementCache, outcomes: Sequence[Results], turn: int) -> CaseResult:
     """Return the record of a case whose results on input set `turn` change from run to run.
 
     Only runs in which that set failed are counted: another set may fail in every run.
     """
     of_turn = repeats_of([cache.finding(one, turn) for one in outcomes])
     repeats = of_turn if of_turn.failed else repeats_of([cache.finding(one) for one in outcomes])
-    record = not_deterministic(cell, cache.item, Verdict.DIVERGENT, repeats, turn=turn)
+    record = not_deterministic(cache.item, Verdict.DIVERGENT, repeats, turn=turn)
     return CaseResult(record, Errors())
 
 
-def _concluded_of_batch(
-    cell: Cell,
-    cache: JudgementCache,
-    first: Results,
-    batch: Sequence[Item],
-    rounds: Sequence[Results],
+def _conclude_batch(
+    cache: JudgementCache, first: Results, batch: Sequence[Item], rounds: Sequence[Results]
 ) -> CaseResult:
     """Return the record of a case that is wrong in a batch and right in isolation, every time."""
     if len(batch) == 1:  # there was no batch
         outcomes: list[Answer] = [first, *rounds]
     else:
-        outcomes = [first, *cache.bench.batch_again(batch, cache.item)]
+        outcomes = [first, *cache.batcher.batch_again(batch, cache.item)]
     repeats = repeats_of([cache.finding(one) for one in outcomes])
     if repeats.failed == repeats.runs:
-        return CaseResult(*judged(cell, cache.item, cache.of(first), batch))
-    record = not_deterministic(cell, cache.item, Verdict.DIVERGENT, repeats)
-    return CaseResult(record, Errors())
+        return cache.of(first).result(batch=batch)
+    return CaseResult(not_deterministic(cache.item, Verdict.DIVERGENT, repeats), Errors())
 
 
 def conclude_miss(attempt: Callable[[], Record], repeats: int) -> CaseResult:
@@ -155,21 +146,21 @@ def repeats_of(findings: Sequence[Finding]) -> Repeats:
 class JudgementCache:
     """The judgements of a case, each computed once: its results are mostly the same each time."""
 
-    item: Item
-    bench: Bench
-    seen: list[tuple[Results, list[Judgement]]]
+    item: CellItem
+    batcher: Batcher
+    seen: list[tuple[Results, JudgedCase]]
 
-    def of(self, results: Results) -> list[Judgement]:
-        """Return a judgement for each input set."""
-        for before, judgements in self.seen:
+    def of(self, results: Results) -> JudgedCase:
+        """Return the judgement of results."""
+        for before, judged in self.seen:
             if _changing([before, results]) is None:
-                return judgements
-        self.seen.append((results, judge_all(self.item, results, self.bench)))
+                return judged
+        self.seen.append((results, JudgedCase.of(self.item, results, self.batcher)))
         return self.seen[-1][1]
 
-    def failing(self, rounds: Sequence[Results]) -> list[list[Judgement]]:
+    def failing(self, rounds: Sequence[Results]) -> list[JudgedCase]:
         """Return the judgements of the rounds that fail."""
-        return [one for one in map(self.of, rounds) if worst_of(one).verdict.fails]
+        return [one for one in map(self.of, rounds) if one.verdict.fails]
 
     def finding(self, outcome: Answer, turn: int | None = None) -> Finding:
         """Return verdict and class of the results of a run, of one input set or the worst."""
@@ -177,8 +168,8 @@ class JudgementCache:
             return Verdict.UNSUPPORTED, ""
         if isinstance(outcome, BackendError):
             return failure_of(outcome)
-        judgements = self.of(outcome)
-        shown = worst_of(judgements) if turn is None else judgements[turn]
+        judged = self.of(outcome)
+        shown = judged.whole if turn is None else judged.judgements[turn]
         return shown.verdict, shown.kind
 
 
@@ -189,24 +180,24 @@ def _rounds(cache: JudgementCache, verdict: Verdict) -> list[Results]:
     compiler that folds them wrongly may read memory which is not theirs, and keep what it finds for
     every execution. What it finds may be anything, and so what is expected, too.
     """
-    rounds = cache.bench.run_in_isolation(cache.item)
+    rounds = cache.batcher.run_in_isolation(cache.item)
     if verdict is not Verdict.DIVERGENT or not any(map(is_constant, cache.item.program.walk())):
         return rounds
-    kind = worst_of(cache.of(rounds[0])).kind
+    kind = cache.of(rounds[0]).whole.kind
     if kind and kind not in ANY_BITS and kind not in UNPREDICTABLE:
         return rounds
-    again = range(1, cache.bench.repeats)
-    return [*rounds, *(one for _ in again for one in cache.bench.run_in_isolation(cache.item))]
+    again = range(1, cache.batcher.repeats)
+    return [*rounds, *(one for _ in again for one in cache.batcher.run_in_isolation(cache.item))]
 
 
 def _explained(cache: JudgementCache, rounds: Sequence[Results]) -> bool:
     """Whether a class says why results change, whenever they are wrong: some may be right by
     chance, or but for what is flushed."""
     unsteady = UNPREDICTABLE | unpredictable_classes()
-    worst = [worst_of(one) for one in cache.failing(rounds)]
-    kinds = [one.kind for one in worst if one.verdict is not Verdict.FLUSHED]
+    failing = [one.whole for one in cache.failing(rounds)]
+    kinds = [one.kind for one in failing if one.verdict is not Verdict.FLUSHED]
     _, before = cache.seen[0]  # where the case was among others, or by itself the first time
-    return {*kinds} <= unsteady and bool({*kinds, worst_of(before).kind} & unsteady)
+    return {*kinds} <= unsteady and bool({*kinds, before.whole.kind} & unsteady)
 
 
 def _changing(rounds: Sequence[Results]) -> int | None:

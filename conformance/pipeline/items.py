@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from conformance.backends.base import BackendError, Unsupported
+from conformance.catalog import Cell
 from reference.ir.program import Program
 from reference.ir.types import Array
 
@@ -34,6 +35,18 @@ class Item:
     program: Program
     inputs: list[Inputs]
     expected: list[Inputs]
+
+
+@dataclass(frozen=True, slots=True)
+class CellItem(Item):
+    """An item that is a case of a cell, whose rule judges it."""
+
+    cell: Cell
+
+    @property
+    def key(self) -> tuple[str, str, str, int, str]:
+        """The first fields of its record: op, element type, backend, index, digest."""
+        return *self.cell.key, self.index, self.program.digest
 
 
 @dataclass(frozen=True, slots=True)

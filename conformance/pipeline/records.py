@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 from conformance.backends.base import BackendError, Unsupported, failure_of, kind_of_unsupported
-from conformance.catalog import Cell
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.judging.compare import judge
 from conformance.judging.judgement import Judgement, combine
-from conformance.pipeline.batch import Bench, inputs_of
-from conformance.pipeline.items import Inputs, Item, Results
+from conformance.pipeline.batch import Batcher, inputs_of
+from conformance.pipeline.items import CellItem, Inputs, Item, Results
 from conformance.results.inputs import pack_inputs
 from conformance.stablehlo.emit import emit
 from conformance.transforms.merge import merge
@@ -43,46 +42,60 @@ def have_one_ending(records: Iterable[Record]) -> bool:
     return len({(one.verdict, one.kind, one.message) for one in records}) == 1
 
 
-def judge_all(item: Item, results: Results, bench: Bench) -> list[Judgement]:
-    """Judge the results of a case, for each of its input sets."""
-    hardware = bench.session.hardware
-    with bench.watch.timed("comparison"):
-        return [
-            judge(item.program, inputs, expected, actual, bench.rule, platform=hardware)
-            for inputs, expected, actual in zip(item.inputs, item.expected, results, strict=True)
-        ]
+@dataclass(frozen=True, slots=True)
+class JudgedCase:
+    """The judgements of a case on its input sets, and all of them combined."""
 
+    item: CellItem
+    judgements: Sequence[Judgement]
+    whole: Judgement
 
-def worst_of(judgements: Sequence[Judgement]) -> Judgement:
-    """Return the judgement with the severest verdict, the first of several."""
-    return max(judgements, key=lambda judgement: judgement.verdict.severity)
+    @classmethod
+    def of(cls, item: CellItem, results: Results, batcher: Batcher) -> Self:
+        """Judge the results of a case on each of its input sets by the rule of its cell."""
+        rule, hardware = item.cell.rule, batcher.session.hardware
+        with batcher.watch.timed("comparison"):
+            judgements = [
+                judge(item.program, inputs, expected, actual, rule, platform=hardware)
+                for inputs, expected, actual in zip(
+                    item.inputs, item.expected, results, strict=True
+                )
+            ]
+        return cls(item, judgements, combine(judgements))
 
+    @property
+    def verdict(self) -> Verdict:
+        """The severest verdict."""
+        return self.whole.verdict
 
-def judged(
-    cell: Cell, item: Item, judgements: list[Judgement], batch: Sequence[Item] = ()
-) -> tuple[Record, Errors]:
-    """Return the record of a case with results; `batch` is given if only the batch shows them."""
-    whole, worst = combine(judgements), worst_of(judgements)
-    detail, failing = None, ()
-    if batch and whole.verdict is not Verdict.PASS:
-        inputs = inputs_of(batch, judgements.index(worst))
-        detail = _detail(merge([p.program for p in batch]), inputs, worst)
-    elif whole.verdict is not Verdict.PASS:
-        detail = _detail(item.program, item.inputs[judgements.index(worst)], worst)
-        failing = _failing(item, whole, judgements)
-    record = Record(
-        *_key(cell, item),
-        verdict=whole.verdict,
-        kind=ONLY_IN_BATCH if batch else whole.kind,
-        message=printable(whole.message),
-        pairs=len(judgements),
-        values=whole.total,
-        worst_ulp=whole.worst_ulp,
-        budget_ulp=whole.budget_ulp,
-        detail=detail,
-        failing=failing,
-    )
-    return record, whole.errors
+    @property
+    def turn(self) -> int:
+        """The number of the first input set with the severest verdict."""
+        return [one.verdict for one in self.judgements].index(self.verdict)
+
+    def result(self, *, is_steady: bool = False, batch: Sequence[Item] = ()) -> CaseResult:
+        """Return the record of the case; `batch` is given if only the batch shows the results."""
+        item, whole = self.item, self.whole
+        detail, failing = None, ()
+        if batch and self.verdict is not Verdict.PASS:
+            inputs, program = inputs_of(batch, self.turn), merge([one.program for one in batch])
+            detail = _detail(program, inputs, self.judgements[self.turn])
+        elif self.verdict is not Verdict.PASS:
+            detail = _detail(item.program, item.inputs[self.turn], self.judgements[self.turn])
+            failing = _failing(item, whole, self.judgements)
+        record = Record(
+            *item.key,
+            verdict=whole.verdict,
+            kind=ONLY_IN_BATCH if batch else whole.kind,
+            message=printable(whole.message),
+            pairs=len(self.judgements),
+            values=whole.total,
+            worst_ulp=whole.worst_ulp,
+            budget_ulp=whole.budget_ulp,
+            detail=detail,
+            failing=failing,
+        )
+        return CaseResult(record, whole.errors, is_steady)
 
 
 def _failing(item: Item, whole: Judgement, judgements: Sequence[Judgement]) -> tuple[Failing, ...]:
@@ -119,28 +132,22 @@ def _detail(program: Program, inputs: Inputs, judgement: Judgement | None) -> De
     return Detail(emit(program), kept, judgement.wrong, judgement.total, judgement.elements)
 
 
-def _key(cell: Cell, item: Item) -> tuple[str, str, str, int, str]:
-    return cell.op, cell.element_type.name, cell.backend, item.index, item.program.digest
-
-
-def refused(cell: Cell, item: Item, error: BackendError) -> tuple[Record, Errors]:
+def refused(item: CellItem, error: BackendError) -> Record:
     """Return the record of a case that the backend answers with an error."""
     message = printable(str(error))
     if isinstance(error, Unsupported):
-        kind = kind_of_unsupported(error)
-        return Record(*_key(cell, item), Verdict.UNSUPPORTED, kind, message), Errors()
-    return without_results(cell, item, *failure_of(error), message), Errors()
+        return Record(*item.key, Verdict.UNSUPPORTED, kind_of_unsupported(error), message)
+    return without_results(item, *failure_of(error), message)
 
 
-def without_results(cell: Cell, item: Item, verdict: Verdict, kind: str, message: str) -> Record:
+def without_results(item: CellItem, verdict: Verdict, kind: str, message: str) -> Record:
     """Return the record of a failing case that gave no results, or none that are kept."""
     detail = _detail(item.program, item.inputs[0], None)
-    return Record(*_key(cell, item), verdict, kind, message, detail=detail)
+    return Record(*item.key, verdict, kind, message, detail=detail)
 
 
 def not_deterministic(
-    cell: Cell,
-    item: Item,
+    item: CellItem,
     verdict: Verdict,
     repeats: Repeats,
     words: str = "",
@@ -162,7 +169,7 @@ def not_deterministic(
         message = printable(f"in {often}: {words}")
     values = sum(array.size for results in item.expected for array in results)
     return Record(
-        *_key(cell, item),
+        *item.key,
         verdict,
         NOT_DETERMINISTIC,
         message,

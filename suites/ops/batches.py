@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from conformance.campaign.isolation import Bundle, run_isolated
+from conformance.campaign.isolation import run_isolated
 from conformance.campaign.planning import harmful_cells, make_batches
-from conformance.campaign.tasks import Manner, Task
+from conformance.campaign.tasks import Manner, Task, TaskBatch
 from conformance.catalog import Cell
 from conformance.executors.executor import Executor
 from conformance.gate.expectations import Expectation, hypotheses_of, match_record
@@ -34,12 +34,12 @@ class CellBatches:
         self._crashing, self._overwriting = harmful_cells(given, known)
         self._manner = Manner(hypotheses_of(known, backend), repeats=REPEATS)
         self._executor, self._known = executor, known
-        self._batches: dict[Cell, list[Bundle]] = {}
-        for bundle in make_batches(given, self._crashing | self._overwriting):
-            for cell in dict.fromkeys(task.cell for task in bundle):
-                self._batches.setdefault(cell, []).append(bundle)
+        self._batches: dict[Cell, list[TaskBatch]] = {}
+        for batch in make_batches(given, self._crashing | self._overwriting):
+            for cell in dict.fromkeys(task.cell for task in batch):
+                self._batches.setdefault(cell, []).append(batch)
         self._records: dict[Cell, list[Record]] = {cell: [] for cell in self._batches}
-        self._done: set[Bundle] = set()
+        self._done: set[TaskBatch] = set()
 
     def records_of(self, cell: Cell) -> tuple[list[Record], list[str]]:
         """Return the records of a cell, and notices about batches that were run for it.
@@ -48,12 +48,12 @@ class CellBatches:
             NotAvailable: if the backend is not available.
         """
         notices: list[str] = []
-        for bundle in self._batches[cell]:
-            if bundle not in self._done:
-                self._run(bundle, notices)
+        for batch in self._batches[cell]:
+            if batch not in self._done:
+                self._run(batch, notices)
         return self._records[cell], notices
 
-    def _run(self, bundle: Bundle, notices: list[str]) -> None:
+    def _run(self, tasks: TaskBatch, notices: list[str]) -> None:
         lost: dict[str, LostBatch] = {}
         records: list[Record] = []
 
@@ -61,7 +61,7 @@ class CellBatches:
             lost[batch.name] = batch
 
         for ended in run_isolated(
-            self._executor, [bundle], Limits(TIMEOUT), notices.append, self._crashing,
+            self._executor, [tasks], Limits(TIMEOUT), notices.append, self._crashing,
             self._manner, lose, self._overwriting,
         ):  # fmt: skip
             if ended is not None:
@@ -76,4 +76,4 @@ class CellBatches:
             for batch in unexplained_batches([*lost.values()], records)
             if batch.verdict.fails and not any(one.matches_batch(batch) for one in self._known)
         ]
-        self._done.add(bundle)
+        self._done.add(tasks)

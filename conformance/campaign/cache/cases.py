@@ -23,14 +23,12 @@ import msgspec
 
 from conformance.campaign.cache.entries import Entries, key_of
 from conformance.campaign.planning import CASES_PER_MODULE, make_batches, shorten
-from conformance.campaign.tasks import Task, TaskResult, join_results
+from conformance.campaign.tasks import Task, TaskBatch, TaskResult, join_results
 from conformance.catalog import Cell
 from conformance.pipeline.records import CaseResult
 from conformance.verdict import Errors, LostBatch, Record, Timing
 from generators.case.columns import Invalid
 from generators.cells.coverage_report import CoverageReport
-
-Bundle = tuple[Task, ...]
 
 Case = tuple[str, str, int]
 """Op, element type and index."""
@@ -107,22 +105,22 @@ class CachedCases:
         return made
 
     def uncached_batches(
-        self, given: Iterable[Bundle], apart: Container[Cell] = ()
-    ) -> Generator[Bundle]:
+        self, given: Iterable[TaskBatch], apart: Container[Cell] = ()
+    ) -> Generator[TaskBatch]:
         """Yield the batches that must be run, without the cases that the cache has. A batch of
         which the cache has nothing stays as it is. The rest of other batches is batched anew,
         because a module takes as long to begin as a case to compile.
         """
         rest: list[Task] = []
-        for bundle in given:
-            found = [self._found(task) for task in bundle]
+        for batch in given:
+            found = [self._found(task) for task in batch]
             if not any(found):
-                yield bundle
+                yield batch
                 continue
-            if rest and (rest[0].cell.op, rest[0].cell.backend) != _op_of(bundle):
+            if rest and (rest[0].cell.op, rest[0].cell.backend) != _op_of(batch):
                 yield from make_batches(rest, apart)
                 rest = []
-            for task, one in zip(bundle, found, strict=True):
+            for task, one in zip(batch, found, strict=True):
                 rest += self._rest_of(task, one)
             if sum(map(len, rest)) >= CASES_PER_MODULE:
                 yield from make_batches(rest, apart)
@@ -240,8 +238,8 @@ def _case(record: Record) -> Case:
     return record.op, record.element_type, record.index
 
 
-def _op_of(bundle: Bundle) -> tuple[str, str]:
-    return bundle[0].cell.op, bundle[0].cell.backend
+def _op_of(batch: TaskBatch) -> tuple[str, str]:
+    return batch[0].cell.op, batch[0].cell.backend
 
 
 def _runs(task: Task, found: Container[int]) -> list[Task]:

@@ -5,12 +5,13 @@ import pytest
 from conformance.campaign.planning import MISSES_PER_ID, Options, plan_of
 from conformance.campaign.replay import find, replay
 from conformance.campaign.runner import run
-from conformance.campaign.tasks import Task, run_task
+from conformance.campaign.tasks import Task
 from conformance.catalog import CATALOG, Cell, cells
 from conformance.verdict import Verdict
 from generators.case.columns import INVALID, column
 from generators.cells.columns import miss_count, ordered_misses
 from reference.ops.table import OPS
+from suites.meta.support.one_task import run_task
 
 
 def test_every_op_with_constraints_has_a_cell_of_near_misses() -> None:

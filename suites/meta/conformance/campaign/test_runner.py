@@ -15,34 +15,33 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.backends.session import open_session
 from conformance.campaign.isolation import run_isolated
 from conformance.campaign.planning import PROFILES, Options, plan
 from conformance.campaign.progress import Tally, Watcher
 from conformance.campaign.runner import run
-from conformance.campaign.tasks import Task, join_results, run_task
+from conformance.campaign.tasks import Task, join_results
 from conformance.catalog import Cell
 from conformance.errors import UsageError
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.reading import ExpectationError
 from conformance.known.xla.sorting.sorts import LABEL as NEGATIVE
 from conformance.limits import Limits
-from conformance.pipeline.batch import Bench, bench_of
+from conformance.pipeline.batch import Batcher, open_batcher
 from conformance.pipeline.confirmation import conclude
-from conformance.pipeline.items import Item, ItemAnswer
-from conformance.pipeline.records import ONLY_IN_BATCH, judge_all, judged
+from conformance.pipeline.items import CellItem, ItemAnswer
+from conformance.pipeline.records import ONLY_IN_BATCH, JudgedCase
 from conformance.results.inputs import unpack_inputs
 from conformance.results.lines import lines_of
 from conformance.results.store import FILE_NAME, Store
 from conformance.results.summary import load
 from conformance.results.versions import build
 from conformance.stablehlo.parse import parse_module
-from conformance.tolerance.bounds.sorting import SORTED
 from conformance.verdict import Errors, Repeats, Timing, Verdict
 from generators.cells.plan import case
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
 from reference.ir.types import ELEMENT_TYPES
+from suites.meta.support.one_task import run_task
 
 F32 = ELEMENT_TYPES["f32"]
 
@@ -149,12 +148,11 @@ def test_result_read_from_memory_has_its_class_if_refused_in_isolation(
     """The comparator is not implemented by the backend, which skipped it in the batch."""
     program = parse_module(SORTED_BY_ROWS)
     inputs = (np.array([[3], [1], [2]], np.float32),)
-    prepared = Item(0, program, [inputs], [evaluate(program, inputs)])
-    bench = bench_of(Cell("sort", F32, "reference:unsupported"))
+    cell = Cell("sort", F32, "cpu")
+    prepared = CellItem(0, program, [inputs], [evaluate(program, inputs)], cell)
+    batcher = open_batcher("reference:unsupported")
     wrong = [[np.array(given_back, np.float32).reshape(3, 1)]]
-    record, *_ = conclude(
-        Cell("sort", F32, "cpu"), prepared, ItemAnswer(wrong, [prepared, prepared]), bench
-    )
+    record, *_ = conclude(prepared, ItemAnswer(wrong, [prepared, prepared]), batcher)
     assert (record.verdict, record.kind) == (Verdict.DIVERGENT, kind)
 
 
@@ -167,15 +165,15 @@ def test_result_read_from_memory_has_its_class_if_only_batch_fails(
     program = parse_module(SORTED_BY_ROWS)
     x, got = (np.array(one, np.float32).reshape(3, 1) for one in ([3, 1, 2], given_back))
     cell = Cell("sort", F32, "reference")
-    prepared = Item(0, program, [(x,)], [evaluate(program, (x,))])
-    bench = Bench(open_session("reference"), rule=SORTED)
+    prepared = CellItem(0, program, [(x,)], [evaluate(program, (x,))], cell)
+    batcher = open_batcher("reference")
     ran = ItemAnswer([[got]], [prepared, prepared])
     with monkeypatch.context() as patch:
-        patch.setattr(Bench, "batch_again", lambda *_: [[[got]]] * 3)
-        record, *_ = conclude(cell, prepared, ran, bench)
+        patch.setattr(Batcher, "batch_again", lambda *_: [[[got]]] * 3)
+        record, *_ = conclude(prepared, ran, batcher)
     assert (record.verdict, record.kind) == (Verdict.DIVERGENT, kind)
     if kind == ONLY_IN_BATCH:  # and not even there, the next times
-        record, *_ = conclude(cell, prepared, ran, bench)
+        record, *_ = conclude(prepared, ran, batcher)
         assert (record.kind, record.repeats) == (NOT_DETERMINISTIC, Repeats(1, 4, ("wrong value",)))
 
 
@@ -434,13 +432,12 @@ def test_all_failures_of_case_are_stored_with_their_inputs(tmp_path: Path) -> No
     made = case("add", F32, 0, START)
     inputs = [materialise(made.program, recipe) for recipe in made.inputs]
     expected = [evaluate(made.program, one) for one in inputs]
-    prepared = Item(0, made.program, inputs, expected)
-    bench = bench_of(cell)
+    prepared = CellItem(0, made.program, inputs, expected, cell)
     results = [[array.copy() for array in one] for one in expected]
     results[0][0].reshape(-1)[0] = 12345.0
     results[1][0].reshape(-1)[-1] = np.nan
     expected[1][0].reshape(-1)[-1] = 1.0
-    record, _ = judged(cell, prepared, judge_all(prepared, results, bench))
+    record, *_ = JudgedCase.of(prepared, results, open_batcher("reference")).result()
     assert {one.kind for one in record.failing} == {"wrong value", "NaN"}
     kept = {one.kind: unpack_inputs(one.inputs) for one in record.failing}
     for kind, turn in (("wrong value", 0), ("NaN", 1)):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.backends.session import open_session
-from conformance.campaign.tasks import Manner, Task, run_task, run_tasks
+from conformance.campaign.tasks import Manner, Task, run_tasks
 from conformance.catalog import Cell
 from conformance.check.program import Work
 from conformance.frontends.modules import unit_of
@@ -20,6 +20,7 @@ from conformance.pipeline.outcome import Outcome
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Record
 from reference.ir.types import Array, element_type
+from suites.meta.support.one_task import run_task
 from suites.meta.support.small_programs import array
 
 DOCS = Path(__file__).parents[4] / "docs" / "expectations.md"

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from conformance.backends.base import Failed
-from conformance.catalog import Cell
-from conformance.pipeline.batch import Batcher, Bench, bench_of, run_all
+from conformance.pipeline.batch import Batcher, open_batcher, run_all
 from conformance.pipeline.items import Item
 from generators.case.case import Case
 from generators.cells.plan import cases
@@ -42,14 +41,14 @@ def test_modules_are_of_one_grid_and_mesh(monkeypatch: pytest.MonkeyPatch) -> No
         inputs = materialise(one.program, one.inputs[0])
         prepared.append(Item(number, one.program, [inputs], [evaluate(one.program, inputs)]))
     modules: list[list[int]] = []
-    compiled = Bench.compile
+    compiled = Batcher.compile
 
-    def counting(self: Bench, group: list[Item]) -> object:
+    def counting(self: Batcher, group: list[Item]) -> object:
         modules.append([one.index for one in group])
         return compiled(self, group)
 
-    monkeypatch.setattr(Bench, "compile", counting)
-    run_all(bench_of(Cell("all_gather", F32, "reference")), [prepared[::2], prepared[1::2]])
+    monkeypatch.setattr(Batcher, "compile", counting)
+    run_all(open_batcher("reference"), [prepared[::2], prepared[1::2]])
     assert sorted(number for module in modules for number in module) == list(range(len(made)))
     assert len(modules) == len(wanted)
     assert all(len({_mesh(made[number]) for number in module}) == 1 for module in modules)

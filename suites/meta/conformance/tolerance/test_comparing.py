@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.campaign.tasks import Task, run_task
+from conformance.campaign.tasks import Task
 from conformance.catalog import CATALOG, Cell
 from conformance.judging.compare import judge
 from conformance.transforms.flushed_comparison import (
@@ -21,10 +21,12 @@ from generators.regions.bodies import BodyBuilder, fold_of, selector, several
 from reference.interpreter.evaluate import body_of, evaluate
 from reference.ir.program import Program, Region, TensorType
 from reference.ir.types import Array, ElementType, element_type
+from suites.meta.support.one_task import run_task
 
 F32, BF16, C64, SI32, I1 = (
     element_type(name) for name in ("f32", "bf16", "complex<f32>", "si32", "i1")
 )
+
 T, U, V = 1e-40, 2e-40, 3e-40
 """Numbers that are subnormal in f32 and bf16."""
 NAN = float("nan")

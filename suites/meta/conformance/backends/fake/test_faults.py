@@ -15,7 +15,7 @@ import pytest
 from conformance.backends.fake.faults import FAULTS, fault_of
 from conformance.backends.fake.reference import ReferenceBackend
 from conformance.backends.session import Session
-from conformance.campaign.tasks import Task, run_task
+from conformance.campaign.tasks import Task
 from conformance.catalog import CATALOG, Cell
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.pipeline.records import ONLY_IN_BATCH
@@ -30,6 +30,7 @@ from reference.ir.op import Structure
 from reference.ir.types import Array, element_type
 from reference.ops.structure import HOST
 from reference.ops.table import OPS
+from suites.meta.support.one_task import run_task
 from suites.meta.support.small_programs import array, one, typed
 
 D, I, F, U = (  # noqa: E741 - short in a table

@@ -11,15 +11,14 @@ import pytest
 from conformance.backends import session as backend_sessions
 from conformance.backends.fake.faults import FAULTS
 from conformance.campaign import gone, isolation, session
-from conformance.campaign.isolation import Bundle
 from conformance.campaign.planning import Options
 from conformance.campaign.runner import run
-from conformance.campaign.tasks import Manner, Task, TaskResult, run_tasks
+from conformance.campaign.tasks import Manner, Task, TaskBatch, TaskResult, run_tasks
 from conformance.executors.local import Call
 from conformance.limits import Limits
-from conformance.pipeline import confirmation
-from conformance.pipeline.batch import Bench
+from conformance.pipeline.batch import Batcher
 from conformance.pipeline.items import Item
+from conformance.pipeline.records import JudgedCase
 from conformance.results.lines import lines_of
 from conformance.verdict import Verdict
 
@@ -59,27 +58,27 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
     judgements.
     """
     seen = Work()
-    judge_all, compiled = confirmation.judge_all, Bench.compile
+    judge, compiled = JudgedCase.of, Batcher.compile
 
     def isolated(
-        _: object, bundles: Iterable[Bundle], *given: object
+        _: object, bundles: Iterable[TaskBatch], *given: object
     ) -> Iterator[tuple[Task, TaskResult]]:
         (manner,) = (one for one in given if isinstance(one, Manner))
         backend_sessions._opened.clear()
-        for bundle in bundles:
-            yield from zip(bundle, run_tasks(bundle, manner), strict=True)
+        for batch in bundles:
+            yield from zip(batch, run_tasks(batch, manner), strict=True)
 
     def judging(*given):
         seen.judged += 1
-        return judge_all(*given)
+        return judge(*given)
 
-    def compiling(self: Bench, group: list[Item]):
+    def compiling(self: Batcher, group: list[Item]):
         seen.compiled.append(len(group))
         return compiled(self, group)
 
     monkeypatch.setattr(session, "run_isolated", isolated)
-    monkeypatch.setattr(confirmation, "judge_all", judging)
-    monkeypatch.setattr(Bench, "compile", compiling)
+    monkeypatch.setattr(JudgedCase, "of", judging)
+    monkeypatch.setattr(Batcher, "compile", compiling)
     return seen
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conformance.backends.session import open_session
 from conformance.catalog import Cell
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.judging.compare import judge
 from conformance.known.xla.windows.image_overrun import LABEL
 from conformance.known.xla.windows.masked_groups import PADDING
-from conformance.pipeline.batch import Bench
+from conformance.pipeline.batch import Batcher, open_batcher
 from conformance.pipeline.confirmation import conclude
-from conformance.pipeline.items import Item, ItemAnswer
+from conformance.pipeline.items import CellItem, ItemAnswer
 from conformance.tolerance.table import RULES
 from conformance.verdict import Verdict
 from generators.invalid.misses import tensor
@@ -106,11 +105,11 @@ def test_memory_that_happens_to_be_right_now_and_then(
         actual: Array = expected.copy()
         actual[1, 1, 0] += value
         rounds.append([[actual]])
-    monkeypatch.setattr(Bench, "run_in_isolation", lambda *_: rounds)
+    monkeypatch.setattr(Batcher, "run_in_isolation", lambda *_: rounds)
     cell = Cell("convolution", F32, "reference")
-    bench = Bench(open_session("reference"), rule=RULES["convolution"])
-    prepared = Item(0, subject, [(IMAGE, KERNEL)], [(expected,)])
-    record, *_ = conclude(cell, prepared, ItemAnswer(rounds[-1], [prepared]), bench)
+    prepared = CellItem(0, subject, [(IMAGE, KERNEL)], [(expected,)], cell)
+    answered = ItemAnswer(rounds[-1], [prepared])
+    record, *_ = conclude(prepared, answered, open_batcher("reference"))
     assert record.kind == kind
 
 
@@ -119,11 +118,10 @@ def test_unexplained_changing_result_is_not_deterministic(monkeypatch: pytest.Mo
     (expected,) = evaluate(subject, (IMAGE, KERNEL))
     other: Array = expected.copy()
     other[0, 0, 0] += 1
-    monkeypatch.setattr(Bench, "run_in_isolation", lambda *_: [[[expected]], [[other]]])
-    bench = Bench(open_session("reference"), rule=RULES["convolution"])
-    prepared = Item(0, subject, [(IMAGE, KERNEL)], [(expected,)])
-    record, *_ = conclude(
-        Cell("convolution", F32, "reference"), prepared, ItemAnswer([[other]], [prepared]), bench
-    )
+    monkeypatch.setattr(Batcher, "run_in_isolation", lambda *_: [[[expected]], [[other]]])
+    cell = Cell("convolution", F32, "reference")
+    prepared = CellItem(0, subject, [(IMAGE, KERNEL)], [(expected,)], cell)
+    answered = ItemAnswer([[other]], [prepared])
+    record, *_ = conclude(prepared, answered, open_batcher("reference"))
     assert record.kind == NOT_DETERMINISTIC
     assert record.message.endswith("again: wrong in 2 of 3 runs")
