@@ -1,10 +1,10 @@
-"""Count what a reader meets on the way of a case from the plan to the stored record.
+"""Count what a reader meets on the way of a case to its result, for several commands.
 
-    python -m benchmarks.walk [--backend reference:ulp] [--list]
+    python -m benchmarks.walk [run|check|fuzz|replay ...] [--list]
 
-A *stop* is a function that a case passes through, but no property: every function of the rooms that
-make up the way (`WAY`), and those of other rooms that they call. A *room* is a module. A *climb* is
-a stop in a room that was left before. Calls of the worker are made in this process.
+A *stop* is a function that the case passes through, but no property: every function of the rooms
+that make up the way (`WAYS`), and those of other rooms that they call. A *room* is a module. A
+*climb* is a stop in a room that was left before. Calls of workers are made in this process.
 """
 
 from __future__ import annotations
@@ -13,19 +13,37 @@ import argparse
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import redirect_stdout
 from itertools import pairwise
 from pathlib import Path
 
-from conformance.campaign import runner
+from conformance.campaign import replay, runner
 from conformance.campaign.planning import Options
 from conformance.campaign.session import RunSession
+from conformance.check import command, files
 from conformance.executors.local import LocalExecutor
 from conformance.executors.pool import Job
+from conformance.fuzzing.campaign import Sitting
+from conformance.fuzzing.command import Options as FuzzOptions
+from conformance.fuzzing.command import fuzz
 from conformance.results.store import Store
 
 ROOT = Path(__file__).parents[1]
-WAY = ("conformance/campaign/", "conformance/pipeline/")
+WAYS = {
+    "run": ("conformance/campaign/", "conformance/pipeline/"),
+    "check": ("conformance/check/", "conformance/pipeline/"),
+    "fuzz": ("conformance/fuzzing/", "conformance/pipeline/"),
+    "replay": ("conformance/campaign/", "conformance/pipeline/"),
+}
+PROGRAM = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = stablehlo.sine %x : tensor<4xf32>
+  %z = stablehlo.add %y, %x : tensor<4xf32>
+  return %z : tensor<4xf32>
+}
+"""
 
 
 class _Pool:
@@ -45,10 +63,11 @@ class _Pool:
 
 
 class Walk:
-    """The functions that were met, in the order of the first calls."""
+    """The functions that are met, in the order of the first calls."""
 
-    def __init__(self) -> None:
+    def __init__(self, way: tuple[str, ...]) -> None:
         self.stops: list[tuple[str, str]] = []
+        self._way = way
         self._known: set[object] = set()
 
     def trace(self, frame, event, _) -> None:
@@ -60,16 +79,34 @@ class Walk:
         outer = frame.f_back
         while outer is not None and not _room(outer):
             outer = outer.f_back
-        if room.startswith(WAY) or (outer is not None and _room(outer).startswith(WAY)):
+        if room.startswith(self._way) or (outer and _room(outer).startswith(self._way)):
             self._known.add(frame.f_code)
             self.stops.append((room, frame.f_code.co_qualname))
 
-    def figures(self) -> tuple[int, int, int]:
-        """Return stops, rooms and climbs."""
+    def during(self, function: Callable) -> Callable:
+        """Return a function that is traced, together with all that it calls."""
+
+        def traced(*arguments, **named):
+            sys.setprofile(self.trace)
+            try:
+                return function(*arguments, **named)
+            finally:
+                sys.setprofile(None)
+
+        return traced
+
+    def line(self) -> str:
+        """Return the figures."""
         rooms = [room for room, _ in self.stops]
-        pairs = enumerate(pairwise(rooms), 1)
-        climbs = sum(room != before and room in rooms[:at] for at, (before, room) in pairs)
-        return len(rooms), len({*rooms}), climbs
+        climbs = sum(
+            room != before and room in rooms[:at]
+            for at, (before, room) in enumerate(pairwise(rooms), 1)
+        )
+        own = sum(room.startswith(self._way) for room in rooms)
+        return (
+            f"{len(rooms)} stops, {own} of them on the way itself, "
+            f"in {len({*rooms})} rooms, {climbs} climbs"
+        )
 
 
 def _room(frame) -> str:
@@ -84,39 +121,68 @@ def _is_property(frame) -> bool:
     return isinstance(vars(frame.f_globals.get(owner, object)).get(name), property)
 
 
+def _until(function: Callable) -> Callable:
+    """Return a function that ends the trace."""
+
+    def ending(*arguments, **named):
+        try:
+            return function(*arguments, **named)
+        finally:
+            sys.setprofile(None)
+
+    return ending
+
+
+def _run(folder: Path) -> None:
+    runner.run(Options(folder, ("reference",), ("add",), ("f32",), "smoke", expectations=()))
+
+
+def walk_run(walk: Walk, folder: Path) -> None:
+    """Trace a run, from planned tasks to the first stored task."""
+    whole = RunSession._do, Store.add_task
+    RunSession._do, Store.add_task = walk.during(whole[0]), _until(whole[1])
+    try:
+        _run(folder)
+    finally:
+        RunSession._do, Store.add_task = whole
+
+
+def walk_check(walk: Walk, folder: Path) -> None:
+    """Trace `check` of a program that passes, from the batches to the verdict."""
+    program = folder / "program.mlir"
+    program.write_text(PROGRAM)
+    check_files = files.check_files
+    files.check_files = walk.during(lambda *given: [*check_files(*given)])
+    command.check(command.Options((str(program),), "reference:flush_to_zero", expectations=()))
+
+
+def walk_fuzz(walk: Walk, folder: Path) -> None:
+    """Trace a trial of a campaign, from its call to the journal."""
+    Sitting.work = walk.during(Sitting.work)
+    fuzz(FuzzOptions(folder, "reference:flush_to_zero", budget="", programs=4, ops=("add",)))
+
+
+def walk_replay(walk: Walk, folder: Path) -> None:
+    """Trace the replay of a stored case that passed."""
+    _run(folder)
+    case = replay.find(folder, "add-f32-reference-0")
+    walk.during(replay.replay)(case)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--backend", default="reference")
+    parser.add_argument("commands", nargs="*", help=", ".join(WAYS))
     parser.add_argument("--list", action="store_true", help="print the stops")
     given = parser.parse_args()
-    walk = Walk()
     LocalExecutor._new_pool = lambda _: _Pool()
-    work, add_task = RunSession._do, Store.add_task
-
-    def walking(*arguments, **named):
-        sys.setprofile(walk.trace)
-        try:
-            return work(*arguments, **named)
-        finally:
-            sys.setprofile(None)
-
-    def storing(*arguments, **named):
-        try:
-            return add_task(*arguments, **named)
-        finally:
-            sys.setprofile(None)
-
-    RunSession._do, Store.add_task = walking, storing
-    with tempfile.TemporaryDirectory() as folder:
-        options = Options(
-            Path(folder), (given.backend,), ("add",), ("f32",), "smoke", expectations=()
-        )
-        runner.run(options)
-    stops, rooms, climbs = walk.figures()
-    if given.list:
-        print(*(f"{room}: {name}" for room, name in walk.stops), sep="\n")
-    own = sum(room.startswith(WAY) for room, _ in walk.stops)
-    print(f"{stops} stops, {own} of them on the way itself, in {rooms} rooms, {climbs} climbs")
+    walks = {"run": walk_run, "check": walk_check, "fuzz": walk_fuzz, "replay": walk_replay}
+    for name in given.commands or WAYS:
+        walk = Walk(WAYS[name])
+        with tempfile.TemporaryDirectory() as folder, redirect_stdout(sys.stderr):
+            walks[name](walk, Path(folder))
+        if given.list:
+            print(*(f"{room}: {function}" for room, function in walk.stops), sep="\n")
+        print(f"{name}: {walk.line()}")
 
 
 if __name__ == "__main__":

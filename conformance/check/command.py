@@ -11,7 +11,7 @@ import shlex
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,10 +74,13 @@ def check(options: Options) -> int:
     with executor_of(
         backend, jobs=jobs, limits=options.limits, functions=(CHECK_BATCH,)
     ) as executor:
+        from conformance.check.files import check_files  # while the workers' server starts
+
         settings, reasons = _settings(options, backend)
         described = describe(executor, backend)
         settings = replace(settings, expectations=_true_of(described, settings, options))
-        return _report(_verdicts(executor, options, settings, jobs), options, reasons)
+        verdicts = check_files(executor, options.files, settings, jobs)
+        return _report(verdicts, options, reasons)
 
 
 def _files_exist(files: Sequence[str]) -> None:
@@ -125,25 +128,16 @@ def _can_be_written(folder: Path) -> None:
         raise UsageError(f"cannot write to {folder}: {error.strerror or error}") from error
 
 
-def _verdicts(
-    executor: Executor, options: Options, settings: Settings, jobs: int
-) -> Iterator[Checked]:
-    """Yield the verdicts on the files, in order, as soon as they are known."""
-    from conformance.check.files import check_files
-
-    for checked in check_files(executor, options.files, settings, jobs):
-        if checked is not None:
-            yield checked
-
-
-def _report(verdicts: Iterator[Checked], options: Options, reasons: Mapping[str, str]) -> int:
+def _report(
+    verdicts: Iterable[Checked | None], options: Options, reasons: Mapping[str, str]
+) -> int:
     """Print a line for each verdict, and their counts where there are several; the exit code."""
     counts: Counter[str] = Counter()
     codes: set[int] = set()
     failed = 0
     first = ""
     with FilesBar(Console(stderr=True), len(options.files)) as bar:
-        for checked in verdicts:
+        for checked in filter(None, verdicts):
             counts[_word(checked)] += 1
             codes.add(_code_of(checked))
             failed += checked.is_new_failure

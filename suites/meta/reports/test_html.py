@@ -19,6 +19,7 @@ from conformance.results.standings import CellStatus, status_of
 from conformance.results.summary import Known
 from conformance.verdict import Errors, Failing, Verdict
 from reports import findings, html, junit, markdown, squares, text, view
+from reports import programs as program_texts
 from reports.page import divergences
 from reports.programs import pretty_forms
 from suites.meta.support import synthetic_run as synthetic
@@ -353,7 +354,7 @@ def test_without_a_worker_programs_stay_as_they_are(monkeypatch):
     def refuse(*_: object, **__: object) -> None:
         raise NotAvailable("no process can be started")
 
-    monkeypatch.setattr("reports.programs.LocalExecutor", refuse)
+    monkeypatch.setattr(program_texts, "LocalExecutor", refuse)
     assert pretty_forms(["module {}"]) == {}
 
 

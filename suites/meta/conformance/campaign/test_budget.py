@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.campaign import budget
+from conformance.campaign import budget, runner, session
 from conformance.campaign.budget import count_left_out, helpings, rounds, seconds_of
 from conformance.campaign.merging import merge_runs
 from conformance.campaign.planning import Options, plan
@@ -51,8 +51,8 @@ def limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks: float, **giv
     with monkeypatch.context() as patch:
         clock = Clock()
         patch.setattr(budget, "monotonic", clock)
-        patch.setattr("conformance.campaign.runner.monotonic", lambda: 0.0)
-        patch.setattr("conformance.campaign.session.monotonic", lambda: 0.0)
+        patch.setattr(runner, "monotonic", lambda: 0.0)
+        patch.setattr(session, "monotonic", lambda: 0.0)
         return run(options(tmp_path, budget=looks, **given))
 
 
@@ -119,7 +119,7 @@ def test_run_started_without_budget_continues_with_budget(
     given = options(tmp_path)
     whole = run(replace(given, out=tmp_path / "whole"))
     with monkeypatch.context() as patch:
-        patch.setattr("conformance.campaign.session.RunSession.work", lambda *_: None)
+        patch.setattr(session.RunSession, "work", lambda *_: None)
         run(given)
     done = run(replace(given, budget=600.0))
     assert done.records == whole.records

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conformance.campaign import runner, session
 from conformance.campaign.isolation import run_isolated
 from conformance.campaign.planning import PROFILES, Options, plan
 from conformance.campaign.progress import Tally, Watcher
@@ -275,7 +276,7 @@ def test_a_folder_of_another_run_is_refused(finished: Path, change: dict, named:
 
 
 def test_other_versions_are_another_run(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("conformance.campaign.runner.versions", lambda: {"jaxlib": "99"})
+    monkeypatch.setattr(runner, "versions", lambda: {"jaxlib": "99"})
     with pytest.raises(UsageError, match=r"version of jaxlib \S+ there and 99 here"):
         run(options(finished))
 
@@ -285,7 +286,7 @@ def test_run_of_other_build_is_not_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str | None
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("conformance.campaign.runner.build", lambda: before)
+        patch.setattr(runner, "build", lambda: before)
         run(options(tmp_path))
     kept = load(tmp_path)
     told = f"build of hlo-conformance {before or 'unknown'} there and {build()} here"
@@ -454,7 +455,7 @@ def test_an_error_of_the_harness_over_a_case_fails_the_run(
     """The other cases have verdicts, and a baseline does not excuse cases that were not judged."""
     right = run(options(tmp_path / "right", "right"))
     assert right.exit_code == 0
-    monkeypatch.setattr("conformance.campaign.session.run_isolated", _over_a_case)
+    monkeypatch.setattr(session, "run_isolated", _over_a_case)
     broken = run(options(tmp_path / "broken", "right"))
     assert broken.exit_code == 1
     assert broken.records == right.records

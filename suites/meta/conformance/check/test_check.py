@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from jax import export, lax
 
 from conformance.backends import session
 from conformance.backends.pjrt import PjrtBackend
-from conformance.check.command import Options
+from conformance.check import files as checking
 from conformance.check.file import check_file
 from conformance.check.settings import Checked, Settings
 from conformance.cli import app, exit_code_of
@@ -317,10 +317,10 @@ def call(capsys: pytest.CaptureFixture[str]):
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are checked in this process: workers take seconds to start."""
 
-    def verdicts(_: object, options: Options, settings: Settings, __: int) -> list[Checked]:
-        return [check_file(file, settings) for file in options.files]
+    def checked(_: object, given: Sequence[str], settings: Settings, __: int) -> list[Checked]:
+        return [check_file(file, settings) for file in given]
 
-    monkeypatch.setattr("conformance.check.command._verdicts", verdicts)
+    monkeypatch.setattr(checking, "check_files", checked)
 
 
 def test_many_files_in_order_and_a_crash_costs_one(call, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from conformance.backends import session
 from conformance.backends.base import Executable
 from conformance.backends.pjrt import PjrtBackend
-from conformance.check.command import Options
+from conformance.check import files as checking
 from conformance.check.file import check_file, matching_expectations, merge_outcomes
 from conformance.check.settings import Checked, Settings
 from conformance.cli import app, exit_code_of
@@ -333,10 +333,10 @@ Call = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Call:
-    def verdicts(_: object, options: Options, settings: Settings, __: int) -> list[Checked]:
-        return [check_file(file, settings) for file in options.files]
+    def checked(_: object, given: Sequence[str], settings: Settings, __: int) -> list[Checked]:
+        return [check_file(file, settings) for file in given]
 
-    monkeypatch.setattr("conformance.check.command._verdicts", verdicts)
+    monkeypatch.setattr(checking, "check_files", checked)
 
     def called(*arguments: object) -> tuple[int, str, str]:
         code = exit_code_of(lambda: app(list(map(str, arguments)), standalone_mode=False))

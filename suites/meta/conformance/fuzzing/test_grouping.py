@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.fuzzing import hits
+from conformance.fuzzing import hits, places
 from conformance.fuzzing.attribution.cause import NO_ANSWER, RIGHT, WRONG, Cause
 from conformance.fuzzing.command import Options, fuzz
 from conformance.fuzzing.finding import Finding
@@ -392,7 +392,7 @@ def test_faults_of_one_op_with_other_classes_are_two_findings(tmp_path: Path) ->
 def test_flushed_subnormals_are_counted_and_not_split_by_attribution(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("conformance.fuzzing.places.ENOUGH", 3)
+    monkeypatch.setattr(places, "ENOUGH", 3)
     monkeypatch.setattr(hits, "agree", lambda *_: False)
     found = campaign(tmp_path, "reference:flush_to_zero", 96, "*")
     flushed = [one for one in found if one["verdict"] == "flushed"]
