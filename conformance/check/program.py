@@ -90,18 +90,15 @@ class Work:
 
         `settled` is called with a failure before its explanation, which may take long.
         """
-        with in_force(self._hypotheses):
-            return self._judged(inputs, settled)
-
-    def _judged(self, inputs: tuple[Array, ...], settled: Settled) -> Outcome:
         program = self._unit.flat.program
         broken, notes = unpermitted_violations(check(program))
-        if broken and not self._unit.assertions:  # tests tell what they expect nevertheless
-            return self._of_invalid(*broken[0])
-        try:
-            outcome = self._of_valid(program, inputs, settled)
-        except OutOfMemoryError as error:  # of evaluations after the first
-            raise self._not_judged(error) from None
+        with in_force(self._hypotheses):
+            if broken and not self._unit.assertions:  # tests tell what they expect nevertheless
+                return self._of_invalid(*broken[0])
+            try:
+                outcome = self._of_valid(program, inputs, settled)
+            except OutOfMemoryError as error:  # of evaluations after the first
+                raise self._not_judged(error) from None
         told = (outcome.message, *(() if broken else notes))
         return replace(outcome, message="; ".join(filter(None, told)))
 
@@ -112,7 +109,10 @@ class Work:
         except EvaluationError as error:
             raise self._not_judged(error) from None
         try:
-            actual = self._results(permitted, inputs)
+            if self._is_reference:
+                actual: Sequence[Array] = permitted.expected
+            else:
+                actual = next(self.run(program, [inputs]))
         except Unsupported as error:
             raise NotJudged(str(error), "not implemented by the backend") from None
         except BackendError as error:
@@ -294,11 +294,6 @@ class Work:
         return NotJudged(
             f"{error.problem} ({describe_operation(self._unit, error.operation)}){note}"
         )
-
-    def _results(self, permitted: PermittedResults, inputs: tuple[Array, ...]) -> Sequence[Array]:
-        if self._is_reference:
-            return permitted.expected
-        return next(self.run(self._unit.flat.program, [inputs]))
 
     def both(self, inputs: tuple[Array, ...]) -> tuple[Sequence[Array] | None, ...]:
         """Return the results of the reference and of the backend on a set of inputs; None if there
