@@ -1,6 +1,6 @@
 """HLO modules, each with an equivalent program of plain operations.
 
-Each text in `pairs/` has a module as HLO text, then the program as StableHLO text. `protos.zip` has
+Each text below `pairs/` has a module as HLO text, then the program as StableHLO text. `protos.zip` has
 the modules as serialised protos, which is what the reader takes, and modules that the compilers for
 GPU and TPU made of the programs in `programs/`. To make the archive anew:
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _HERE = Path(__file__).parent
-PAIRS = sorted((_HERE / "pairs").glob("*.txt"))
+PAIRS = sorted((_HERE / "pairs").glob("*/*.txt"), key=lambda path: path.stem)
 PROGRAMS = sorted((_HERE / "programs").glob("*.mlir"))
 ARCHIVE = _HERE / "protos.zip"
 _BETWEEN = "\n// the same, plainly\n"
