@@ -17,10 +17,21 @@ does not require cases of other columns.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 
 from generators.case.choices import EMPTINESS, NARROWING, SCALAR, NamedChoice, Pick
+from generators.cells.coverage_column import (
+    TRIES,
+    Column,
+    Pair,
+    Triple,
+    Value,
+    last_new,
+    offered_until,
+    rotate_pairs,
+    take_missing,
+)
 from generators.cells.coverage_report import MOST_NAMED, CoverageReport
 
 TOGETHER = 16
@@ -35,21 +46,8 @@ _FIRST = 2
 _LATE = NARROWING | {SCALAR}
 """Values that the first cases take only as an aim."""
 
-_TRIES = 3
-"""Number of attempts at a value or a pair before it counts as out of reach."""
-
 _NEW_VALUE = 100
 """Weight of a value that is new to a column, in new pairs."""
-
-Value = int
-"""A value of a dimension, as its number in the op's coverage."""
-
-Pair = int
-"""Two values of different dimensions as one number, the smaller value first. It is made in place:
-calls of a function for that were a fifth of the time of planning."""
-
-Triple = tuple[Value, Value, Value]
-"""Three values of different dimensions, in the order of their numbers."""
 
 _SHIFT = 24
 _LOW = (1 << _SHIFT) - 1
@@ -59,41 +57,6 @@ _MIXING = 0x9E3779B97F4A7C15
 
 Build = Callable[[int, int, dict[str, str]], Pick]
 """build(column, index, planned): the choices that a case was made by."""
-
-
-@dataclass(slots=True)
-class Column:
-    """One column of an op: the values its cases were offered and took.
-
-    `options` maps the values of each dimension to the index of the case that was first offered
-    each; `offered_pairs` does so for pairs. `aimed` is the case that was first planned for a value
-    or a pair. `offers` are the numbers of joint offers, `met` has each with the values taken
-    before, as one number. `missing_values`,
-    `missing_pairs` (not taken in the column) and `new_pairs` (not taken in the op) map an offer to
-    the values taken before it. `rows` are the values of each planned case, `plans` its planned
-    values. `triples` are the triples of the rows, and `to_combine` the next triples to aim at, when
-    no other aim is left.
-    """
-
-    options: dict[str, dict[Value, int]] = field(default_factory=dict[str, dict[Value, int]])
-    offered_pairs: dict[Pair, int] = field(default_factory=dict[Pair, int])
-    aimed: dict[Pair, int] = field(default_factory=dict[Pair, int])
-    values: set[Value] = field(default_factory=set[Value])
-    pairs: set[Pair] = field(default_factory=set[Pair])
-    missing_values: dict[Value, tuple[Value, ...]] = field(
-        default_factory=dict[Value, tuple[Value, ...]]
-    )
-    missing_pairs: dict[Pair, tuple[Value, ...]] = field(
-        default_factory=dict[Pair, tuple[Value, ...]]
-    )
-    new_pairs: dict[Pair, tuple[Value, ...]] = field(default_factory=dict[Pair, tuple[Value, ...]])
-    offers: set[int] = field(default_factory=set[int])
-    met: set[int] = field(default_factory=set[int])
-    tries: dict[Pair, int] = field(default_factory=dict[Pair, int])
-    rows: list[tuple[Value, ...]] = field(default_factory=list[tuple[Value, ...]])
-    plans: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
-    triples: set[Triple] = field(default_factory=set[Triple])
-    to_combine: Iterator[Triple] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +109,7 @@ class Coverage:
         index = len(column.plans)
         if index == TOGETHER:  # from here on each column is planned independently
             left = {p: before for p, before in column.new_pairs.items() if p not in self._pairs}
-            column.new_pairs = _rotate_pairs(left, number, len(self.columns))
+            column.new_pairs = rotate_pairs(left, number, len(self.columns))
         aim = self._aim(column)
         plan = self._filled(column, aim.values if aim else ()) if index else self._begun(number)
         pick = self._build(number, index, plan)
@@ -193,7 +156,7 @@ class Coverage:
             column = self.columns[number]
             rows = [set(column.rows[index]) for index in indices]
             met = set[Value]().union(*rows)
-            offered = _offered_until(last, *column.options.values())
+            offered = offered_until(last, *column.options.values())
             lost = [value for value in offered if value not in met]
             met_anywhere |= met
             offered_anywhere.update(dict.fromkeys(offered))
@@ -230,7 +193,7 @@ class Coverage:
         """
         for number in range(len(self.columns)):
             self.planned(number, count - 1)
-        needed = [_last_new(column, count) + 1 for column in self.columns]
+        needed = [last_new(column, count) + 1 for column in self.columns]
         pairs: set[Pair] = set()
         for index in range(count):
             for number, column in enumerate(self.columns):
@@ -260,7 +223,7 @@ class Coverage:
         pairs: set[Pair] = set()
         for number, column in enumerate(self.columns):
             last = max(cases[number]) if number in cases else together
-            pairs.update(_offered_until(last, column.offered_pairs))
+            pairs.update(offered_until(last, column.offered_pairs))
         return pairs
 
     def dimensions(self) -> dict[str, list[str]]:
@@ -277,13 +240,13 @@ class Coverage:
         """Return the aim of the column's next case, None if all offers are covered."""
         value = self._missing_value(column)
         if value is not None:
-            return Aim((value,), _take_missing(column, column.missing_values, value))
+            return Aim((value,), take_missing(column, column.missing_values, value))
         while column.new_pairs and (pair := next(iter(column.new_pairs))) in self._pairs:
             del column.new_pairs[pair]
         for pairs in (column.new_pairs, column.missing_pairs):
             if pairs:
                 pair = next(iter(pairs))
-                before = _take_missing(column, pairs, pair)
+                before = take_missing(column, pairs, pair)
                 return Aim((pair >> _SHIFT, pair & _LOW), before)
         triple = self._missing_triple(column)
         return Aim(triple, ()) if triple else None
@@ -414,7 +377,7 @@ class Coverage:
         known, index = column.options.setdefault(dimension, {}), len(column.plans)
         for value in values:
             known.setdefault(value, index)
-            if value not in column.values and column.tries.get(value, 0) < _TRIES:
+            if value not in column.values and column.tries.get(value, 0) < TRIES:
                 column.missing_values.setdefault(value, before)
 
     def _offer_pairs(self, column: Column, offer: _Offer, before: tuple[Value, ...]) -> None:
@@ -451,51 +414,3 @@ class Coverage:
             column.missing_pairs.pop(pair, None)
             column.new_pairs.pop(pair, None)
         return pairs
-
-
-def _last_new(column: Column, count: int) -> int:
-    """Return the last of a column's first cases that contributes to its coverage.
-
-    Such a case takes or is offered a value for the first time, or first aims at a value that it
-    never takes.
-    """
-    last = 0
-    met: set[Value] = set()
-    for index, row in enumerate(column.rows[:count]):
-        if not met.issuperset(row):
-            met.update(row)
-            last = index
-    offered = [index for options in column.options.values() for index in options.values()]
-    never = {value for options in column.options.values() for value in options} - met
-    vain = [index for value, index in column.aimed.items() if value in never]
-    return max(last, *(index for index in (*offered, *vain) if index < count))
-
-
-def _offered_until(last: int, *firsts: Mapping[int, int]) -> list[int]:
-    """Return the values first offered by a case up to index `last`."""
-    return [one for first in firsts for one, index in first.items() if index <= last]
-
-
-def _take_missing(
-    column: Column, missing: dict[int, tuple[Value, ...]], aimed: int
-) -> tuple[Value, ...]:
-    """Return the values taken before a missing value or pair, which is aimed at now.
-
-    It moves to the end of the queue, until it is covered or was attempted often enough.
-    """
-    before = missing.pop(aimed)
-    column.aimed.setdefault(aimed, len(column.plans))
-    column.tries[aimed] = column.tries.get(aimed, 0) + 1
-    if column.tries[aimed] < _TRIES:
-        missing[aimed] = before
-    return before
-
-
-def _rotate_pairs(
-    pairs: dict[Pair, tuple[Value, ...]], number: int, count: int
-) -> dict[Pair, tuple[Value, ...]]:
-    """Return the pairs rotated for each of `count` columns, so that they start at different
-    pairs."""
-    items = list(pairs.items())
-    start = len(items) * number // count
-    return dict(items[start:] + items[:start])

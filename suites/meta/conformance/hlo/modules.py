@@ -1,8 +1,8 @@
 """HLO modules, each with an equivalent program of plain operations.
 
-Each text below `pairs/` has a module as HLO text, then the program as StableHLO text. `protos.zip` has
-the modules as serialised protos, which is what the reader takes, and modules that the compilers for
-GPU and TPU made of the programs in `programs/`. To make the archive anew:
+Each text below `pairs/` has a module as HLO text, then the program as StableHLO text. `protos.zip`
+has the modules as serialised protos, which is what the reader takes, and modules that the compilers
+for GPU and TPU made of the programs in `programs/`. To make the archive anew:
 
     python -m suites.meta.conformance.hlo.modules
 
