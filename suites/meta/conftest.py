@@ -32,15 +32,21 @@ def command() -> Iterator[list[str]]:
 def browser_of_size(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Callable[[tuple[int, int]], object]]:
-    """Return a function that opens a browser of a size once; to start one takes seconds."""
-    from suites.meta.reports.browsing import open_browser  # needs selenium, as few tests do
+    """Return a function that gives a browser a size. There is one browser: to start it takes
+    seconds.
+    """
+    from suites.meta.reports import browsing  # needs selenium, as few tests do
 
     with ExitStack() as stack:
 
         @cache
-        def opened(size: tuple[int, int]) -> object:
-            driver = open_browser(size, tmp_path_factory.mktemp("profile"))
+        def opened() -> object:
+            driver = browsing.open_browser(tmp_path_factory.mktemp("profile"))
             stack.callback(driver.quit)
             return driver
 
-        yield opened
+        def sized(size: tuple[int, int]) -> object:
+            browsing.resize(opened(), size)
+            return opened()
+
+        yield sized

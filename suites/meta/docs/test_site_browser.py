@@ -11,16 +11,14 @@ from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 
 from docs.tools.pages import PAGES
-from suites.meta.reports.browsing import SIZES, script, wait
+from suites.meta.reports.browsing import SIZES, resize, script, wait
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture(scope="module", params=SIZES)
-def browser(
-    request: pytest.FixtureRequest, browser_of_size: Callable[[tuple[int, int]], webdriver.Chrome]
-) -> webdriver.Chrome:
-    driver = browser_of_size(SIZES[request.param])
+@pytest.fixture(scope="module")
+def browser(browser_of_size: Callable[[tuple[int, int]], webdriver.Chrome]) -> webdriver.Chrome:
+    driver = browser_of_size(SIZES["desk"])
     for kind in ("browser", "performance"):  # of pages that other tests have opened
         driver.get_log(kind)
     return driver
@@ -29,8 +27,11 @@ def browser(
 def test_pages_fit_and_fetch_nothing(browser: webdriver.Chrome, site: Path) -> None:
     for page in sorted(PAGES.glob("*.md")):
         browser.get((site / f"{page.stem}.html").as_uri())
-        wide = "return document.documentElement.scrollWidth - innerWidth"
-        assert script(browser, wide) <= 0, page.name
+        for name, size in SIZES.items():
+            resize(browser, size)
+            wait(browser, f"innerWidth === {size[0]}")
+            wide = "return document.documentElement.scrollWidth - innerWidth"
+            assert script(browser, wide) <= 0, (page.name, name)
         assert browser.get_log("browser") == [], page.name
     events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     asked = {
@@ -47,7 +48,9 @@ SEARCH = """const host = [...document.querySelectorAll('*')].find((one) => one.s
 """The root of the search dialog, which hides in a shadow tree."""
 
 
-def test_search_works_without_a_server(browser: webdriver.Chrome, site: Path) -> None:
+@pytest.mark.parametrize("size", SIZES)
+def test_search_works_without_a_server(browser: webdriver.Chrome, site: Path, size: str) -> None:
+    resize(browser, SIZES[size])
     browser.get((site / "index.html").as_uri())
     wait(browser, "document.querySelector('.md-search__button')")
     script(browser, "document.querySelector('.md-search__button').click()")

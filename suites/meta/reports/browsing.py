@@ -28,8 +28,8 @@ def tool(name: str) -> str:
     return found
 
 
-def open_browser(size: tuple[int, int], profile: Path) -> webdriver.Chrome:
-    """Open a browser of this width and height, which the caller quits."""
+def open_browser(profile: Path) -> webdriver.Chrome:
+    """Open a browser, which the caller quits."""
     options = webdriver.ChromeOptions()
     options.binary_location = tool("chromium")
     for flag in (*FLAGS, f"--user-data-dir={profile}"):
@@ -37,10 +37,14 @@ def open_browser(size: tuple[int, int], profile: Path) -> webdriver.Chrome:
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(tool("chromedriver")))
     driver.set_page_load_timeout(60)
+    return driver
+
+
+def resize(driver: webdriver.Chrome, size: tuple[int, int]) -> None:
+    """Give the browser this width and height."""
     width, height = size
     metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    return driver
 
 
 def go(browser, folder: Path, name: str = "full", fragment: str = "") -> None:

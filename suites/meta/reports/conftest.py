@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from reports import html
 from suites.meta.reports.browsing import SIZES
 from suites.meta.support import synthetic_run as synthetic
 
@@ -40,6 +39,6 @@ def folder(tmp_path_factory) -> Path:
         (made / name / "index.html").write_bytes(content)
     for backends in (1, 3):
         (made / f"large-{backends}").mkdir()
-        page = html.html(synthetic.large_run(backends))
+        page = synthetic.large_page(backends)
         (made / f"large-{backends}" / "index.html").write_text(page)
     return made

@@ -176,6 +176,7 @@ def full_run(backends=("cpu",), *, seed: int = 1) -> RunData:
 NAMES = ("cpu", "gpu", "plugin:vendor")
 
 
+@cache
 def large_run(backends: int, cases: int = 12_000) -> RunData:
     """Every cell of the catalog on several backends, `cases` on each: as many as `standard` has.
 
@@ -195,6 +196,12 @@ def large_run(backends: int, cases: int = 12_000) -> RunData:
         ranked = sorted(own.values(), key=lambda one: (_case_of(one) not in tried, one.index))
         records += ranked[:cases]
     return replace(run, records=records)
+
+
+@cache
+def large_page(backends: int) -> str:
+    """The HTML report of a large run, which takes seconds."""
+    return html.html(large_run(backends))
 
 
 def _case_of(record: Record) -> tuple[str, str, int]:
