@@ -30,6 +30,7 @@ def test_a_wrong_rewriting_changes_what_a_program_computes() -> None:
     assert wrong.tolist() == [2, 4]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["selected_the_other_way", "product_added_twice"])
 def test_a_wrong_rewriting_is_found(name: str) -> None:
     assert hunted(with_rewriting(REWRITINGS[name]), frozenset(), 0, 30.0).verdict

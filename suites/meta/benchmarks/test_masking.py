@@ -64,6 +64,7 @@ def prepared(op: str, element_type: str) -> Item:
     return Item(0, case.program, sets, [evaluate(case.program, one) for one in sets])
 
 
+@pytest.mark.slow
 def test_shipped_cpu_entries_hide_few_wrong_results_and_no_other_ending() -> None:
     found = measured(SAMPLE, ["f32", "bf16", "si32"], Settings(expectations="cpu"))
     results = [one for one in found.outcomes if one.change in CHANGES]
@@ -75,6 +76,7 @@ def test_shipped_cpu_entries_hide_few_wrong_results_and_no_other_ending() -> Non
     assert report.known_share(endings).known == 0, report.by_entry(endings)
 
 
+@pytest.mark.slow
 def test_every_corruption_of_the_results_of_an_op_is_judged() -> None:
     found = Measured()
     settings = Settings(("nan", "last-bit", "swapped"), expectations="cpu")

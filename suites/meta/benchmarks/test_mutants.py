@@ -83,6 +83,7 @@ def test_mutant_that_misplaces_elements_is_caught() -> None:
     assert fate("reverse", MOVEMENT, REVERSED) == (Fate.WRONG, ("smoke",))
 
 
+@pytest.mark.slow
 def test_mutant_of_lowering_is_caught() -> None:
     other_end = "return (added - added // 2, added // 2)"
     caught = fate("ReduceWindow", WINDOWS, other_end, "standard")
@@ -160,6 +161,7 @@ def test_the_sample_depends_on_the_seed_and_is_mostly_of_the_op_s_own_files() ->
     assert sum(own[:1000]) > 3 * sum(own) / len(own) * 1000
 
 
+@pytest.mark.slow
 def test_the_command_prints_scores_and_writes_everything(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

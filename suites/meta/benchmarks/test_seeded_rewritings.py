@@ -38,6 +38,7 @@ def seeded(optimised: Optimised) -> list[Seeded]:
     return found
 
 
+@pytest.mark.slow
 def test_slips_in_modules_of_the_cpu_are_flagged() -> None:
     found = [one for path in PROGRAMS for one in seeded(optimise("cpu-compile", path))]
     flagged = Counter(one.slip for one in found if one.ending is Ending.FLAGGED)

@@ -37,6 +37,7 @@ def test_a_run_writes_five_files(call, tmp_path: Path) -> None:
     assert {"jax", "jaxlib", "numpy", "python"} <= summary["versions"].keys()
 
 
+@pytest.mark.slow
 def test_a_divergence_exits_with_1_and_can_be_replayed(call, tmp_path: Path) -> None:
     code, out, _ = run_here(call, tmp_path, "reference:one_wrong_element")
     assert code == 1
@@ -58,6 +59,7 @@ def test_a_case_that_passed_is_replayed_from_its_seed(call, finished: Path) -> N
     assert "now:      pass" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "said"), [("batch_only", "only in batch"), ("abort", "crashed (abort)")]
 )
@@ -70,6 +72,7 @@ def test_failures_of_batches_and_crashes_can_be_replayed(
     assert said in out.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_replay_shows_the_program_in_either_form(call, tmp_path: Path) -> None:
     run_here(call, tmp_path, "reference:one_wrong_element")
     shown = ("replay", "add-f32-reference:one_wrong_element-0", "--db", tmp_path)
@@ -95,6 +98,7 @@ PARENTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", PARENTS)
 def test_the_parent_loads_neither_jax_nor_hypothesis(
     finished: Path, tmp_path: Path, command: str
@@ -145,6 +149,7 @@ def test_a_run_is_the_same_as_its_own_baseline(call, finished: Path, tmp_path: P
         assert "since the baseline" in (tmp_path / "again" / "index.html").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
@@ -263,6 +268,7 @@ def test_a_shard_without_cells_says_so(call, tmp_path: Path) -> None:
     assert "shard 2/3 has no cell, as there are too few for so many parts" in errors
 
 
+@pytest.mark.slow
 def test_reports_of_several_runs_are_about_the_merged_run(call, tmp_path: Path) -> None:
     shards = [tmp_path / str(number) for number in (1, 2)]
     for number, out in enumerate(shards, 1):
@@ -286,6 +292,7 @@ def test_reports_of_several_runs_are_about_the_merged_run(call, tmp_path: Path) 
     assert "2 cells, 4 cases" in out
 
 
+@pytest.mark.slow
 def test_interrupting_exits_with_130_and_keeps_what_was_done(tmp_path: Path) -> None:
     given = command("run", "--backend", "reference:hang", *SMOKE, "--out", tmp_path)
     with subprocess.Popen(given, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -310,6 +317,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_the_parent_never_loads_jax(tmp_path: Path) -> None:
     script = tmp_path / "parent.py"
     script.write_text(PARENT)

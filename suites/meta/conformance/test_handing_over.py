@@ -215,6 +215,7 @@ def test_pieces_are_cut_from_written_programs(writer: str, tmp_path: Path) -> No
     assert not any("refused" in note or "not read" in note for note in found.notes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", READERS)
 def test_findings_of_campaigns_are_read(reader: str, tmp_path: Path) -> None:
     trial = Trial(WRONG, 0, 0, 40, frozenset({"subtract"}))

@@ -13,6 +13,7 @@ from docs.tools.generated import PAGES_BY_NAME
 from docs.tools.pages import PAGES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES_BY_NAME)
 def test_generated_pages_are_up_to_date(name: str) -> None:
     written = PAGES_BY_NAME[name]()

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from docs.tools.pages import PAGES, ROOT
 
 CONFIGURATION = ROOT / "zensical.toml"
@@ -24,6 +26,7 @@ def test_the_navigation_has_every_page_once() -> None:
     assert sorted(entries(nav)) == sorted(page.name for page in PAGES.glob("*.md"))
 
 
+@pytest.mark.slow
 def test_the_site_has_pages_and_no_program(site: Path) -> None:
     assert {page.stem for page in PAGES.glob("*.md")} <= {page.stem for page in site.glob("*.html")}
     assert not [*site.rglob("*.py")]

@@ -58,6 +58,7 @@ print(seen.hexdigest())
 """
 
 
+@pytest.mark.slow
 def test_the_same_cases_in_every_process() -> None:
     digests: set[str] = set()
     for hash_seed in ("0", "4711"):

@@ -406,6 +406,7 @@ def test_report_is_the_same_every_time(runs, sources):
     assert html.html(runs["passing"]) == sources["passing"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("backends", "limit"), [(1, 3_000_000), (3, 5_000_000)])
 def test_report_of_12000_cases_for_each_backend_is_small(backends, limit):
     assert len(synthetic.large_run(backends).records) == 12_000 * backends

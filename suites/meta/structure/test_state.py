@@ -170,6 +170,7 @@ STATE = {
 """All state of modules, by the bound of its size."""
 
 
+@pytest.mark.slow
 def test_state_of_modules_is_listed_with_its_bound(found: dict[str, str]) -> None:
     listed = {name: bound for bound, names in STATE.items() for name in names}
     assert len(listed) == sum(map(len, STATE.values()))

@@ -98,6 +98,7 @@ def files_of(folder: str) -> list[Path]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_docstrings_use_the_fields_terms(folder: str) -> None:
     found = [
@@ -109,6 +110,7 @@ def test_docstrings_use_the_fields_terms(folder: str) -> None:
     assert not found, "\n".join(["docstrings with phrases of our own (see TERMS):", *found])
 
 
+@pytest.mark.slow
 def test_few_docstrings_need_their_context() -> None:
     found = {
         f"{file.relative_to(ROOT)}:{line}": text

@@ -136,6 +136,7 @@ def test_entries_of_backend_apply_to_its_configurations() -> None:
     assert plain <= {one.id for one in limited if one.matches_backend("cpu:AVX2")}
 
 
+@pytest.mark.slow
 @pytest.mark.x86
 def test_targets_stand_side_by_side_and_a_run_is_of_its_own(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -270,6 +270,7 @@ def plugins_here() -> dict[str, str]:
     return {f"plugin:{name}": f"plugin:{name}={path}" for name, path in found.items()}
 
 
+@pytest.mark.slow
 def test_plugins_are_tested_beside_the_cpu(
     call, tmp_path: Path, plugins_here: dict[str, str]
 ) -> None:

@@ -203,6 +203,7 @@ def test_the_seed_decides_the_cases() -> None:
 # Whole runs.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "verdict", "kind"),
     [
@@ -341,6 +342,7 @@ def test_interrupted_run_is_resumed(tmp_path: Path) -> None:
     assert len(resumed.records) > len(kept)
 
 
+@pytest.mark.slow
 def test_killed_run_resumes_to_the_same_records(tmp_path: Path) -> None:
     given = options(tmp_path / "killed", "flush_to_zero", ops=("[a-c]*",), jobs=1)
     command = [
@@ -404,6 +406,7 @@ reason = "Ends the process."
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["abort_on_nan", "right"])
 def test_known_crash_is_tried_case_by_case(tmp_path: Path, fault: str) -> None:
     (tmp_path / "known.toml").write_text(CRASHING)

@@ -146,6 +146,7 @@ def _mapped(program: Program, change: Callable[[Operation], Operation]) -> Progr
     return Program(tuple(replace(f, body=region(f.body)) for f in program.functions))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "constant"), [("mlp step", 0.1), ("convolution", 1e-5)])
 def test_a_wrong_constant_is_located(
     name: str, constant: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -369,6 +370,7 @@ def test_known_crash_of_users_program_is_known(call, tmp_path: Path) -> None:
     assert "a known divergence, abort-on-nan: It aborts." in out
 
 
+@pytest.mark.slow
 def test_a_hang_ends_in_time(call, tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
     path.write_text(FAULTY)

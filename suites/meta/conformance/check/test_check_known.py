@@ -354,6 +354,7 @@ reason = "our sine is a cosine"
 """
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("faulty")
 def test_known_and_new_divergences_are_distinguished(call: Call, tmp_path: Path) -> None:
     ours, program, other = (tmp_path / name for name in ("ours.toml", "a.mlir", "b.mlir"))

@@ -58,6 +58,7 @@ def outcome(
     return found.verdict.fails, found.known
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("construct", CONSTRUCTS)
 @pytest.mark.parametrize("id_", ENTRIES)
 def test_entry_matches_its_counterexample_in_every_construct(

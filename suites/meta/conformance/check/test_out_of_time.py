@@ -25,6 +25,7 @@ from suites.meta.support.checking import FAULTY, checked
 TIMEOUT = 6.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "missing"),
     [
@@ -82,6 +83,7 @@ def _keep_and(how: str) -> str:
     return how
 
 
+@pytest.mark.slow
 def test_value_kept_by_lost_call_is_returned() -> None:
     with LocalExecutor(1) as executor:
         ended = [executor.one(Call(how, _keep_and, (how,), 1.5)) for how in ("hang", "die", "end")]

@@ -228,6 +228,7 @@ def test_archives_of_inputs_have_the_processes_first(tmp_path: Path) -> None:
         checked(tmp_path, REPLICAS, Settings("cpu", inputs=archive.with_suffix(".npz")))
 
 
+@pytest.mark.slow
 def test_jax_exports_for_eight_devices_pass(tmp_path: Path) -> None:
     script = tmp_path / "export.py"
     script.write_text(EXPORTED)

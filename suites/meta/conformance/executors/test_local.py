@@ -86,6 +86,7 @@ def _end(code: int) -> int:
     return os.getpid()
 
 
+@pytest.mark.slow
 def test_an_end_is_that_of_the_call_which_a_worker_took_last(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

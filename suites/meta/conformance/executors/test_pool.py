@@ -10,6 +10,8 @@ import time
 from pathlib import Path
 from types import FrameType
 
+import pytest
+
 STARTING, ENDING = 0.6, 1.2
 """Seconds that the second worker takes to start, and the first one to end."""
 
@@ -49,6 +51,7 @@ with LocalExecutor(2, WarmUp(Path(sys.argv[1]))) as executor:
 """
 
 
+@pytest.mark.slow
 def test_a_worker_that_starts_while_the_pool_stops_finds_its_locks(tmp_path: Path) -> None:
     ended = subprocess.run(
         [sys.executable, "-c", _SCRIPT, str(tmp_path)], check=False, capture_output=True, text=True

@@ -135,6 +135,7 @@ def versions_of(driver: int) -> dict[str, str]:
     return {"jax": "0.10.2" if os.getpid() == driver else "0.9.0", "python": "3.11.7"}
 
 
+@pytest.mark.slow
 def test_nodes_with_other_versions_are_left_out_in_one_line(cluster: Any) -> None:
     told: list[str] = []
     with (

@@ -74,6 +74,7 @@ def test_an_interrupt_that_was_swallowed_is_raised_again(monkeypatch: pytest.Mon
         signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.slow
 def test_workers_do_not_outlive_their_parent(tmp_path: Path) -> None:
     command = [
         sys.executable, "-m", "conformance", "run", "--backend", "reference:hang", "--op", "add",

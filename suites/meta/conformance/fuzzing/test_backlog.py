@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import cast
 
+import pytest
+
 from conformance.fuzzing import hits
 from conformance.fuzzing.backlog import Backlog, Unexplained, Waiting
 from conformance.fuzzing.command import Options, fuzz
@@ -54,6 +56,7 @@ def campaign(out: Path, **more) -> int:
     return fuzz(Options(out, "reference:floor_division", "60s", jobs=1, ops=("divide",), **more))
 
 
+@pytest.mark.slow
 def test_unexamined_hits_stay_in_journal_and_are_reported(
     tmp_path: Path, monkeypatch, capsys
 ) -> None:

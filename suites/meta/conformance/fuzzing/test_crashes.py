@@ -89,6 +89,7 @@ def test_plan_of_crashed_trial_is_not_cached() -> None:
     assert coverage.cache_info().currsize == 0
 
 
+@pytest.mark.slow
 def test_a_backend_that_hangs_every_time_is_found() -> None:
     with executor_of(parse("reference:hang"), jobs=1) as executor:
         slow = hit(Verdict.TIMED_OUT, "no answer")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from conformance.fuzzing.execution import run_trial
 from conformance.fuzzing.seeds.material import case_of
 from conformance.fuzzing.singles import PER_TRIAL, is_single
@@ -10,6 +12,7 @@ from conformance.gate.expectations import Expectation
 from reference.ir.program import Program, TensorType
 
 
+@pytest.mark.slow
 def test_a_single_operation_is_judged_by_its_own_rule() -> None:
     """Within longer programs a root may be off by 1 ulp; in isolation it may not.
 

@@ -40,6 +40,7 @@ def test_campaign_on_reference_finds_nothing(tmp_path: Path) -> None:
         assert journal.pair_count() > 100
 
 
+@pytest.mark.slow
 def test_fault_is_found_minimised_and_saved(tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert campaign(out, "reference:floor_division", 64, ops=("divide",)) == 1
@@ -67,6 +68,7 @@ def test_culprit_pass_of_finding_is_printed(tmp_path: Path, capsys) -> None:
     assert "gone" not in second
 
 
+@pytest.mark.slow
 def test_a_corpus_is_looked_at_first(tmp_path: Path, capsys) -> None:
     corpus = tmp_path / "corpus"
     fault = "reference:floor_division"
@@ -79,6 +81,7 @@ def test_a_corpus_is_looked_at_first(tmp_path: Path, capsys) -> None:
     assert f"{folder.name}: gone" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_crash_is_found_and_minimised(tmp_path: Path) -> None:
     assert campaign(tmp_path, "reference:abort_on_large", 16) == 1
     found = findings(tmp_path)
@@ -94,6 +97,7 @@ def test_campaign_resumes_where_it_stopped(tmp_path: Path) -> None:
         assert journal.counts().total() == 48
 
 
+@pytest.mark.slow
 def test_other_expectations_are_another_campaign(tmp_path: Path) -> None:
     out, mine = tmp_path / "out", tmp_path / "mine.toml"
     entry = '[[known]]\nid = "{}"\nop = "sine"\nreason = "{}"\nverdicts = ["flushed"]\n'
@@ -111,6 +115,7 @@ def test_other_expectations_are_another_campaign(tmp_path: Path) -> None:
     campaign(out, "reference", 16, ops=("divide",), fresh=True)
 
 
+@pytest.mark.slow
 def test_finding_has_first_and_last_date(tmp_path: Path) -> None:
     corpus = tmp_path / "corpus"
     given = {"programs": 32, "ops": ("divide",), "corpus": corpus}
@@ -144,6 +149,7 @@ def test_findings_that_cannot_be_read_are_a_line(tmp_path: Path, text: str | Non
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_killed_campaign_keeps_reported_findings(tmp_path: Path) -> None:
     words = ("fuzz", "--backend", "reference", "--budget", "60s", "--jobs", "1", "--out", tmp_path)
     process = subprocess.Popen(
@@ -186,6 +192,7 @@ def test_ops_that_no_chain_can_have(tmp_path: Path) -> None:
         command.fuzz(Options(tmp_path, "reference", ops=("all_reduce",)))
 
 
+@pytest.mark.slow
 def test_faults_in_quantized_operations_are_found(tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert (
@@ -194,6 +201,7 @@ def test_faults_in_quantized_operations_are_found(tmp_path: Path) -> None:
     assert any("quant.uniform" in one["text"] for one in findings(out))
 
 
+@pytest.mark.slow
 def test_findings_of_xla_builder_ops_show_the_lowered_op(tmp_path: Path, capsys) -> None:
     out = tmp_path / "out"
     assert campaign(out, "reference:floor_division", 64, ops=("Div",)) == 1

@@ -351,6 +351,7 @@ def _ends(*_: object) -> None:
     raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 def test_resumed_campaign_attributes_unexplained_findings(
     resumed: Path,
 ) -> None:
@@ -371,6 +372,7 @@ def test_fault_of_all_types_is_one_finding(resumed: Path) -> None:
     assert f"{wrong['count']} programs of the campaign" in issue
 
 
+@pytest.mark.slow
 def test_faults_of_one_op_and_class_with_other_attributions_are_two_findings(
     tmp_path: Path,
 ) -> None:
@@ -382,6 +384,7 @@ def test_faults_of_one_op_and_class_with_other_attributions_are_two_findings(
     assert len({one["name"] for one in same}) == 2
 
 
+@pytest.mark.slow
 def test_faults_of_one_op_with_other_classes_are_two_findings(tmp_path: Path) -> None:
     found = campaign(tmp_path, "reference:sign_lost@add+nan_dropped@add", 64, "add")
     causes = [one["cause"] for one in found]
@@ -389,6 +392,7 @@ def test_faults_of_one_op_with_other_classes_are_two_findings(tmp_path: Path) ->
     assert len(causes) == len(set(causes))
 
 
+@pytest.mark.slow
 def test_flushed_subnormals_are_counted_and_not_split_by_attribution(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

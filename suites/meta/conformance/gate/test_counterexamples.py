@@ -202,6 +202,7 @@ def test_every_shipped_expectation_has_a_counterexample() -> None:
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("backend", "entries"), [pytest.param("cpu", 90, marks=pytest.mark.x86), ("interpreter", 20)]
 )

@@ -139,6 +139,7 @@ def pool_of_cases(op: str, count: int) -> Pool:
     return pool_of(op, [case.program for of in types_of(op) for case in cases(op, of, SEED, count)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", OWN)
 def test_mutations_of_each_input_are_caught(op: str) -> None:
     pending = [about for about in inputs_of(OPS[op]) if (op, about) not in WITHOUT_EFFECT]
@@ -177,6 +178,7 @@ def test_mutations_of_each_input_are_caught(op: str) -> None:
         further, or enter it in WITHOUT_EFFECT with the reason why it has none"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", [op for op in OWN if op not in NOTHING_TO_SEE])
 def test_every_cell_of_an_op_catches_something_wrong(op: str) -> None:
     for column in CATALOG[op].columns:

@@ -118,6 +118,7 @@ def _asked(op: str, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
     return explained
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", ASKED)
 def test_model_explains_only_the_plain_mistakes_that_it_predicts(
     op: str, monkeypatch: pytest.MonkeyPatch

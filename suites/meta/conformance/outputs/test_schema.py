@@ -140,6 +140,7 @@ def test_a_run_that_passes(call: Call, whole: Path) -> None:
     assert (shares["conforms"], shares["conforms_percent"]) == (shares["planned"], 100.0)
 
 
+@pytest.mark.slow
 def test_new_and_lost_against_a_baseline(call: Call, whole: Path, tmp_path: Path) -> None:
     backends = ("--backend", WRONG, "--backend", LOST)
     assert call("run", *backends, *SMOKE, "--out", tmp_path)[0] == 1
@@ -166,6 +167,7 @@ def test_known_divergences(call: Call, tmp_path: Path) -> None:
     assert told["shares"][0]["known"] == told["shares"][0]["planned"]
 
 
+@pytest.mark.slow
 def test_a_merged_run_with_a_shard_missing(call: Call, tmp_path: Path) -> None:
     for part in (1, 2):
         given = ("--shard", f"{part}/3", "--out", tmp_path / str(part))

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from conformance.campaign.runner import Options, run
 from conformance.results.agreement import unspecified_cases
 from conformance.verdict import Detail, Element, Record, Verdict
@@ -52,6 +54,7 @@ def test_cases_without_comparison_are_omitted() -> None:
     assert compared(record("cpu", element("1")), failing) == []
 
 
+@pytest.mark.slow
 def test_reports_compare_a_backend_with_the_reference(tmp_path) -> None:
     made = run(
         Options(

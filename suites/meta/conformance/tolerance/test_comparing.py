@@ -182,6 +182,7 @@ OPS_THAT_COMPARE = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", OPS_THAT_COMPARE)
 @pytest.mark.parametrize("name", ["f32", "bf16", "f8E5M2", "complex<f32>"])
 def test_a_backend_that_compares_so_is_flushed(op: str, name: str) -> None:

@@ -433,6 +433,7 @@ SUMMING = {
 """Ops that add up, and the operand with (some of) the terms."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", SUMMING)
 def test_a_run_reaches_sums_of_negative_zeros(op: str) -> None:
     types = tuple(of for of in REAL if of in CATALOG[op].element_types)
@@ -446,6 +447,7 @@ def test_a_run_reaches_sums_of_negative_zeros(op: str) -> None:
         assert any(is_negative_zero(results[0]).all() for x, results in some if x.size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", ["reduce", "reduce_window", "select_and_scatter"])
 def test_a_run_reaches_init_values_of_negative_zero(op: str) -> None:
     starts = [

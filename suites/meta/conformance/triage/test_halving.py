@@ -128,6 +128,7 @@ def on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     return check
 
 
+@pytest.mark.slow
 def test_the_operation_is_named_and_known(on: Any) -> None:
     text = chain(120, ("negate", "abs", "tanh", "negate"))
     program = parse_module(text)

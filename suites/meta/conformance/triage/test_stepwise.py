@@ -343,6 +343,7 @@ func.func @main(%i: tensor<i32>, %x: tensor<f32>) -> tensor<f32> {
 }"""
 
 
+@pytest.mark.slow
 def test_loop_is_judged_until_a_few_iterations_fail() -> None:
     program, inputs = parse_module(LONG), (np.array(0, np.int32), np.array(1, np.float32))
 

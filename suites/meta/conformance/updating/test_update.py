@@ -48,6 +48,7 @@ def called(capfd: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, 
     return code, *capfd.readouterr()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "of", "verdict", "kind", "words", "where"),
     [
@@ -105,6 +106,7 @@ def test_entries_are_added_to_handwritten_file(
     assert out == f"nothing is new in {given.out}: {file} is left as it is\n"
 
 
+@pytest.mark.slow
 def test_a_new_file_includes_the_files_of_the_run(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -194,6 +196,7 @@ def test_written_entries_stay_when_command_is_stopped(
     assert out.startswith("1/1 ")
 
 
+@pytest.mark.slow
 def test_an_entry_that_cannot_be_read_is_left_out_and_said(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -385,6 +388,7 @@ def test_words_are_common_to_all_similar_failures(said: str, words: str) -> None
     assert general(said) == words
 
 
+@pytest.mark.slow
 @pytest.mark.x86
 def test_each_failure_of_a_case_has_its_own_counterexample(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]

@@ -32,6 +32,7 @@ def reached(op: str, profile: str, seed: int = 0) -> CoverageReport:
     return plan.coverage_report(op, seed, cases)
 
 
+@pytest.mark.slow
 def test_later_plans_change_no_coverage() -> None:
     """The coverage of a run depends only on its cases, not on earlier plans."""
     before = reached("dynamic_broadcast_in_dim", "standard", seed=4)
@@ -45,6 +46,7 @@ SPECIFIED = [op for op, row in CATALOG.items() if row.dialect == "stablehlo"]
 LOWERED = [op for op in CATALOG if op not in SPECIFIED]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", SPECIFIED)
 def test_standard_reaches_every_value_and_pair(op: str) -> None:
     """Every value in every column where it can be had, every pair of values somewhere."""

@@ -95,6 +95,7 @@ def _different(
     return {pair for pair, (a, b) in programs.items() if None not in (a, b) and a != b}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", CATALOG)
 def test_every_value_changes_the_program(op: str) -> None:
     """A value counts as covered only if a backend sees it."""
@@ -104,6 +105,7 @@ def test_every_value_changes_the_program(op: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_value_without_effect_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     of = builder("abs")
 

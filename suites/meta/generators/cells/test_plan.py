@@ -33,6 +33,7 @@ reason."""
 ONE_RESULT = "'stablehlo.async_done' op requires one result"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", BUILDERS)
 def test_cases_are_valid_and_can_be_evaluated(op: str) -> None:
     for of in OPS[op].element_types:
@@ -45,6 +46,7 @@ def test_cases_are_valid_and_can_be_evaluated(op: str) -> None:
             assert len(results) == len(one.program.main.result_types) * count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", BUILDERS)
 def test_cases_are_written_and_read_back(op: str) -> None:
     for of in OPS[op].element_types[::4]:

@@ -75,11 +75,13 @@ def shape_of(case_: Case) -> tuple[int, ...]:
     return operation_of(case_).results[0].type.static_shape
 
 
+@pytest.mark.slow
 def test_shrinks_to_a_scalar_of_small_integers(check_shrinking: Check) -> None:
     for op, names in (("add", ("lhs", "rhs")), ("exponential", ("operand",))):
         check_shrinking(op, F32, lambda _: True, simplest(op, names).__eq__)
 
 
+@pytest.mark.slow
 def test_shrinks_towards_small_shapes(check_shrinking: Check) -> None:
     check_shrinking(
         "exponential", F32, lambda one: elements(one) >= 2, lambda two: shape_of(two) == (2,)
@@ -100,6 +102,7 @@ def test_shrinks_to_one_constant_and_one_input_set(check_shrinking: Check) -> No
     check_shrinking("add", F32, lambda case_: constants_of(case_) >= 1, is_simplest)
 
 
+@pytest.mark.slow
 def test_shrinks_to_the_simplest_profile_that_fails(check_shrinking: Check) -> None:
     def is_simplest(found: Case) -> bool:
         (recipe, *others) = found.inputs

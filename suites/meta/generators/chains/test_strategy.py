@@ -125,6 +125,7 @@ def test_tokens_tuples_and_bounded_sizes_come_between_tensors() -> None:
     assert min(kinds[kind] for kind in ("token", "tuple", "bounded")) > 4, kinds
 
 
+@pytest.mark.slow
 def test_quantized_values_are_linked_if_the_backend_supports_them() -> None:
     ops: Counter[str] = Counter()
     direct = 0

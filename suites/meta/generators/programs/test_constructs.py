@@ -49,6 +49,7 @@ def test_collective_is_in_the_construct_and_all_processes_finish(op: str, way: s
             evaluate(program, materialise(program, recipe))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("op", "way"), EVERY)
 def test_a_wrong_element_is_found(op: str, way: str) -> None:
     rule, wrong = CATALOG[op].tolerance, 0

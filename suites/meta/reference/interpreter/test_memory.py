@@ -62,6 +62,7 @@ def alive_at_each(program: Program, inputs: list[Array]) -> dict[str, set[str]]:
     return seen
 
 
+@pytest.mark.slow
 def test_values_are_freed_after_their_last_use() -> None:
     program = parse_module(CHAIN)
     seen = alive_at_each(program, [np.ones(4, np.float32), np.array(3, np.int32)])

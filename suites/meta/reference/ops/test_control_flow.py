@@ -289,6 +289,7 @@ def operations(op: str, count: int = 150) -> list[list[Operation]]:
     return [list(case.program.walk()) for case in drawn]
 
 
+@pytest.mark.slow
 def test_cases_cover_nested_loops_and_branches() -> None:
     loops = operations("while")
     assert any(sum(o.name == "while" for o in found) > 1 for found in loops)

@@ -239,6 +239,7 @@ def test_paddings_of_every_kind() -> None:
     ))  # fmt: skip
 
 
+@pytest.mark.slow
 def test_slices_of_every_kind() -> None:
     strides = {n for row in numbers("slice", "strides") for n in row}
     assert {1, 2, 3, 7, 1 << 33} <= strides

@@ -68,6 +68,7 @@ def test_formulas_in_the_type_itself_are_within_the_rule(op, name, profile) -> N
         assert found.kind in ("", *CLASSES), found.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", OPS_HERE)
 def test_wrong_normalization_fails(op) -> None:
     operands = operands_of(op, "f32", (6, 3, 5), 1)

@@ -104,6 +104,7 @@ def test_a_campaign_without_findings_says_so() -> None:
     assert "No program was judged." in html(replace(DATA, findings=(), counts=Counter()))
 
 
+@pytest.mark.slow
 def test_campaign_and_report_write_the_same_page(tmp_path: Path, capsys) -> None:
     options = Options(
         tmp_path, "reference:floor_division", "60s", programs=32, ops=("divide",), jobs=1

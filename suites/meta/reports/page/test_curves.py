@@ -54,6 +54,7 @@ def test_exact_cells_and_numbers_that_are_not_finite_have_no_curve():
     assert curve_of([(1.0, float("nan")), (float("inf"), 1.0), (1.0, 1.0)]) == {}
 
 
+@pytest.mark.slow
 def test_backends_share_the_axes_and_equal_curves_are_stored_once():
     run = synthetic.large_run(3)
     key = ("exponential", "f32")

@@ -134,6 +134,7 @@ def records(fault: str, op: str, of: str, start: int, stop: int) -> tuple[Record
     return run_task(Task(cell, 1, start, stop)).records
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fault", "op", "of", "verdict", "kind"), CAUGHT)
 def test_a_fault_is_caught_with_its_verdict_and_class(
     fault: str, op: str, of: str, verdict: Verdict, kind: str
@@ -156,6 +157,7 @@ def quantized_verdicts(backend: str, op: str, column: QuantizedColumn) -> Counte
     return Counter(record.verdict for record in run_task(task).records)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", FOLDING)
 def test_bodies_in_another_quantized_type_are_judged(op: str) -> None:
     (column,) = (one for one in quantized_columns(op) if one.name == "q<si8:f32>")

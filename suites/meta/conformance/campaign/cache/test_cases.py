@@ -76,6 +76,7 @@ def same(one: RunData, other: RunData) -> None:
     assert cells[0] == cells[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["right", "flush_to_zero", "abort_on_nan"])
 def test_cached_passes_are_not_run_and_report_is_equal(tmp_path: Path, fault: str) -> None:
     given = {"repeats": 1}  # each costs a worker where cases end their process
@@ -95,6 +96,7 @@ def test_cached_passes_are_not_run_and_report_is_equal(tmp_path: Path, fault: st
     assert second.report.from_cache == settled
 
 
+@pytest.mark.slow
 def test_whatever_a_case_depends_on_is_part_of_its_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,6 +167,7 @@ def test_digest_covers_all_modules_that_decide_a_verdict() -> None:
     assert not any(name.startswith("conformance/results") for name in names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["garbage", "other format", "cut off"])
 def test_damaged_cache_is_replaced_with_a_message(tmp_path: Path, damage: str) -> None:
     first = run(options(tmp_path, "first"))
@@ -186,6 +189,7 @@ def test_damaged_cache_is_replaced_with_a_message(tmp_path: Path, damage: str) -
     assert run(options(tmp_path, "third"), heard).from_cache == len(first.records)
 
 
+@pytest.mark.slow
 def test_a_damaged_entry_is_run_again(tmp_path: Path) -> None:
     first = run(options(tmp_path, "first"))
     with sqlite3.connect(tmp_path / "cache" / FILE_NAME) as database:
@@ -230,6 +234,7 @@ def test_an_error_of_sqlite_costs_a_line_and_not_the_run(
     assert sum("disk is full" in line for line in heard.said) == 1
 
 
+@pytest.mark.slow
 def test_several_runs_share_a_cache_at_a_time(tmp_path: Path) -> None:
     command = [
         sys.executable, "-m", "conformance", "run", "--backend", "reference", "--op", "add",
@@ -261,6 +266,7 @@ def test_several_runs_share_a_cache_at_a_time(tmp_path: Path) -> None:
         assert ("from the cache: " in done.stdout) == is_used
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["batch_only", "error_together", "abort_together"])
 def test_failure_of_whole_batch_is_not_hidden_by_cache(tmp_path: Path, fault: str) -> None:
     first = run(options(tmp_path, "first", fault, ops=("add",)))

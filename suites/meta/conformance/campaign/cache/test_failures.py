@@ -141,6 +141,7 @@ def test_a_failure_that_varies_by_its_entry_is_run_again(
     assert second.from_cache == len(first.records) - failed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", ["off_by_three_ulp", "sign_lost", "internal_error", "right"])
 def test_a_case_with_another_result_never_comes_from_the_cache_again(
     tmp_path: Path, work: Work, monkeypatch: pytest.MonkeyPatch, other: str
@@ -165,6 +166,7 @@ def test_a_case_with_another_result_never_comes_from_the_cache_again(
     assert again.from_cache == len(first.records) - differing
 
 
+@pytest.mark.slow
 def test_a_failure_depends_on_how_it_is_judged(
     tmp_path: Path, work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,6 +225,7 @@ def test_a_case_that_always_ended_its_process_does_not_run_again(
     assert len(calls) == failed  # each once, as its entry knows it
 
 
+@pytest.mark.slow
 def test_counterexamples_are_not_replayed_where_nothing_has_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from conformance.fuzzing.steering.meetings import CampaignCoverage
 from conformance.fuzzing.steering.steering import LAG, Steering
 from conformance.fuzzing.trial import Trial, TrialResult
@@ -40,6 +42,7 @@ def taken(met: CampaignCoverage) -> int:
     return sum(count > 0 for count in met.choices.values())
 
 
+@pytest.mark.slow
 def test_guided_campaign_covers_more_with_as_many_programs() -> None:
     (blind, _), (guided, programs) = campaign(guided=False), campaign(guided=True)
     assert len(guided.pairs) > 1.1 * len(blind.pairs)

@@ -200,6 +200,7 @@ def only_eigenvectors(a: jax.Array) -> jax.Array:
     return jnp.linalg.eigh(a + a.T)[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [after_cholesky, through_eigenvectors, only_eigenvectors])
 def test_whole_programs(tmp_path: Path, function: Any) -> None:
     file = exported(tmp_path, function, (4, 4))

@@ -84,6 +84,7 @@ def test_undecided_overflow_and_division_permit_both() -> None:
     assert squares.low.tolist()[:2] == [0, 0]
 
 
+@pytest.mark.slow
 def test_every_floating_point_type_is_judged_without_error() -> None:
     for of in FLOATS:
         for op in OPS_HERE:

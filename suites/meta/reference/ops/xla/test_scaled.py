@@ -108,6 +108,7 @@ def test_a_scaled_dot_is_its_definition() -> None:
     assert seen > 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of", [one for one in TYPES if one.bits > 4], ids=str)
 def test_the_decomposition_is_right(of: Any) -> None:
     """A backend that calls the decomposition is permitted, except for flushed subnormal numbers."""
