@@ -425,6 +425,9 @@ def _print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, indent=1) + "\n")
 
 
+options.join_help_lines(app)
+
+
 def main() -> None:
     """Entry point: run the command line and exit with its code."""
     from conformance.executors import interrupt

@@ -268,6 +268,19 @@ def _limits(given: dict[str, Any]) -> Limits:
     return Limits(**values)
 
 
+def join_help_lines(app: typer.Typer) -> None:
+    """Make each paragraph of the commands' docstrings a line of their help.
+
+    Typer prints line breaks as they stand in a docstring, also where a terminal is narrower.
+    """
+    for command in app.registered_commands:
+        paragraphs = inspect.cleandoc(command.help or command.callback.__doc__ or "").split("\n\n")
+        command.help = "\n\n".join(" ".join(one.split()) for one in paragraphs)
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            join_help_lines(group.typer_instance)
+
+
 def given_command() -> str:
     """Return the command that was given, as a shell takes it."""
     return shlex.join([NAME, *sys.argv[1:]])
