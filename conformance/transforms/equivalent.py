@@ -72,7 +72,7 @@ def with_barriers(program: Program) -> Program | None:
         written.append(replace_operands(operation, others))
         results = tuple(filter(can_be_result, operation.results))
         if results:
-            behind = tuple(Value(f"{value.name}_behind", value.type) for value in results)
+            behind = tuple(Value(f"behind_{value.name}", value.type) for value in results)
             written.append(Operation("optimization_barrier", results, behind))
             others |= {one.name: other for one, other in zip(results, behind, strict=True)}
     body = replace(program.main.body, operations=(*written, replace_operands(end, others)))

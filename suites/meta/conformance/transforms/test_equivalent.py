@@ -1,0 +1,82 @@
+"""Equivalent programs: other constants, other parameters and barriers change no result."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from conformance.stablehlo.emit import emit
+from conformance.stablehlo.parse import parse_module
+from conformance.transforms.equivalent import (
+    with_barriers,
+    with_constant_arguments,
+    with_constants_as_parameters,
+)
+from reference.interpreter.evaluate import evaluate
+from reference.ir.program import Program
+
+PROGRAM = parse_module("""
+func.func @main(%x: tensor<3xf32>, %y: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
+  %c = stablehlo.constant dense<[1.0, 2.0, 4.0]> : tensor<3xf32>
+  %a = stablehlo.add %x, %c : tensor<3xf32>
+  %b = stablehlo.multiply %a, %y : tensor<3xf32>
+  return %b, %c : tensor<3xf32>, tensor<3xf32>
+}""")
+INPUTS = (np.array([1, 2, 3], np.float32), np.array([0.5, 8, -1], np.float32))
+
+
+def names(program: Program) -> list[str]:
+    return [one.name for one in program.main.body.operations]
+
+
+def assert_equal_results(program: Program, inputs: tuple[np.ndarray, ...]) -> None:
+    """Both programs give the same, and the text of this one can be read."""
+    program = parse_module(emit(program))
+    for one, other in zip(evaluate(program, inputs), evaluate(PROGRAM, INPUTS), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_constants_become_parameters_at_the_end() -> None:
+    made = with_constants_as_parameters(PROGRAM, INPUTS)
+    assert made is not None
+    program, inputs = made
+    assert "constant" not in names(program)
+    assert len(inputs) == len(program.main.arguments) == 3
+    assert_equal_results(program, inputs)
+    assert with_constants_as_parameters(program, inputs) is None
+
+
+def test_inputs_become_constants() -> None:
+    made = with_constant_arguments(PROGRAM, INPUTS)
+    assert made is not None
+    program, inputs = made
+    assert (inputs, program.main.arguments) == ((), ())
+    assert names(program).count("constant") == 3
+    assert_equal_results(program, inputs)
+    assert with_constant_arguments(program, ()) is None
+
+
+def test_inputs_of_unknown_sizes_become_no_constants() -> None:
+    text = "func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> { return %x : tensor<?xf32> }"
+    assert with_constant_arguments(parse_module(text), INPUTS[:1]) is None
+
+
+def test_barriers_stand_between_operations() -> None:
+    program = with_barriers(PROGRAM)
+    assert program is not None
+    barrier = "optimization_barrier"
+    assert names(program) == [
+        "constant", barrier, "add", barrier, "multiply", barrier, "return",
+    ]  # fmt: skip
+    assert_equal_results(program, INPUTS)
+
+
+def test_a_single_operation_gets_no_barrier() -> None:
+    text = emit(PROGRAM).replace("multiply", "add")
+    assert with_barriers(parse_module(text)) is not None
+    single = parse_module("""
+func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %c = stablehlo.constant dense<1.0> : tensor<3xf32>
+  %a = stablehlo.add %x, %c : tensor<3xf32>
+  return %a : tensor<3xf32>
+}""")
+    assert with_barriers(single) is None
