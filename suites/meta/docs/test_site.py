@@ -32,6 +32,7 @@ def test_the_site_has_pages_and_no_program(site: Path) -> None:
     assert not [*site.rglob("*.py")]
 
 
+@pytest.mark.slow
 def test_pages_fetch_nothing_from_other_hosts(site: Path) -> None:
     """Links may lead to other sites; scripts, styles, fonts and pictures may not."""
     fetched = re.compile(

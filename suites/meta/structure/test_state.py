@@ -177,6 +177,7 @@ def test_state_of_modules_is_listed_with_its_bound(found: dict[str, str]) -> Non
     assert found.keys() == listed.keys()
 
 
+@pytest.mark.slow
 def test_a_cache_is_listed_as_sized_if_it_has_a_size(found: dict[str, str]) -> None:
     sized = {name for name, kind in found.items() if kind == "sized cache"}
     assert sized == set(STATE["a size in the code"])

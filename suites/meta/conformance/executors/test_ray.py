@@ -58,6 +58,7 @@ def workers(cluster: Any, *notices: list[str], versions: Any = no_versions) -> I
         yield executor
 
 
+@pytest.mark.slow
 def test_calls_end_as_they_do_here(cluster: Any, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("read on the node")

@@ -361,6 +361,7 @@ def test_resumed_campaign_attributes_unexplained_findings(
         assert journal.open_count() == 0
 
 
+@pytest.mark.slow
 def test_fault_of_all_types_is_one_finding(resumed: Path) -> None:
     found = found_in(resumed)
     (wrong,) = (one for one in found if one["cause"] == "divergent | wrong value | divide")
