@@ -139,12 +139,12 @@ def _run(folder: Path) -> None:
 
 def walk_run(walk: Walk, folder: Path) -> None:
     """Trace a run, from planned tasks to the first stored task."""
-    whole = RunSession._do, Store.add_task
-    RunSession._do, Store.add_task = walk.during(whole[0]), _until(whole[1])
+    whole = RunSession._run_tasks, Store.add_task
+    RunSession._run_tasks, Store.add_task = walk.during(whole[0]), _until(whole[1])
     try:
         _run(folder)
     finally:
-        RunSession._do, Store.add_task = whole
+        RunSession._run_tasks, Store.add_task = whole
 
 
 def walk_check(walk: Walk, folder: Path) -> None:

@@ -88,7 +88,9 @@ class RunSession:
                     tasks = [task for task in part if task.cell.backend == choice.name]
                     if not tasks or self._deadline.is_over:
                         continue
-                    self._do(tasks, executor, self._manner(choice), self._cases(choice, executor))
+                    self._run_tasks(
+                        tasks, executor, self._manner(choice), self._cases(choice, executor)
+                    )
                     if len(workers) > 1 or not has_limit or self._deadline.is_over:
                         executor.end_workers()
         finally:
@@ -103,7 +105,7 @@ class RunSession:
         # of other ops nobody knows how many cases they need, and to find out takes as long again
         return count_left_out(shorten(t, profile) if t.cell.op in ops else t for t in tasks)
 
-    def _do(
+    def _run_tasks(
         self,
         tasks: Sequence[Task],
         executor: Executor,

@@ -83,17 +83,10 @@ def check_file(path: str, settings: Settings, deadline: float | None = None) -> 
     works: list[tuple[str, Work]] = []
     for part in _taking(parts, settings):
         found.append(_checked(path, part, settings, found, explanation_time, works))
-    return _with_notes(merge_outcomes(path, found), works)
-
-
-def _with_notes(checked: Checked, works: Sequence[tuple[str, Work]]) -> Checked:
-    """Return the verdict on a file that passes with the notes on its programs.
-
-    The verdict is left for the parent before: notes may take long, or end the process.
-    """
+    checked = merge_outcomes(path, found)
     if checked.verdict.fails or not works:
         return checked
-    keep(replace(checked, is_settled=True))
+    keep(replace(checked, is_settled=True))  # notes may take long, or end the process
     notes = [named + note for named, work in works for note in work.notes()]
     return replace(checked, notes=tuple(notes))
 
@@ -214,7 +207,8 @@ def _checked(
             keep(merge_outcomes(path, [*before, _summary(path, named, [*found, outcome], notes)]))
 
         for number, inputs in enumerate(sets, start=1):
-            origin = _origin(settings, inputs, number, len(sets))
+            drawn = f"drawn inputs, set {number} of {len(sets)}"
+            origin = ("given inputs" if settings.inputs else drawn) if inputs else ""
             with phase("inputs", number, len(sets)):
                 judge = partial(_judged, path, saved, inputs, origin, work, settings)
                 found.append(judge(keep_settled))
@@ -234,13 +228,6 @@ def _summary(path: str, named: str, found: Sequence[Outcome], notes: Sequence[st
     message = named + message if message else ""
     known = _known(found) if worst.known else ()
     return Checked.of(worst, message=message, known=known, file=path)
-
-
-def _origin(settings: Settings, inputs: Sequence[Array], number: int, count: int) -> str:
-    """Return the name of this set of inputs; "" if there are no inputs."""
-    if not inputs:
-        return ""
-    return "given inputs" if settings.inputs else f"drawn inputs, set {number} of {count}"
 
 
 def _judged(
@@ -286,14 +273,6 @@ def _with_origin(origin: str, outcome: Outcome, *notes: str) -> Outcome:
     return replace(outcome, message="; ".join(filter(None, (outcome.message, origin, *notes))))
 
 
-def _drawn(unit: Unit, settings: Settings) -> list[tuple[Array, ...]]:
-    def evaluated(inputs: tuple[Array, ...]) -> Sequence[Array]:
-        with limit_wall_time(settings.limits.evaluation):
-            return evaluate(unit.flat.program, inputs, infeeds=unit.infeeds)
-
-    return draw_inputs(unit.flat.program, settings.seed, evaluated)
-
-
 def _made_over(unit: Unit, sets: list[tuple[Array, ...]], outcomes: list[Outcome]) -> Unit:
     """Return a program of unknown sizes specialised to the sizes of the inputs, as backends need
     it.
@@ -321,9 +300,14 @@ def _made_over(unit: Unit, sets: list[tuple[Array, ...]], outcomes: list[Outcome
 def _inputs(unit: Unit, settings: Settings) -> tuple[list[tuple[Array, ...]], tuple[str, ...]]:
     """Return the sets of inputs, and notes about them."""
     program = unit.flat.program
+
+    def evaluated(inputs: tuple[Array, ...]) -> Sequence[Array]:
+        with limit_wall_time(settings.limits.evaluation):
+            return evaluate(program, inputs, infeeds=unit.infeeds)
+
     if settings.inputs is None or not program.main.arguments:
         try:
-            return _drawn(unit, settings), ()
+            return draw_inputs(program, settings.seed, evaluated), ()
         except (InputsError, EvaluationError) as error:
             raise NotJudged(str(error), "no inputs") from None
     try:
