@@ -1,0 +1,64 @@
+"""Inputs and constants are simplified: elements that do not matter become 0, or else 1."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+
+from conformance.stablehlo.parse import parse_module
+from conformance.triage.minimise.attempts import Fails, Minimisation
+from conformance.triage.minimise.contents import simplify_data
+from reference.ir.program import Dense, Program
+from reference.ir.types import Array
+
+PROGRAM = parse_module("""
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %c = stablehlo.constant dense<[3.0, 3.0, 3.0, 3.0, 3.0, 3.0, 3.0, 3.0]> : tensor<8xf32>
+  %0 = stablehlo.divide %x, %c : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}""")
+X = np.arange(5, 13, dtype=np.float32)
+
+
+def constant_of(program: Program) -> Array:
+    value = program.main.body.operations[0].attribute("value")
+    assert isinstance(value, Dense)
+    return value.array
+
+
+def simplified(fails: Fails, inputs: tuple[Array, ...] = (X,), left: int = 500) -> Minimisation:
+    attempts = Minimisation(fails, PROGRAM, inputs, left, inf)
+    assert fails(PROGRAM, inputs)
+    simplify_data(attempts)
+    return attempts
+
+
+def test_elements_that_do_not_matter_are_zero() -> None:
+    attempts = simplified(lambda _, inputs: inputs[0][6] == 11)
+    assert attempts.inputs[0].tolist() == [0, 0, 0, 0, 0, 0, 11, 0]
+    assert not constant_of(attempts.program).any()
+
+
+def test_elements_that_may_not_be_zero_are_one() -> None:
+    attempts = simplified(lambda program, inputs: all(inputs[0]) and all(constant_of(program)))
+    assert attempts.inputs[0].tolist() == [1] * 8
+    assert constant_of(attempts.program).tolist() == [1] * 8
+
+
+def test_constants_of_which_one_matters() -> None:
+    attempts = simplified(lambda program, _: constant_of(program)[2] == 3)
+    assert constant_of(attempts.program).tolist() == [0, 0, 3, 0, 0, 0, 0, 0]
+
+
+def test_the_type_stays() -> None:
+    attempts = simplified(lambda *_: True)
+    assert attempts.inputs[0].dtype == np.float32
+    assert constant_of(attempts.program).shape == (8,)
+
+
+def test_nothing_changes_when_all_of_it_matters_or_the_budget_is_spent() -> None:
+    whole = simplified(lambda _, inputs: inputs[0].tolist() == X.tolist(), left=100)
+    assert whole.inputs[0].tolist() == X.tolist()
+    spent = simplified(lambda *_: True, left=0)
+    assert spent.program == PROGRAM
