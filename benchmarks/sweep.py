@@ -63,7 +63,7 @@ class Spent:
         self.cpu += cpu() - before
 
 
-def _timed(blocks: list[Block], backend: str) -> tuple[Spent, Spent, Spent]:
+def _time_blocks(blocks: list[Block], backend: str) -> tuple[Spent, Spent, Spent]:
     """Return the cost of the backend's execution, of numpy in float64, and of blocks in this
     process."""
     session = open_session(backend)
@@ -85,7 +85,7 @@ def _timed(blocks: list[Block], backend: str) -> tuple[Spent, Spent, Spent]:
     return execution, evaluation, whole
 
 
-def _of_descendants() -> float:
+def _descendant_seconds() -> float:
     """CPU seconds of the descendants of this process."""
     found = 0.0
     for process in psutil.Process().children(recursive=True):
@@ -95,13 +95,13 @@ def _of_descendants() -> float:
     return found
 
 
-def _in_workers(blocks: list[Block], backend: str, jobs: int) -> Spent:
+def _time_in_workers(blocks: list[Block], backend: str, jobs: int) -> Spent:
     spent = Spent()
     with executor_of(parse(backend), jobs=jobs, functions=(run_block,)) as executor:
         warm = [Call(n, run_block, (backend, blocks[0]), 600.0) for n in range(2 * jobs)]
         list(executor.results(warm))
         calls = (Call(n, run_block, (backend, block), 600.0) for n, block in enumerate(blocks))
-        with spent.measured(_of_descendants):
+        with spent.measured(_descendant_seconds):
             ended = [one.value for one in executor.results(calls) if one is not None]
     if len(ended) < len(blocks) or not all(isinstance(value, tuple) for value in ended):
         raise SystemExit(f"a block failed: {next(v for v in ended if not isinstance(v, tuple))}")
@@ -117,8 +117,8 @@ def main() -> None:
     given = parser.parse_args()
     blocks = _blocks(given.op, given.values)
     values = len(blocks) * BLOCK
-    execution, evaluation, whole = _timed(blocks, given.backend)
-    workers = _in_workers(blocks, given.backend, given.jobs)
+    execution, evaluation, whole = _time_blocks(blocks, given.backend)
+    workers = _time_in_workers(blocks, given.backend, given.jobs)
     both = execution + evaluation
     for name, spent in (
         ("execution on the backend", execution),

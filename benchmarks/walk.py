@@ -121,7 +121,7 @@ def _is_property(frame) -> bool:
     return isinstance(vars(frame.f_globals.get(owner, object)).get(name), property)
 
 
-def _until(function: Callable) -> Callable:
+def _end_trace_at(function: Callable) -> Callable:
     """Return a function that ends the trace."""
 
     def ending(*arguments, **named):
@@ -140,7 +140,7 @@ def _run(folder: Path) -> None:
 def walk_run(walk: Walk, folder: Path) -> None:
     """Trace a run, from planned tasks to the first stored task."""
     whole = RunSession._run_tasks, Store.add_task
-    RunSession._run_tasks, Store.add_task = walk.during(whole[0]), _until(whole[1])
+    RunSession._run_tasks, Store.add_task = walk.during(whole[0]), _end_trace_at(whole[1])
     try:
         _run(folder)
     finally:

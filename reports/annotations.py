@@ -50,15 +50,17 @@ def problems(
     repository, "" for the working directory.
     """
     if comparison is None:
-        new = [_of_group(one) for one in findings.groups(run, db) if one.status == findings.NEW]
-        return [*new, *_outside_of_cases(run)]
+        new = [
+            _group_problem(one) for one in findings.groups(run, db) if one.status == findings.NEW
+        ]
+        return [*new, *_batch_problems(run)]
     lines = _cell_lines(comparison.path)
     groups = (group for kind in REGRESSIONS for group in group_changes(comparison.of(kind)))
     file = path_in(root, comparison.path) if lines else ""
-    return [*(_changed(group, db, file, lines) for group in groups), *_outside_of_cases(run)]
+    return [*(_change_problem(group, db, file, lines) for group in groups), *_batch_problems(run)]
 
 
-def _outside_of_cases(run: RunData) -> Iterator[Problem]:
+def _batch_problems(run: RunData) -> Iterator[Problem]:
     """Yield the batches that fail the run as a whole, and the incidents."""
     for batch in filter(is_new, run.lost_batches):
         name, backend = text.clip_line(batch.name, 200), text.clip_line(batch.backend)
@@ -95,7 +97,7 @@ def _cell_start(op: str, element_type: str) -> str:
     return f"{op} {element_type}"
 
 
-def _changed(group: ChangedGroup, db: str, file: str, lines: dict[str, int]) -> Problem:
+def _change_problem(group: ChangedGroup, db: str, file: str, lines: dict[str, int]) -> Problem:
     first = group.changes[0]
     types = ", ".join(group.element_types)
     before = f"{group.before} in the baseline, " if first.before else ""
@@ -112,7 +114,7 @@ def _changed(group: ChangedGroup, db: str, file: str, lines: dict[str, int]) -> 
     )
 
 
-def _of_group(group: findings.Group) -> Problem:
+def _group_problem(group: findings.Group) -> Problem:
     first, replay = group.findings[0].record, group.findings[0].command
     ops, types = ", ".join(group.ops), ", ".join(group.element_types)
     verdict = squares.words(group.verdict)

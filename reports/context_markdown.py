@@ -50,10 +50,10 @@ def _history(history: History) -> list[str]:
     left = f"\n\n{first} older runs are in index.html." if first else ""
     changed = history.changed
     count = f"{len(changed)} of {len(history.cells)} cells changed over these runs."
-    return ["## History", _table(head, rows) + left, count, *_changed(history)]
+    return ["## History", _table(head, rows) + left, count, *_changes_table(history)]
 
 
-def _changed(history: History) -> list[str]:
+def _changes_table(history: History) -> list[str]:
     shown, runs = history.changed[:CELLS], history.runs[-6:]
     if not shown:
         return []

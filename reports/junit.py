@@ -62,7 +62,7 @@ def _document(seen: View) -> JUnitXml:
         if op.is_planned:
             root.add_testsuite(_suite(seen, op))
     if run.lost_batches or run.incidents:
-        root.add_testsuite(_outside_of_cells(seen))
+        root.add_testsuite(_batch_test_cases(seen))
     root.update_statistics()
     return root
 
@@ -71,7 +71,7 @@ OUTSIDE = "batches and incidents"
 """The suite for results that belong to no cell."""
 
 
-def _outside_of_cells(seen: View) -> TestSuite:
+def _batch_test_cases(seen: View) -> TestSuite:
     """Return the batches that failed as a whole, and the incidents, as test cases."""
     suite = TestSuite(OUTSIDE)
     suite.add_testcases([_batch(batch, seen) for batch in seen.run.lost_batches])
@@ -119,15 +119,15 @@ def _case(cell: Square, seen: View) -> TestCase:
     if failures:
         case.result = [*failures[:FAILURES_PER_CELL]]
     elif cell.failing:
-        case.result = [Skipped(text.clip_line(_why_accepted(cell, seen)), "known")]
+        case.result = [Skipped(text.clip_line(_explain_accepted(cell, seen)), "known")]
     elif cell.state in (Verdict.UNSUPPORTED, squares.UNTESTED):
-        reason = cell.records[0].message if cell.records else _why_untested(cell, seen)
+        reason = cell.records[0].message if cell.records else _explain_untested(cell, seen)
         case.result = [Skipped(f"{cell.state}: {text.clip_line(reason)}", cell.state)]
     case.system_out = _output(cell, len(failures), seen)
     return case
 
 
-def _why_untested(cell: Square, seen: View) -> str:
+def _explain_untested(cell: Square, seen: View) -> str:
     return _left_out(cell, seen) or squares.MEANINGS[squares.UNTESTED]
 
 
@@ -158,7 +158,7 @@ def _worse(change: Change, db: str) -> Failure:
     return found
 
 
-def _why_accepted(cell: Square, seen: View) -> str:
+def _explain_accepted(cell: Square, seen: View) -> str:
     """Return why a cell that fails does not fail the run."""
     ids = dict.fromkeys(id_ for record in cell.records for id_ in record.expectation_ids)
     reasons = [f"{id_}: {findings.explanation(seen.run, id_)[0]}" for id_ in ids]

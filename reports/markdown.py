@@ -170,14 +170,14 @@ def _changes(comparison: Comparison) -> str:
     for kind in Kind:
         groups = group_changes(comparison.of(kind))
         if groups:
-            parts += [f"### {kind.value.capitalize()}", _changed(kind, groups)]
+            parts += [f"### {kind.value.capitalize()}", _changes_table(kind, groups)]
     return "\n\n".join(parts)
 
 
-def _changed(kind: Kind, groups: Sequence[ChangedGroup]) -> str:
+def _changes_table(kind: Kind, groups: Sequence[ChangedGroup]) -> str:
     shown = groups[: CHANGES if kind in REGRESSIONS else CHANGES // 2]
     rows = [
-        (escape(one.op), _some(one.element_types), escape(one.backend),
+        (escape(one.op), _join_some(one.element_types), escape(one.backend),
          escape(one.before) if one.changes[0].before else "–", escape(one.after),
          escape(one.message), one.cases)
         for one in shown
@@ -212,7 +212,7 @@ def _totals(seen: View) -> str:
         ("cases with new divergences", text.count(totals.new), text.count(totals.cases)),
         ("cases with known divergences", text.count(totals.known), text.count(totals.cases)),
         *_unpredictable(seen),
-        *_predicted(seen),
+        *_describe_predicted(seen),
     ]
     judged = f"{text.plural(totals.cases, 'case')}, {text.plural(totals.values, 'value')} judged."
     return _table(("", "count", "of"), rows, 1) + "\n\n" + judged
@@ -227,7 +227,7 @@ def _unpredictable(seen: View) -> list[tuple[str, str, str]]:
     return [("of these, cases with elements that no program predicts", *counts)]
 
 
-def _predicted(seen: View) -> list[tuple[str, str, str]]:
+def _describe_predicted(seen: View) -> list[tuple[str, str, str]]:
     """Return the number of predicted elements among those of known failures, if there are any."""
     known = seen.run.known_elements
     if known.percent is None:
@@ -264,12 +264,12 @@ def _group(group: Group) -> tuple[str, ...]:
             f" ([more](<{html.escape(link)}>))" if link and not set(link) & set("<>|\\") else ""
         )
     return (
-        squares.words(group.verdict), about, _some(group.ops), _some(group.element_types),
+        squares.words(group.verdict), about, _join_some(group.ops), _join_some(group.element_types),
         code(group.findings[0].record.id), text.count(len(group.findings)),
     )  # fmt: skip
 
 
-def _some(names: Sequence[str], limit: int = 6) -> str:
+def _join_some(names: Sequence[str], limit: int = 6) -> str:
     shown = ", ".join(escape(name, 60) for name in names[:limit])
     return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
 

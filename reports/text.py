@@ -87,10 +87,10 @@ def printable(text: str) -> str:
     """
     if _PLAIN.fullmatch(text):
         return text
-    return "".join(c if c in _KEPT or not _hidden(c) else f"\\u{ord(c):04x}" for c in text)
+    return "".join(c if c in _KEPT or not _is_hidden(c) else f"\\u{ord(c):04x}" for c in text)
 
 
-def _hidden(character: str) -> bool:
+def _is_hidden(character: str) -> bool:
     if character.isascii():
         return character < " " or character == "\x7f"
     code = ord(character)
@@ -138,7 +138,7 @@ def unique(names: Iterable[str]) -> list[str]:
 
 def web_link(link: str) -> str:
     """Return the link if it is an http or https address with a host, otherwise ""."""
-    if any(_hidden(c) or c.isspace() for c in link):
+    if any(_is_hidden(c) or c.isspace() for c in link):
         return ""
     try:
         parts = urlsplit(link)

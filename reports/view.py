@@ -106,10 +106,10 @@ class View:
             return f"Since the baseline: {'; '.join(_regressions(self.comparison))}."
         said = conclusion(self.standings)
         kept = "" if self.comparison is None else " Nothing is new or lost since the baseline."
-        return f"{said}{kept}{_outside_of_cases(self.run)}"
+        return f"{said}{kept}{_describe_batch_failures(self.run)}"
 
 
-def _outside_of_cases(run: RunData) -> str:
+def _describe_batch_failures(run: RunData) -> str:
     """Return the failures of the run that belong to no case in words, "" for none."""
     incidents = len(other_incidents(run))
     batches = len(run.incidents) - incidents

@@ -110,7 +110,7 @@ def _undone(outer: str, inner: str) -> Rewrite:
     return rewrite
 
 
-def _of_itself(name: str, number: float) -> Rewrite:
+def _rewrite_self_operation(name: str, number: float) -> Rewrite:
     """Rewrite x op x to a number."""
 
     def rewrite(_: Seen, one: Operation) -> Iterable[Operation] | None:
@@ -120,7 +120,7 @@ def _of_itself(name: str, number: float) -> Rewrite:
     return rewrite
 
 
-def _compared_with_itself(_: Seen, one: Operation) -> Iterable[Operation] | None:
+def _rewrite_self_comparison(_: Seen, one: Operation) -> Iterable[Operation] | None:
     if one.name != "compare" or one.operands[0] != one.operands[1]:
         return None
     return _constant(one, one.attribute("comparison_direction") in ("EQ", "GE", "LE"))
@@ -147,7 +147,7 @@ def _negated_difference(seen: Seen, one: Operation) -> Iterable[Operation] | Non
     return made and [replace(made, operands=made.operands[::-1], results=one.results)]
 
 
-def _regrouped(name: str) -> Rewrite:
+def _regroup(name: str) -> Rewrite:
     """Rewrite (x op y) op z to x op (y op z)."""
 
     def rewrite(seen: Seen, one: Operation) -> Iterable[Operation] | None:
@@ -175,7 +175,7 @@ def _square_root_of_square(seen: Seen, one: Operation) -> Iterable[Operation] | 
     return _is(one, made.operands[0]) if made is not None and same else None
 
 
-def _transposed_twice(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _rewrite_double_transpose(seen: Seen, one: Operation) -> Iterable[Operation] | None:
     made = seen.maker(one.operands[0], "transpose") if one.name == "transpose" else None
     if made is None:
         return None
@@ -188,7 +188,7 @@ def _transposed_twice(seen: Seen, one: Operation) -> Iterable[Operation] | None:
     return [replace(one, operands=made.operands, attributes=(("permutation", joined),))]
 
 
-def _reversed_twice(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _rewrite_double_reverse(seen: Seen, one: Operation) -> Iterable[Operation] | None:
     made = seen.maker(one.operands[0], "reverse") if one.name == "reverse" else None
     return None if made is None else _is(one, made.operands[0])
 
@@ -323,7 +323,7 @@ def _sum_of_broadcast(seen: Seen, one: Operation) -> Iterable[Operation] | None:
     return _is(one, made.operands[0])
 
 
-def _converted_twice(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _rewrite_double_conversion(seen: Seen, one: Operation) -> Iterable[Operation] | None:
     """Rewrite convert(convert(x)) to x, or to one conversion."""
     made = seen.maker(one.operands[0], "convert") if one.name == "convert" else None
     if made is None:
@@ -369,25 +369,25 @@ def _reshaped_transposed(seen: Seen, one: Operation) -> Iterable[Operation] | No
 
 
 REWRITINGS: dict[str, Rewriting] = {
-    "convert_dropped": Rewriting("two conversions are one", _converted_twice),
+    "convert_dropped": Rewriting("two conversions are one", _rewrite_double_conversion),
     "log_of_exponential": Rewriting("log(exp(x)) is x", _undone("log", "exponential")),
     "exponential_of_log": Rewriting("exp(log(x)) is x", _undone("exponential", "log")),
     "root_of_square": Rewriting("sqrt(x x) is x", _square_root_of_square),
     "magnitude_of_square": Rewriting("|x x| is |x|", _square_as_magnitude),
     "magnitude_of_negated": Rewriting("|-x| is x", _undone("abs", "negate")),
-    "difference_with_itself": Rewriting("x - x is 0", _of_itself("subtract", 0)),
-    "quotient_by_itself": Rewriting("x / x is 1", _of_itself("divide", 1)),
-    "comparison_with_itself": Rewriting("x == x holds", _compared_with_itself),
+    "difference_with_itself": Rewriting("x - x is 0", _rewrite_self_operation("subtract", 0)),
+    "quotient_by_itself": Rewriting("x / x is 1", _rewrite_self_operation("divide", 1)),
+    "comparison_with_itself": Rewriting("x == x holds", _rewrite_self_comparison),
     "times_zero": Rewriting("x 0 is 0", _times_zero),
     "negated_comparison": Rewriting("not(x < y) is x >= y", _negated_comparison),
     "negated_difference": Rewriting("-(x - y) is y - x", _negated_difference),
-    "sum_regrouped": Rewriting("(x + y) + z is x + (y + z)", _regrouped("add")),
-    "product_regrouped": Rewriting("(x y) z is x (y z)", _regrouped("multiply")),
+    "sum_regrouped": Rewriting("(x + y) + z is x + (y + z)", _regroup("add")),
+    "product_regrouped": Rewriting("(x y) z is x (y z)", _regroup("multiply")),
     "difference_of_sum": Rewriting("(x + y) - y is x", _difference_of_sum),
     "product_of_exponentials": Rewriting("exp(x) exp(y) is exp(x y)", _product_of_exponentials),
     "product_added_twice": Rewriting("x y + z has the product twice", _fused_product),
-    "transposed_twice": Rewriting("permutations are joined the wrong way", _transposed_twice),
-    "reversed_twice": Rewriting("what is reversed twice is as it was", _reversed_twice),
+    "transposed_twice": Rewriting("permutations are joined the wrong way", _rewrite_double_transpose),
+    "reversed_twice": Rewriting("what is reversed twice is as it was", _rewrite_double_reverse),
     "reshape_of_transposed": Rewriting("a transpose before a reshape goes", _reshaped_transposed),
     "slice_of_slice": Rewriting("the first slice's strides are lost", _slice_of_slice),
     "slice_of_pad": Rewriting("a slice of a pad forgets the padding", _slice_of_pad),

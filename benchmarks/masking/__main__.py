@@ -65,7 +65,7 @@ def main(line: Sequence[str] | None = None) -> int:
     )
     try:
         choice = parse(given.backend)
-        chosen = _chosen(given, choice.name)
+        chosen = _choose_cells(given, choice.name)
         measured = measure_all(
             choice, chosen, given.profile, given.cases, settings, given.jobs, _notice
         )
@@ -82,7 +82,7 @@ def main(line: Sequence[str] | None = None) -> int:
     return int(over)
 
 
-def _chosen(given: argparse.Namespace, backend: str) -> list[Cell]:
+def _choose_cells(given: argparse.Namespace, backend: str) -> list[Cell]:
     try:
         return chosen_cells(given.op, given.type, backend, given.cells, given.seed)
     except LookupError as error:

@@ -58,14 +58,14 @@ class OfOneElement:
         flat = actual.reshape(-1)
         for position in _order(actual, expected, random):
             old = flat[position : position + 1]
-            new = self._changed(old, random)
+            new = self._change_element(old, random)
             if new is not None and not _same_bits(old, new):
                 result = flat.copy()
                 result[position] = new[0]
                 return result.reshape(actual.shape)
         return None
 
-    def _changed(self, old: Array, random: Random) -> Array | None:
+    def _change_element(self, old: Array, random: Random) -> Array | None:
         of = element_type_of(old)
         if not of.is_complex:
             return self.value(old)
@@ -169,7 +169,7 @@ def _finite(number: Array) -> bool:
 def rolled(actual: Array, _expected: Array, _random: Random) -> Array | None:
     """Return the array with its elements shifted by one position, as a wrong offset does."""
     result = np.roll(actual.reshape(-1), 1).reshape(actual.shape)
-    return _if_changed(result, actual)
+    return _require_change(result, actual)
 
 
 def narrowed(actual: Array, _expected: Array, _random: Random) -> Array | None:
@@ -181,22 +181,22 @@ def narrowed(actual: Array, _expected: Array, _random: Random) -> Array | None:
     if of.is_integer:
         low = 1 << (of.bits // 2)
         kept = actual.astype(object) % low
-        return _if_changed(np.where(actual < 0, kept - low, kept).astype(of.storage), actual)
+        return _require_change(np.where(actual < 0, kept - low, kept).astype(of.storage), actual)
     lost = (1 << ((of.float_format.mantissa_bits + 1) // 2)) - 1
     finite = np.isfinite(actual.astype(np.complex128 if of.is_complex else np.float64))
     kept = bits & bits.dtype.type(~lost & ((1 << of.part.bits) - 1))
     where = finite[..., None] if of.is_complex else finite
-    return _if_changed(from_bits(np.where(where, kept, bits), of), actual)
+    return _require_change(from_bits(np.where(where, kept, bits), of), actual)
 
 
 def unfinished(actual: Array, _expected: Array, _random: Random) -> Array | None:
     """Return the array with zeros in the last eighth of its memory, which is not written."""
     result = actual.reshape(-1).copy()
     result[-max(1, result.size // 8) :] = np.zeros((), actual.dtype)
-    return _if_changed(result.reshape(actual.shape), actual)
+    return _require_change(result.reshape(actual.shape), actual)
 
 
-def _if_changed(result: Array, actual: Array) -> Array | None:
+def _require_change(result: Array, actual: Array) -> Array | None:
     return None if _same_bits(result, actual) else result
 
 

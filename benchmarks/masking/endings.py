@@ -40,17 +40,17 @@ INTERNAL = (
 Ending = Callable[[Task, Case, str], Record]
 
 
-def _prepared(task: Task, case: Case) -> CellItem:
+def _prepare_item(task: Task, case: Case) -> CellItem:
     inputs = [materialise(case.program, recipe) for recipe in case.inputs[:1]] or [()]
     return CellItem(task.start, case.program, inputs, [], task.cell)
 
 
 def _refuse(task: Task, case: Case, words: str) -> Record:
-    return refused(_prepared(task, case), Rejected(words))
+    return refused(_prepare_item(task, case), Rejected(words))
 
 
 def _fail(task: Task, case: Case, words: str) -> Record:
-    return refused(_prepared(task, case), Failed(words))
+    return refused(_prepare_item(task, case), Failed(words))
 
 
 def _abort(task: Task, _case: Case, words: str) -> Record:

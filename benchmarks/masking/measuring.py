@@ -118,12 +118,12 @@ class Corruption:
         copied = [[*arrays] for arrays in results]
         old = copied[self.turn][self.number]
         new = old.reshape(-1).copy()
-        new[self.positions] = _of_type(self.values, element_type_of(old))
+        new[self.positions] = _cast_bits(self.values, element_type_of(old))
         copied[self.turn][self.number] = new.reshape(old.shape)
         return copied
 
 
-def _of_type(values: Array, of: ElementType) -> Array:
+def _cast_bits(values: Array, of: ElementType) -> Array:
     """Return values in another type with the same bits, if it has as many, or else the numbers."""
     if values.dtype == of.storage:
         return values
@@ -241,10 +241,10 @@ def _outcome(
     record = match_record(record, expectations)
     entry = record.known
     end = _end(record.verdict, entry)
-    return _named(task, record.id, change, before, end, entry, record.kind, record.message)
+    return _named_outcome(task, record.id, change, before, end, entry, record.kind, record.message)
 
 
-def _named(
+def _named_outcome(
     task: Task,
     name: str,
     change: str,
@@ -309,12 +309,12 @@ class _Judging:
             except Exception as error:
                 told = f"{type(error).__name__}: {error}"
                 found.outcomes.append(
-                    _named(self.task, record.id, change, before, End.ERROR, message=told)
+                    _named_outcome(self.task, record.id, change, before, End.ERROR, message=told)
                 )
                 continue
-            found.outcomes.append(self._ended(after, change, before, corruption))
+            found.outcomes.append(self._outcome_of_record(after, change, before, corruption))
 
-    def _ended(
+    def _outcome_of_record(
         self, after: Record, change: str, before: str, corruption: Corruption
     ) -> CorruptionOutcome:
         """Return the outcome of a record; a permitted or unspecified value hides nothing.

@@ -123,9 +123,9 @@ class _Finder:
             here = _Finder(self.functions, statement)
             if self.functions and here._may_go(statement):
                 yield here._change("statement deleted", parent, field, index, ast.Pass())
-            yield from here._of_statement(statement)
+            yield from here._change_statement(statement)
 
-    def _of_statement(self, statement: ast.stmt) -> Iterator[Change]:
+    def _change_statement(self, statement: ast.stmt) -> Iterator[Change]:
         if isinstance(statement, ast.FunctionDef):
             inner = _Finder((*self.functions, statement))
             yield from inner.of_block(statement.body, statement, "body")
@@ -133,50 +133,50 @@ class _Finder:
         if isinstance(statement, ast.Raise | ast.Import | ast.ImportFrom | ast.Assert):
             return  # what errors say is nobody's result
         if self.functions and isinstance(statement, ast.If | ast.While):
-            yield from self._of_test(statement)
+            yield from self._change_test(statement)
         if self.functions and isinstance(statement, ast.AugAssign):
             for other in _ARITHMETIC.get(type(statement.op), ()):
                 yield self._change("arithmetic", statement, "op", None, other())
         for field, held in ast.iter_fields(statement):
             if isinstance(held, ast.expr) and field not in ("annotation", "returns"):
-                yield from self._of_expression(held, statement, field, None)
+                yield from self._change_expression(held, statement, field, None)
             elif isinstance(held, list):
-                yield from self._of_list(held, statement, field)
+                yield from self._change_list(held, statement, field)
 
-    def _of_list(self, held: list[Any], parent: ast.AST, field: str) -> Iterator[Change]:
+    def _change_list(self, held: list[Any], parent: ast.AST, field: str) -> Iterator[Change]:
         if held and isinstance(held[0], ast.stmt):
             yield from self.of_block(held, parent, field)
             return
         for index, node in enumerate(held):
             if isinstance(node, ast.expr) and field not in ("decorator_list", "bases", "targets"):
-                yield from self._of_expression(node, parent, field, index)
+                yield from self._change_expression(node, parent, field, index)
             elif isinstance(node, ast.withitem):
-                yield from self._of_expression(node.context_expr, node, "context_expr", None)
+                yield from self._change_expression(node.context_expr, node, "context_expr", None)
             elif isinstance(node, ast.match_case | ast.excepthandler):
                 yield from self.of_block(node.body, node, "body")
 
-    def _of_test(self, statement: ast.If | ast.While | ast.IfExp) -> Iterator[Change]:
+    def _change_test(self, statement: ast.If | ast.While | ast.IfExp) -> Iterator[Change]:
         for value in (True, False):
             yield self._change("condition", statement, "test", None, ast.Constant(value))
         negated = ast.UnaryOp(ast.Not(), statement.test)
         yield self._change("condition", statement, "test", None, negated)
 
-    def _of_expression(
+    def _change_expression(
         self, node: ast.expr, parent: ast.AST, field: str, index: int | None
     ) -> Iterator[Change]:
         if isinstance(node, ast.JoinedStr):
             return
         if isinstance(node, ast.Lambda):
             inner = _Finder((*self.functions, node), self.statement)
-            yield from inner._of_expression(node.body, node, "body", None)
+            yield from inner._change_expression(node.body, node, "body", None)
             return
         if self.functions:
             for kind, new in replacements(node):
                 placed = new if hasattr(new, "lineno") else ast.copy_location(new, node)
                 yield self._change(kind, parent, field, index, placed)
             if isinstance(node, ast.IfExp):
-                yield from self._of_test(node)
-        for name, place, inner in _inside(node):
+                yield from self._change_test(node)
+        for name, place, inner in _expression_parts(node):
             holder, attribute, number = (
                 (inner, "value", None) if isinstance(inner, ast.keyword) else (node, name, place)
             )
@@ -184,16 +184,16 @@ class _Finder:
             if isinstance(inner, ast.keyword) and inner.arg in _CHECKS:
                 continue
             if isinstance(inner, ast.comprehension):
-                yield from self._of_comprehension(inner)
+                yield from self._change_comprehension(inner)
             elif isinstance(expression, ast.expr):
-                yield from self._of_expression(expression, holder, attribute, number)
+                yield from self._change_expression(expression, holder, attribute, number)
 
-    def _of_comprehension(self, node: ast.comprehension) -> Iterator[Change]:
-        yield from self._of_expression(node.iter, node, "iter", None)
+    def _change_comprehension(self, node: ast.comprehension) -> Iterator[Change]:
+        yield from self._change_expression(node.iter, node, "iter", None)
         for index, test in enumerate(node.ifs):
             if self.functions:
                 yield self._change("condition", node, "ifs", index, ast.Constant(value=True))
-            yield from self._of_expression(test, node, "ifs", index)
+            yield from self._change_expression(test, node, "ifs", index)
 
     def _may_go(self, statement: ast.stmt) -> bool:
         """Return whether a program without a statement may still work."""
@@ -219,7 +219,7 @@ class _Finder:
         return Change(kind, parent, field, index, new, statement, self.functions, lines)
 
 
-def _inside(node: ast.expr) -> Iterator[tuple[str, int | None, Any]]:
+def _expression_parts(node: ast.expr) -> Iterator[tuple[str, int | None, Any]]:
     """Return the parts of an expression, each with its field and position."""
     for field, held in ast.iter_fields(node):
         if isinstance(held, list):
@@ -305,14 +305,17 @@ def _call(node: ast.Call) -> Iterator[Replaced]:
     if plain and len(node.args) == 1 and not node.keywords:
         yield "call dropped", node.args[0]
     if name == "range":
-        yield "range", ast.Call(node.func, [*node.args[:-1], _moved(node.args[-1], -1)], [])
+        yield (
+            "range",
+            ast.Call(node.func, [*node.args[:-1], _shift_expression(node.args[-1], -1)], []),
+        )
     for place, keyword in enumerate(node.keywords):
         if keyword.arg not in (None, *_CHECKS):
             others = node.keywords[:place], node.keywords[place + 1 :]
             yield "keyword dropped", ast.Call(node.func, node.args, [*others[0], *others[1]])
         if keyword.arg == "axis" and not isinstance(keyword.value, ast.Constant):
             for step in (1, -1):
-                moved = ast.keyword(keyword.arg, _moved(keyword.value, step))
+                moved = ast.keyword(keyword.arg, _shift_expression(keyword.value, step))
                 yield "axis", ast.Call(node.func, node.args, [*others[0], moved, *others[1]])
 
 
@@ -330,8 +333,8 @@ def _subscript(node: ast.Subscript) -> Iterator[Replaced]:
     if not isinstance(node.slice, ast.Slice):
         return
     bounds = node.slice
-    lower = ast.Constant(1) if bounds.lower is None else _moved(bounds.lower, 1)
-    upper = ast.Constant(-1) if bounds.upper is None else _moved(bounds.upper, -1)
+    lower = ast.Constant(1) if bounds.lower is None else _shift_expression(bounds.lower, 1)
+    upper = ast.Constant(-1) if bounds.upper is None else _shift_expression(bounds.upper, -1)
     for shifted in (
         ast.Slice(lower, bounds.upper, bounds.step),
         ast.Slice(bounds.lower, upper, bounds.step),
@@ -355,7 +358,7 @@ def _sequence(node: ast.Tuple | ast.List) -> Iterator[Replaced]:
         yield "elements swapped", type(node)(swapped, node.ctx)
 
 
-def _moved(node: ast.expr, step: int) -> ast.expr:
+def _shift_expression(node: ast.expr, step: int) -> ast.expr:
     return ast.BinOp(node, ast.Add() if step > 0 else ast.Sub(), ast.Constant(abs(step)))
 
 

@@ -66,10 +66,12 @@ class Tracer:
             told["check_values"] = record.check_values
         if record.lower is not None:
             told["lower"] = record.lower
-        functions = {key: self._wrapped(record.name, function) for key, function in told.items()}
+        functions = {
+            key: self._wrap_function(record.name, function) for key, function in told.items()
+        }
         return replace(record, **functions)  # type: ignore[arg-type]
 
-    def _wrapped(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_function(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def telling(*operands: Any, **attributes: Any) -> Any:
             before = _running.set(name)

@@ -150,7 +150,7 @@ class Living:
         """
         before = _original(mutant.source.path)
         with mutant.change.made():
-            after = _compiled(mutant.source)
+            after = _compile_functions(mutant.source)
         wrong: Codes = []
         for key, codes in before.items():
             if codes == after.get(key):
@@ -198,10 +198,10 @@ def _key(code: CodeType) -> Key:
 @functools.cache
 def _original(path: Path) -> dict[Key, list[CodeType]]:
     (source,) = (source for source in sources() if source.path == path)
-    return _compiled(source)
+    return _compile_functions(source)
 
 
-def _compiled(source: Source) -> dict[Key, list[CodeType]]:
+def _compile_functions(source: Source) -> dict[Key, list[CodeType]]:
     """Return the code of all functions of a file, from its current tree."""
     tree = ast.fix_missing_locations(source.tree)
     with warnings.catch_warnings():

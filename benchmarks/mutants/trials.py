@@ -78,7 +78,7 @@ def trials_of(op: str, columns: Sequence[str], profile: str, seed: int, most: in
     Cells are visited round-robin, so that early trials are of many kinds.
     """
     tracer = Tracer(op)
-    of_cells = [_of_cell(cell, profile, seed, most, tracer) for cell in cells([op], columns)]
+    of_cells = [_cell_trials(cell, profile, seed, most, tracer) for cell in cells([op], columns)]
     taken: list[Trial] = []
     while of_cells := [rest for rest in of_cells if rest]:
         for rest in of_cells:
@@ -86,7 +86,7 @@ def trials_of(op: str, columns: Sequence[str], profile: str, seed: int, most: in
     return taken
 
 
-def _of_cell(cell: Cell, profile: str, seed: int, most: int, tracer: Tracer) -> list[Trial]:
+def _cell_trials(cell: Cell, profile: str, seed: int, most: int, tracer: Tracer) -> list[Trial]:
     tasks = plan_of(cell, profile, seed)
     if isinstance(cell.element_type, Invalid):
         return [

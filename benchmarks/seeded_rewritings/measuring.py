@@ -144,10 +144,10 @@ def _ending(
 def draw_inputs(program: Program, count: int, seed: int = 0) -> list[list[Array]]:
     """Return sets of inputs, whose values are spread over small numbers of both signs."""
     source = np.random.default_rng(seed)
-    return [[_drawn(one.type, source) for one in program.main.arguments] for _ in range(count)]
+    return [[_draw_array(one.type, source) for one in program.main.arguments] for _ in range(count)]
 
 
-def _drawn(of: object, source: np.random.Generator) -> Array:
+def _draw_array(of: object, source: np.random.Generator) -> Array:
     assert isinstance(of, TensorType)
     element, sizes = of.element, of.static_shape
     if element.is_boolean:

@@ -42,12 +42,12 @@ class Message:
         """Return the message as bytes."""
         made = bytearray()
         for number, kind, payload in self.fields:
-            made += _encoded(number << 3 | kind)
+            made += _encode_varint(number << 3 | kind)
             if isinstance(payload, int):
-                made += _encoded(payload)
+                made += _encode_varint(payload)
                 continue
             if kind == _BYTES:
-                made += _encoded(len(payload))
+                made += _encode_varint(len(payload))
             made += payload
         return bytes(made)
 
@@ -63,7 +63,7 @@ class Message:
     def integer(self, number: int) -> int:
         """Return a signed integer, 0 where it is not given."""
         found = [one for n, _, one in self.fields if n == number and isinstance(one, int)]
-        return _signed(found[-1]) if found else 0
+        return _to_signed(found[-1]) if found else 0
 
     def put_integer(self, number: int, value: int) -> None:
         """Replace an integer."""
@@ -74,12 +74,12 @@ class Message:
         found: list[int] = []
         for n, _, one in self.fields:
             if n == number:
-                found += [_signed(one)] if isinstance(one, int) else list(_unpacked(one))
+                found += [_to_signed(one)] if isinstance(one, int) else list(_unpack_varints(one))
         return found
 
     def put_integers(self, number: int, values: list[int]) -> None:
         """Replace repeated integers."""
-        packed = b"".join(_encoded(value & (1 << 64) - 1) for value in values)
+        packed = b"".join(_encode_varint(value & (1 << 64) - 1) for value in values)
         self._put(number, [(number, _BYTES, packed)])
 
     def messages(self, number: int) -> list[Message]:
@@ -111,7 +111,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
             return value, at
 
 
-def _encoded(value: int) -> bytes:
+def _encode_varint(value: int) -> bytes:
     made = bytearray()
     while value >= 0x80:
         made.append(value & 0x7F | 0x80)
@@ -120,12 +120,12 @@ def _encoded(value: int) -> bytes:
     return bytes(made)
 
 
-def _unpacked(data: bytes) -> Iterator[int]:
+def _unpack_varints(data: bytes) -> Iterator[int]:
     at = 0
     while at < len(data):
         value, at = _varint(data, at)
-        yield _signed(value)
+        yield _to_signed(value)
 
 
-def _signed(value: int) -> int:
+def _to_signed(value: int) -> int:
     return value - (1 << 64) if value >= 1 << 63 else value

@@ -81,7 +81,7 @@ def _config(before: bytes, after: bytes) -> Slip:
     return slip
 
 
-def _each(number: int, change: Callable[[Message], bool]) -> Slip:
+def _change_each_dimension(number: int, change: Callable[[Message], bool]) -> Slip:
     """Change the first dimension of a window, a padding or a slice that can be changed."""
 
     def slip(site: Site) -> bool:
@@ -156,7 +156,7 @@ def _flip_bit(place: int) -> Callable[[bytearray], bool]:
     return change
 
 
-def _of_dimensions(*opcodes: str) -> Slip:
+def _change_dimensions(*opcodes: str) -> Slip:
     """Give the dimensions of an instruction in another order, or name another dimension."""
 
     def slip(site: Site) -> bool:
@@ -175,7 +175,7 @@ def _of_dimensions(*opcodes: str) -> Slip:
     return slip
 
 
-def _in_message(number: int, inner: int) -> Slip:
+def _change_list_in_message(number: int, inner: int) -> Slip:
     """Swap the first two numbers of a list in a message, or change its only number."""
 
     def slip(site: Site) -> bool:
@@ -234,13 +234,13 @@ def _narrow_index(site: Site) -> bool:
     if element not in (fields.S32, fields.S64):
         return False
     given = site.operand_ids
-    narrow = site.insert(_converted(index, fields.S8, given[number]))
-    given[number] = site.insert(_converted(index, element, narrow))
+    narrow = site.insert(_convert_instruction(index, fields.S8, given[number]))
+    given[number] = site.insert(_convert_instruction(index, element, narrow))
     site.put_operands(given)
     return True
 
 
-def _converted(like: Message, element: int, operand: int) -> Message:
+def _convert_instruction(like: Message, element: int, operand: int) -> Message:
     shape = Message.parse(like.data(fields.SHAPE))
     shape.put_integer(fields.ELEMENT_TYPE, element)
     made = Message()
@@ -420,22 +420,24 @@ SLIPS: dict[str, Slip] = {
     ),
     "negation dropped": _opcode({"negate": "copy", "not": "copy", "abs": "copy"}),
     "slice moved by one": _move_slice,
-    "window moved by one": _each(fields.WINDOW, _move_padding(3, 4, 0)),
-    "window reversed": _is("convolution", "custom-call")(_each(fields.WINDOW, _reverse_window)),
-    "padding moved by one": _each(fields.PADDING, _move_padding(1, 2, 0)),
-    "broadcast along another dimension": _of_dimensions("broadcast"),
-    "transposed otherwise": _of_dimensions("transpose"),
-    "another dimension reversed": _of_dimensions("reverse"),
+    "window moved by one": _change_each_dimension(fields.WINDOW, _move_padding(3, 4, 0)),
+    "window reversed": _is("convolution", "custom-call")(
+        _change_each_dimension(fields.WINDOW, _reverse_window)
+    ),
+    "padding moved by one": _change_each_dimension(fields.PADDING, _move_padding(1, 2, 0)),
+    "broadcast along another dimension": _change_dimensions("broadcast"),
+    "transposed otherwise": _change_dimensions("transpose"),
+    "another dimension reversed": _change_dimensions("reverse"),
     "iota along another dimension": _narrow_iota,
     "another dimension sorted": _sort_other_dimension,
     "layout turned": _turn_layout,
     "conversion dropped": _drop_convert,
     "index narrowed to eight bits": _narrow_index,
     "index of another dimension": _move_index,
-    "rows gathered along another dimension": _in_message(fields.GATHER, 3),
-    "updates scattered along another dimension": _in_message(fields.SCATTER, 3),
-    "another dimension contracted": _is("dot")(_in_message(fields.DOT, 1)),
-    "spatial dimensions of a kernel swapped": _in_message(fields.CONVOLUTION, 6),
+    "rows gathered along another dimension": _change_list_in_message(fields.GATHER, 3),
+    "updates scattered along another dimension": _change_list_in_message(fields.SCATTER, 3),
+    "another dimension contracted": _is("dot")(_change_list_in_message(fields.DOT, 1)),
+    "spatial dimensions of a kernel swapped": _change_list_in_message(fields.CONVOLUTION, 6),
     "another part of a tuple": _other_part,
     "parameters of a fusion swapped": _swap_parameters,
     "branches swapped": _swap_branches,

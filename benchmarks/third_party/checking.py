@@ -56,7 +56,7 @@ class Row:
         return f"{of} {self.seconds:7.1f} s  {told[:110]}".rstrip()
 
 
-def _timed(file: str, settings: Settings) -> tuple[Checked, float]:
+def _time_check(file: str, settings: Settings) -> tuple[Checked, float]:
     begun = perf_counter()
     return check_batch(Batch(0, (file,), settings))[0], perf_counter() - begun
 
@@ -72,9 +72,9 @@ def rows(
             for kind in inputs:
                 archive = program.with_suffix(".npz") if kind == "real" else None
                 settings = Settings(backend, archive, 0, known, Limits(timeout))
-                yield Call((program.stem, kind), _timed, (str(program), settings), timeout)
+                yield Call((program.stem, kind), _time_check, (str(program), settings), timeout)
 
-    with executor_of(parse(backend), jobs=jobs, functions=(_timed,)) as executor:
+    with executor_of(parse(backend), jobs=jobs, functions=(_time_check,)) as executor:
         for ended in executor.results(calls()):
             if ended is None:
                 continue

@@ -129,7 +129,7 @@ def add(folder: Path, version: str = "") -> Path:
             continue
         is_better = key not in kept or function.values >= kept[key].values
         if any(function.histogram) and not function.form and is_better:
-            kept[key] = _measured(function, axes.get(function.name, []))
+            kept[key] = _measure_accuracy(function, axes.get(function.name, []))
     measurement = Measurement(
         jaxlib=version,
         device=sweep.backend.device,
@@ -174,7 +174,7 @@ def _large(function: SweptFunction, sweep: Sweep) -> Large:
     )
 
 
-def _measured(function: SweptFunction, axis: Sequence[tuple[float, float]]) -> Measured:
+def _measure_accuracy(function: SweptFunction, axis: Sequence[tuple[float, float]]) -> Measured:
     worst = function.worst
     is_drawn = function.element_type == _DRAWN and bool(axis)
     return Measured(
@@ -293,7 +293,7 @@ def _literature(found: Sequence[Measurement]) -> Iterator[str]:
     )
     sources: list[dict[str, Any]] = told["sources"]
     columns = {one["column"]: _figures(one) for one in sources}
-    yield from _beside_own(found, columns)
+    yield from _compare_libraries(found, columns)
     for one in sources:
         yield f"- {one['column']}: [{one['text']}]({one['link']})"
     bounds: dict[str, Any] = told["bounds"]
@@ -302,7 +302,7 @@ def _literature(found: Sequence[Measurement]) -> Iterator[str]:
         name: {op: str(row[number]) for op, row in bounds["figures"].items()}
         for number, name in enumerate(bounds["columns"])
     }
-    yield from _beside_own(found, columns)
+    yield from _compare_libraries(found, columns)
     paper: dict[str, str] = told["paper"]
     yield f"For measured errors of many more libraries see [{paper['text']}]({paper['link']}).\n"
 
@@ -313,7 +313,9 @@ def _figures(source: dict[str, Any]) -> dict[str, str]:
     return {op: f"{mark}{figure}{mark}" for op, figure in source["figures"].items()}
 
 
-def _beside_own(found: Sequence[Measurement], columns: dict[str, dict[str, str]]) -> Iterator[str]:
+def _compare_libraries(
+    found: Sequence[Measurement], columns: dict[str, dict[str, str]]
+) -> Iterator[str]:
     """Yield a table of other libraries' figures beside XLA's own."""
     own = {
         one.title: {x.op: _cell(x) for x in one.functions if x.element_type == _DRAWN}

@@ -73,7 +73,11 @@ def page() -> str:
     for group in groups():
         parts += [f"## {group.title}", group.text]
         for name, meaning in group.meanings.items():
-            parts += [f"#### {name} {{#{anchor(name)}}}", meaning, *_shown(example_of(name))]
+            parts += [
+                f"#### {name} {{#{anchor(name)}}}",
+                meaning,
+                *_write_example(example_of(name)),
+            ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -104,7 +108,7 @@ def example_of(name: str) -> Example:
     own: dict[str, Any] = _table()["example"]
     if name in own:
         return _own(own[name])
-    entries = _shown_by(BACKENDS, name) or _shown_by(OTHERS, name)
+    entries = _expectations_showing(BACKENDS, name) or _expectations_showing(OTHERS, name)
     if not entries:
         raise KeyError(f"{name!r} has no counterexample: give it an example in {MEANINGS.name}")
     _, _, backend, entry = min(entries, key=lambda one: one[:2])
@@ -119,7 +123,7 @@ def example_of(name: str) -> Example:
     )
 
 
-def _shown_by(
+def _expectations_showing(
     backends: Mapping[str, str], name: str
 ) -> list[tuple[bool, int, str, dict[str, Any]]]:
     """Return the expectations for backends that show a class, each after its sort key."""
@@ -159,7 +163,7 @@ def own_examples() -> dict[str, dict[str, str]]:
     return _table()["example"]
 
 
-def _shown(example: Example) -> Iterator[str]:
+def _write_example(example: Example) -> Iterator[str]:
     """Yield the parts of an example on the page."""
     if example.words:
         yield f"Example: {example.words}"

@@ -66,7 +66,7 @@ def main() -> None:
         page = (folder / RESULTS / "index.html").as_uri()
         for picture in PICTURES:
             target = PAGES / "assets" / picture.name
-            _save(_taken(picture, page), target)
+            _save(_take_picture(picture, page), target)
             sys.stdout.write(f"{target.relative_to(ROOT)}: {target.stat().st_size // 1024} KiB\n")
 
 
@@ -98,7 +98,7 @@ def browser(width: int, height: int) -> Generator[Any]:
         driver.quit()
 
 
-def _taken(picture: Picture, page: str) -> bytes:
+def _take_picture(picture: Picture, page: str) -> bytes:
     """Return the picture as PNG."""
     with browser(picture.width, picture.height) as driver:
         driver.get(f"{page}#{picture.fragment}" if picture.fragment else page)

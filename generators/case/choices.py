@@ -182,8 +182,8 @@ def choose(
 def seldom(pick: Pick, one_in: int, dimension: str = "", *, paired: bool = True) -> bool:
     """Return True once in `one_in` times; as a dimension, "yes" or "no"."""
     options = (False,) * (one_in - 1) + (True,)
-    return choose(pick, options, dimension, _yes_or_no, paired=paired)
+    return choose(pick, options, dimension, _spell_boolean, paired=paired)
 
 
-def _yes_or_no(option: bool) -> str:
+def _spell_boolean(option: bool) -> str:
     return "yes" if option else "no"

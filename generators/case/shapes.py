@@ -44,7 +44,7 @@ _STRETCHED = (
 )
 
 
-def _of_rank(rank: int, table: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
+def _row_of_rank(rank: int, table: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
     return table[min(rank, len(table) - 1)]
 
 
@@ -62,9 +62,9 @@ def shape(pick: Pick, *, min_rank: int = 0, empty: str = EMPTY) -> tuple[int, ..
     if rank == 0:
         return ()
     kind = choose(pick, (*_KINDS, empty, empty, empty), "sizes")
-    sizes = [choose(pick, _of_rank(rank, _SIZES)) for _ in range(rank)]
+    sizes = [choose(pick, _row_of_rank(rank, _SIZES)) for _ in range(rank)]
     if kind == THRESHOLD:
-        sizes[pick(rank)] = choose(pick, _of_rank(rank, _STRETCHED))
+        sizes[pick(rank)] = choose(pick, _row_of_rank(rank, _STRETCHED))
     elif kind != SMALL:
         sizes[pick(rank)] = 1 if kind == WITH_ONE else 0
     return tuple(sizes)

@@ -111,16 +111,20 @@ class Coverage:
             left = {p: before for p, before in column.new_pairs.items() if p not in self._pairs}
             column.new_pairs = rotate_pairs(left, number, len(self.columns))
         aim = self._aim(column)
-        plan = self._filled(column, aim.values if aim else ()) if index else self._begun(number)
+        plan = (
+            self._extend_plan(column, aim.values if aim else ())
+            if index
+            else self._first_plan(number)
+        )
         pick = self._build(number, index, plan)
-        if aim and not self._reached(aim, pick.asked):
+        if aim and not self._is_reached(aim, pick.asked):
             again = dict(self.names[value] for value in (*aim.before, *aim.values))
             if again != plan:  # as it was when the offer was made
                 plan, pick = again, self._build(number, index, again)
         self._note(column, pick)
         column.plans.append(plan)
 
-    def _begun(self, number: int) -> dict[str, str]:
+    def _first_plan(self, number: int) -> dict[str, str]:
         """Return a plan for the first case of a column, from the offers to the column before."""
         plan: dict[str, str] = {}
         before = self.columns[number - 1].options if number else {}
@@ -136,7 +140,7 @@ class Coverage:
             self.names.append(name)
         return self._numbers[name]
 
-    def _reached(self, aim: Aim, asked: Sequence[NamedChoice]) -> bool:
+    def _is_reached(self, aim: Aim, asked: Sequence[NamedChoice]) -> bool:
         taken = {(one.dimension, one.taken) for one in asked}
         return all(self.names[value] in taken for value in aim.values)
 
@@ -170,10 +174,10 @@ class Coverage:
         lost_pairs = sorted(declared_pairs - pairs)[:MOST_NAMED]
         missing += [f"{self._text(p >> _SHIFT)}, {self._text(p & _LOW)}" for p in lost_pairs]
         counts = (values, declared, out_of_reach, len(pairs), len(declared_pairs))
-        by_dimension = self._by_dimension(offered_anywhere, met_anywhere)
+        by_dimension = self._count_by_dimension(offered_anywhere, met_anywhere)
         return CoverageReport(*counts, tuple(missing[:MOST_NAMED]), by_dimension)
 
-    def _by_dimension(
+    def _count_by_dimension(
         self, offered: Collection[Value], met: Collection[Value]
     ) -> dict[str, tuple[int, int]]:
         """Count covered and offered values by dimension."""
@@ -213,7 +217,7 @@ class Coverage:
     def _pairs_of(self, row: Sequence[Value]) -> set[Pair]:
         """Return the pairs that a case takes."""
         names = self.names
-        shown = [(value, names[value][0]) for value in sorted(set(self._shown(row)))]
+        shown = [(value, names[value][0]) for value in sorted(set(self._pair_values(row)))]
         return {a << _SHIFT | b for (a, one), (b, other) in combinations(shown, 2) if one != other}
 
     def _offered_pairs(self, cases: Mapping[int, Collection[int]]) -> set[Pair]:
@@ -272,7 +276,7 @@ class Coverage:
     def _triples(self, row: Sequence[Value]) -> Iterator[Triple]:
         """Yield the triples of a case's values, without values that form no pairs or are
         narrowing."""
-        shown = {value for value in self._shown(row) if self.names[value][1] not in NARROWING}
+        shown = {value for value in self._pair_values(row) if self.names[value][1] not in NARROWING}
         for triple in combinations(sorted(shown), 3):
             if len({self.names[value][0] for value in triple}) == len(triple):
                 yield triple
@@ -302,7 +306,7 @@ class Coverage:
         turn = (value for value in missing if (self.names[value][1] in NARROWING) is not early)
         return next(fresh, next(turn, next(iter(missing), None)))
 
-    def _filled(self, column: Column, aimed: tuple[Value, ...]) -> dict[str, str]:
+    def _extend_plan(self, column: Column, aimed: tuple[Value, ...]) -> dict[str, str]:
         """Return a plan for these values, extended by values that are new or form new pairs."""
         plan = dict(self.names[value] for value in aimed)
         chosen = [*aimed]
@@ -384,7 +388,7 @@ class Coverage:
         """Record the pairs of offered values with values taken before."""
         names, met, index = self.names, column.met, len(column.plans)
         dimension, number = names[offer.values[0]][0], offer.number << _SHIFT
-        for other in self._shown(before):
+        for other in self._pair_values(before):
             if number | other in met or names[other][0] == dimension:
                 continue
             met.add(number | other)
@@ -397,7 +401,7 @@ class Coverage:
                 if pair not in self._pairs:
                     column.new_pairs.setdefault(pair, before)
 
-    def _shown(self, taken: Sequence[Value]) -> list[Value]:
+    def _pair_values(self, taken: Sequence[Value]) -> list[Value]:
         """Return the values that form pairs."""
         return [value for value in taken if value not in self._empty and value not in self._alone]
 

@@ -21,7 +21,7 @@ def fit_shape(chain: Chain, value: Value, wanted: TensorType) -> Value:
         scalar = value if tensor(value).rank == 0 else chain.reshape(value, ())
         return chain.broadcast(scalar, wanted.static_shape)
     flat = value if tensor(value).rank == 1 else chain.reshape(value, (have,))
-    line = _cut(chain, flat, want) if have > want else _filled(chain, flat, want)
+    line = _cut(chain, flat, want) if have > want else _pad_to(chain, flat, want)
     return line if line.type == wanted else chain.reshape(line, wanted.static_shape)
 
 
@@ -32,7 +32,7 @@ def _cut(chain: Chain, flat: Value, want: int) -> Value:
     )
 
 
-def _filled(chain: Chain, flat: Value, want: int) -> Value:
+def _pad_to(chain: Chain, flat: Value, want: int) -> Value:
     (have,) = shape_of(flat)
     of = element(flat)
     if chain.pick(3) == 2:

@@ -63,10 +63,10 @@ def _sides(pick: Pick, depths: tuple[int, ...]) -> Sides:
     if others and seldom(pick, 3, "another size is long"):
         long = choose(pick, others)
         long[pick(len(long))] = choose(pick, _LONG, "long size", size_label)
-    return Sides(*(tuple(part) for part in _limited(sizes)))
+    return Sides(*(tuple(part) for part in _limit_sizes(sizes)))
 
 
-def _limited(sizes: list[list[int]]) -> list[list[int]]:
+def _limit_sizes(sizes: list[list[int]]) -> list[list[int]]:
     """Return the sizes, the largest reduced until there are few enough products and elements."""
     while True:
         batch, rows, columns, depth = map(prod, sizes)

@@ -76,7 +76,7 @@ def writer_of(element_type: ElementType, pick: Pick) -> tuple[Writer, BlockWrite
     return writer, writer.block(*data)
 
 
-def _returned(block: BlockWriter, count: int) -> list[Value]:
+def _step_values(block: BlockWriter, count: int) -> list[Value]:
     return [block.step() for _ in range(count)]
 
 
@@ -90,7 +90,7 @@ def _branch(block: BlockWriter, count: int, depth: int, *, within: bool) -> Regi
     inner.steps()
     if depth and seldom(inner.writer.pick, 3, _dimension("a construct in a branch", within)):
         _construct(inner, depth - 1)
-    return inner.ended(_returned(inner, count))
+    return inner.ended(_step_values(inner, count))
 
 
 def _construct(block: BlockWriter, depth: int) -> None:
@@ -277,7 +277,7 @@ def _composite(op: str, element_type: ElementType, pick: Pick) -> Case:
     arguments = tuple(writer.fresh(value.type) for value in inputs)
     inner = writer.block(arguments=arguments)
     inner.steps()
-    returned = _returned(inner, choose(pick, (1, 2), "results"))
+    returned = _step_values(inner, choose(pick, (1, 2), "results"))
     types = tuple(value.type for value in returned)
     function = Function("decomposition", inner.ended(returned), types)
     name = choose(pick, _COMPOSITES, "name")
@@ -298,7 +298,7 @@ def _custom_call(op: str, element_type: ElementType, pick: Pick) -> Case:
     said = choose(pick, (None, None, False, True), "has_side_effect")
     if said is not None:
         given["has_side_effect"] = said
-    given |= _configured(pick)
+    given |= _draw_configuration(pick)
     names = choose(pick, _CALLED, "called_computations", paired=False)  # XLA accepts at most one
     called = [_identity(writer, name) for name in names]
     if called:
@@ -316,7 +316,7 @@ _TYPED_FFI = 4
 _OPTIONS = (("axis", 3, "i64"), ("exact", True, "i1"), ("mode", "near", "string"))
 
 
-def _configured(pick: Pick) -> dict[str, Attribute]:
+def _draw_configuration(pick: Pick) -> dict[str, Attribute]:
     """Return the interface version of a custom call, and a configuration in that version's form."""
     version = choose(pick, _VERSIONS, "api_version")
     given: dict[str, Attribute] = {} if version is None else {"api_version": version}

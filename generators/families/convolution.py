@@ -199,7 +199,7 @@ def _reversal(pick: Pick, spatial: int) -> tuple[bool, ...]:
     return tuple(turned[d] for d in shuffle(pick, spatial))
 
 
-def _placed(dimensions: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
+def _place_sizes(dimensions: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
     """Return sizes at the positions that the dimension numbers give."""
     shape = [0] * len(sizes)
     for dimension, size in zip(dimensions, sizes, strict=True):
@@ -246,7 +246,7 @@ class _Built(NamedTuple):
     name: str
 
 
-def _built(
+def _build_convolution(
     element_type: ElementType,
     pick: Pick,
     paddings: tuple[tuple[int, int], ...],
@@ -258,10 +258,10 @@ def _built(
     name = choose(pick, NAMES, "padding") if form.named else ""
     if not large:
         some = fit != _EMPTY
-        shapes = _fitted(shapes, geometry) if some else shapes
+        shapes = _fit_shapes(shapes, geometry) if some else shapes
         while not _modest(shapes, geometry):
             shapes = _smaller(shapes)
-        shapes = _fitted(shapes, geometry) if some else shapes
+        shapes = _fit_shapes(shapes, geometry) if some else shapes
     if form.named:
         padding = tuple(form.named(name, window) for window in shapes.window)
         geometry = replace(geometry, padding=padding)
@@ -274,9 +274,9 @@ def _built(
         shapes.made,
     )
     return _Built(
-        TensorType(_placed(geometry.input_dimensions, image), element_type),
-        TensorType(_placed(geometry.kernel_dimensions, kernel), element_type),
-        TensorType(_placed(geometry.output_dimensions, result), to),
+        TensorType(_place_sizes(geometry.input_dimensions, image), element_type),
+        TensorType(_place_sizes(geometry.kernel_dimensions, kernel), element_type),
+        TensorType(_place_sizes(geometry.output_dimensions, result), to),
         geometry.padding,
         _attributes(geometry, pick),
         name,
@@ -300,7 +300,7 @@ def _modest(shapes: _Shapes, geometry: Geometry) -> bool:
     )
 
 
-def _fitted(shapes: _Shapes, geometry: Geometry) -> _Shapes:
+def _fit_shapes(shapes: _Shapes, geometry: Geometry) -> _Shapes:
     """Return shapes with a window in every dimension.
 
     Images grow, or windows shrink if images would be too long.
@@ -354,7 +354,7 @@ def _smaller(shapes: _Shapes) -> _Shapes:
 
 def of_form(form: Form, element_type: ElementType, pick: Pick) -> tuple[Case, str]:
     """Return a convolution with all attributes written, and the name of its padding or ""."""
-    built = _built(element_type, pick, _PADDINGS, form)
+    built = _build_convolution(element_type, pick, _PADDINGS, form)
     spatial = len(built.padding)
     plain: dict[str, Attribute] = {
         "window_strides": (1,) * spatial, "lhs_dilation": (1,) * spatial,
@@ -367,7 +367,7 @@ def of_form(form: Form, element_type: ElementType, pick: Pick) -> tuple[Case, st
 
 
 def _convolution(element_type: ElementType, pick: Pick) -> Case:
-    built = _built(element_type, pick, _PADDINGS)
+    built = _build_convolution(element_type, pick, _PADDINGS)
     given = built.attributes
     if any(map(any, built.padding)) or pick(2) == 0:
         given = given | {"padding": matrix(built.padding, 2)}
@@ -376,7 +376,9 @@ def _convolution(element_type: ElementType, pick: Pick) -> Case:
 
 
 def _dynamic_conv(element_type: ElementType, pick: Pick) -> Case:
-    built = _built(element_type, pick, tuple(one for one in _PADDINGS if max(map(abs, one)) < 8))
+    built = _build_convolution(
+        element_type, pick, tuple(one for one in _PADDINGS if max(map(abs, one)) < 8)
+    )
     index = TYPES[choose(pick, _INDEX_TYPES, "index type")]
     spatial = len(built.padding)
     types = {"lhs": built.lhs, "rhs": built.rhs, "padding": TensorType((spatial, 2), index)}

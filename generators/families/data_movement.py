@@ -157,16 +157,16 @@ def _concatenate(op: str, element_type: ElementType, pick: Pick) -> Case:
         first = tuple(min(size, 3) for size in first)
         along = [min(size, 3) for size in along]
     operands = {
-        f"inputs{number}": TensorType(_resized(first, dimension, size), element_type)
+        f"inputs{number}": TensorType(_resize_dimension(first, dimension, size), element_type)
         for number, size in enumerate(along)
     }
-    result = TensorType(_resized(first, dimension, sum(along)), element_type)
+    result = TensorType(_resize_dimension(first, dimension, sum(along)), element_type)
     given = {"dimension": dimension}
     mixed = rows(element_type, times=len(along))
     return case(pick, op, operands, (result,), mixed, dict(given), related=True)
 
 
-def _resized(given: Shape, dimension: int, size: int) -> Shape:
+def _resize_dimension(given: Shape, dimension: int, size: int) -> Shape:
     return (*given[:dimension], size, *given[dimension + 1 :])
 
 
@@ -379,7 +379,7 @@ def _transpose(op: str, element_type: ElementType, pick: Pick) -> Case:
     order = tuple(range(len(before)))
     if len(order) > 1:
         kind = choose(pick, _ORDERS, "permutation")
-        order = order[::-1] if kind == "reversed" else _swapped(pick, order, kind)
+        order = order[::-1] if kind == "reversed" else _draw_permutation(pick, order, kind)
     result = TensorType(tuple(before[d] for d in order), element_type)
     types = {"operand": TensorType(before, element_type)}
     return case(pick, op, types, (result,), rows(element_type), {"permutation": order})
@@ -388,7 +388,7 @@ def _transpose(op: str, element_type: ElementType, pick: Pick) -> Case:
 _ORDERS = ("last two", "identity", "reversed", "rotated", "any", "any", "any")
 
 
-def _swapped(pick: Pick, order: tuple[int, ...], kind: str) -> tuple[int, ...]:
+def _draw_permutation(pick: Pick, order: tuple[int, ...], kind: str) -> tuple[int, ...]:
     if kind == "last two":
         return (*order[:-2], order[-1], order[-2])
     if kind == "rotated":

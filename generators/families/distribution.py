@@ -62,7 +62,7 @@ def _global(pick: Pick) -> tuple[dict[str, Attribute], Strategy]:
     """Return a channel and whether ids are global, for each of the strategies."""
     name, channel = choose(pick, _CROSSING, "strategy"), 1 + pick(3)
     if name == "cross_replica":
-        return _no_channel(pick), strategy_by_global_ids(0, False)
+        return _draw_absent_channel(pick), strategy_by_global_ids(0, False)
     flat = name == "flattened_ids"
     given: dict[str, Attribute] = {"channel_id": channel}
     return given | ({"use_global_device_ids": True} if flat else {}), strategy_by_global_ids(
@@ -70,14 +70,14 @@ def _global(pick: Pick) -> tuple[dict[str, Attribute], Strategy]:
     )
 
 
-def _no_channel(pick: Pick) -> dict[str, Attribute]:
+def _draw_absent_channel(pick: Pick) -> dict[str, Attribute]:
     stated = choose(pick, ("left out", "0"), "channel_id") == "0"
     return {"channel_id": 0} if stated else {}
 
 
 def _channel(pick: Pick) -> tuple[dict[str, Attribute], Strategy]:
     if choose(pick, ("cross_replica", "cross_partition"), "strategy") == "cross_replica":
-        return _no_channel(pick), strategy_by_channel(0)
+        return _draw_absent_channel(pick), strategy_by_channel(0)
     channel = 1 + pick(3)
     return {"channel_id": channel}, strategy_by_channel(channel)
 
@@ -118,7 +118,7 @@ def place(dimension: int) -> str:
     return "the first" if dimension == 0 else "another"
 
 
-def _resized(sizes: tuple[int, ...], dimension: int, size: int) -> tuple[int, ...]:
+def _resize_dimension(sizes: tuple[int, ...], dimension: int, size: int) -> tuple[int, ...]:
     return (*sizes[:dimension], size, *sizes[dimension + 1 :])
 
 
@@ -129,13 +129,16 @@ def _all_gather(op: str, element: ElementType, pick: Pick, *, may_be_empty: bool
     listed, groups_ = state_groups(pick, ids_of(strategy, grid), may_be_empty=may_be_empty)
     dimension = choose(pick, range(len(sizes)), "all_gather_dim", place)
     if not sizes[dimension]:  # StableHLO's verifier refuses to gather nothing
-        sizes = _resized(sizes, dimension, 1)
+        sizes = _resize_dimension(sizes, dimension, 1)
     size = len(strategy(listed, grid)[0])
     if math.prod(sizes) * size > LARGEST:
         sizes = tuple(min(n, 3) for n in sizes)
     types = [TensorType(one, element) for one in _shapes(pick, sizes)]
     results = tuple(
-        TensorType(_resized(of.static_shape, dimension, of.static_shape[dimension] * size), element)
+        TensorType(
+            _resize_dimension(of.static_shape, dimension, of.static_shape[dimension] * size),
+            element,
+        )
         for of in types
     )
     placed, names = _data(pick, types)
@@ -238,11 +241,11 @@ def _reduce_scatter(
     dimension = choose(pick, range(len(part)), "scatter_dimension", place)
     count = len(strategy(listed, grid)[0])
     if not part[dimension]:  # StableHLO's verifier refuses to scatter nothing
-        part = _resized(part, dimension, 1)
+        part = _resize_dimension(part, dimension, 1)
     if math.prod(part) * count > LARGEST:
         part = tuple(min(n, 3) for n in part)
     parts = _shapes(pick, part) if takes_several else [part]
-    wholes = [_resized(one, dimension, one[dimension] * count) for one in parts]
+    wholes = [_resize_dimension(one, dimension, one[dimension] * count) for one in parts]
     given |= {"scatter_dimension": dimension, "replica_groups": groups_}
     placed, names = _folds(pick, body, wholes)
     results = tuple(TensorType(one, body.results[0]) for one in parts)
@@ -251,8 +254,8 @@ def _reduce_scatter(
 
 def exchanged_shape(sizes: tuple[int, ...], split: int, joined: int, count: int) -> tuple[int, ...]:
     """Return the shape after all_to_all: divided along one dimension, multiplied along another."""
-    part = _resized(sizes, split, sizes[split] // count)
-    return _resized(part, joined, part[joined] * count)
+    part = _resize_dimension(sizes, split, sizes[split] // count)
+    return _resize_dimension(part, joined, part[joined] * count)
 
 
 def _all_to_all(
@@ -273,10 +276,10 @@ def _all_to_all(
     joined = choose(pick, range(len(sizes)), "concat_dimension", place)
     if math.prod(sizes) * count > LARGEST:
         sizes = tuple(min(n, 3) for n in sizes)
-    sizes = _resized(sizes, split, sizes[split] * count)
+    sizes = _resize_dimension(sizes, split, sizes[split] * count)
     shapes = [sizes]
     if takes_several and choose(pick, (1, 1, 1, 2), "operands") > 1:
-        shapes.append(_resized(sizes, split, 2 * count))
+        shapes.append(_resize_dimension(sizes, split, 2 * count))
     types = [TensorType(one, element) for one in shapes]
     given |= {
         "split_dimension": split, "concat_dimension": joined, "split_count": count,
@@ -301,7 +304,7 @@ def _has_zero(element: ElementType) -> bool:
     return not element.is_float or element.float_format.has_zero
 
 
-def _rooted(
+def _draw_rooted_groups(
     pick: Pick, grid: ProcessGrid, count: int, *, has_zero: bool
 ) -> tuple[dict[str, Attribute], list[Value | Dense]]:
     """Return groups that may omit processes, and sometimes roots as an operand."""
@@ -320,7 +323,7 @@ def _rooted(
 def _collective_broadcast(op: str, element: ElementType, pick: Pick) -> Case:
     grid = _grid(pick)
     types = [TensorType(one, element) for one in _shapes(pick, modest(shape(pick)))]
-    given, roots = _rooted(pick, grid, len(types), has_zero=_has_zero(element))
+    given, roots = _draw_rooted_groups(pick, grid, len(types), has_zero=_has_zero(element))
     placed, names = _data(pick, types)
     names = tuple((*row, *("small_integers",) * len(roots)) for row in names)
     return _case(pick, op, grid, [*placed, *roots], tuple(types), names, given)
@@ -330,7 +333,7 @@ def _collective_reduce(op: str, element: ElementType, pick: Pick) -> Case:
     grid = _grid(pick)
     body = computation(element, pick)
     shapes = _shapes(pick, _fitting(body, shape(pick)))
-    given, roots = _rooted(pick, grid, len(shapes), has_zero=_has_zero(element))
+    given, roots = _draw_rooted_groups(pick, grid, len(shapes), has_zero=_has_zero(element))
     placed, names = _folds(pick, body, shapes)
     names = tuple((*row, *("small_integers",) * len(roots)) for row in names)
     results = tuple(TensorType(sizes, body.results[0]) for sizes in shapes)

@@ -109,7 +109,7 @@ class Writer:
     def look(self, value: Value, sizes: Sequence[int], way: str) -> Value:
         """Return the observation of a value with these sizes."""
         if way == ALL:
-            return self._added(value)
+            return self._sum_as_integers(value)
         of = value.type
         assert isinstance(of, TensorType)
         free = next((d for d, size in enumerate(of.shape) if size is None), 0)
@@ -118,10 +118,12 @@ class Writer:
         if way == REVERSED:
             value = self.add("reverse", (value,), of, dimensions=(free,))
         if way == JOINED:
-            value, sizes = self._joined(value, sizes, free)
+            value, sizes = self._concatenate_bounds(value, sizes, free)
         return self._part(value, sizes, free)
 
-    def _joined(self, value: Value, sizes: Sequence[int], free: int) -> tuple[Value, list[int]]:
+    def _concatenate_bounds(
+        self, value: Value, sizes: Sequence[int], free: int
+    ) -> tuple[Value, list[int]]:
         """Return the value concatenated with a constant of its bounds along its dynamic
         dimension."""
         of = value.type
@@ -153,7 +155,7 @@ class Writer:
         result = TensorType(tuple(taken), of.element)
         return self.add("dynamic_slice", (value, *starts), result, slice_sizes=tuple(taken))
 
-    def _added(self, value: Value) -> Value:
+    def _sum_as_integers(self, value: Value) -> Value:
         """Return the sum of all elements, read as integers with the same bits, which wrap."""
         of = value.type
         assert isinstance(of, TensorType)
@@ -223,7 +225,7 @@ def _forgotten(pick: Pick, given: Sequence[int]) -> tuple[int | None, ...]:
     return tuple(None if d in unknown else size for d, size in enumerate(given))
 
 
-def _folded(
+def _foldable_case(
     op: str,
     pick: Pick,
     operands: dict[str, TensorType],
@@ -281,7 +283,7 @@ def _dynamic_broadcast_in_dim(op: str, element_type: ElementType, pick: Pick) ->
     result = TensorType(found.after, element_type)
     types = {"operand": TensorType(found.before, element_type)}
     numbers = _numbers(pick, {"output_dimensions": found.after})
-    return _folded(op, pick, types, numbers, result, given, always=False)
+    return _foldable_case(op, pick, types, numbers, result, given, always=False)
 
 
 def _dynamic_iota(op: str, element_type: ElementType, pick: Pick) -> Case:
@@ -311,7 +313,7 @@ def _dynamic_pad(op: str, element_type: ElementType, pick: Pick) -> Case:
         {"operand": operand, "padding_value": value},
         TensorType(found.sizes, element_type),
     )
-    return _folded(op, pick, types, numbers, result, always=True)
+    return _foldable_case(op, pick, types, numbers, result, always=True)
 
 
 def _dynamic_reshape(op: str, element_type: ElementType, pick: Pick) -> Case:
@@ -341,7 +343,7 @@ def _real_dynamic_slice(op: str, element_type: ElementType, pick: Pick) -> Case:
         "strides": found.strides,
     }
     numbers, result = _numbers(pick, indices), TensorType(found.sizes, element_type)
-    return _folded(op, pick, {"operand": operand}, numbers, result, always=True)
+    return _foldable_case(op, pick, {"operand": operand}, numbers, result, always=True)
 
 
 def _set_dimension_size(op: str, element_type: ElementType, pick: Pick) -> Case:

@@ -139,7 +139,7 @@ def _reduce_precision(op: str, element_type: ElementType, pick: Pick) -> Case:
 def _iota(op: str, element_type: ElementType, pick: Pick) -> Case:
     size = shape(pick, min_rank=1)
     along = axis(pick, len(size), "iota_dimension")
-    beyond = _beyond(element_type)
+    beyond = _count_beyond_type(element_type)
     if beyond is not None and seldom(pick, 8, "indices beyond the type"):
         size = tuple(beyond if d == along else min(n, 2) for d, n in enumerate(size))
     pick.nothing = 0 in size
@@ -152,7 +152,7 @@ _FAR = 512
 """An index: floating-point types that hold it hold those of all sizes that are tried."""
 
 
-def _beyond(element_type: ElementType) -> int | None:
+def _count_beyond_type(element_type: ElementType) -> int | None:
     """Return the number of indices, some of which exceed a narrow floating-point type; None for
     wide types.
 

@@ -28,7 +28,7 @@ MOST_ORDERED = 40
 """Maximum number of index vectors listed explicitly."""
 
 
-def _in_order(pick: Pick, chosen: Access, *, implicit: bool) -> str | None:
+def _sorted_index_vectors(pick: Pick, chosen: Access, *, implicit: bool) -> str | None:
     """Return sorted index vectors, in and out of range; None if there would be too many."""
     count = math.prod(chosen.batch)
     if count > MOST_ORDERED or not chosen.mapped:
@@ -62,7 +62,7 @@ def _gather(op: str, element_type: ElementType, pick: Pick) -> Case:
     }
     if seldom(pick, 4, "indices_are_sorted"):
         given["indices_are_sorted"] = True
-        ordered = _in_order(pick, chosen, implicit=implicit)
+        ordered = _sorted_index_vectors(pick, chosen, implicit=implicit)
         profiles = (ordered or "values:1",) * 7 + (profiles[0],)  # one in eight is out of order
     index = TensorType(chosen.indices_shape(implicit=implicit), index_type(pick, chosen))
     types = {"operand": TensorType(chosen.shape, element_type), "start_indices": index}

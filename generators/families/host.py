@@ -59,7 +59,7 @@ def _routes(pick: Pick, grid: ProcessGrid | None) -> Dense:
     return Dense.of(pairs, TensorType(pairs.shape, element_type("si64")))
 
 
-def _begun(element: ElementType, pick: Pick) -> tuple[Writer, BlockWriter, list[Value]]:
+def _begin_transfers(element: ElementType, pick: Pick) -> tuple[Writer, BlockWriter, list[Value]]:
     """Return a writer with parameters of several shapes, which are transferred."""
     size = choose(pick, SHAPES, "data", sizes_label)
     pick.nothing = 0 in size
@@ -73,7 +73,7 @@ def _begun(element: ElementType, pick: Pick) -> tuple[Writer, BlockWriter, list[
 def _feeds(op: str, element: ElementType, pick: Pick) -> Case:
     """Write a transfer to the host and back; twice, so that the order shows."""
     del op
-    writer, block, payload = _begun(element, pick)
+    writer, block, payload = _begin_transfers(element, pick)
     grid = choose(pick, _GRIDS, "grid", _grid_label)
     (token,) = block.add("after_all", (), TOKEN)
     turns = choose(pick, (1, 2), "turns")
@@ -90,10 +90,10 @@ def _feeds(op: str, element: ElementType, pick: Pick) -> Case:
         given = {"infeed_config": "feed"} if seldom(pick, 2, "infeed_config given") else {}
         *values, token = block.add("infeed", (token,), *ordered, TOKEN, given=given)
         results += values
-    return _of(grid, writer.case(block, results))
+    return _run_on_grid(grid, writer.case(block, results))
 
 
-def _of(grid: ProcessGrid | None, made: Case) -> Case:
+def _run_on_grid(grid: ProcessGrid | None, made: Case) -> Case:
     """Return the case executed by that many processes."""
     return replace(made, program=replace(made.program, process_grid=grid))
 
@@ -101,7 +101,7 @@ def _of(grid: ProcessGrid | None, made: Case) -> Case:
 def _channels(op: str, element: ElementType, pick: Pick) -> Case:
     """Write a transfer to the host and back, to the same process, or between processes."""
     del op
-    writer, block, payload = _begun(element, pick)
+    writer, block, payload = _begin_transfers(element, pick)
     grid: ProcessGrid | None = None
     (token,) = block.add("after_all", (), TOKEN)
     channel, types = 1 + pick(9), [value.type for value in payload]
@@ -115,7 +115,7 @@ def _channels(op: str, element: ElementType, pick: Pick) -> Case:
         back = there
     (token,) = block.add("send", (*payload, token), TOKEN, given=there | {"channel_id": channel})
     results = block.add("recv", (token,), *types, TOKEN, given=back | {"channel_id": channel})
-    return _of(grid, writer.case(block, results[:-1]))
+    return _run_on_grid(grid, writer.case(block, results[:-1]))
 
 
 def _asynchronous(op: str, element: ElementType, pick: Pick) -> Case:

@@ -61,7 +61,7 @@ def monoid(element: ElementType, pick: Pick, *, single: bool = False) -> Monoid:
     return forms.calling(body) if kind == forms.IN_FUNCTIONS else body
 
 
-def _placed(
+def _place_inits(
     pick: Pick, body: Monoid, sizes: tuple[int, ...]
 ) -> tuple[tuple[Value | Dense, ...], tuple[InputRecipe, ...]]:
     """Return the inputs and init values of a reduction, and their recipes."""
@@ -134,7 +134,7 @@ def _dimensions(pick: Pick, rank: int) -> tuple[int, ...]:
     return chosen[::-1] if kind == "some, backwards" else chosen
 
 
-def _swapped(sizes: tuple[int, ...], one: int, other: int) -> tuple[int, ...]:
+def _swap_sizes(sizes: tuple[int, ...], one: int, other: int) -> tuple[int, ...]:
     swapped = list(sizes)
     swapped[one], swapped[other] = sizes[other], sizes[one]
     return tuple(swapped)
@@ -152,12 +152,12 @@ def _reduce(op: str, element: ElementType, pick: Pick) -> Case:
         sizes = limit_elements(sizes)
     dimensions = _dimensions(pick, len(sizes))
     if 0 in sizes and dimensions and not any(sizes[d] == 0 for d in dimensions):
-        sizes = _swapped(
+        sizes = _swap_sizes(
             sizes, sizes.index(0), dimensions[0]
         )  # otherwise there would be no results
     pick.nothing = any(n == 0 for d, n in enumerate(sizes) if d not in dimensions)
     kept = tuple(n for d, n in enumerate(sizes) if d not in dimensions)
-    placed, recipes = _placed(pick, body, sizes)
+    placed, recipes = _place_inits(pick, body, sizes)
     given: dict[str, Attribute] = {"dimensions": dimensions}
     return Case(_program(op, placed, _results(body, kept), given, body), recipes)
 
@@ -208,7 +208,7 @@ def _window(pick: Pick, size: int, *, large: bool) -> Along:
         return window, window, base, 1, (0, 0)
     if kind == "running fold":
         ends = ((size - 1, 0), (0, size - 1))
-        return size, 1, 1, 1, choose(pick, ends, "running from", _from)
+        return size, 1, 1, 1, choose(pick, ends, "running from", _name_padded_end)
     window = choose(pick, _WINDOWS, "window", more_than_one)
     stride = choose(pick, _STEPS, "stride", more_than_one)
     if kind == "plain":  # one in two with neither dilation nor negative padding
@@ -230,7 +230,7 @@ def _fitting(size: int, along: Along) -> Along:
     return window, stride, base, dilation, (low, high + missing)
 
 
-def _from(padding: tuple[int, int]) -> str:
+def _name_padded_end(padding: tuple[int, int]) -> str:
     return "the first" if padding[1] == 0 else "the last"
 
 
@@ -266,7 +266,7 @@ def _reduce_window(op: str, element: ElementType, pick: Pick) -> Case:
     pairs = tuple(row[4] for row in along)
     if explicit or any(map(any, pairs)):
         given["padding"] = padding_of(pairs)
-    placed, recipes = _placed(pick, body, sizes)
+    placed, recipes = _place_inits(pick, body, sizes)
     return Case(_program(op, placed, _results(body, counts), given, body), recipes)
 
 

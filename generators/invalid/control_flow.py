@@ -54,7 +54,7 @@ def _types() -> Iterator[TensorType]:
     return (TensorType((2, 3), of) for of in _TYPES)
 
 
-def _given(block: BlockWriter, value_type: ValueType) -> Value:
+def _add_value(block: BlockWriter, value_type: ValueType) -> Value:
     """Return a value of a type, as a parameter if it is a tensor."""
     if isinstance(value_type, TensorType):
         return block.writer.parameter(value_type)
@@ -81,7 +81,7 @@ def _branches(op: str, ids: tuple[str, str, str], index: TensorType) -> Iterator
             yield taking, end_block(block, block.add(op, (chooser,), of, regions=tuple(regions)))
         for other in others(of):
             block, value = begin_block(of)
-            wrong, chooser = _given(block, other), block.writer.parameter(index)
+            wrong, chooser = _add_value(block, other), block.writer.parameter(index)
             regions = [_region(block, (value,)), _region(block, (wrong,))]
             yield agreeing, end_block(block, block.add(op, (chooser,), of, regions=tuple(regions)))
             block, value = begin_block(of)
@@ -161,7 +161,7 @@ def _loops(tensor_type: TensorType) -> Iterator[tuple[str, Turn]]:
             first = _holding(block, tuple(map(fresh, condition)), holds)
             arguments = tuple(map(fresh, body))
             again = [next((a for a in arguments if a.type == t), None) for t in carried]
-            given = [a or _given(block, t) for a, t in zip(again, carried, strict=True)]
+            given = [a or _add_value(block, t) for a, t in zip(again, carried, strict=True)]
             return first, _region(block, given, arguments), results
 
         return turn
@@ -220,7 +220,7 @@ def _tokens(op: str) -> Iterator[Miss]:
     for of in _types():
         for tensors, count in ((1, 0), (1, 1), (2, 0)):
             block, value = begin_block(of)
-            tokens = [_given(block, TOKEN) for _ in range(count)]
+            tokens = [_add_value(block, TOKEN) for _ in range(count)]
             block.add(op, [*tokens, *[value] * tensors], TOKEN)
             yield "I1", end_block(block, (value,))
 
@@ -238,7 +238,7 @@ def _composite(op: str) -> Iterator[Miss]:
         ) -> Program:
             block, value = begin_block(tensor_type)
             inputs = [
-                value if one == tensor_type else _given(block, one)
+                value if one == tensor_type else _add_value(block, one)
                 for one in types or (tensor_type,)
             ]
             given: dict[str, Attribute] = {"name": name, "decomposition": function}

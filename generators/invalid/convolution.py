@@ -66,10 +66,10 @@ def _convolution(types: tuple[TensorType, ...] = _VALID, **changed: Attribute) -
 
 
 def _dynamic(types: tuple[TensorType, ...] = _VALID, **changed: Attribute) -> Program:
-    return _dynamic_with(tensor(_SI64, 2, 2), types, **changed)
+    return _dynamic_convolution(tensor(_SI64, 2, 2), types, **changed)
 
 
-def _dynamic_with(
+def _dynamic_convolution(
     padding: TensorType, types: tuple[TensorType, ...] = _VALID, **changed: Attribute
 ) -> Program:
     """Return a two-dimensional convolution whose padding is an operand of this type."""
@@ -177,10 +177,10 @@ def _dynamic_conv_misses(op: str) -> Iterator[Miss]:
     yield from _groups(_dynamic)
     yield from _element_types(_dynamic)
     for shape in ((3, 2), (2, 3), (1, 2), (2, 1)):
-        yield "C4", _dynamic_with(tensor(_SI64, *shape))
-    yield "I3", _dynamic_with(tensor(_F32, 2, 2))
-    yield "I3", _dynamic_with(tensor(ELEMENT_TYPES["i1"], 2, 2))
-    yield "I3", _dynamic_with(tensor(_SI64, 4))
+        yield "C4", _dynamic_convolution(tensor(_SI64, *shape))
+    yield "I3", _dynamic_convolution(tensor(_F32, 2, 2))
+    yield "I3", _dynamic_convolution(tensor(ELEMENT_TYPES["i1"], 2, 2))
+    yield "I3", _dynamic_convolution(tensor(_SI64, 4))
     lhs, rhs, _ = _VALID
     for shape in ((1, 4, 4, 6), (2, 4, 4, 5)):
         yield "C25", _dynamic((lhs, rhs, tensor(_F32, *shape)))

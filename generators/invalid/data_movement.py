@@ -162,7 +162,7 @@ def _dynamic_update_slice(op: str) -> Iterator[Miss]:
     yield "C2", make({**good, "update": bad}, (full,))
 
 
-def _padded(
+def _pad_program(
     op: str,
     operand: TensorType,
     value: TensorType,
@@ -184,7 +184,7 @@ def _pad(op: str) -> Iterator[Miss]:
     """Yield near misses of I2, C1 (types), C2, C3 (amounts), C4 (shape of the result)."""
     good = ((0, 1), (2, 1), (1, 2))
     for of in _TYPES:
-        make = partial(_padded, op, tensor(of, 2, 3))
+        make = partial(_pad_program, op, tensor(of, 2, 3))
         value, result = tensor(of), tensor(of, 5, 9)
         other = _SI32 if of is not _SI32 else _F32
         for shape in ((1,), (2, 3), (1, 1)):
@@ -200,7 +200,7 @@ def _pad(op: str) -> Iterator[Miss]:
         for shape in ((5, 8), (4, 9), (5,), (5, 9, 1), (9, 5), (2, 3)):
             yield "C4", make(value, tensor(of, *shape), *good)
         yield "C4", make(value, tensor(of, 0, 3), (-3, 0), (0, 0), (0, 0))  # to -1 elements
-    make = partial(_padded, op, quantized(2, 3))
+    make = partial(_pad_program, op, quantized(2, 3))
     result, other = quantized(5, 9), steps(1, first=0.25)
     yield "C1", make(TensorType((), other), result, *good)
     yield "C1", make(TensorType((), steps(1)), TensorType((5, 9), other), *good)
@@ -250,7 +250,9 @@ def _reverse(op: str) -> Iterator[Miss]:
     yield "C1", make({"operand": quantized(2, 3)}, (bad,), dimensions=(0,))
 
 
-def _sliced(op: str, operand: TensorType, result: TensorType, *indices: tuple[int, ...]) -> Program:
+def _slice_program(
+    op: str, operand: TensorType, result: TensorType, *indices: tuple[int, ...]
+) -> Program:
     start, limit, strides = indices
     return program(
         op,
@@ -265,9 +267,9 @@ def _sliced(op: str, operand: TensorType, result: TensorType, *indices: tuple[in
 def _slice(op: str) -> Iterator[Miss]:
     """Yield near misses of C2, C3, C4 (indices), C1, C5 (type of the result)."""
     axis = quantized(4, 5, axis=1)
-    yield "I1", _sliced(op, axis, axis, (0, 0), (4, 5), (1, 1))
+    yield "I1", _slice_program(op, axis, axis, (0, 0), (4, 5), (1, 1))
     for of in _TYPES:
-        make = partial(_sliced, op, tensor(of, 4, 5))
+        make = partial(_slice_program, op, tensor(of, 4, 5))
         good, result = ((1, 0), (3, 5), (1, 2)), tensor(of, 2, 3)
         other = _SI32 if of is not _SI32 else _F32
         yield "C1", make(tensor(other, 2, 3), *good)
@@ -287,7 +289,7 @@ def _slice(op: str) -> Iterator[Miss]:
         for shape in ((2, 2), (3, 3), (2, 5), (2,), (2, 3, 1)):
             yield "C5", make(tensor(of, *shape), *good)
     bad = TensorType((2, 3), steps(1, first=0.25))
-    yield "C1", _sliced(op, quantized(4, 5), bad, (1, 0), (3, 5), (1, 2))
+    yield "C1", _slice_program(op, quantized(4, 5), bad, (1, 0), (3, 5), (1, 2))
 
 
 def _transpose(op: str) -> Iterator[Miss]:

@@ -54,7 +54,7 @@ def _op(
     return replace(made, process_grid=(replicas, 1))
 
 
-def _not_a_matrix(name: str) -> Iterator[dict[str, Attribute]]:
+def _non_matrices(name: str) -> Iterator[dict[str, Attribute]]:
     """Yield groups or pairs that are no matrix of si64."""
     row = matrix([[0, 1]])
     yield {name: Dense.of(row.array.astype(np.int32), TensorType((1, 2), _SI32))}
@@ -83,7 +83,7 @@ def _all_gather(op: str) -> Iterator[Miss]:
     wide = tensor(_F32, 2, 8)
     quantized = TensorType((2, 4), _PER_AXIS)
     yield "I1", _op(op, right, (quantized,), (replace(quantized, shape=(2, 8)),))
-    for given in _not_a_matrix("replica_groups"):
+    for given in _non_matrices("replica_groups"):
         yield "I3", _op(op, right | given, results=(wide,))
     for dimension in (-1, 2, 7):
         yield "C1", _op(op, right | {"all_gather_dim": dimension}, results=(wide,))
@@ -112,7 +112,7 @@ def _all_reduce(op: str) -> Iterator[Miss]:
     """Yield near misses of I2, C1 to C7."""
     right: dict[str, Attribute] = {"replica_groups": matrix([[0, 1]])}
     body = (adder(_F32),)
-    for given in _not_a_matrix("replica_groups"):
+    for given in _non_matrices("replica_groups"):
         yield "I2", _op(op, given, regions=body)
     for id_, given in _covering("C1", "C2", "C3"):
         yield id_, _op(op, given, regions=body)
@@ -132,7 +132,7 @@ def _reduce_scatter(op: str) -> Iterator[Miss]:
     """Yield near misses of I3, C1 to C9."""
     right: dict[str, Attribute] = {"scatter_dimension": 1, "replica_groups": matrix([[0, 1]])}
     half, body = tensor(_F32, 2, 2), (adder(_F32),)
-    for given in _not_a_matrix("replica_groups"):
+    for given in _non_matrices("replica_groups"):
         yield "I3", _op(op, right | given, results=(half,), regions=body)
     for size in (3, 5):
         yield "C1", _op(op, right, (tensor(_F32, 2, size),), (half,), body)
@@ -164,7 +164,7 @@ def _all_to_all(op: str) -> Iterator[Miss]:
     square, quantized = tensor(_F32, 4, 2), TensorType((2, 4), _PER_AXIS)
     same = right | {"split_dimension": 1, "concat_dimension": 1}
     yield "I1", _op(op, same, (quantized,), (quantized,))
-    for given in _not_a_matrix("replica_groups"):
+    for given in _non_matrices("replica_groups"):
         yield "I5", _op(op, right | given, results=(square,))
     for dimension in (-1, 2):
         yield "C1", _op(op, right | {"split_dimension": dimension}, results=(square,))
@@ -209,7 +209,7 @@ def _collective_broadcast(op: str) -> Iterator[Miss]:
     dynamic = right | {"has_dynamic_root": True}
     quantized = TensorType((2, 4), _PER_AXIS)
     yield "I1", _op(op, right, (quantized,), (quantized,))
-    for given in _not_a_matrix("replica_groups"):
+    for given in _non_matrices("replica_groups"):
         yield "I2", _op(op, given)
     for id_, given in _leaving_out("C1", "C2"):
         yield id_, _op(op, given)
@@ -230,7 +230,7 @@ def _collective_reduce(op: str) -> Iterator[Miss]:
     """Yield near misses of I2, C1 to C4."""
     right: dict[str, Attribute] = {"replica_groups": matrix([[0, 1]])}
     dynamic, body = right | {"has_dynamic_root": True}, (adder(_F32),)
-    for given in _not_a_matrix("replica_groups"):
+    for given in _non_matrices("replica_groups"):
         yield "I2", _op(op, given, regions=body)
     for id_, given in _leaving_out("C1", "C2"):
         yield id_, _op(op, given, regions=body)
@@ -246,7 +246,7 @@ def _collective_permute(op: str) -> Iterator[Miss]:
     right: dict[str, Attribute] = {"source_target_pairs": matrix([[0, 1]])}
     quantized = TensorType((2, 4), _PER_AXIS)
     yield "I1", _op(op, right, (quantized,), (quantized,))
-    for given in _not_a_matrix("source_target_pairs"):
+    for given in _non_matrices("source_target_pairs"):
         yield "I2", _op(op, given)
     wrong = (
         ("C1", [[0, 1, 2]]), ("C1", [[0]]), ("C2", [[0, 0], [0, 1]]), ("C3", [[0, 0], [1, 0]]),

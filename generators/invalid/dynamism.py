@@ -17,7 +17,7 @@ _TYPES = tuple(ELEMENT_TYPES[name] for name in ("f32", "si64", "bf16", "complex<
 _SIZE = tensor(_SI32)
 
 
-def _no_numbers(count: int) -> tuple[TensorType, ...]:
+def _non_number_types(count: int) -> tuple[TensorType, ...]:
     """Return types of `count` elements that are no integer tensors with one dimension."""
     return (tensor(_F32, count), tensor(_I1, count), tensor(_SI64, 1, count), tensor(_SI64))
 
@@ -45,7 +45,7 @@ def _dynamic_broadcast_in_dim(op: str) -> Iterator[Miss]:
     for of in _TYPES:
         operand, result = {"operand": tensor(of, 2, 1)}, tensor(of, 3, 2, 4)
         where = {"broadcast_dimensions": (1, 2)}
-        for bad in _no_numbers(3):
+        for bad in _non_number_types(3):
             yield "I2", program(op, {**operand, name: bad}, (result,), broadcast_dimensions=(1, 2))
         for count in (0, 2, 4):
             bad = tensor(_SI64, count)
@@ -65,7 +65,7 @@ def _dynamic_iota(op: str) -> Iterator[Miss]:
     """Yield near misses of C1 (no such dimension), C2 (number of sizes)."""
     for of in _TYPES:
         good, result = {"output_shape": tensor(_SI64, 2)}, tensor(of, 4, 5)
-        for bad in _no_numbers(2):
+        for bad in _non_number_types(2):
             yield "I1", program(op, {"output_shape": bad}, (result,), iota_dimension=0)
         for dimension in (2, -1, 7):
             yield "C1", program(op, good, (result,), iota_dimension=dimension)
@@ -92,7 +92,7 @@ def _dynamic_pad(op: str) -> Iterator[Miss]:
             bad = {"operand": operand, "padding_value": tensor(of, *shape)}
             yield "I2", make({**bad, **good}, (result,))
         for number, name in enumerate(good, 3):
-            for wrong in _no_numbers(2):
+            for wrong in _non_number_types(2):
                 yield f"I{number}", make({**given, **good, name: wrong}, (result,))
             yield "C2", make({**given, **good, name: tensor(_SI64, 1)}, (result,))
         yield "C2", make({**given, **_amounts(tensor(_SI64, 3))}, (result,))
@@ -121,7 +121,7 @@ def _dynamic_reshape(op: str) -> Iterator[Miss]:
     yield from reshapes(partial(_to_shape, op, "output_shape"))
     for of in _TYPES:
         operand, result = {"operand": tensor(of, 2, 3)}, tensor(of, 3, 2)
-        for bad in _no_numbers(2):
+        for bad in _non_number_types(2):
             yield "I2", program(op, {**operand, "output_shape": bad}, (result,))
         for count in (0, 1, 3):
             yield "C4", program(op, {**operand, "output_shape": tensor(_SI64, count)}, (result,))

@@ -49,7 +49,7 @@ def _shapes(op: str) -> Iterator[Miss]:
             yield "C5", _fft(op, tensor(_C64, 2, 4), kind, (4,), tensor(_C64, *shape))
 
 
-def _misses(op: str) -> Iterator[Miss]:
+def _fft_misses(op: str) -> Iterator[Miss]:
     for name in ("i1", "si32", "ui64"):
         of = tensor(TYPES[name], 4)
         yield "I1", _fft(op, of, "FFT", (4,), of)
@@ -69,5 +69,5 @@ def _misses(op: str) -> Iterator[Miss]:
     yield from _shapes(op)
 
 
-NEAR_MISSES: dict[str, Misses] = {"fft": _misses}
+NEAR_MISSES: dict[str, Misses] = {"fft": _fft_misses}
 """The generator of each op's near misses."""

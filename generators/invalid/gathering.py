@@ -23,7 +23,7 @@ Build = Callable[..., Program]
 """build(attributes that are not as in the valid program): the program."""
 
 
-def _built(
+def _build_program(
     op: str,
     operands: dict[str, TensorType],
     results: tuple[TensorType, ...],
@@ -34,14 +34,14 @@ def _built(
     return single_op(op, values, results, given, regions)
 
 
-def _changed(given: dict[str, Attribute], **other: Attribute) -> dict[str, Attribute]:
+def _replace_attributes(given: dict[str, Attribute], **other: Attribute) -> dict[str, Attribute]:
     return given | other
 
 
 # --- gather --------------------------------------------------------------------------------------
 
 
-def _sliced(
+def _slice_program(
     op: str,
     operand: TensorType,
     start_indices: TensorType,
@@ -49,7 +49,7 @@ def _sliced(
     given: dict[str, Attribute],
     **other: Attribute,
 ) -> Program:
-    return _built(
+    return _build_program(
         op, {"operand": operand, "start_indices": start_indices}, (result,), given | other
     )
 
@@ -61,7 +61,7 @@ _PAIRED: dict[str, Attribute] = {
 }  # fmt: skip
 """One batching and one collapsed dimension, of a 2x3x4x2 operand and 3x2x5x2 indices."""
 
-_TWICE = _changed(
+_TWICE = _replace_attributes(
     _PAIRED, collapsed_slice_dims=(), operand_batching_dims=(0, 1),
     start_indices_batching_dims=(1, 0), start_index_map=(2, 3),
 )  # fmt: skip
@@ -73,15 +73,17 @@ def _gather(op: str) -> Iterator[Miss]:
     for of in _TYPES:
         operand, indices = tensor(of, 2, 3, 4, 2), tensor(_SI64, 3, 2, 5, 2)
         result = tensor(of, 3, 2, 5, 2, 2)
-        make = partial(_sliced, op, operand, indices, result, _PAIRED)
+        make = partial(_slice_program, op, operand, indices, result, _PAIRED)
         for bad in _NO_INTEGERS:
-            yield "I2", _sliced(op, operand, tensor(bad, 3, 2, 5, 2), result, _PAIRED)
+            yield "I2", _slice_program(op, operand, tensor(bad, 3, 2, 5, 2), result, _PAIRED)
         yield from _gather_dimensions(make)
-        yield from _gather_batching(make, partial(_sliced, op, operand, indices, result, _TWICE))
+        yield from _gather_batching(
+            make, partial(_slice_program, op, operand, indices, result, _TWICE)
+        )
         yield from _gather_sizes(op, operand, indices, result)
     axis = quantized(2, 3, 4, 2, axis=3)
     result = quantized_like(axis, (3, 2, 5, 2, 2))
-    yield "I1", _sliced(op, axis, tensor(_SI64, 3, 2, 5, 2), result, _PAIRED)
+    yield "I1", _slice_program(op, axis, tensor(_SI64, 3, 2, 5, 2), result, _PAIRED)
 
 
 def quantized_like(tensor_type: TensorType, shape: tuple[int, ...]) -> TensorType:
@@ -127,7 +129,7 @@ def _gather_sizes(
 ) -> Iterator[Miss]:
     """Yield near misses of C7, C9, C12, C13, C17 and C20 to C23: sizes and types."""
     of = operand.element
-    make = partial(_sliced, op, operand, indices, result, _PAIRED)
+    make = partial(_slice_program, op, operand, indices, result, _PAIRED)
     both: dict[str, Attribute] = {
         "offset_dims": (3, 4), "operand_batching_dims": (), "start_indices_batching_dims": (),
         "collapsed_slice_dims": (1, 0),
@@ -136,19 +138,22 @@ def _gather_sizes(
     yield "C9", make(slice_sizes=(1, 2, 2, 2))
     yield "C12", make(slice_sizes=(2, 1, 2, 2))
     square = tensor(of, 2, 2, 4, 2)
-    yield "C13", _sliced(op, square, indices, result, _TWICE, start_indices_batching_dims=(1, 1))
+    yield (
+        "C13",
+        _slice_program(op, square, indices, result, _TWICE, start_indices_batching_dims=(1, 1)),
+    )
     for size in (1, 3, 5):
         bad = tensor(of, size, 3, 4, 2)
-        yield "C17", _sliced(op, bad, indices, result, _PAIRED)
+        yield "C17", _slice_program(op, bad, indices, result, _PAIRED)
     for sizes in ((1, 1, 2), (1, 1, 2, 2, 1), ()):
         yield "C20", make(slice_sizes=sizes)
     yield "C21", make(slice_sizes=(1, 1, -1, 2))
     large = TensorType((3, 2, 5, 5, 2), of)
-    yield "C21", _sliced(op, operand, indices, large, _PAIRED, slice_sizes=(1, 1, 5, 2))
+    yield "C21", _slice_program(op, operand, indices, large, _PAIRED, slice_sizes=(1, 1, 5, 2))
     for shape in ((3, 2, 5, 2, 1), (2, 3, 5, 2, 2), (3, 2, 5, 2), (3, 2, 5, 2, 2, 1), ()):
-        yield "C22", _sliced(op, operand, indices, TensorType(shape, of), _PAIRED)
+        yield "C22", _slice_program(op, operand, indices, TensorType(shape, of), _PAIRED)
     other = _F64 if of is not _F64 else _F32
-    yield "C23", _sliced(op, operand, indices, TensorType(result.shape, other), _PAIRED)
+    yield "C23", _slice_program(op, operand, indices, TensorType(result.shape, other), _PAIRED)
 
 
 # --- dynamic_gather ------------------------------------------------------------------------------
@@ -159,7 +164,7 @@ _DYNAMIC: dict[str, Attribute] = {
 }  # fmt: skip
 
 
-def _sized(
+def _dynamic_gather_program(
     op: str,
     operands: tuple[TensorType, TensorType, TensorType],
     result: TensorType,
@@ -167,7 +172,7 @@ def _sized(
 ) -> Program:
     operand, start_indices, sizes = operands
     types = {"operand": operand, "start_indices": start_indices, "slice_sizes": sizes}
-    return _built(op, types, (result,), _DYNAMIC | other)
+    return _build_program(op, types, (result,), _DYNAMIC | other)
 
 
 def _dynamic_gather(op: str) -> Iterator[Miss]:
@@ -177,25 +182,34 @@ def _dynamic_gather(op: str) -> Iterator[Miss]:
         operand, indices = tensor(of, 3, 4, 2), tensor(_SI32, 2, 3, 2)
         result = tensor(of, 2, 3, 2, 2)
         for bad in _NO_INTEGERS:
-            yield "I2", _sized(op, (operand, tensor(bad, 2, 3, 2), sizes), result)
-            yield "I3", _sized(op, (operand, indices, tensor(bad, 3)), result)
-        yield "I3", _sized(op, (operand, indices, tensor(_SI64, 1, 3)), result)
-        make = partial(_sized, op, (operand, indices, sizes), result)
+            yield "I2", _dynamic_gather_program(op, (operand, tensor(bad, 2, 3, 2), sizes), result)
+            yield "I3", _dynamic_gather_program(op, (operand, indices, tensor(bad, 3)), result)
+        yield "I3", _dynamic_gather_program(op, (operand, indices, tensor(_SI64, 1, 3)), result)
+        make = partial(_dynamic_gather_program, op, (operand, indices, sizes), result)
         yield from _dynamic_dimensions(make)
         for count in (2, 4, 0):
-            yield "C11", _sized(op, (operand, indices, tensor(_SI64, count)), result)
+            yield (
+                "C11",
+                _dynamic_gather_program(op, (operand, indices, tensor(_SI64, count)), result),
+            )
         large = tensor(of, 2, 3, 5, 2)
-        yield "C12", _sized(op, (operand, indices, sizes), large)
+        yield "C12", _dynamic_gather_program(op, (operand, indices, sizes), large)
         for shape in ((2, 2, 2, 2), (3, 2, 2, 2), (2, 3, 2), (2, 3, 2, 2, 1)):
-            yield "C13", _sized(op, (operand, indices, sizes), TensorType(shape, of))
+            yield (
+                "C13",
+                _dynamic_gather_program(op, (operand, indices, sizes), TensorType(shape, of)),
+            )
         other = _F64 if of is not _F64 else _F32
-        yield "C14", _sized(op, (operand, indices, sizes), TensorType(result.shape, other))
+        yield (
+            "C14",
+            _dynamic_gather_program(op, (operand, indices, sizes), TensorType(result.shape, other)),
+        )
         values = (Value("operand", operand), Value("start_indices", indices))
         two = Dense.of(np.array([2, 2, 2]), sizes)
         yield "C8", single_op(op, (*values, two), (result,), dict(_DYNAMIC))
     axis = quantized(3, 4, 2, axis=2)
     result = quantized_like(axis, (2, 3, 2, 2))
-    yield "I1", _sized(op, (axis, tensor(_SI32, 2, 3, 2), sizes), result)
+    yield "I1", _dynamic_gather_program(op, (axis, tensor(_SI32, 2, 3, 2), sizes), result)
 
 
 def _dynamic_dimensions(make: Build) -> Iterator[Miss]:
@@ -228,20 +242,20 @@ _WINDOWS: dict[str, Attribute] = {
 }  # fmt: skip
 """As `_PAIRED`: of a 2x3x4x2 input, 3x2x5x2 indices and 3x2x5x2x2 updates."""
 
-_WINDOWS_TWICE = _changed(
+_WINDOWS_TWICE = _replace_attributes(
     _WINDOWS, inserted_window_dims=(), input_batching_dims=(0, 1),
     scatter_indices_batching_dims=(1, 0), scatter_dims_to_operand_dims=(2, 3),
 )  # fmt: skip
 
 
-def _added(*of: ElementType) -> Region:
+def _adding_region(*of: ElementType) -> Region:
     """Return a computation that adds the updates of every input."""
     block = BodyBuilder.of(*of, *of)
     pairs = zip(block.arguments[: len(of)], block.arguments[len(of) :], strict=True)
     return block.returns(*(block.op("add", one, other) for one, other in pairs))
 
 
-def _scattered(
+def _scatter_program(
     op: str,
     inputs: tuple[TensorType, ...],
     indices: TensorType,
@@ -253,7 +267,7 @@ def _scattered(
 ) -> Program:
     types = {f"input{n}": of for n, of in enumerate(inputs)} | {"scatter_indices": indices}
     types |= {f"update{n}": of for n, of in enumerate(updates)}
-    return _built(op, types, results, given | other, (body,))
+    return _build_program(op, types, results, given | other, (body,))
 
 
 def _scatter(op: str) -> Iterator[Miss]:
@@ -261,16 +275,16 @@ def _scatter(op: str) -> Iterator[Miss]:
     indices = tensor(_SI64, 3, 2, 5, 2)
     for of in _TYPES:
         operand, update = tensor(of, 2, 3, 4, 2), tensor(of, 3, 2, 5, 2, 2)
-        tensors = ((operand,), indices, (update,), (operand,), _added(of))
+        tensors = ((operand,), indices, (update,), (operand,), _adding_region(of))
         for bad in _NO_INTEGERS:
             wrong = tensor(bad, 3, 2, 5, 2)
-            yield "I2", _scattered(op, (operand,), wrong, *tensors[2:], _WINDOWS)
-        make = partial(_scattered, op, *tensors, _WINDOWS)
+            yield "I2", _scatter_program(op, (operand,), wrong, *tensors[2:], _WINDOWS)
+        make = partial(_scatter_program, op, *tensors, _WINDOWS)
         yield from _scatter_dimensions(make)
-        yield from _scatter_batching(make, partial(_scattered, op, *tensors, _WINDOWS_TWICE))
+        yield from _scatter_batching(make, partial(_scatter_program, op, *tensors, _WINDOWS_TWICE))
         yield from _scatter_shapes(op, operand, indices, update)
         yield from _scatter_types(op, operand, indices, update)
-    yield "C5", _built(op, {"scatter_indices": indices}, (), _WINDOWS, (_added(),))
+    yield "C5", _build_program(op, {"scatter_indices": indices}, (), _WINDOWS, (_adding_region(),))
 
 
 def _scatter_dimensions(make: Build) -> Iterator[Miss]:
@@ -311,22 +325,25 @@ def _scatter_shapes(
 ) -> Iterator[Miss]:
     """Yield near misses of C4, C10, C14, C18 and C24: shapes."""
     of = operand.element
-    body = _added(of)
+    body = _adding_region(of)
     for shape in ((3, 2, 5, 2, 3), (3, 2, 5, 5, 2), (2, 3, 5, 2, 2), (3, 2, 5, 2, 2, 1)):
         bad = TensorType(shape, of)
-        yield "C4", _scattered(op, (operand,), indices, (bad,), (operand,), body, _WINDOWS)
+        yield "C4", _scatter_program(op, (operand,), indices, (bad,), (operand,), body, _WINDOWS)
     tensors = ((operand,), indices, (update,), (operand,), body)
     none: dict[str, Attribute] = {"input_batching_dims": (), "scatter_indices_batching_dims": ()}
-    yield "C10", _scattered(op, *tensors, _WINDOWS, inserted_window_dims=(1, 0), **none)
+    yield "C10", _scatter_program(op, *tensors, _WINDOWS, inserted_window_dims=(1, 0), **none)
     square = tensor(of, 2, 2, 4, 2)
     tensors = ((square,), indices, (update,), (square,), body)
-    yield "C14", _scattered(op, *tensors, _WINDOWS_TWICE, scatter_indices_batching_dims=(1, 1))
+    yield (
+        "C14",
+        _scatter_program(op, *tensors, _WINDOWS_TWICE, scatter_indices_batching_dims=(1, 1)),
+    )
     for size in (1, 3, 5):
         bad = tensor(of, size, 3, 4, 2)
-        yield "C18", _scattered(op, (bad,), indices, (update,), (bad,), body, _WINDOWS)
+        yield "C18", _scatter_program(op, (bad,), indices, (update,), (bad,), body, _WINDOWS)
     for shape in ((2, 3, 4, 1), (3, 2, 4, 2), (2, 3, 4), (2, 3, 4, 2, 1), ()):
         bad = TensorType(shape, of)
-        yield "C24", _scattered(op, (operand,), indices, (update,), (bad,), body, _WINDOWS)
+        yield "C24", _scatter_program(op, (operand,), indices, (update,), (bad,), body, _WINDOWS)
 
 
 def _scatter_types(
@@ -337,20 +354,23 @@ def _scatter_types(
     other = _F64 if of is not _F64 else _F32
     wide = TensorType((2, 3, 4, 3), of)
     both = (operand, wide)
-    body = _added(of, of)
-    yield "C1", _scattered(op, both, indices, (update,) * 2, both, body, _WINDOWS)
+    body = _adding_region(of, of)
+    yield "C1", _scatter_program(op, both, indices, (update,) * 2, both, body, _WINDOWS)
     updates = (update, TensorType((3, 2, 5, 1, 2), of))
-    yield "C3", _scattered(op, (operand,) * 2, indices, updates, (operand,) * 2, body, _WINDOWS)
-    make = partial(_scattered, op, (operand,), indices)
+    yield (
+        "C3",
+        _scatter_program(op, (operand,) * 2, indices, updates, (operand,) * 2, body, _WINDOWS),
+    )
+    make = partial(_scatter_program, op, (operand,), indices)
     wrong = TensorType(update.shape, other)
-    yield "C6", make((wrong,), (operand,), _added(of), _WINDOWS)
-    for region in _no_computations(of, other):
+    yield "C6", make((wrong,), (operand,), _adding_region(of), _WINDOWS)
+    for region in _invalid_computations(of, other):
         yield "C23", make((update,), (operand,), region, _WINDOWS)
     bad = TensorType(operand.shape, other)
-    yield "C25", make((update,), (bad,), _added(of), _WINDOWS)
+    yield "C25", make((update,), (bad,), _adding_region(of), _WINDOWS)
 
 
-def _no_computations(element_type: ElementType, other: ElementType) -> Iterator[Region]:
+def _invalid_computations(element_type: ElementType, other: ElementType) -> Iterator[Region]:
     """Yield regions that are no update computations on a type."""
     block = BodyBuilder.of(element_type, element_type)
     yield block.returns()
@@ -366,7 +386,7 @@ def _no_computations(element_type: ElementType, other: ElementType) -> Iterator[
     )
     yield ranked.returns(ranked.arguments[0])
     if other.kind is not element_type.kind:
-        yield _added(other)  # not a type that `of` is promotable to
+        yield _adding_region(other)  # not a type that `of` is promotable to
 
 
 NEAR_MISSES: dict[str, Misses] = {

@@ -34,7 +34,7 @@ def _token(block: BlockWriter) -> Value:
     return block.add("after_all", (), TOKEN)[0]
 
 
-def _returned(block: BlockWriter, given: Sequence[Value], value: Value) -> Program:
+def _return_tensors(block: BlockWriter, given: Sequence[Value], value: Value) -> Program:
     """Return the program that returns the tensors among these values, or else its parameter."""
     return end_block(block, [one for one in given if isinstance(one.type, TensorType)] or [value])
 
@@ -43,7 +43,7 @@ def _infeed(op: str) -> Iterator[Miss]:
     """Yield near misses of I1 (no token), C1 (no result), C2 (payload), C3 (no final token)."""
     for of in _types():
         block, value = begin_block(of)
-        yield "I1", _returned(block, block.add(op, (value,), of, TOKEN), value)
+        yield "I1", _return_tensors(block, block.add(op, (value,), of, TOKEN), value)
         wrong: tuple[tuple[str, tuple[ValueType, ...]], ...] = (
             ("C1", ()),
             ("C2", (TOKEN, TOKEN)),
@@ -54,7 +54,7 @@ def _infeed(op: str) -> Iterator[Miss]:
         )
         for id_, results in wrong:
             block, value = begin_block(of)
-            yield id_, _returned(block, block.add(op, (_token(block),), *results), value)
+            yield id_, _return_tensors(block, block.add(op, (_token(block),), *results), value)
 
 
 def _outgoing(op: str, given: dict[str, Attribute]) -> Iterator[Miss]:
@@ -64,11 +64,11 @@ def _outgoing(op: str, given: dict[str, Attribute]) -> Iterator[Miss]:
             block, value = begin_block(of)
             operands = [value if one == of else _token(block) for one in inputs]
             operands.append(_token(block))
-            yield "I1", _returned(block, block.add(op, operands, TOKEN, given=given), value)
+            yield "I1", _return_tensors(block, block.add(op, operands, TOKEN, given=given), value)
         for count in (1, 2):
             block, value = begin_block(of)
             operands = [value] * count
-            yield "I2", _returned(block, block.add(op, operands, TOKEN, given=given), value)
+            yield "I2", _return_tensors(block, block.add(op, operands, TOKEN, given=given), value)
 
 
 def _outfeed(op: str) -> Iterator[Miss]:
@@ -116,7 +116,7 @@ def _send(op: str) -> Iterator[Miss]:
         for id_, given in wrong:
             block, value = begin_block(of)
             operands = (value, _token(block))
-            yield id_, _returned(block, block.add(op, operands, TOKEN, given=given), value)
+            yield id_, _return_tensors(block, block.add(op, operands, TOKEN, given=given), value)
 
 
 def _recv(op: str) -> Iterator[Miss]:
@@ -127,10 +127,10 @@ def _recv(op: str) -> Iterator[Miss]:
     not_host = {"channel_id": 1, "channel_type": HOST_TO_DEVICE, "source_target_pairs": SELF}
     for of in _types():
         block, value = begin_block(of)
-        yield "I1", _returned(block, block.add(op, (value,), of, TOKEN, given=host), value)
+        yield "I1", _return_tensors(block, block.add(op, (value,), of, TOKEN, given=host), value)
         for id_, given in (*_channels("I3", "I5"), ("C5", not_host)):
             block, value = begin_block(of)
-            yield id_, _returned(
+            yield id_, _return_tensors(
                 block, block.add(op, (_token(block),), of, TOKEN, given=given), value
             )  # fmt: skip
 
@@ -147,7 +147,7 @@ Write = Callable[[BlockWriter, Value], Sequence[Value]]
 """write(block, argument): the results of a body."""
 
 
-def _started(
+def _start_async(
     op: str,
     tensor_type: TensorType,
     write: Write,
@@ -165,7 +165,7 @@ def _started(
     return block, value, future
 
 
-def _halved(block: BlockWriter, argument: Value) -> Sequence[Value]:
+def _add_half(block: BlockWriter, argument: Value) -> Sequence[Value]:
     return (_slice(block, argument, 2),)
 
 
@@ -173,11 +173,11 @@ def _twice(block: BlockWriter, argument: Value) -> Sequence[Value]:
     return (_slice(block, _slice(block, argument, 3), 2),)
 
 
-def _reversed(block: BlockWriter, argument: Value) -> Sequence[Value]:
+def _add_reverse(block: BlockWriter, argument: Value) -> Sequence[Value]:
     return block.add("reverse", (argument,), argument.type, given={"dimensions": (0,)})
 
 
-def _kept(block: BlockWriter, argument: Value) -> Sequence[Value]:
+def _add_barrier(block: BlockWriter, argument: Value) -> Sequence[Value]:
     return block.add("optimization_barrier", (argument,), argument.type)
 
 
@@ -186,15 +186,15 @@ def _async_start(op: str) -> Iterator[Miss]:
     for of in _types():
         half, longer = (TensorType((size,), of.element_type) for size in (2, 5))
         programs = [
-            ("C1", _started(op, of, _twice, (half,))),
-            ("C1", _started(op, of, lambda _, argument: (argument,), (of,))),
-            ("C2", _started(op, of, _reversed, (of,))),
-            ("C2", _started(op, of, _kept, (of,))),
-            ("C3", _started(op, of, _halved, (half,), count=2)),
-            ("C3", _started(op, of, _halved, (half,), count=0)),
-            ("C3", _started(op, of, _halved, (half,), taken=longer)),
-            ("C4", _started(op, of, _halved, (half, half))),
-            *(("C4", _started(op, of, _halved, (other,))) for other in others(half)),
+            ("C1", _start_async(op, of, _twice, (half,))),
+            ("C1", _start_async(op, of, lambda _, argument: (argument,), (of,))),
+            ("C2", _start_async(op, of, _add_reverse, (of,))),
+            ("C2", _start_async(op, of, _add_barrier, (of,))),
+            ("C3", _start_async(op, of, _add_half, (half,), count=2)),
+            ("C3", _start_async(op, of, _add_half, (half,), count=0)),
+            ("C3", _start_async(op, of, _add_half, (half,), taken=longer)),
+            ("C4", _start_async(op, of, _add_half, (half, half))),
+            *(("C4", _start_async(op, of, _add_half, (other,))) for other in others(half)),
         ]
         for id_, (block, value, _) in programs:
             yield id_, end_block(block, (value,))
@@ -207,7 +207,7 @@ def _async_done(op: str) -> Iterator[Miss]:
         yield "I1", end_block(block, block.add(op, (value,), of))
         half = TensorType((2,), of.element_type)
         for results in (*((other,) for other in others(half)), (half, half)):
-            block, value, future = _started("async_start", of, _halved, (half,))
+            block, value, future = _start_async("async_start", of, _add_half, (half,))
             yield "C1", end_block(block, block.add(op, (future,), *results))
 
 

@@ -30,7 +30,7 @@ _LARGE = ("operand", "grad_output", "grad_operand", "result", "output")
 _OTHER_SHAPES = ((2, 3, 5), (2, 4, 3), (3, 2, 4), (2, 3, 4, 1), (2, 12), (1, 3, 4))
 
 
-def _made(op: str, changed: dict[str, TensorType], index: int = 1) -> Program:
+def _build_program(op: str, changed: dict[str, TensorType], index: int = 1) -> Program:
     """Return a valid program except for the types that are changed."""
 
     def of(name: str) -> TensorType:
@@ -45,45 +45,45 @@ def _made(op: str, changed: dict[str, TensorType], index: int = 1) -> Program:
 def _common(op: str) -> Iterator[Miss]:
     """Yield near misses of C1 (no such dimension), C2 (element types)."""
     for index in (3, -1, 7):
-        yield "C1", _made(op, {}, index)
+        yield "C1", _build_program(op, {}, index)
     for name in (*OPS[op].operands, *_RESULTS[op]):
         shape = _SHAPE if name in _LARGE else (_FEATURES,)
         for other in _OTHERS:
-            yield "C2", _made(op, {name: tensor(other, *shape)})
+            yield "C2", _build_program(op, {name: tensor(other, *shape)})
 
 
-def _sized(op: str) -> Iterator[Miss]:
+def _size_misses(op: str) -> Iterator[Miss]:
     """Yield near misses of `batch_norm_inference` and `batch_norm_training`: I2 to I5, C3 to C7."""
     yield from _common(op)
     vectors = OPS[op].operands[1:]
     for number, name in enumerate(vectors, 2):
         for shape in ((1, 3), (3, 1)):
-            yield f"I{number}", _made(op, {name: tensor(_F32, *shape)})
+            yield f"I{number}", _build_program(op, {name: tensor(_F32, *shape)})
     sized = vectors if op == "batch_norm_inference" else (*vectors, "batch_mean", "batch_var")
     for number, name in enumerate(sized, 3):
         for size in (4, 2, 1, 0):
-            yield f"C{number}", _made(op, {name: tensor(_F32, size)})
+            yield f"C{number}", _build_program(op, {name: tensor(_F32, size)})
     for shape in _OTHER_SHAPES:
-        yield "C7", _made(op, {_RESULTS[op][0]: tensor(_F32, *shape)})
+        yield "C7", _build_program(op, {_RESULTS[op][0]: tensor(_F32, *shape)})
 
 
 def _grad(op: str) -> Iterator[Miss]:
     """Yield near misses of C3, C4 (shapes), C5 (number of features)."""
     yield from _common(op)
     for shape in _OTHER_SHAPES:
-        yield "C3", _made(op, {"grad_output": tensor(_F32, *shape)})
-        yield "C3", _made(op, {"grad_operand": tensor(_F32, *shape)})
+        yield "C3", _build_program(op, {"grad_output": tensor(_F32, *shape)})
+        yield "C3", _build_program(op, {"grad_operand": tensor(_F32, *shape)})
     vectors = ("scale", "mean", "variance", "grad_scale", "grad_offset")
     for name in vectors[1:]:
         for size in (4, 1, 0):
-            yield "C4", _made(op, {name: tensor(_F32, size)})
+            yield "C4", _build_program(op, {name: tensor(_F32, size)})
     for size in (4, 2, 1, 0):
-        yield "C5", _made(op, dict.fromkeys(vectors, tensor(_F32, size)))
+        yield "C5", _build_program(op, dict.fromkeys(vectors, tensor(_F32, size)))
 
 
 NEAR_MISSES: dict[str, Misses] = {
     "batch_norm_grad": _grad,
-    "batch_norm_inference": _sized,
-    "batch_norm_training": _sized,
+    "batch_norm_inference": _size_misses,
+    "batch_norm_training": _size_misses,
 }
 """The generator of each op's near misses."""

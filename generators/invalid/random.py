@@ -17,7 +17,7 @@ INSEPARABLE: dict[str, tuple[str, ...]] = {}
 """Ids that no program violates in isolation, by op: none."""
 
 
-def _made(
+def _rng_program(
     a: TensorType = _SCALAR,
     b: TensorType = _SCALAR,
     shape: TensorType = _SIZES,
@@ -31,25 +31,28 @@ def _made(
 
 def _rng(_: str) -> Iterator[Miss]:
     for shape in ((1,), (2, 3), (0,)):
-        yield "I1", _made(a=tensor(_F32, *shape))
-        yield "I2", _made(b=tensor(_F32, *shape))
-    yield "I3", _made(shape=tensor(_SI64))
-    yield "I3", _made(shape=tensor(_SI64, 2, 1))
+        yield "I1", _rng_program(a=tensor(_F32, *shape))
+        yield "I2", _rng_program(b=tensor(_F32, *shape))
+    yield "I3", _rng_program(shape=tensor(_SI64))
+    yield "I3", _rng_program(shape=tensor(_SI64, 2, 1))
     for of in (_SI32, TYPES["ui64"], TYPES["si8"]):
-        yield "I3", _made(shape=tensor(of, 2))
+        yield "I3", _rng_program(shape=tensor(of, 2))
     for name in ("GAUSSIAN", "BERNOULLI"):
-        yield "I4", _made(distribution=name)
+        yield "I4", _rng_program(distribution=name)
     for of in (_F64, TYPES["bf16"], _SI32):
-        yield "C1", _made(b=tensor(of))
-        yield "C1", _made(a=tensor(of))
-        yield "C1", _made(result=tensor(of, 2, 3))
+        yield "C1", _rng_program(b=tensor(of))
+        yield "C1", _rng_program(a=tensor(of))
+        yield "C1", _rng_program(result=tensor(of, 2, 3))
     for name in ("si32", "ui8", "i1"):
         of = TYPES[name]
-        yield "C2", _made(tensor(of), tensor(of), result=tensor(of, 2, 3), distribution="NORMAL")
+        yield (
+            "C2",
+            _rng_program(tensor(of), tensor(of), result=tensor(of, 2, 3), distribution="NORMAL"),
+        )
     for shape in ((3, 2, 1), (6,), (), (1, 2, 3)):
-        yield "C3", _made(result=tensor(_F32, *shape))
-    yield "C3", _made(shape=tensor(_SI64, 3))
-    yield "C3", _made(shape=tensor(_SI64, 0))
+        yield "C3", _rng_program(result=tensor(_F32, *shape))
+    yield "C3", _rng_program(shape=tensor(_SI64, 3))
+    yield "C3", _rng_program(shape=tensor(_SI64, 0))
 
 
 def _rng_bit_generator(op: str) -> Iterator[Miss]:

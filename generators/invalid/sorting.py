@@ -50,7 +50,7 @@ def _sort(_: str) -> Iterator[Miss]:
             yield "C4", _sorted(both, both, comparator, dimension)
         scalar = tensor(of)
         yield "C4", _sorted((scalar,), (scalar,), _ascending(of))
-        for region in _no_comparators(of, other):
+        for region in _non_comparators(of, other):
             yield "C5", _sorted(both, both, region)
     always = BodyBuilder(()).returns()
     yield "C1", _sorted((), (), always)
@@ -60,7 +60,7 @@ def _sort(_: str) -> Iterator[Miss]:
     yield "I1", _sorted((axis,), (axis,), region)
 
 
-def _no_comparators(element_type: ElementType, other: ElementType) -> Iterator[Region]:
+def _non_comparators(element_type: ElementType, other: ElementType) -> Iterator[Region]:
     """Yield regions that do not compare elements of `element_type` and si32."""
     yield _ascending(element_type)
     yield _ascending(_SI32, element_type)

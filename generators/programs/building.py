@@ -135,7 +135,7 @@ def prepend_operations(
     return replace(program, functions=(replace(main, body=body), *functions))
 
 
-def _of_each_special(rows: tuple[ProfileRow, ...]) -> list[ProfileRow]:
+def _rows_per_special_value(rows: tuple[ProfileRow, ...]) -> list[ProfileRow]:
     """Return the first row with special values, with each special value; [] without such a row."""
     found = [row for row in rows if "special" in row][:1]
     return [tuple("each_special" if name == "special" else name for name in row) for row in found]
@@ -179,6 +179,6 @@ def case(
     pick.nothing = all(0 in result.shape for result in results)
     program = single_op(op, tuple(placed), results, given, regions)
     few = all(math.prod(of.static_shape) <= _FEW for of in operands.values())
-    first = _of_each_special(rows) * (2 if few else 1) if specials else []
+    first = _rows_per_special_value(rows) * (2 if few else 1) if specials else []
     sets = inputs(pick, tuple(placed), rows, related=related, first=(*first, *always))
     return Case(program, sets)

@@ -148,7 +148,7 @@ def _types(subject: Operation) -> tuple[ValueType, ...]:
     return tuple(value.type for value in subject.results)
 
 
-def _taken(writer: _Writer) -> list[bool]:
+def _draw_executions(writer: _Writer) -> list[bool]:
     """Return which input sets execute the operation: the first, and most of the others."""
     return [n == 0 or writer.pick(_FOR_TAKEN) < _FOR_TAKEN - 1 for n in range(writer.sets)]
 
@@ -163,8 +163,8 @@ def _if(writer: _Writer, program: Program) -> tuple[Value, ...]:
     subject, first = program.subject, writer.pick(2) == 0
     groups = _groups(program)
     if groups and writer.pick(_BY_GROUP) == _BY_GROUP - 1:
-        return _branching(writer, subject, _of_some_groups(writer, program, groups), first=True)
-    taken = _taken(writer)
+        return _branching(writer, subject, _group_predicate(writer, program, groups), first=True)
+    taken = _draw_executions(writer)
     predicate = writer.parameter(scalar("i1"), [int(one == first) for one in taken])
     return _branching(writer, subject, predicate, first=first)
 
@@ -178,7 +178,7 @@ def _branching(
     return writer.add("if", (predicate,), _types(subject), regions)
 
 
-def _of_some_groups(writer: _Writer, program: Program, groups: list[list[int]]) -> Value:
+def _group_predicate(writer: _Writer, program: Program, groups: list[list[int]]) -> Value:
     """Return a predicate that holds in some of the process groups, from a table of all
     processes."""
     replicas, _ = program.process_grid or (1, 1)
@@ -210,7 +210,7 @@ def _case(writer: _Writer, program: Program) -> tuple[Value, ...]:
     to[-1] += _OF_NO_BRANCH
     others = [index for n in range(branches) if n != place for index in to[n]]
     indices = [choose(writer.pick, to[place] if one else others or to[place])
-               for one in _taken(writer)]  # fmt: skip
+               for one in _draw_executions(writer)]  # fmt: skip
     index = writer.parameter(scalar("si32"), indices)
     inside = Region((), (subject, Operation("return", subject.results)))
     regions = tuple(inside if n == place else _other(writer, subject) for n in range(branches))
@@ -237,19 +237,19 @@ def _while(writer: _Writer, program: Program) -> tuple[Value, ...]:
     (next_,) = turn.add("add", (here[0], turn.number(1, counter)), (counter,))
     operands = (*here[1 : 1 + len(carried)], *subject.operands[1:])
     turn.operations.append(replace(subject, operands=operands))
-    moved = tuple(_reversed(turn, value) for value in operands[: len(carried)])
+    moved = tuple(_reverse_value(turn, value) for value in operands[: len(carried)])
     body = turn.ended((next_, *moved, *subject.results), *here)
     return writer.add("while", start, state, (condition, body))[1 + len(carried) :]
 
 
-def _reversed(writer: _Writer, value: Value) -> Value:
+def _reverse_value(writer: _Writer, value: Value) -> Value:
     assert isinstance(value.type, TensorType)
     if not value.type.rank:
         return value
     return writer.add("reverse", (value,), (value.type,), dimensions=(0,))[0]
 
 
-def _started(writer: _Writer, program: Program) -> tuple[Value, ...]:
+def _write_async(writer: _Writer, program: Program) -> tuple[Value, ...]:
     """Write an asynchronous start of the operation, and the wait for it."""
     subject = program.subject
     arguments = tuple(writer.fresh(value.type) for value in subject.operands)
@@ -264,5 +264,5 @@ _WRITE: dict[str, Write] = {
     IF: _if,
     CASE: _case,
     LOOP: _while,
-    STARTED: _started,
+    STARTED: _write_async,
 }

@@ -153,11 +153,11 @@ class BlockWriter:
         pick, of = self.writer.pick, self.writer.of
         kind, one = pick(4), self.some()
         if kind == 1 and of.rank:
-            return self._kept("reverse", (one,), {"dimensions": (pick(of.rank),)})
+            return self._add_and_keep("reverse", (one,), {"dimensions": (pick(of.rank),)})
         if kind == 2:
-            return self._kept("select", (self._predicate(), one, self.some()))
+            return self._add_and_keep("select", (self._predicate(), one, self.some()))
         if kind == 3 and not (of.element.is_float or of.element.is_complex):
-            return self._kept(choose(pick, _exact(of.element)), (one, self.some()))
+            return self._add_and_keep(choose(pick, _exact(of.element)), (one, self.some()))
         return one
 
     def steps(self, most: int = 3) -> None:
@@ -165,7 +165,7 @@ class BlockWriter:
         for _ in range(self.writer.pick(most + 1)):
             self.step()
 
-    def _kept(
+    def _add_and_keep(
         self, name: str, operands: tuple[Value, ...], given: Mapping[str, Attribute] | None = None
     ) -> Value:
         (result,) = self.add(name, operands, self.writer.of, given=given)

@@ -88,17 +88,17 @@ def _attempt(op: str, column: QuantizedColumn, structure: Pick, pick: Pick) -> C
     """Return a case of the column built from `structure`; None if it is not valid."""
     if op in OWN:
         return OWN[op](column, structure)
-    return _transformed(op, column, BUILDERS[op](_F32, structure), pick)
+    return _quantize_case(op, column, BUILDERS[op](_F32, structure), pick)
 
 
 def _constantly(choice: int) -> Pick:
     return Pick(lambda count: min(choice, count - 1))
 
 
-def _transformed(op: str, column: QuantizedColumn, case: Case, pick: Pick) -> Case | None:
+def _quantize_case(op: str, column: QuantizedColumn, case: Case, pick: Pick) -> Case | None:
     """Return the case with quantized tensors; None if that violates a constraint."""
     parameters = Parameters.chosen(column.storage, column.expressed, pick)
-    alone = _alone(op, case.program)
+    alone = _only_operation(op, case.program)
     types: Types | None = {}
     if column.per_axis:
         static = alone and all(
@@ -111,14 +111,14 @@ def _transformed(op: str, column: QuantizedColumn, case: Case, pick: Pick) -> Ca
         return None
     rewrite = _Rewrite(types, draw_quantized_type(parameters, pick))
     if alone and OPS[op].body_types:
-        rewrite = _in_types_of_bodies(rewrite, alone, parameters, pick)
+        rewrite = _rewrite_body_types(rewrite, alone, parameters, pick)
     program = rewrite.program(case.program)
     if check(program) or not _any_quantized(program):
         return None
     return Case(program, tuple(_recipe(one, program, pick) for one in case.inputs))
 
 
-def _alone(op: str, program: Program) -> Operation | None:
+def _only_operation(op: str, program: Program) -> Operation | None:
     """Return the op's operation if main has only constants besides."""
     others = [one for one in program.main.body.operations if one.name not in ("constant", "return")]
     if op == "constant":
@@ -156,7 +156,7 @@ def _each_its_own(operation: Operation, parameters: Parameters, pick: Pick) -> T
 _ALIKE, _SCALED, _WIDER = "that of the operands", "another scale", "wider storage"
 
 
-def _in_types_of_bodies(
+def _rewrite_body_types(
     rewrite: _Rewrite, operation: Operation, parameters: Parameters, pick: Pick
 ) -> _Rewrite:
     """Return the rewriting for an op whose body may work in another type than the operands have."""
@@ -185,14 +185,14 @@ class _Rewrite:
 
     def program(self, given: Program) -> Program:
         """Return the program with its tensors quantized."""
-        others, names = self._others(), self._called_unfolded(given)
+        others, names = self._rewrite_unconverted_regions(), self._called_unfolded(given)
         functions = tuple(
             (others if function.name in names else self).function(function)
             for function in given.functions
         )
         return replace(given, functions=functions)
 
-    def _others(self) -> _Rewrite:
+    def _rewrite_unconverted_regions(self) -> _Rewrite:
         """Return the rewriting of regions that take operands unconverted."""
         return replace(self, common=self.unfolded) if self.unfolded else self
 
@@ -234,7 +234,7 @@ class _Rewrite:
         """Return the operation's regions; the last one folds if the op has a body."""
         if not given.regions:
             return ()
-        others = self._others() if _folds(given) else self
+        others = self._rewrite_unconverted_regions() if _folds(given) else self
         *before, last = given.regions
         return (*(others.region(region) for region in before), self.region(last))
 

@@ -136,7 +136,7 @@ class Monoid:
         return tuple(of.element for of in types if isinstance(of, TensorType))
 
 
-def _every(element_type: ElementType) -> tuple[ProfileRow, ...]:
+def _rows_of_all_profiles(element_type: ElementType) -> tuple[ProfileRow, ...]:
     return tuple((name,) for name in profiles_of(element_type))
 
 
@@ -192,7 +192,7 @@ _PRODUCTS: tuple[ProfileRow, ...] = (
 
 def rows_of(op: str, element_type: ElementType) -> tuple[ProfileRow, ...]:
     """Return profiles for an op's data; most sums and products do not overflow."""
-    every = _every(element_type)
+    every = _rows_of_all_profiles(element_type)
     if element_type.is_integer or element_type.is_boolean:
         return every
     if op in ("maximum", "minimum"):
@@ -245,7 +245,7 @@ def _place(element_type: ElementType, index: ElementType, largest: bool) -> Mono
         block.op("select", take, value, other), block.op("select", take, at, other_at)
     )
     start = literal(_smallest(element_type, largest=not largest), element_type)
-    rows = tuple((name, "permutation") for (name,) in _every(element_type))
+    rows = tuple((name, "permutation") for (name,) in _rows_of_all_profiles(element_type))
     name = "place of the largest" if largest else "place of the smallest"
     return Monoid(
         name, region, (element_type, index), (start, literal(index.max_integer, index)), rows
@@ -313,7 +313,7 @@ def _flagged(element_type: ElementType, first: bool) -> Monoid:
         chosen = block.op("select", other_valid, other, value)
     region = block.returns(chosen, block.op("or", valid, other_valid))
     start = 0 if not element_type.is_float or element_type.float_format.has_zero else 1
-    rows = tuple((name, "bits") for (name,) in _every(element_type))
+    rows = tuple((name, "bits") for (name,) in _rows_of_all_profiles(element_type))
     # without a set flag any element may result: only the flag is determined
     return Monoid(
         "first valid" if first else "last valid", region, (element_type, _I1),

@@ -57,7 +57,7 @@ def _kinds(element_type: ElementType) -> tuple[str | None, ...]:
     return ("SIGNED" if element_type.kind is Kind.SIGNED else "UNSIGNED", None)
 
 
-def _compared(
+def _add_compare(
     block: BodyBuilder, lhs: Value, rhs: Value, direction: str, kind: str | None
 ) -> Value:
     given: dict[str, Attribute] = {"comparison_direction": direction}
@@ -77,13 +77,13 @@ def _payload(
     return none if kind == "none" else both if kind == "two" else choose(pick, (*more, more[0]))
 
 
-def _finished(
+def _finish_comparator(
     block: BodyBuilder, before: Value, inputs: tuple[ElementType, ...], rows: tuple[ProfileRow, ...]
 ) -> Comparator:
     return Comparator(block.returns(before), inputs, rows)
 
 
-def _paired(inputs: tuple[ElementType, ...]) -> BodyBuilder:
+def _begin_comparator(inputs: tuple[ElementType, ...]) -> BodyBuilder:
     return BodyBuilder.of(*(of for of in inputs for _ in range(2)))
 
 
@@ -95,7 +95,7 @@ def _one_key(element_type: ElementType, pick: Pick) -> Comparator:
     # the key may be any of the operands
     at = 1 + pick(len(more)) if more and seldom(pick, 3, "key not first") else 0
     inputs = (*more[:at], element_type, *more[at:])
-    block = _paired(inputs)
+    block = _begin_comparator(inputs)
     lhs, rhs = block.arguments[2 * at : 2 * at + 2]
     total = kind == "TOTALORDER"
     integral = not (element_type.is_float or element_type.is_complex)
@@ -103,19 +103,19 @@ def _one_key(element_type: ElementType, pick: Pick) -> Comparator:
     form = choose(pick, (*forms, "is true", "is not false"), "form")
     if form == "swapped":
         swapped = {"LT": "GT", "GT": "LT"}[direction]
-        before = _compared(block, rhs, lhs, swapped, kind)
+        before = _add_compare(block, rhs, lhs, swapped, kind)
     elif form == "negated":
-        before = block.op("not", _compared(block, lhs, rhs, _OPPOSITE[direction], kind))
+        before = block.op("not", _add_compare(block, lhs, rhs, _OPPOSITE[direction], kind))
     else:
-        before = _compared(block, lhs, rhs, direction, kind)
+        before = _add_compare(block, lhs, rhs, direction, kind)
         if form != "straight":
             truth = block.constant(form == "is true", ELEMENT_TYPES["i1"])
             way = "EQ" if form == "is true" else "NE"
-            before = _compared(block, before, truth, way, None)
+            before = _add_compare(block, before, truth, way, None)
     rows = tuple(
         (*profiles[:at], name, *profiles[at:]) for name in _profiles(element_type, total=total)
     )
-    return _finished(block, before, inputs, rows)
+    return _finish_comparator(block, before, inputs, rows)
 
 
 def _two_keys(element_type: ElementType, pick: Pick) -> Comparator:
@@ -130,22 +130,22 @@ def _two_keys(element_type: ElementType, pick: Pick) -> Comparator:
     turned = seldom(pick, 3, "second operand decides first")
     keys = (second, element_type) if turned else (element_type, second)
     inputs = (*keys, *more)
-    block = _paired(inputs)
+    block = _begin_comparator(inputs)
     pairs = block.arguments[:2], block.arguments[2:4]
     (one, one_right), (two, two_right) = pairs[::-1] if turned else pairs
-    first = _compared(block, one, one_right, ways[0], kind)
+    first = _add_compare(block, one, one_right, ways[0], kind)
     form = choose(pick, ("or", "select if equal", "select if not"), "form of two keys")
     if form == "or":
-        equal = _compared(block, one, one_right, "EQ", kind)
-        last = _compared(block, two, two_right, ways[1], other_kind)
+        equal = _add_compare(block, one, one_right, "EQ", kind)
+        last = _add_compare(block, two, two_right, ways[1], other_kind)
         before = block.op("or", first, block.op("and", equal, last))
     elif form == "select if equal":
-        equal = _compared(block, one, one_right, "EQ", kind)
-        last = _compared(block, two, two_right, ways[1], other_kind)
+        equal = _add_compare(block, one, one_right, "EQ", kind)
+        last = _add_compare(block, two, two_right, ways[1], other_kind)
         before = block.op("select", equal, last, first)
     else:
-        last = _compared(block, two, two_right, ways[1], other_kind)
-        differ = _compared(block, one, one_right, "NE", kind)
+        last = _add_compare(block, two, two_right, ways[1], other_kind)
+        differ = _add_compare(block, one, one_right, "NE", kind)
         before = block.op("select", differ, first, last)
     seconds = (profiles_of(second)[0], "within:0:3")
     named = [
@@ -153,16 +153,16 @@ def _two_keys(element_type: ElementType, pick: Pick) -> Comparator:
         for n, name in enumerate(_profiles(element_type, total=kind == "TOTALORDER"))
     ]
     rows = tuple((*(row[::-1] if turned else row), *("permutation" for _ in more)) for row in named)
-    return _finished(block, before, inputs, rows)
+    return _finish_comparator(block, before, inputs, rows)
 
 
 def _across(element_type: ElementType, pick: Pick) -> Comparator:
     """Compare elements of one operand with those of an equal operand, which is an order."""
     inputs = (element_type, element_type, _SI32)
-    block = _paired(inputs)
+    block = _begin_comparator(inputs)
     first, _, _, second = block.arguments[:4]
     direction = choose(pick, ("LT", "GT"), "direction")
-    before = _compared(block, first, second, direction, _kinds(element_type)[0])
+    before = _add_compare(block, first, second, direction, _kinds(element_type)[0])
     if element_type.is_complex or element_type.is_float:
         names = ("small_integers", "within:0:1", "moderate")
     else:
@@ -178,31 +178,31 @@ def _canonical(element_type: ElementType, pick: Pick) -> Comparator:
     """
     more, profiles = _payload(pick, element_type)
     inputs = (element_type, *more)
-    block = _paired(inputs)
+    block = _begin_comparator(inputs)
     pair = block.arguments[:2]
     part = element_type.part
     sides = [
         [block.op(name, value, to=part) for value in pair] for name in ("real", "imag")
     ] if element_type.is_complex else [list(pair)]  # fmt: skip
-    keys = [[_canonicalised(block, value, part) for value in values] for values in sides]
+    keys = [[_canonicalise_nan(block, value, part) for value in values] for values in sides]
     last_lhs, last_rhs = keys[-1]
-    before = _compared(block, last_lhs, last_rhs, "LT", "TOTALORDER")
+    before = _add_compare(block, last_lhs, last_rhs, "LT", "TOTALORDER")
     for lhs, rhs in keys[-2::-1]:
-        less = _compared(block, lhs, rhs, "LT", "TOTALORDER")
-        equal = _compared(block, lhs, rhs, "EQ", "TOTALORDER")
+        less = _add_compare(block, lhs, rhs, "LT", "TOTALORDER")
+        equal = _add_compare(block, lhs, rhs, "EQ", "TOTALORDER")
         before = block.op("or", less, block.op("and", equal, before))
     rows = tuple((name, *profiles) for name in _profiles(element_type, total=True))
-    return _finished(block, before, inputs, rows)
+    return _finish_comparator(block, before, inputs, rows)
 
 
-def _canonicalised(block: BodyBuilder, value: Value, element_type: ElementType) -> Value:
+def _canonicalise_nan(block: BodyBuilder, value: Value, element_type: ElementType) -> Value:
     zero = block.op("constant", to=element_type, value=literal(0.0, element_type))
-    is_zero = _compared(block, value, zero, "EQ", "FLOAT")
+    is_zero = _add_compare(block, value, zero, "EQ", "FLOAT")
     changed = block.op("select", is_zero, zero, value)
     if not element_type.float_format.has_nan:
         return changed
     nan = block.op("constant", to=element_type, value=literal(float("nan"), element_type))
-    is_nan = _compared(block, value, value, "NE", "FLOAT")
+    is_nan = _add_compare(block, value, value, "NE", "FLOAT")
     return block.op("select", is_nan, nan, changed)
 
 
@@ -210,7 +210,7 @@ def _by_function(element_type: ElementType, pick: Pick) -> Comparator:
     """Order by a computed key: the negative, the modulus, masked bits, a sum of operands."""
     name = choose(pick, ("negate", "abs", "mask", "sum"), "function of the key", paired=False)
     inputs = (element_type, element_type) if name == "sum" else (element_type,)
-    block = _paired(inputs)
+    block = _begin_comparator(inputs)
     if name == "sum":
         keys = [block.op("add", *block.arguments[side::2]) for side in range(2)]
     elif name == "mask":
@@ -223,18 +223,18 @@ def _by_function(element_type: ElementType, pick: Pick) -> Comparator:
     else:
         keys = [block.op(name, value) for value in block.arguments]
     lhs, rhs = keys
-    before = _compared(block, lhs, rhs, choose(pick, ("LT", "GT"), "direction"), None)
+    before = _add_compare(block, lhs, rhs, choose(pick, ("LT", "GT"), "direction"), None)
     names = ("small_integers", "within:0:1", "within:-2:2")
-    return _finished(block, before, inputs, tuple((name,) * len(inputs) for name in names))
+    return _finish_comparator(block, before, inputs, tuple((name,) * len(inputs) for name in names))
 
 
 def _by_difference(element_type: ElementType, _: Pick) -> Comparator:
     """Order by lhs - rhs < 0: an order on small integers, but not by keys."""
-    block = _paired((element_type,))
+    block = _begin_comparator((element_type,))
     difference = block.op("subtract", *block.arguments)
     zero = block.op("constant", to=element_type, value=literal(0, element_type))
-    before = _compared(block, difference, zero, "LT", None)
-    return _finished(block, before, (element_type,), (("within:0:1",), ("within:-2:2",)))
+    before = _add_compare(block, difference, zero, "LT", None)
+    return _finish_comparator(block, before, (element_type,), (("within:0:1",), ("within:-2:2",)))
 
 
 def _not_strict(element_type: ElementType, pick: Pick) -> Comparator:
@@ -243,18 +243,18 @@ def _not_strict(element_type: ElementType, pick: Pick) -> Comparator:
     Slices are short: sorting algorithms may run out of the bounds of longer slices (and crash), and
     the result is unspecified anyway.
     """
-    block = _paired((element_type,))
+    block = _begin_comparator((element_type,))
     lhs, rhs = block.arguments
-    before = _compared(block, lhs, rhs, choose(pick, ("LE", "GE"), "direction"), None)
+    before = _add_compare(block, lhs, rhs, choose(pick, ("LE", "GE"), "direction"), None)
     rows: tuple[ProfileRow, ...] = (("permutation",), (profiles_of(element_type)[0],))
     return Comparator(block.returns(before), (element_type,), rows, longest=16)
 
 
 def _constant(element_type: ElementType, _: Pick) -> Comparator:
     """Compare as never before: all elements are equal, and a stable sort does not move them."""
-    block = _paired((element_type,))
+    block = _begin_comparator((element_type,))
     before = block.constant(0, ELEMENT_TYPES["i1"])
-    return _finished(
+    return _finish_comparator(
         block,
         before,
         (element_type,),

@@ -45,25 +45,25 @@ def on_tensors(region: Region) -> Region:
             (made,) = block.ops(
                 "broadcast_in_dim",
                 (argument,),
-                (_widened(argument.type),),
+                (_two_dimensional_type(argument.type),),
                 {"broadcast_dimensions": ()},
             )
         else:
-            (made,) = block.ops("reshape", (argument,), (_widened(argument.type),))
+            (made,) = block.ops("reshape", (argument,), (_two_dimensional_type(argument.type),))
         wide.append(block.op("transpose", made, permutation=(1, 0)))
-    results = _copied(region, block, wide, _widened)
+    results = _copy_operations(region, block, wide, _two_dimensional_type)
     turned = [block.op("reverse", value, dimensions=(0, 1)) for value in results]
     ends = zip(turned, _result_types(region), strict=True)
     return block.returns(*(block.ops("reshape", (value,), (of,))[0] for value, of in ends))
 
 
-def _widened(of: ValueType) -> TensorType:
+def _two_dimensional_type(of: ValueType) -> TensorType:
     """Return the type of a single element in two dimensions."""
     assert isinstance(of, TensorType)
     return replace(of, shape=(1, 1))
 
 
-def _copied(
+def _copy_operations(
     region: Region,
     block: BodyBuilder,
     arguments: Sequence[Value],
@@ -80,13 +80,13 @@ def _copied(
         types = tuple(typed(value.type) for value in operation.results)
         given: dict[str, Attribute] = dict(operation.attributes)
         if operation.name == "constant":
-            given = {"value": _of_type(given["value"], types[0])}
+            given = {"value": _retype_constant(given["value"], types[0])}
         made = block.ops(operation.name, operands, types, given)
         known |= {value.name: new for value, new in zip(operation.results, made, strict=True)}
     return [known[value.name] for value in region.operations[-1].operands]
 
 
-def _of_type(given: Attribute, of: ValueType) -> Dense:
+def _retype_constant(given: Attribute, of: ValueType) -> Dense:
     assert isinstance(given, Dense)
     assert isinstance(of, TensorType)
     return Dense(of, given.data)
@@ -99,7 +99,9 @@ def in_a_branch(region: Region) -> Region:
     rhs = next((value for value in others if value.type == lhs.type), lhs)
     equal = block.compare(lhs, rhs, "EQ")
     branches = [BodyBuilder((), prefix=prefix) for prefix in ("t", "f")]
-    regions = tuple(one.returns(*_copied(region, one, region.arguments)) for one in branches)
+    regions = tuple(
+        one.returns(*_copy_operations(region, one, region.arguments)) for one in branches
+    )
     return block.returns(*block.ops("if", (equal,), _result_types(region), regions=regions))
 
 
@@ -112,7 +114,7 @@ def in_a_loop(region: Region) -> Region:
     goes_on = condition.compare(condition.arguments[0], condition.constant(1, _SI32), "LT")
     turn = BodyBuilder(_values("turn", state), prefix="u")
     counted = turn.op("add", turn.arguments[0], turn.constant(1, _SI32))
-    carried = _copied(region, turn, region.arguments)
+    carried = _copy_operations(region, turn, region.arguments)
     regions = condition.returns(goes_on), turn.returns(counted, *carried)
     return block.returns(*block.ops("while", tuple(start), state, regions=regions)[1:])
 

@@ -36,7 +36,7 @@ def _codes_of(values: Array, element_type: ElementType) -> Array:
     return encode(sign, magnitude, element_type)
 
 
-def _one(element_type: ElementType) -> int:
+def _code_of_one(element_type: ElementType) -> int:
     return int(nearest(np.array([1.0]), element_type)[1][0])
 
 
@@ -75,11 +75,11 @@ def small_integers(element_type: ElementType, count: int, words: Words) -> Array
 def core_codes(element_type: ElementType) -> Array:
     """Return codes of zeros, +-1, infinities and one quiet NaN of each sign."""
     magnitudes = [0] if element_type.float_format.has_zero else []
-    magnitudes.append(_one(element_type))
+    magnitudes.append(_code_of_one(element_type))
     if (inf := infinity(element_type)) is not None:
         magnitudes.append(inf)
     quiet = np.unique(_nans(element_type)[:: max(len(nan_codes(element_type)) // 2, 1)])
-    return np.unique(np.concatenate([_both_signs(magnitudes, element_type), quiet]))
+    return np.unique(np.concatenate([_add_negatives(magnitudes, element_type), quiet]))
 
 
 @cache
@@ -91,7 +91,7 @@ def special_codes(element_type: ElementType) -> Array:
     codes |= {0, 1, 2, 3, max(normal - 1, 0), normal, normal + 1, last, last - 1}
     codes |= {code for code in (last - (1 << fmt.mantissa_bits),) if code >= 0}
     found = [
-        _both_signs(sorted(codes), element_type),
+        _add_negatives(sorted(codes), element_type),
         core_codes(element_type),
         _nans(element_type),
     ]
@@ -108,7 +108,7 @@ def _limits(element_type: ElementType) -> tuple[float, ...]:
     return (high * _LN2, -low * _LN2, float(high), float(-low), *roots, *whole)
 
 
-def _both_signs(magnitudes: list[int], element_type: ElementType) -> Array:
+def _add_negatives(magnitudes: list[int], element_type: ElementType) -> Array:
     both = np.array(magnitudes * 2, np.uint64)
     return encode(np.arange(len(both)) >= len(magnitudes), both, element_type)
 
@@ -132,7 +132,7 @@ def _landmarks(element_type: ElementType) -> Array:
     half = int(nearest(np.array([0.5]), element_type)[1][0])
     extremes = [half, top(element_type), _first_normal(element_type), 1]
     return np.unique(
-        np.concatenate([core_codes(element_type), _both_signs(extremes, element_type)])
+        np.concatenate([core_codes(element_type), _add_negatives(extremes, element_type)])
     )
 
 
@@ -164,7 +164,7 @@ def near_one(element_type: ElementType, count: int, words: Words) -> Array:
     by = np.where(_signs(count, words), by, -((by + 1) >> 1))  # below 1 the spacing is half
     return encode(
         _signs(count, words),
-        step(np.full(count, _one(element_type)), by, element_type),
+        step(np.full(count, _code_of_one(element_type)), by, element_type),
         element_type,
     )
 
@@ -188,7 +188,9 @@ def positive(element_type: ElementType, count: int, words: Words) -> Array:
 def tiny(element_type: ElementType, count: int, words: Words) -> Array:
     """Return magnitudes up to 1, with uniform exponents."""
     return encode(
-        _signs(count, words), _codes_below(count, _one(element_type) + 1, words), element_type
+        _signs(count, words),
+        _codes_below(count, _code_of_one(element_type) + 1, words),
+        element_type,
     )
 
 
@@ -336,8 +338,8 @@ def in_range(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
         values = np.where(words.chance(count, 8), np.abs(edge), values)
         sign = _signs(count, words) & element_type.float_format.signed
         magnitude = nearest(values, element_type)[1]
-        most = _last_below(float(to.max_integer + 1), element_type)
-        least = _last_below(1.0, element_type) if to.is_unsigned else most + 1
+        most = _largest_code_below(float(to.max_integer + 1), element_type)
+        least = _largest_code_below(1.0, element_type) if to.is_unsigned else most + 1
         magnitude = np.minimum(magnitude, np.where(sign, min(least, top(element_type)), most))
         return encode(sign, magnitude, element_type)
 
@@ -345,22 +347,23 @@ def in_range(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
         values = decode(_codes_below(count, top(to) + 1, words), to)
         sign = _signs(count, words) & to.float_format.signed
         magnitude = np.minimum(
-            nearest(values, element_type)[1], _last_up_to(to.float_format.max_finite, element_type)
+            nearest(values, element_type)[1],
+            _largest_code_up_to(to.float_format.max_finite, element_type),
         )
         return encode(sign, magnitude, element_type)
 
     return to_integer if to.is_integer else to_float
 
 
-def _last_up_to(limit: float, element_type: ElementType) -> int:
+def _largest_code_up_to(limit: float, element_type: ElementType) -> int:
     """Return the magnitude code of the largest finite value that is not above a limit."""
     code = nearest(np.array([limit]), element_type)[1]
     return int(code[0]) - bool(decode(code, element_type)[0] > limit)
 
 
-def _last_below(limit: float, element_type: ElementType) -> int:
+def _largest_code_below(limit: float, element_type: ElementType) -> int:
     """Return the magnitude code of the largest finite value below a limit (0 if there is none)."""
-    last = _last_up_to(limit, element_type)
+    last = _largest_code_up_to(limit, element_type)
     exact = decode(np.array([last]), element_type)[0] == limit
     return max(last - bool(exact), 0)
 

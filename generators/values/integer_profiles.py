@@ -15,19 +15,19 @@ from generators.values.float_profiles import uniform_codes
 from reference.ir.types import Array, ElementType
 
 
-def _masked(codes: Array, element_type: ElementType) -> Array:
+def _mask_codes(codes: Array, element_type: ElementType) -> Array:
     return codes & np.uint64((1 << element_type.bits) - 1)
 
 
-def _signed(magnitude: Array, element_type: ElementType, words: Words) -> Array:
+def _draw_signs(magnitude: Array, element_type: ElementType, words: Words) -> Array:
     """Return codes of magnitudes, randomly negated for a signed type."""
     if element_type.is_signed:
         flip = words.chance(len(magnitude), 2)
         magnitude = np.where(flip, np.uint64(0) - magnitude, magnitude)
-    return _masked(magnitude, element_type)
+    return _mask_codes(magnitude, element_type)
 
 
-def _of_length(length: Array, words: Words) -> Array:
+def _draw_with_length(length: Array, words: Words) -> Array:
     """Return random uint64 numbers with these numbers of bits (0 to 64)."""
     raw = words.words(len(length))
     shift = np.minimum(64 - length, 63).astype(np.uint64)
@@ -46,7 +46,7 @@ def _uniform(low: int, high: int, count: int, words: Words) -> Array:
 def small_integers(element_type: ElementType, count: int, words: Words) -> Array:
     """Return integers from -8 to 8, as far as the type has them."""
     low, high = max(element_type.min_integer, -8), min(element_type.max_integer, 8)
-    return _masked(_uniform(low, high, count, words), element_type)
+    return _mask_codes(_uniform(low, high, count, words), element_type)
 
 
 def special_codes(element_type: ElementType) -> Array:
@@ -82,13 +82,13 @@ def each_special(element_type: ElementType, count: int, words: Words) -> Array:
 def moderate(element_type: ElementType, count: int, words: Words) -> Array:
     """Return integers of at most half the type's bits, so that products do not overflow."""
     length = words.below(count, max(element_type.bits // 2 - element_type.is_signed, 1) + 1)
-    return _signed(_of_length(length, words), element_type, words)
+    return _draw_signs(_draw_with_length(length, words), element_type, words)
 
 
 def wide(element_type: ElementType, count: int, words: Words) -> Array:
     """Return integers with a uniform number of significant bits."""
     length = words.below(count, element_type.bits + 1 - element_type.is_signed)
-    return _signed(_of_length(length, words), element_type, words)
+    return _draw_signs(_draw_with_length(length, words), element_type, words)
 
 
 def bits(element_type: ElementType, count: int, words: Words) -> Array:
@@ -99,7 +99,9 @@ def bits(element_type: ElementType, count: int, words: Words) -> Array:
 def nonzero(element_type: ElementType, count: int, words: Words) -> Array:
     """Return non-zero integers with a uniform number of significant bits."""
     length = 1 + words.below(count, element_type.bits - element_type.is_signed)
-    return _signed(np.maximum(_of_length(length, words), np.uint64(1)), element_type, words)
+    return _draw_signs(
+        np.maximum(_draw_with_length(length, words), np.uint64(1)), element_type, words
+    )
 
 
 def lower(element_type: ElementType, count: int, words: Words) -> Array:
@@ -107,7 +109,7 @@ def lower(element_type: ElementType, count: int, words: Words) -> Array:
     middle = (element_type.min_integer + element_type.max_integer + 1) // 2
     near = _uniform(max(middle - 16, element_type.min_integer), middle, count, words)
     far = _uniform(element_type.min_integer, middle, count, words)
-    return _masked(np.where(words.chance(count, 2), near, far), element_type)
+    return _mask_codes(np.where(words.chance(count, 2), near, far), element_type)
 
 
 def upper(element_type: ElementType, count: int, words: Words) -> Array:
@@ -115,7 +117,7 @@ def upper(element_type: ElementType, count: int, words: Words) -> Array:
     middle = (element_type.min_integer + element_type.max_integer + 1) // 2
     near = _uniform(middle, min(middle + 16, element_type.max_integer), count, words)
     far = _uniform(middle, element_type.max_integer, count, words)
-    return _masked(np.where(words.chance(count, 2), near, far), element_type)
+    return _mask_codes(np.where(words.chance(count, 2), near, far), element_type)
 
 
 def shift_amounts(element_type: ElementType, count: int, words: Words) -> Array:
@@ -140,10 +142,10 @@ def in_range(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
         ends = np.array([end % (1 << 64) for end in (low, low + 1, high - 1, high)], np.uint64)
         uniform = _uniform(low, high, count, words)
         chosen = np.where(words.chance(count, 4), words.choice(count, ends), uniform)
-        return _masked(chosen, element_type)
+        return _mask_codes(chosen, element_type)
 
     def to_float(element_type: ElementType, count: int, words: Words) -> Array:
-        return _lengthened(element_type, to, count, words, extra=False)
+        return _draw_long_integers(element_type, to, count, words, extra=False)
 
     return to_integer if to.is_integer else to_float
 
@@ -152,12 +154,12 @@ def ties_between(to: ElementType) -> Callable[[ElementType, int, Words], Array]:
     """Return a filler of integers halfway between neighbours of a float type, or 1 off."""
 
     def filler(element_type: ElementType, count: int, words: Words) -> Array:
-        return _lengthened(element_type, to, count, words, extra=True)
+        return _draw_long_integers(element_type, to, count, words, extra=True)
 
     return filler
 
 
-def _lengthened(
+def _draw_long_integers(
     element_type: ElementType, to: ElementType, count: int, words: Words, *, extra: bool
 ) -> Array:
     """Return integers with as many leading bits as `to` has precision, then zeros.
@@ -169,7 +171,7 @@ def _lengthened(
     most = min(element_type.bits - element_type.is_signed, fmt.max_exponent + 1)
     least = 0 if fmt.has_zero else 1
     length = least + words.below(count, max(most - least, 0) + 1)
-    numbers = _of_length(length, words)
+    numbers = _draw_with_length(length, words)
     numbers |= np.where(length > 0, np.uint64(1) << np.maximum(length - 1, 0).astype(np.uint64), 0)
     drop = np.maximum(length - fmt.precision, 0).astype(np.uint64)
     numbers = numbers >> drop << drop
@@ -181,5 +183,5 @@ def _lengthened(
         largest = int(min(fmt.max_finite, 2.0**63))
         numbers = np.minimum(numbers, np.uint64(largest))
     if element_type.is_signed and fmt.signed:
-        return _signed(numbers, element_type, words)
-    return _masked(numbers, element_type)
+        return _draw_signs(numbers, element_type, words)
+    return _mask_codes(numbers, element_type)

@@ -46,7 +46,7 @@ def _values(element_type: ElementType, shape: tuple[int, ...], _: Words, given: 
     return cast(every, element_type).reshape(shape)
 
 
-def _within(
+def _fill_within(
     element_type: ElementType, shape: tuple[int, ...], words: Words, given: list[str]
 ) -> Array:
     low, high = int(given[0]), int(given[1])
@@ -111,7 +111,9 @@ def _gram(element_type: ElementType, shape: tuple[int, ...], words: Words, _: li
     return cast(factor @ np.conj(np.swapaxes(factor, -1, -2)), element_type)
 
 
-def _graded(element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]) -> Array:
+def _fill_graded(
+    element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]
+) -> Array:
     """Return D A D for a definite A and a diagonal D of powers of two: very different
     magnitudes."""
     matrix = _small_matrix(element_type, shape, words)
@@ -214,7 +216,7 @@ def _cancelling(
     return cast(np.where(place == place[::-1], 0.5, numbers).reshape(shape), element_type)
 
 
-def _of_zeros(element_type: ElementType, shape: tuple[int, ...], negative: Array) -> Array:
+def _signed_zeros(element_type: ElementType, shape: tuple[int, ...], negative: Array) -> Array:
     """Return zeros with these signs, [elements, parts]; +0 in a type without -0."""
     zeros = np.where(negative, -0.0, 0.0)
     if element_type.is_complex:
@@ -226,7 +228,7 @@ def _negative_zeros(
     element_type: ElementType, shape: tuple[int, ...], _: Words, __: list[str]
 ) -> Array:
     """Return -0 only, in both parts of complex numbers."""
-    return _of_zeros(element_type, shape, np.ones((math.prod(shape), 2), np.bool_))
+    return _signed_zeros(element_type, shape, np.ones((math.prod(shape), 2), np.bool_))
 
 
 def _mixed_zeros(
@@ -234,12 +236,12 @@ def _mixed_zeros(
 ) -> Array:
     """Return zeros, three in four of them -0."""
     count = math.prod(shape)
-    return _of_zeros(element_type, shape, ~words.chance(2 * count, 4).reshape(count, 2))
+    return _signed_zeros(element_type, shape, ~words.chance(2 * count, 4).reshape(count, 2))
 
 
 SHAPED: dict[str, ShapedFiller] = {
     "values": _values,
-    "within": _within,
+    "within": _fill_within,
     "exponents": _exponents,
     "powers": _powers_of_two,
     "shares": _shares,
@@ -251,7 +253,7 @@ SHAPED: dict[str, ShapedFiller] = {
     "definite": _definite,
     "triangular": _triangular,
     "gram": _gram,
-    "graded": _graded,
+    "graded": _fill_graded,
     "hilbert": _hilbert,
     "graded_triangular": _graded_triangular,
     "unit_diagonal": _unit_diagonal,

@@ -92,7 +92,7 @@ class BlockCompiler:
                 last = () if outer else _last_uses(arguments, wired, used, taken)
                 beside = self._nested_compiler(outer)
                 return Block(region, beside, arguments, tuple(wired), tuple(steps), taken, last)
-            used.append({*taken, *_slots_inside(operation, scope)})
+            used.append({*taken, *_outer_slots(operation, scope)})
             one, step = self.step(operation, taken, scope)
             wired.append(one)
             steps.append(step)
@@ -130,9 +130,9 @@ class BlockCompiler:
     def _step(self, wired: SlottedOperation, blocks: list[Block]) -> tuple[SlottedOperation, Step]:
         name = wired.operation.name
         if calls_target(wired.operation) and runs_processes(wired.operation):
-            return wired, parallel_step(wired, self._called(wired.operation))
+            return wired, parallel_step(wired, self._called_entries(wired.operation))
         if calls_target(wired.operation):
-            return wired, custom_call_step(wired, self._called(wired.operation))
+            return wired, custom_call_step(wired, self._called_entries(wired.operation))
         if name.startswith("sdy."):
             return wired, sharding_step(wired, blocks)
         if name not in CALLEE:
@@ -143,7 +143,7 @@ class BlockCompiler:
             return wired, failing_step(wired.operation, error)
         return wired, call_step(wired, callee)
 
-    def _called(self, operation: Operation) -> tuple[Entry, ...] | EvaluationError:
+    def _called_entries(self, operation: Operation) -> tuple[Entry, ...] | EvaluationError:
         """Return the functions that a custom call names, or the reason why they cannot be
         called."""
         try:
@@ -152,12 +152,12 @@ class BlockCompiler:
             return error
 
 
-def _slots_inside(operation: Operation, scope: Scope) -> Iterator[int]:
+def _outer_slots(operation: Operation, scope: Scope) -> Iterator[int]:
     """Yield the slots of outer values whose names occur in the regions of an operation."""
     for region in operation.regions:
         for inner in region.operations:
             yield from (scope[one.name] for one in inner.operands if one.name in scope)
-            yield from _slots_inside(inner, scope)
+            yield from _outer_slots(inner, scope)
 
 
 def _last_uses(

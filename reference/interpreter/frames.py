@@ -90,7 +90,7 @@ class Block:
         for slot, value in zip(self.arguments, inputs, strict=True):
             frame[slot] = value
         if run.on_result is not None or run.otherwise is not None:
-            self._observed(run, frame)
+            self._run_observed(run, frame)
         elif not self.last:
             for step in self.steps:
                 step(run, frame)
@@ -101,7 +101,7 @@ class Block:
                     frame[slot] = None
         return tuple([frame[slot] for slot in self.returned])
 
-    def _observed(self, run: Run, frame: Frame) -> None:
+    def _run_observed(self, run: Run, frame: Frame) -> None:
         for number, (step, one) in enumerate(zip(self.steps, self.wired, strict=True)):
             operands = tuple([frame[slot] for slot in one.operand_slots])
             step(run, frame)

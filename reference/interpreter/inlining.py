@@ -80,12 +80,12 @@ class Inlining:
         kept: list[Operation] = []
         for operation in region.operations:
             if operation.name in CALLEE:
-                kept += self._called(operation, values, active)
+                kept += self._inline_call(operation, values, active)
             else:
-                kept.append(self._renamed(operation, values, function, prefix, active))
+                kept.append(self._rename_values(operation, values, function, prefix, active))
         return Region(arguments, tuple(kept))
 
-    def _renamed(
+    def _rename_values(
         self,
         operation: Operation,
         values: dict[str, Value],
@@ -107,7 +107,7 @@ class Inlining:
             self.origins[new.name] = Origin(function, operation.results[0].name)
         return replace(operation, operands=operands, results=results, regions=regions)
 
-    def _called(
+    def _inline_call(
         self, operation: Operation, values: dict[str, Value], active: tuple[str, ...]
     ) -> list[Operation]:
         name = str(operation.attribute(CALLEE[operation.name]))

@@ -54,11 +54,11 @@ def failure(operation: Operation, problem: object) -> EvaluationError:
 
 def describe_operation(operation: Operation) -> str:
     """Return an operation as messages show it: results, mnemonic, operands."""
-    results, operands = _names(operation.results), _names(operation.operands)
+    results, operands = _join_names(operation.results), _join_names(operation.operands)
     return f"{results} = {operation.name}({operands})" if results else operation.name
 
 
-def _names(values: Sequence[Value]) -> str:
+def _join_names(values: Sequence[Value]) -> str:
     names = [f"%{value.name}" for value in values[:MAX_LISTED_VALUES]]
     if len(values) > MAX_LISTED_VALUES:
         names.append(f"{len(values) - MAX_LISTED_VALUES} more")

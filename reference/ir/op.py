@@ -301,7 +301,7 @@ class Op:
         Raises:
             ConstraintViolation: "operands" if there are too few or too many.
         """
-        return _grouped(self, self.operands, operands, "operands")
+        return _group_values(self, self.operands, operands, "operands")
 
     def name_regions(self, regions: Sequence[T]) -> dict[str, T | tuple[T, ...]]:
         """Map names to regions, a starred name to a tuple of regions.
@@ -312,7 +312,7 @@ class Op:
         if not self.regions and not regions:
             return {}
         names = [name.removeprefix("*") for name in self.regions]
-        return dict(zip(names, _grouped(self, self.regions, regions, "regions"), strict=True))
+        return dict(zip(names, _group_values(self, self.regions, regions, "regions"), strict=True))
 
     def infer(
         self,
@@ -363,7 +363,7 @@ class Op:
             raise ConstraintViolation(self.name, "result", "not a tensor")
 
 
-def _grouped(
+def _group_values(
     op: Op, names: tuple[str, ...], given: Sequence[T], what: str
 ) -> tuple[T | tuple[T, ...], ...]:
     starred = sum(name.startswith("*") for name in names)

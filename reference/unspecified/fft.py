@@ -30,7 +30,7 @@ def _transformed_axes(operation: Operation, operand: Array) -> tuple[tuple[int, 
     return axes, count
 
 
-def _not_finite(
+def _nonfinite_transforms(
     operation: Operation, operands: Sequence[Array], _: Array, __: int
 ) -> list[Unspecified]:
     """Return transforms with infinities, NaNs or sums that overflow.
@@ -44,7 +44,7 @@ def _not_finite(
     return [("infinities, NaNs or overflow in a transform", np.asarray(~(2 * total <= limit)))]
 
 
-def _not_real(
+def _unreal_inverses(
     operation: Operation, operands: Sequence[Array], _: Array, __: int
 ) -> list[Unspecified]:
     """Return inverse real transforms of operands that no real transform produces.
@@ -66,5 +66,5 @@ def _not_real(
     return [("imaginary parts where rfft has none", off > _NOISE * unit * np.log2(count) * size)]
 
 
-REASONS: dict[str, tuple[Reason, ...]] = {"fft": (_not_finite, _not_real)}
+REASONS: dict[str, tuple[Reason, ...]] = {"fft": (_nonfinite_transforms, _unreal_inverses)}
 """The reasons by op."""

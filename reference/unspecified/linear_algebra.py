@@ -26,7 +26,7 @@ def _other_triangle(
     return [("the other triangle", other)]
 
 
-def _not_definite(
+def _indefinite_matrices(
     _: Operation, operands: Sequence[Array], __: Array, ___: int
 ) -> list[Unspecified]:
     """Return matrices that are not Hermitian positive definite. Spec, "cholesky": undefined."""
@@ -51,7 +51,7 @@ def _unit_diagonal(
     return [("diagonal not of ones", np.broadcast_to(~ones[..., None, None], result.shape))]
 
 
-def _no_solution(
+def _unsolvable_systems(
     operation: Operation, operands: Sequence[Array], result: Array, _: int
 ) -> list[Unspecified]:
     """Return systems that are singular, or not finite, or whose solution is not finite.
@@ -77,7 +77,7 @@ def _saturated_solution(
 ) -> list[Unspecified]:
     """Return unknowns that may overflow in some step, or depend on such, in types without infinity.
 
-    Their largest number represents everything beyond it; otherwise as `_no_solution`.
+    Their largest number represents everything beyond it; otherwise as `_unsolvable_systems`.
     """
     of = element_type_of(result)
     if of.is_complex or of.float_format.has_infinity:
@@ -123,7 +123,12 @@ def _triangle_of_solution(
 
 
 REASONS: dict[str, tuple[Reason, ...]] = {
-    "cholesky": (_other_triangle, _not_definite),
-    "triangular_solve": (_unit_diagonal, _no_solution, _saturated_solution, _triangle_of_solution),
+    "cholesky": (_other_triangle, _indefinite_matrices),
+    "triangular_solve": (
+        _unit_diagonal,
+        _unsolvable_systems,
+        _saturated_solution,
+        _triangle_of_solution,
+    ),
 }
 """The reasons by op."""

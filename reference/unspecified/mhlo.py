@@ -12,7 +12,7 @@ from reference.numerics.rounding import to_float64
 from reference.unspecified.reasons import Reason, Unspecified
 
 
-def _no_order(
+def _unordered_slices(
     operation: Operation, operands: Sequence[Array], result: Array, number: int
 ) -> list[Unspecified]:
     """Return slices of TopK with NaNs, or with zeros of both signs.
@@ -32,5 +32,5 @@ def _no_order(
     return [(label, np.broadcast_to(mask, result.shape)) for label, mask in rows.items()]
 
 
-REASONS: dict[str, tuple[Reason, ...]] = {"mhlo.topk": (_no_order,)}
+REASONS: dict[str, tuple[Reason, ...]] = {"mhlo.topk": (_unordered_slices,)}
 """The reasons by op."""

@@ -21,7 +21,7 @@ def _dimension_numbers(operation: Operation) -> Ragged:
     return ragged_numbers(**given)
 
 
-def _no_group(
+def _ungrouped_rows(
     operation: Operation, operands: Sequence[Array], result: Array, number: int
 ) -> Sequence[Unspecified]:
     """Return rows of no group, which neither text defines (the decomposition gives zeros)."""
@@ -80,6 +80,6 @@ def _negative_size(
 
 
 REASONS: dict[str, tuple[Reason, ...]] = {
-    "chlo.ragged_dot": (no_zero, sum_not_encodable, _no_group, _other_group, _negative_size)
+    "chlo.ragged_dot": (no_zero, sum_not_encodable, _ungrouped_rows, _other_group, _negative_size)
 }
 """The reasons by op."""

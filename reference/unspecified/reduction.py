@@ -235,13 +235,13 @@ def _results_without_padding(parts: Reduction) -> Iterator[tuple[Array, ...]]:
     yield folding.fold_by_schedule(lanes, values, inits, leaves, schedule)
 
 
-def _tree_only(lanes: Lanes, rows: Rows, inits: tuple[Array, ...]) -> Rows:
+def _tree_or_init(lanes: Lanes, rows: Rows, inits: tuple[Array, ...]) -> Rows:
     return tree(lanes, rows) if len(rows[0]) else init_row(rows, inits)
 
 
 def _tree_then_init(lanes: Lanes, rows: Rows, inits: tuple[Array, ...]) -> Rows:
     start = init_row(rows, inits)
-    return lanes(*_tree_only(lanes, rows, inits), *start)
+    return lanes(*_tree_or_init(lanes, rows, inits), *start)
 
 
 def _shifted_tree(lanes: Lanes, rows: Rows, _: tuple[Array, ...]) -> Rows:
@@ -295,7 +295,7 @@ def _reverse_fold(lanes: Lanes, rows: Rows, inits: tuple[Array, ...]) -> Rows:
 
 SCHEDULES: tuple[Schedule, ...] = (
     folding.init_then_tree,
-    _tree_only,
+    _tree_or_init,
     _tree_then_init,
     _shifted_tree,
     _interleaved_inits,

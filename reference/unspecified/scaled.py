@@ -43,7 +43,7 @@ def _beyond_bf16(
     return [("scaled operand beyond bf16", met)]
 
 
-def _not_encodable(
+def _unencodable_sums(
     operation: Operation, operands: Sequence[Array], result: Array, number: int
 ) -> Sequence[Unspecified]:
     """Return the sums that overflow a type without infinity, or are NaN in a type without NaN.
@@ -60,5 +60,5 @@ def _not_encodable(
     return not_encodable(unrounded_products(a, b).reshape(shape), result)
 
 
-REASONS: dict[str, tuple[Reason, ...]] = {"ScaledDot": (no_zero, _beyond_bf16, _not_encodable)}
+REASONS: dict[str, tuple[Reason, ...]] = {"ScaledDot": (no_zero, _beyond_bf16, _unencodable_sums)}
 """The reasons by op."""

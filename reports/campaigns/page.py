@@ -90,7 +90,7 @@ def write_to(data: CampaignData, folder: Path) -> Path:
 
 def html(data: CampaignData) -> str:
     """Return the page as one HTML document."""
-    new = [_shown(data, one) for one in data.findings if not one.known]
+    new = [_displayed_finding(data, one) for one in data.findings if not one.known]
     known = [one for one in data.findings if one.known]
     pairs = grid(data.ops, data.pairs)
     return template("campaign.html").render(
@@ -104,7 +104,7 @@ def html(data: CampaignData) -> str:
         known=known,
         outcomes=_outcomes(data),
         pairs=pairs,
-        tested=_tested(data),
+        tested=_count_tested(data),
     )
 
 
@@ -116,7 +116,7 @@ def _headline(data: CampaignData, new: int) -> str:
     return f"Nothing new found on {backend} in {text.plural(total, 'program')}"
 
 
-def _tested(data: CampaignData) -> int:
+def _count_tested(data: CampaignData) -> int:
     """Return the number of programs with an answer of the backend that was judged."""
     not_tested = (Verdict.UNSUPPORTED.value, KNOWN_TO_CRASH, NOT_EVALUATED, "not judged")
     return sum(count for word, count in data.counts.items() if word not in not_tested)
@@ -143,7 +143,7 @@ def _facts(data: CampaignData) -> list[tuple[str, str]]:
     ]
 
 
-def _shown(data: CampaignData, kept: StoredFinding) -> ShownFinding:
+def _displayed_finding(data: CampaignData, kept: StoredFinding) -> ShownFinding:
     told, meta = kept.told, data.meta
     command = ["hlo-conformance", "replay", str(Path(meta.get("findings", "")) / kept.name)]
     if "spelling" in meta:

@@ -62,7 +62,7 @@ class Tables:
 
 def cell_rows(tables: Tables) -> list[list[Any]]:
     """Return a row for each planned cell, without the zeros and blanks at its end."""
-    return [_trimmed(_cell_row(tables, cell)) for cell in tables.cells]
+    return [_trim_row(_cell_row(tables, cell)) for cell in tables.cells]
 
 
 CELL_FIELDS = (
@@ -98,7 +98,7 @@ def _cell_row(tables: Tables, cell: Square) -> list[Any]:
     ]  # fmt: skip
 
 
-def _trimmed(row: list[Any]) -> list[Any]:
+def _trim_row(row: list[Any]) -> list[Any]:
     while row and row[-1] in (0, "", []):
         row.pop()
     return row
@@ -158,7 +158,7 @@ def _op_row(tables: Tables, op: OpResults) -> dict[str, Any]:
         "rule": text.clip_line(op.rule, 80), "text": text.printable(op.rule_text),
         "source": text.printable(op.source), "unit": squares.unit_of(op.name),
         "constraints": len(op.constraints), "attributes": list(record.attributes) if record else [],
-        **_reached(tables, op),
+        **_coverage_data(tables, op),
     }  # fmt: skip
 
 
@@ -168,7 +168,7 @@ def dialect_of(op: OpResults) -> str:
     return DIALECTS[Dialect.STABLEHLO if record is None else record.dialect]
 
 
-def _reached(tables: Tables, op: OpResults) -> dict[str, Any]:
+def _coverage_data(tables: Tables, op: OpResults) -> dict[str, Any]:
     reached = tables.seen.run.coverage.get(op.name)
     if reached is None or not reached.declared_values:
         return {}

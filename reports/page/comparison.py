@@ -58,9 +58,9 @@ def _group(tables: Tables, alone: str, op: str, cases: Sequence[Difference]) -> 
 
 def _example(tables: Tables, case: Difference) -> list[Any]:
     """Return the column and index of a case, and the worst element of each backend."""
-    given = [_given(answer) for answer in case.answers.values()]
+    given = [_clip_answer(answer) for answer in case.answers.values()]
     return [tables.column(case.element_type), case.index, *([given] if any(given) else [])]
 
 
-def _given(answer: Answer) -> str:
+def _clip_answer(answer: Answer) -> str:
     return text.clip_line(answer.given, _SHORT)

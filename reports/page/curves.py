@@ -62,7 +62,7 @@ def _curve(
     errors = _error_scale(max(abs(y) for _, y in every), budget)
     series: dict[str, list[int]] = {}
     for cell, points in found:
-        drawn = _encoded(thin_points(points, limit), inputs, errors)
+        drawn = _encode_points(thin_points(points, limit), inputs, errors)
         series.setdefault(drawn, []).append(tables.backend(cell.backend))
     of = [[who, drawn] for drawn, who in series.items()]
     made: dict[str, Any] = {"x": _ticks(inputs), "y": _ticks(errors), "of": of}
@@ -82,7 +82,7 @@ def thin_points(points: Sequence[Point], limit: int) -> list[Point]:
     return sorted(ranked[:half] + rest[:: math.ceil(len(rest) / (limit - half))])
 
 
-def _encoded(points: Sequence[Point], inputs: Scale, errors: Scale) -> str:
+def _encode_points(points: Sequence[Point], inputs: Scale, errors: Scale) -> str:
     numbers = [n for x, y in points for n in (inputs.position(x), errors.position(y))]
     return "".join(_DIGITS[n >> 6] + _DIGITS[n & 63] for n in numbers)
 

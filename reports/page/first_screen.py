@@ -86,7 +86,7 @@ def first_screen(seen: View) -> FirstScreen:
     )
     return FirstScreen(
         rows,
-        tuple(cells_which(_unmatched(seen)).values()),
+        tuple(cells_which(_word_for_unmatched(seen)).values()),
         tuple(kind.value for kind in _TOLD) if seen.comparison is not None else (),
         sum(not case.is_of_support for case in differing),
         compared,
@@ -95,7 +95,7 @@ def first_screen(seen: View) -> FirstScreen:
     )
 
 
-def _unmatched(seen: View) -> str:
+def _word_for_unmatched(seen: View) -> str:
     """Return the word for failures that no expectation matches."""
     return NEW if seen.comparison is None else UNEXPLAINED
 
@@ -186,5 +186,5 @@ def filter_choices(seen: View) -> dict[str, Any]:
         "verdicts": [state for state in order if state in present],
         "families": families(op for op in seen.ops if op.is_planned),
         "types": [name for name in seen.element_types if name in types],
-        "statuses": cells_which(_unmatched(seen)),
+        "statuses": cells_which(_word_for_unmatched(seen)),
     }

@@ -38,11 +38,13 @@ def _row(tables: Tables, op: str, constraints: tuple[str, ...], records: list[Re
     backends: dict[str, list[Record]] = defaultdict(list)
     for record in records:
         backends[record.backend].append(record)
-    answers = [[tables.backend(name), *_answers(ids, found)] for name, found in backends.items()]
+    answers = [
+        [tables.backend(name), *_count_answers(ids, found)] for name, found in backends.items()
+    ]
     return [tables.op(op), len(tried), len(constraints), answers]
 
 
-def _answers(ids: tuple[str, ...], records: list[Record]) -> list[Any]:
+def _count_answers(ids: tuple[str, ...], records: list[Record]) -> list[Any]:
     counts = Counter(_answer(record) for record in records)
     others = [
         [ids[record.index] if record.index < len(ids) else "", record.verdict.value, record.index]

@@ -60,7 +60,7 @@ def html(result: Sweep, axes: Axes) -> str:
         status="fails" if new else "passes" if tried else "empty",
         values=sum(one.values for one in tried),
         functions=tried,
-        described=[_described(one, is_whole=is_whole) for one in tried],
+        described=[_describe_function(one, is_whole=is_whole) for one in tried],
         untried=[one for one in functions if one not in tried],
         new=new,
         known=len(failures) - new,
@@ -97,7 +97,7 @@ def _facts(result: Sweep) -> list[tuple[str, str]]:
     ]
 
 
-def _described(one: SweptFunction, *, is_whole: bool) -> dict[str, Any]:
+def _describe_function(one: SweptFunction, *, is_whole: bool) -> dict[str, Any]:
     """Return the texts of a function's row."""
     share = 100 * one.correctly_rounded / max(one.values, 1)
     is_all = one.correctly_rounded == one.values

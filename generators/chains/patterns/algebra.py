@@ -425,7 +425,7 @@ def _of_positions(chain: Chain, value: Value) -> Value:
     return chain.op(op, places, number)
 
 
-def _counted(of: TensorType) -> bool:
+def _can_count(of: TensorType) -> bool:
     """Return whether an iota of the type holds all its indices."""
     element = of.element
     most = max(of.static_shape, default=0)
@@ -484,7 +484,7 @@ PATTERNS = (
     Pattern(_truth_as_number, ordered),
     Pattern(_precision_reduced, floats),
     Pattern(_constant_of_anything, _any_number),
-    Pattern(_position_added, _counted),
+    Pattern(_position_added, _can_count),
     Pattern(_of_positions, shaped),
 )
 """Patterns of arithmetic identities that compilers rewrite."""

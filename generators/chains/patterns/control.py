@@ -22,7 +22,7 @@ _TURNS = (0, 1, 2, 3, 5, 7)
 _I1, _SI32 = TensorType((), ELEMENT_TYPES["i1"]), TensorType((), ELEMENT_TYPES["si32"])
 
 
-def _counts(chain: Chain, of: TensorType) -> tuple[int, int, int, str]:
+def _counter_of(chain: Chain, of: TensorType) -> tuple[int, int, int, str]:
     """Return the start, step, limit and comparison of a loop's counter.
 
     The counter may reach the bounds of its type but never wraps. The last iteration may step beyond
@@ -54,7 +54,7 @@ def _counts(chain: Chain, of: TensorType) -> tuple[int, int, int, str]:
 def _counted_loop(chain: Chain, value: Value) -> Value:
     """Write a loop with a known trip count; carried values change or swap."""
     counter = TensorType((), ELEMENT_TYPES[choose(chain.pick, _COUNTERS)])
-    start, step, limit, way = _counts(chain, counter)
+    start, step, limit, way = _counter_of(chain, counter)
     types = (counter, tensor(value), tensor(value))
     first = (chain.number(start, counter), value, chain.like(tensor(value)))
     holds = chain.apart(*types)
@@ -62,7 +62,7 @@ def _counted_loop(chain: Chain, value: Value) -> Value:
     turn = chain.within(*types)
     count, one, other = turn.arguments
     after = turn.op("add", count, turn.number(step, counter))
-    changed = _changed(turn, count, one, other)
+    changed = _update_value(turn, count, one, other)
     left = other if chain.pick(2) else one
     pair = (changed, left) if chain.pick(2) else (left, changed)
     region = turn.ended(after, *pair)
@@ -71,7 +71,7 @@ def _counted_loop(chain: Chain, value: Value) -> Value:
     return results[1]
 
 
-def _changed(turn: Chain, count: Value, one: Value, other: Value) -> Value:
+def _update_value(turn: Chain, count: Value, one: Value, other: Value) -> Value:
     of = tensor(one)
     if of.rank and turn.pick(3) == 2 and shape_of(one)[0]:
         return _row_changed(turn, count, one, other)
@@ -159,7 +159,7 @@ def _called_function(chain: Chain, value: Value) -> Value:
     return first
 
 
-def _carried(of: TensorType) -> bool:
+def _can_carry(of: TensorType) -> bool:
     return small(of) and (numbers(of) or of.element.is_boolean)
 
 
@@ -275,23 +275,23 @@ def _scattered_back(chain: Chain, value: Value) -> Value:
     )  # fmt: skip
 
 
-def _rowed(of: TensorType) -> bool:
+def _has_rows(of: TensorType) -> bool:
     return shaped(of) and of.static_shape[0] > 0
 
 
-def _summed(of: TensorType) -> bool:
-    return _rowed(of) and (numbers(of) or of.element.is_boolean)
+def _can_sum(of: TensorType) -> bool:
+    return _has_rows(of) and (numbers(of) or of.element.is_boolean)
 
 
 PATTERNS = (
-    Pattern(_counted_loop, _carried),
-    Pattern(_counted_loop, _carried),
-    Pattern(_loop_without_turns, _carried),
+    Pattern(_counted_loop, _can_carry),
+    Pattern(_counted_loop, _can_carry),
+    Pattern(_loop_without_turns, _can_carry),
     Pattern(_branches, anything),
-    Pattern(_called_function, _carried),
-    Pattern(_gathered_rows, _rowed),
-    Pattern(_gathered_rows, _rowed),
-    Pattern(_scattered_rows, _summed),
-    Pattern(_scattered_back, _rowed),
+    Pattern(_called_function, _can_carry),
+    Pattern(_gathered_rows, _has_rows),
+    Pattern(_gathered_rows, _has_rows),
+    Pattern(_scattered_rows, _can_sum),
+    Pattern(_scattered_back, _has_rows),
 )
 """Patterns of loops, branches, calls, gathers and scatters that compilers rewrite."""

@@ -48,7 +48,7 @@ def _greatest(of: ElementType) -> float:
     return 0 if of.is_complex else -_least(of)
 
 
-def _reduced(chain: Chain, value: Value, dimensions: tuple[int, ...]) -> Value:
+def _reduce_value(chain: Chain, value: Value, dimensions: tuple[int, ...]) -> Value:
     body, init = fold(chain, element(value))
     return chain.op("reduce", value, init, dimensions=dimensions, regions=(body,))
 
@@ -58,14 +58,14 @@ def _reduced_over_one(chain: Chain, value: Value) -> Value:
     shape = shape_of(value)
     at = chain.pick(len(shape) + 1)
     wide = chain.reshape(value, (*shape[:at], 1, *shape[at:]))
-    return _reduced(chain, wide, (at,) if chain.pick(4) else ())
+    return _reduce_value(chain, wide, (at,) if chain.pick(4) else ())
 
 
 def _reduced_twice(chain: Chain, value: Value) -> Value:
     shape = shape_of(value)
     wide = chain.reshape(value, (1, *shape)) if len(shape) == 1 else value
-    once = _reduced(chain, wide, (chain.pick(tensor(wide).rank),))
-    return _reduced(chain, once, (0,))
+    once = _reduce_value(chain, wide, (chain.pick(tensor(wide).rank),))
+    return _reduce_value(chain, once, (0,))
 
 
 def _sum_of_repeated(chain: Chain, value: Value) -> Value:
@@ -73,18 +73,18 @@ def _sum_of_repeated(chain: Chain, value: Value) -> Value:
     shape = shape_of(value)
     wide = chain.broadcast(value, (choose(chain.pick, (2, 3, 1, 5)), *shape),
                            *range(1, len(shape) + 1))  # fmt: skip
-    return _reduced(chain, wide, (0,))
+    return _reduce_value(chain, wide, (0,))
 
 
 def _reduced_of_transposed(chain: Chain, value: Value) -> Value:
     rank = tensor(value).rank
     turned = chain.op("transpose", value, permutation=tuple(reversed(range(rank))))
-    return _reduced(chain, turned, (chain.pick(rank),))
+    return _reduce_value(chain, turned, (chain.pick(rank),))
 
 
 def _reduced_of_joined(chain: Chain, value: Value) -> Value:
     joined = chain.op("concatenate", value, chain.like(tensor(value)), dimension=0)
-    return _reduced(chain, joined, (0,))
+    return _reduce_value(chain, joined, (0,))
 
 
 def _reduced_of_padded(chain: Chain, value: Value) -> Value:
@@ -95,7 +95,7 @@ def _reduced_of_padded(chain: Chain, value: Value) -> Value:
         "pad", value, filling, edge_padding_low=low, edge_padding_high=(1,) * rank,
         interior_padding=(chain.pick(2),) * rank,
     )  # fmt: skip
-    return _reduced(chain, padded, (chain.pick(rank),))
+    return _reduce_value(chain, padded, (chain.pick(rank),))
 
 
 _MANY_DIMENSIONS = ((3, 1, 2, 2, 8, 8, 8), (2, 2, 3, 4, 4, 1, 4, 8), (1, 2, 1, 3, 2, 2, 2))

@@ -22,40 +22,40 @@ def _number(chain: Chain, like: Value, number: float) -> Value:
     return chain.number(number, tensor(like))
 
 
-def _of_log(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
+def _log_gradient(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
     del y
     return chain.op("divide", factor, x)
 
 
-def _of_exponential(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
+def _exponential_gradient(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
     del x
     return chain.op("multiply", factor, y)
 
 
-def _of_log_plus_one(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
+def _log_plus_one_gradient(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
     del y
     return chain.op("divide", factor, chain.op("add", x, _number(chain, x, 1)))
 
 
-def _of_exponential_minus_one(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
+def _exponential_minus_one_gradient(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
     return chain.op("multiply", factor, chain.op("add", y, _number(chain, x, 1)))
 
 
-def _of_root(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
+def _sqrt_gradient(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
     return chain.op("multiply", factor, chain.op("divide", _number(chain, x, 0.5), y))
 
 
-def _of_reciprocal_root(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
+def _rsqrt_gradient(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
     slope = chain.op("multiply", _number(chain, x, -0.5), chain.op("divide", y, x))
     return chain.op("multiply", factor, slope)
 
 
-def _of_size(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
+def _abs_gradient(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
     del y
     return chain.op("multiply", factor, chain.op("sign", x))
 
 
-def _of_square(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
+def _square_gradient(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
     del y
     if chain.pick(2):  # for a product with x as both factors
         part = chain.op("multiply", factor, x)
@@ -63,17 +63,17 @@ def _of_square(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
     return chain.op("multiply", factor, chain.op("multiply", _number(chain, x, 2), x))
 
 
-def _of_tanh(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
+def _tanh_gradient(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
     square = chain.op("multiply", y, y)
     return chain.op("multiply", factor, chain.op("subtract", _number(chain, x, 1), square))
 
 
-def _of_logistic(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
+def _logistic_gradient(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
     rest = chain.op("subtract", _number(chain, x, 1), y)
     return chain.op("multiply", factor, chain.op("multiply", y, rest))
 
 
-def _of_reciprocal(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
+def _reciprocal_gradient(chain: Chain, x: Value, y: Value, factor: Value) -> Value:
     del x
     return chain.op("multiply", chain.op("negate", factor), chain.op("multiply", y, y))
 
@@ -91,17 +91,17 @@ def _function(name: str) -> Callable[[Chain, Value], Value]:
 
 
 _FUNCTIONS: tuple[tuple[Callable[[Chain, Value], Value], Derivative], ...] = (
-    (_function("log"), _of_log),
-    (_function("exponential"), _of_exponential),
-    (_function("sqrt"), _of_root),
-    (_square, _of_square),
-    (_function("abs"), _of_size),
-    (_function("rsqrt"), _of_reciprocal_root),
-    (_reciprocal, _of_reciprocal),
-    (_function("log_plus_one"), _of_log_plus_one),
-    (_function("exponential_minus_one"), _of_exponential_minus_one),
-    (_function("tanh"), _of_tanh),
-    (_function("logistic"), _of_logistic),
+    (_function("log"), _log_gradient),
+    (_function("exponential"), _exponential_gradient),
+    (_function("sqrt"), _sqrt_gradient),
+    (_square, _square_gradient),
+    (_function("abs"), _abs_gradient),
+    (_function("rsqrt"), _rsqrt_gradient),
+    (_reciprocal, _reciprocal_gradient),
+    (_function("log_plus_one"), _log_plus_one_gradient),
+    (_function("exponential_minus_one"), _exponential_minus_one_gradient),
+    (_function("tanh"), _tanh_gradient),
+    (_function("logistic"), _logistic_gradient),
 )
 """Differentiable functions, with their derivatives."""
 

@@ -15,28 +15,28 @@ def _axis(chain: Chain, value: Value) -> int:
     return chain.pick(tensor(value).rank)
 
 
-def _each(rank: int, axis: int, number: int, others: int = 0) -> tuple[int, ...]:
+def _numbers_by_dimension(rank: int, axis: int, number: int, others: int = 0) -> tuple[int, ...]:
     """Return a number for one dimension, another for the others."""
     return tuple(number if d == axis else others for d in range(rank))
 
 
-def _padded(chain: Chain, value: Value, low: int, high: int, interior: int, axis: int) -> Value:
+def _pad_value(chain: Chain, value: Value, low: int, high: int, interior: int, axis: int) -> Value:
     filling = chain.like(TensorType((), element(value)))
     rank = tensor(value).rank
     return chain.op(
-        "pad", value, filling, edge_padding_low=_each(rank, axis, low),
-        edge_padding_high=_each(rank, axis, high), interior_padding=_each(rank, axis, interior),
+        "pad", value, filling, edge_padding_low=_numbers_by_dimension(rank, axis, low),
+        edge_padding_high=_numbers_by_dimension(rank, axis, high), interior_padding=_numbers_by_dimension(rank, axis, interior),
     )  # fmt: skip
 
 
-def _sliced(
+def _slice_value(
     chain: Chain, value: Value, start: int, limit: int, axis: int, stride: int = 1
 ) -> Value:
     shape = shape_of(value)
     limits = tuple(limit if d == axis else size for d, size in enumerate(shape))
     return chain.op(
-        "slice", value, start_indices=_each(len(shape), axis, start), limit_indices=limits,
-        strides=_each(len(shape), axis, stride, 1),
+        "slice", value, start_indices=_numbers_by_dimension(len(shape), axis, start), limit_indices=limits,
+        strides=_numbers_by_dimension(len(shape), axis, stride, 1),
     )  # fmt: skip
 
 
@@ -81,18 +81,18 @@ def _flattened_and_back(chain: Chain, value: Value) -> Value:
 def _slice_of_pad(chain: Chain, value: Value) -> Value:
     axis = _axis(chain, value)
     low, high, interior = chain.pick(4), chain.pick(4), chain.pick(2)
-    padded = _padded(chain, value, low, high, interior, axis)
+    padded = _pad_value(chain, value, low, high, interior, axis)
     size = shape_of(padded)[axis]
     start = min(choose(chain.pick, (low, 0, low + 1)), size)
     limit = max(size - choose(chain.pick, (high, 0, high + 1)), start)
-    return _sliced(chain, padded, start, limit, axis, choose(chain.pick, (1, 1 + interior, 2)))
+    return _slice_value(chain, padded, start, limit, axis, choose(chain.pick, (1, 1 + interior, 2)))
 
 
 def _pad_of_pad(chain: Chain, value: Value) -> Value:
     axis = _axis(chain, value)
     for _ in range(2):
         low, high = _paddings(chain, shape_of(value)[axis])
-        value = _padded(chain, value, low, high, chain.pick(2), axis)
+        value = _pad_value(chain, value, low, high, chain.pick(2), axis)
     return value
 
 
@@ -109,9 +109,9 @@ def _pad_then_use(chain: Chain, value: Value) -> Value:
     filling = chain.number(choose(chain.pick, (0, 1)), TensorType((), element(value)))
     rank = tensor(value).rank
     padded = chain.op(
-        "pad", value, filling, edge_padding_low=_each(rank, axis, chain.pick(3)),
-        edge_padding_high=_each(rank, axis, chain.pick(3)),
-        interior_padding=_each(rank, axis, chain.pick(2)),
+        "pad", value, filling, edge_padding_low=_numbers_by_dimension(rank, axis, chain.pick(3)),
+        edge_padding_high=_numbers_by_dimension(rank, axis, chain.pick(3)),
+        interior_padding=_numbers_by_dimension(rank, axis, chain.pick(2)),
     )  # fmt: skip
     other = chain.like(tensor(padded))
     return chain.op("multiply" if chain.pick(2) else "add", padded, other)
@@ -127,14 +127,14 @@ def _slice_of_concatenate(chain: Chain, value: Value) -> Value:
     start = choose(chain.pick, (0, size, max(size - 1, 0)))
     limit = choose(chain.pick, (start + size, 2 * size, min(start + size + 1, len(values) * size)))
     limit = max(start, min(limit, len(values) * size))
-    return _sliced(chain, joined, start, limit, axis, choose(chain.pick, (1, 1, 2)))
+    return _slice_value(chain, joined, start, limit, axis, choose(chain.pick, (1, 1, 2)))
 
 
 def _concatenate_of_slices(chain: Chain, value: Value) -> Value:
     axis = _axis(chain, value)
     size = shape_of(value)[axis]
     cut = chain.pick(size + 1)
-    parts = [_sliced(chain, value, 0, cut, axis), _sliced(chain, value, cut, size, axis)]
+    parts = [_slice_value(chain, value, 0, cut, axis), _slice_value(chain, value, cut, size, axis)]
     if chain.pick(3) == 2:
         parts.reverse()
     return chain.op("concatenate", *parts, dimension=axis)
@@ -145,7 +145,7 @@ def _slice_of_slice(chain: Chain, value: Value) -> Value:
     for _ in range(2):
         size = shape_of(value)[axis]
         start = min(chain.pick(3), size)
-        value = _sliced(chain, value, start, size, axis, choose(chain.pick, (1, 2, 3)))
+        value = _slice_value(chain, value, start, size, axis, choose(chain.pick, (1, 2, 3)))
     return value
 
 
@@ -153,13 +153,13 @@ def _slice_of_reverse(chain: Chain, value: Value) -> Value:
     axis = _axis(chain, value)
     size = shape_of(value)[axis]
     turned = chain.op("reverse", value, dimensions=(axis,))
-    return _sliced(chain, turned, min(chain.pick(3), size), size, axis, 1 + chain.pick(2))
+    return _slice_value(chain, turned, min(chain.pick(3), size), size, axis, 1 + chain.pick(2))
 
 
 def _repeated_and_cut(chain: Chain, value: Value) -> Value:
     shape = shape_of(value)
     wide = chain.broadcast(value, (3, *shape), *range(1, len(shape) + 1))
-    return chain.reshape(_sliced(chain, wide, 1, 2, 0), shape)
+    return chain.reshape(_slice_value(chain, wide, 1, 2, 0), shape)
 
 
 def _broadcast_into(chain: Chain, value: Value) -> Value:
@@ -277,7 +277,7 @@ def _cut_to_a_part_of_a_sum(chain: Chain, value: Value) -> Value:
         whole = chain.op("add", value, other)
     axis = _axis(chain, value)
     size = shape_of(value)[axis]
-    return _sliced(chain, whole, min(1, size), size, axis, choose(chain.pick, (1, 2)))
+    return _slice_value(chain, whole, min(1, size), size, axis, choose(chain.pick, (1, 2)))
 
 
 def _square(chain: Chain, value: Value) -> Value:
@@ -289,7 +289,7 @@ def _square(chain: Chain, value: Value) -> Value:
     return chain.op(choose(chain.pick, ("add", "subtract", "multiply")), matrix, turned)
 
 
-def _halved(of: TensorType) -> bool:
+def _has_half_width(of: TensorType) -> bool:
     element = of.element
     return small(of) and not element.is_complex and element.bits in (16, 32, 64)
 
@@ -318,7 +318,7 @@ PATTERNS = (
     Pattern(_moved_within, shaped),
     Pattern(_put_twice, shaped),
     Pattern(_chosen_by_position, shaped),
-    Pattern(_read_narrower_and_back, _halved),
+    Pattern(_read_narrower_and_back, _has_half_width),
     Pattern(_cut_to_a_part_of_a_sum, shaped),
     Pattern(_square, small),
 )

@@ -83,10 +83,10 @@ def _windows(chain: Chain, value: Value) -> Value:
     ones, cut = chain.pick(3) == 2, bool(chain.pick(2))
     along = [_along(chain, kind, size, ones=ones, cut=cut) for size in shape_of(value)]
     body, init = fold(chain, element(value))
-    return _folded(chain, value, along, body, init)
+    return _fold_windows(chain, value, along, body, init)
 
 
-def _folded(
+def _fold_windows(
     chain: Chain, value: Value, along: Sequence[_Along], body: Region, init: Value
 ) -> Value:
     return chain.op(
@@ -111,7 +111,7 @@ class _Padded(NamedTuple):
         return [_edges(chain, size) for size in shape_of(self.value)]
 
 
-def _padded(chain: Chain, value: Value, filling: Value) -> _Padded:
+def _pad_value(chain: Chain, value: Value, filling: Value) -> _Padded:
     """Write a pad that extends or crops dimensions, with or without interior padding.
 
     Interior padding along dimensions of size 1 has no effect.
@@ -140,12 +140,12 @@ def _windows_of_padded(chain: Chain, value: Value) -> Value:
     body, init = fold(chain, element(value))
     neutral = chain.pick(3) < 2
     filling = init if neutral else chain.number(chain.pick(2), TensorType((), element(value)))
-    padded = _padded(chain, value, filling)
+    padded = _pad_value(chain, value, filling)
     along = [
         _Along(choose(chain.pick, (min(2, max(size, 1)), 1)), padding=padding)
         for size, padding in zip(shape_of(padded.value), padded.again(chain), strict=True)
     ]
-    return _folded(chain, padded.value, along, body, init)
+    return _fold_windows(chain, padded.value, along, body, init)
 
 
 # --- Convolutions --------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ def _convolved_padded(chain: Chain, value: Value) -> Value:
     sizes = [choose(pick, (2, 1, 3, 5)) for _ in range(1 + pick(2))]
     image = fit_shape(chain, value, TensorType((1, *sizes, features), of))
     filling = chain.number(choose(pick, (0, 0, 1)), TensorType((), of))
-    padded = _padded(chain, image, filling)
+    padded = _pad_value(chain, image, filling)
     return _convolution(chain, padded.value, padded.again(chain)[1:-1])
 
 

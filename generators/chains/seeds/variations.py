@@ -149,7 +149,7 @@ def other_op(pick: Pick, fragment: Fragment) -> Fragment | None:
         return None
     at = choose(pick, places)
     name = choose(pick, _plain_by_operands(len(operations[at].operands)))
-    return _replaced(fragment, at, replace(operations[at], name=name, attributes=()))
+    return _replace_operation(fragment, at, replace(operations[at], name=name, attributes=()))
 
 
 @cache
@@ -178,10 +178,10 @@ def other_attribute(pick: Pick, fragment: Fragment) -> Fragment | None:
         return None
     at, name = choose(pick, places)
     changed = tuple(
-        (other, _varied(pick, other, value) if other == name else value)
+        (other, _vary_attribute(pick, other, value) if other == name else value)
         for other, value in operations[at].attributes
     )
-    return _replaced(fragment, at, replace(operations[at], attributes=changed))
+    return _replace_operation(fragment, at, replace(operations[at], attributes=changed))
 
 
 def _can_vary(name: str, value: Attribute) -> bool:
@@ -189,7 +189,7 @@ def _can_vary(name: str, value: Attribute) -> bool:
     return name in _WORDS or isinstance(value, (bool, int)) or several
 
 
-def _varied(pick: Pick, name: str, value: Attribute) -> Attribute:
+def _vary_attribute(pick: Pick, name: str, value: Attribute) -> Attribute:
     if name in _WORDS:
         return choose(pick, [word for word in _WORDS[name] if word != value])
     if isinstance(value, bool):
@@ -219,7 +219,7 @@ def other_operand(pick: Pick, fragment: Fragment) -> Fragment | None:
         return None
     place, value = choose(pick, places)
     operands = (*one.operands[:place], value, *one.operands[place + 1 :])
-    return _replaced(fragment, at, replace(one, operands=operands))
+    return _replace_operation(fragment, at, replace(one, operands=operands))
 
 
 def one_less(pick: Pick, fragment: Fragment) -> Fragment | None:
@@ -257,7 +257,7 @@ def one_more(pick: Pick, fragment: Fragment) -> Fragment | None:
     return replace_body(fragment, (*operations[: at + 1], made, *after))
 
 
-def _replaced(fragment: Fragment, at: int, operation: Operation) -> Fragment:
+def _replace_operation(fragment: Fragment, at: int, operation: Operation) -> Fragment:
     operations = fragment.main.body.operations
     return replace_body(fragment, (*operations[:at], operation, *operations[at + 1 :]))
 

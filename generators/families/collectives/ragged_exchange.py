@@ -55,7 +55,7 @@ class _Exchange:
     length: int
 
 
-def _received(pick: Pick, sizes: Array, slack: int) -> Array:
+def _receive_offsets(pick: Pick, sizes: Array, slack: int) -> Array:
     """Return positions of parts of these sizes: in any order, with gaps, without overlap."""
     flat, at = sizes.reshape(-1).tolist(), 0
     places = np.zeros(len(flat), np.int64)
@@ -84,7 +84,7 @@ def _tables(
     for receiver, process in enumerate(group):
         part = sizes[:, receiver]
         tables["recv_sizes"][process] = part
-        places = _received(pick, part, rows_ - int(part.sum()))
+        places = _receive_offsets(pick, part, rows_ - int(part.sum()))
         for sender, other in enumerate(group):
             tables["output_offsets"][other, receiver] = places[sender]
     for sender, process in enumerate(group):

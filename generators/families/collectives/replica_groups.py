@@ -39,7 +39,7 @@ class _Plan:
 
 def groups(pick: Pick, count: int) -> list[list[int]]:
     """Return all ids below `count` in groups of one size, in any order."""
-    return _listed(pick, _plan(pick, _kind(pick, count, may_be_empty=False), count))
+    return _list_groups(pick, _plan(pick, _kind(pick, count, may_be_empty=False), count))
 
 
 def state_groups(pick: Pick, count: int, *, may_be_empty: bool) -> tuple[list[list[int]], Dense]:
@@ -52,7 +52,7 @@ def state_groups(pick: Pick, count: int, *, may_be_empty: bool) -> tuple[list[li
     if kind == NONE:
         return [[*range(count)]], matrix([])
     plan = _plan(pick, kind, count)
-    stated = matrix(_listed(pick, plan)) if may_be_empty else _stated(pick, plan)
+    stated = matrix(_list_groups(pick, plan)) if may_be_empty else _write_groups(pick, plan)
     return listed_ids(stated), stated
 
 
@@ -73,7 +73,7 @@ def groups_of_some(pick: Pick, count: int) -> tuple[list[list[int]], Dense]:
         fewer = plan.number > 1
         number, size = (plan.number - 1, plan.size) if fewer else (1, max(1, plan.size - 1))
         plan = _Plan(count, number, size)
-    stated = _stated(pick, plan)
+    stated = _write_groups(pick, plan)
     return listed_ids(stated), stated
 
 
@@ -92,18 +92,18 @@ def _plan(pick: Pick, kind: str, count: int) -> _Plan:
     return _Plan(count, count // size, size)
 
 
-def _listed(pick: Pick, plan: _Plan) -> list[list[int]]:
-    ids = _ordered(pick, plan)
+def _list_groups(pick: Pick, plan: _Plan) -> list[list[int]]:
+    ids = _order_ids(pick, plan)
     return [list(ids[at : at + plan.size]) for at in range(0, plan.total, plan.size)]
 
 
-def _ordered(pick: Pick, plan: _Plan) -> tuple[int, ...]:
+def _order_ids(pick: Pick, plan: _Plan) -> tuple[int, ...]:
     natural = choose(pick, ("any", "any", "natural"), "order of the groups") == "natural"
     ids = tuple(range(plan.ids)) if natural else permutation(pick, plan.ids)
     return ids[: plan.total]
 
 
-def _stated(pick: Pick, plan: _Plan) -> Dense:
+def _write_groups(pick: Pick, plan: _Plan) -> Dense:
     """Return groups in one of their representations.
 
     A part of an axis is smaller than the axis, so parts require two factors. For groups that omit
@@ -115,7 +115,7 @@ def _stated(pick: Pick, plan: _Plan) -> Dense:
     ways = (LISTED,) * 3 + (AXES, DEVICE_IDS) + (PARTS,) * has_parts
     way = choose(pick, ways + (ORDERED,) * (has_parts and plan.number == 1), "groups are stated as")
     if way == LISTED:
-        return matrix(_listed(pick, plan))
+        return matrix(_list_groups(pick, plan))
     mesh = [MeshAxis(f"axis{number}", size) for number, (size, _) in enumerate(factors)]
     along = [AxisRef(axis.name) for axis, (_, inside) in zip(mesh, factors, strict=True) if inside]
     if way == PARTS:
@@ -126,18 +126,18 @@ def _stated(pick: Pick, plan: _Plan) -> Dense:
     if way == ORDERED:
         first = 1 + pick(len(along) - 1)
         return mesh_groups(mesh, [*along[first:], *along[:first]])
-    device_ids = _ordered(pick, plan) if way == DEVICE_IDS else None
-    return mesh_groups(mesh, _shuffled(pick, along), device_ids)
+    device_ids = _order_ids(pick, plan) if way == DEVICE_IDS else None
+    return mesh_groups(mesh, _shuffle(pick, along), device_ids)
 
 
 def _factors(pick: Pick, plan: _Plan) -> list[tuple[int, bool]]:
     """Return the prime factors of the number of ids, in any order, and which a group is along."""
     across = [(size, False) for size in _primes(plan.number)]
     along = [(size, True) for size in _primes(plan.size)]
-    return _shuffled(pick, across + along) or [(1, True)]
+    return _shuffle(pick, across + along) or [(1, True)]
 
 
-def _shuffled(pick: Pick, items: Sequence[T]) -> list[T]:
+def _shuffle(pick: Pick, items: Sequence[T]) -> list[T]:
     return [items[at] for at in permutation(pick, len(items))]
 
 

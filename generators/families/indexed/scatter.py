@@ -62,21 +62,27 @@ def _update(body: Monoid) -> Update:
     )
 
 
-def _moved(element_type: ElementType) -> tuple[ProfileRow, ...]:
+def _moved_rows(element_type: ElementType) -> tuple[ProfileRow, ...]:
     return tuple((name,) for name in contents(element_type))
 
 
 def _overwrite(element_type: ElementType, _: Pick) -> Update:
     block = BodyBuilder.of(element_type, element_type)
     return Update(
-        block.returns(block.arguments[1]), (element_type,), (element_type,), _moved(element_type)
+        block.returns(block.arguments[1]),
+        (element_type,),
+        (element_type,),
+        _moved_rows(element_type),
     )
 
 
 def _keep(element_type: ElementType, _: Pick) -> Update:
     block = BodyBuilder.of(element_type, element_type)
     return Update(
-        block.returns(block.arguments[0]), (element_type,), (element_type,), _moved(element_type)
+        block.returns(block.arguments[0]),
+        (element_type,),
+        (element_type,),
+        _moved_rows(element_type),
     )
 
 

@@ -23,7 +23,7 @@ from reference.ops.xla.contraction import (
 from reference.ops.xla.windows import padding_along
 
 
-def _kept(operation: Operation) -> dict[str, Any]:
+def _shared_attributes(operation: Operation) -> dict[str, Any]:
     """Return the attributes that products and convolutions share."""
     given: dict[str, Any] = {}
     if operation.attribute("precision_config"):
@@ -45,7 +45,7 @@ def _numbers(operation: Operation) -> DotDimensionNumbers:
 
 
 def _dot_general(operation: Operation) -> dict[str, Any]:
-    return {"dimension_numbers": _numbers(operation)} | _kept(operation)
+    return {"dimension_numbers": _numbers(operation)} | _shared_attributes(operation)
 
 
 def _ragged_dot(operation: Operation) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def _ragged_dot(operation: Operation) -> dict[str, Any]:
     numbers = RaggedDotDimensionNumbers(
         _numbers(operation), given["lhs_ragged_dimensions"], given["rhs_group_dimensions"]
     )
-    return {"dimension_numbers": numbers} | _kept(operation)
+    return {"dimension_numbers": numbers} | _shared_attributes(operation)
 
 
 def _convolution(named: str, mixed: bool, dilated: bool, operation: Operation) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def _convolution(named: str, mixed: bool, dilated: bool, operation: Operation) -
     if dilated:
         names = ("lhs_dilation", "rhs_dilation", "window_reversal")
         shown |= {name: given[name] for name in names}
-    return shown | _kept(operation)
+    return shown | _shared_attributes(operation)
 
 
 _FORMS = {
@@ -105,6 +105,6 @@ _PLAIN = [record for record in RECORDS if record.name not in _FORMS]
 BUILDERS: dict[str, Builder] = twins(
     normalization.BUILDERS | _PREFERRING,
     _PLAIN,
-    {"Dot": _kept, "DotGeneral": _dot_general, "RaggedDot": _ragged_dot},
+    {"Dot": _shared_attributes, "DotGeneral": _dot_general, "RaggedDot": _ragged_dot},
 ) | {name: hiding(partial(_conv, name), "defaults left out") for name in _FORMS}
 """The builder of each op's cases."""

@@ -57,13 +57,13 @@ def _select_tuples(element_type: ElementType, pick: Pick) -> Case:
     return writer.case(block, control_flow.leaves(block, whole))
 
 
-def _called(operation: Operation) -> dict[str, Any]:
+def _called_computation(operation: Operation) -> dict[str, Any]:
     return {"computation": dict(operation.attributes)["decomposition"]}
 
 
 _OWN: dict[str, Builder] = {"Conditional": _conditional, "Select (tuples)": _select_tuples}
 
-RESTATED: dict[str, Restate] = {"Call": _called}
+RESTATED: dict[str, Restate] = {"Call": _called_computation}
 
 BUILDERS: dict[str, Builder] = (
     twins(

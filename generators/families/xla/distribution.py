@@ -22,7 +22,7 @@ from reference.ops.xla.distribution import OPS as RECORDS
 _SHARED = ("replica_groups", "channel_id", "use_global_device_ids")
 
 
-def _shared(operation: Operation) -> dict[str, Any]:
+def _shared_attributes(operation: Operation) -> dict[str, Any]:
     return {name: value for name, value in operation.attributes if name in _SHARED}
 
 
@@ -35,14 +35,14 @@ def _all_gather(operation: Operation) -> dict[str, Any]:
     given: Mapping[str, Any] = dict(operation.attributes)
     dimension = given["all_gather_dim"]
     grown = _size(operation.results[0], dimension) // _size(operation.operands[0], dimension)
-    return _shared(operation) | {"all_gather_dimension": dimension, "shard_count": grown}
+    return _shared_attributes(operation) | {"all_gather_dimension": dimension, "shard_count": grown}
 
 
 def _reduce_scatter(operation: Operation) -> dict[str, Any]:
     given: Mapping[str, Any] = dict(operation.attributes)
     dimension = given["scatter_dimension"]
     parts = _size(operation.operands[0], dimension) // _size(operation.results[0], dimension)
-    return _shared(operation) | {"scatter_dimension": dimension, "shard_count": parts}
+    return _shared_attributes(operation) | {"scatter_dimension": dimension, "shard_count": parts}
 
 
 def _leaving_out(build: Builder) -> Builder:

@@ -65,7 +65,7 @@ _ASKED: tuple[ResultAccuracy | None, ...] = (
 )  # fmt: skip
 
 
-def _asked(accuracy: ResultAccuracy | None) -> str:
+def _describe_accuracy(accuracy: ResultAccuracy | None) -> str:
     if accuracy is None or accuracy.mode != TOLERANCE:
         return accuracy.mode if accuracy else "nothing"
     return "ulps" if not accuracy.rtol else "atol, rtol, ulps" if accuracy.atol else "rtol"
@@ -73,7 +73,7 @@ def _asked(accuracy: ResultAccuracy | None) -> str:
 
 def accurate(build: Builder, record: Op, element_type: ElementType, pick: Pick) -> Case:
     """Return a case of the twin that may state a required accuracy."""
-    accuracy = choose(pick, _ASKED, "result_accuracy", _asked)
+    accuracy = choose(pick, _ASKED, "result_accuracy", _describe_accuracy)
     made = build(element_type, pick)
     given = {} if accuracy is None else {"result_accuracy": accuracy}
     return Case(rename_to_op(made.program, record, lambda _: given), made.inputs)

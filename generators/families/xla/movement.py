@@ -75,7 +75,7 @@ def _collapse(element_type: ElementType, pick: Pick) -> Case:
         for first in range(len(sizes))
         for last in range(first, len(sizes))
     ]
-    dimensions = choose(pick, ((), *pairs), "dimensions", _how_many)
+    dimensions = choose(pick, ((), *pairs), "dimensions", _describe_dimensions)
     of = TensorType(sizes, element_type)
     result = TensorType(collapse_sizes(sizes, dimensions), element_type)
     rows = profiles.rows(element_type)
@@ -162,7 +162,7 @@ def _dynamic_reshape(element_type: ElementType, pick: Pick) -> Case:
     return writer.case(writer.look(reshaped, then, way), profiles.rows(element_type))
 
 
-def _how_many(dimensions: tuple[int, ...]) -> str:
+def _describe_dimensions(dimensions: tuple[int, ...]) -> str:
     if len(dimensions) < 2:  # the shape is unchanged
         return "0 or 1"
     where = "" if not dimensions else " from the first" if dimensions[0] == 0 else " later"

@@ -34,13 +34,13 @@ def _uneven(given: dict[str, Any]) -> dict[str, Any]:
     return given | {"window_dimensions": tuple(windows)}
 
 
-def _windowed(name: str, operation: Operation) -> dict[str, Any]:
+def _window_attributes(name: str, operation: Operation) -> dict[str, Any]:
     """Return the attributes of a ReduceWindow whose padding has a name."""
-    given = _restated(VALID if name == VALID else SAME, operation)
+    given = _restate_window(VALID if name == VALID else SAME, operation)
     return _uneven(given) if name == _LONGER else given
 
 
-def _restated(name: str, operation: Operation) -> dict[str, Any]:
+def _restate_window(name: str, operation: Operation) -> dict[str, Any]:
     given: dict[str, Any] = dict(operation.attributes)
     ones = (1,) * len(given["window_dimensions"])
     return {"window_strides": ones} | given | {"padding": name}
@@ -50,7 +50,7 @@ def _reduce_window(element_type: ElementType, pick: Pick) -> Case:
     """Return a case of the twin with the padding of a name, and as many windows."""
     name = choose(pick, (SAME, VALID, _LONGER), "padding")
     made = reduction.BUILDERS["reduce_window"](element_type, pick)
-    restate = partial(_windowed, name)
+    restate = partial(_window_attributes, name)
     program = rename_to_op(made.program, OPS["ReduceWindow"], restate, inferred=True)
     pick.nothing = any(0 in of.shape for of in program.main.result_types)  # type: ignore[union-attr]
     return replace(made, program=program)
@@ -61,7 +61,7 @@ def _select_and_scatter(element_type: ElementType, pick: Pick) -> Case:
     made = reduction.select_and_scatter(
         "select_and_scatter", element_type, pick, partial(padding_along, name)
     )
-    restate = partial(_restated, name)
+    restate = partial(_restate_window, name)
     return replace(made, program=rename_to_op(made.program, OPS["SelectAndScatter"], restate))
 
 

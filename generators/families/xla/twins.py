@@ -38,7 +38,7 @@ def rename_to_op(
     at = max((n for n, one in enumerate(operations) if one.name == record.twin), default=None)
     if at is None:  # the program has no twin to replace
         return program
-    operations[at] = _renamed(operations[at], record, restate)
+    operations[at] = _rename_operation(operations[at], record, restate)
     if inferred:
         operations[at] = _with_results(operations[at], record)
         operations[-1] = replace(operations[-1], operands=operations[at].results)
@@ -49,7 +49,7 @@ def rename_to_op(
     return replace(program, functions=functions)
 
 
-def _renamed(operation: Operation, record: Op, restate: Restate | None) -> Operation:
+def _rename_operation(operation: Operation, record: Op, restate: Restate | None) -> Operation:
     if restate is not None:
         return replace(operation, name=record.name, attributes=attributes(**restate(operation)))
     names = {theirs: ours for ours, theirs in record.renames}

@@ -37,12 +37,14 @@ def _select(op: str) -> Iterator[Miss]:
     of, other = tensor(_F32, 2), tensor(_F32, 3)
     pair = TupleType((of, of))
     for pred in (tensor(_I1, 2), tensor(_SI32)):
-        yield "P1", _of_two(op, pred, pair, pair)
+        yield "P1", _select_between_tuples(op, pred, pair, pair)
     for theirs in (TupleType((of, other)), TupleType((of,))):
-        yield "P2", _of_two(op, tensor(_I1), pair, theirs)
+        yield "P2", _select_between_tuples(op, tensor(_I1), pair, theirs)
 
 
-def _of_two(op: str, pred: TensorType, on_true: TupleType, on_false: TupleType) -> Program:
+def _select_between_tuples(
+    op: str, pred: TensorType, on_true: TupleType, on_false: TupleType
+) -> Program:
     """Return the program of a selection between two tuples; it returns the first element."""
     values = Value("pred", pred), Value("on_true", on_true), Value("on_false", on_false)
     chosen, first = Value("chosen", on_true), Value("first", on_true.types[0])

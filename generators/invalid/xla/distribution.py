@@ -29,7 +29,7 @@ def _all_gather(op: str) -> Iterator[Miss]:
         yield id_, replace(made, process_grid=(2, 1))
 
 
-def _of_nothing(op: str) -> Iterator[Miss]:
+def _empty_tuple_misses(op: str) -> Iterator[Miss]:
     """Yield near misses of P1: an empty tuple of arrays."""
     body = (fold_of("add", _F32).region,) if OPS[op].regions else ()
     made = program(op, {}, (), body, replica_groups=matrix([[0, 1]]))
@@ -92,10 +92,10 @@ def _ragged_all_to_all(op: str) -> Iterator[Miss]:
 
 NEAR_MISSES: dict[str, Misses] = {
     "AllGather": _all_gather,
-    "AllReduce": _of_nothing,
+    "AllReduce": _empty_tuple_misses,
     "AllToAll": _all_to_all,
     "CollectivePermute": restate_misses(TWINS["collective_permute"]),
-    "CrossReplicaSum": _of_nothing,
+    "CrossReplicaSum": _empty_tuple_misses,
     "RaggedAllToAll": _ragged_all_to_all,
     "ReduceScatter": _reduce_scatter,
 }

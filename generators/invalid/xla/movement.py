@@ -42,7 +42,7 @@ def _reshape(op: str) -> Iterator[Miss]:
         yield "P1", program(op, types, (tensor(_F32, *sizes),), dimensions=sizes)
 
 
-def _ordered(op: str) -> Iterator[Miss]:
+def _order_misses(op: str) -> Iterator[Miss]:
     types, result = {"operand": tensor(_F32, 2, 3)}, (tensor(_F32, 6),)
     for order in ((0,), (0, 0), (1, 2), (-1, 0), (0, 1, 2)):
         yield "P1", program(op, types, result, dimensions=order, new_sizes=(6,))
@@ -90,7 +90,7 @@ NEAR_MISSES: dict[str, Misses] = {
     "Pad": _pad,
     "Reshape": _reshape,
     "Reshape (explicit)": _explicit,
-    "Reshape (ordered)": _ordered,
+    "Reshape (ordered)": _order_misses,
     "Scatter": restate_misses(GATHERING["scatter"]),
 }
 """The generator of each op's near misses."""

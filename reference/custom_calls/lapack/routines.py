@@ -70,7 +70,7 @@ def routine_call(inputs: tuple[Array, ...], given: dict[str, Any]) -> RoutineCal
     return RoutineCall(inputs, options, types)
 
 
-def _built_in(target: Target) -> BuiltIn:
+def _as_built_in(target: Target) -> BuiltIn:
     def results(inputs: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ...]:
         if not inputs or not all(isinstance(one, np.ndarray) for one in inputs):
             raise EvaluationError(f"{target.name} takes arrays")
@@ -136,7 +136,7 @@ def top_elements(
     return np.take_along_axis(values, first, axis=axis), np.take_along_axis(numbers, first, axis)
 
 
-CALLS: dict[str, BuiltIn] = {name: _built_in(target) for name, target in TARGETS.items()} | {
+CALLS: dict[str, BuiltIn] = {name: _as_built_in(target) for name, target in TARGETS.items()} | {
     TOP_K: top_k
 }
 """Implementations by target, for reference.custom_calls.targets."""

@@ -172,7 +172,7 @@ def _placeholder(name: str, of: ValueType | tuple[ValueType, ...]) -> Any:
     return Value(name, of)
 
 
-def _not_evaluated(*_: Any, **__: Any) -> Any:
+def _refuse_evaluation(*_: Any, **__: Any) -> Any:
     raise EvaluationError("an op of XlaBuilder is evaluated as what it is lowered to")
 
 
@@ -200,7 +200,7 @@ def lowered_op(
     restated = {theirs: ours for ours, ids in known.items() for theirs in ids}
     restated |= dict.fromkeys(waives, "")
     given: dict[str, Any] = {
-        "evaluate": _not_evaluated, "quantized": QuantizedUse.REFUSES, "specified": False,
+        "evaluate": _refuse_evaluation, "quantized": QuantizedUse.REFUSES, "specified": False,
         "unrounded": None, "is_exact": None, "body_types": (), "rescales": False, "sized_by": (),
         "optional": (), "inputs": (), "check_values": None, "metadata": frozenset[str](),
         "type_function": partial(_types, lower, conditions, several, twin, restated),

@@ -82,7 +82,7 @@ def default_dimension_numbers(spatial: int) -> ConvolutionDimensionNumbers:
     return ConvolutionDimensionNumbers(0, 1, places, 1, 0, places, 0, 1, places)
 
 
-def _preferred(lhs: TensorType, preferred_element_type: str | None) -> Any:
+def _result_element(lhs: TensorType, preferred_element_type: str | None) -> Any:
     return lhs.element if preferred_element_type is None else element_type(preferred_element_type)
 
 
@@ -104,7 +104,7 @@ def _dot(
 ) -> Value:  # fmt: skip
     left, right = tensor_of(lhs), tensor_of(rhs)
     result = TensorType(
-        (*left.shape[:-1], *right.shape[1:]), _preferred(left, preferred_element_type)
+        (*left.shape[:-1], *right.shape[1:]), _result_element(left, preferred_element_type)
     )
     return building.op("dot", lhs, rhs, result=result, precision_config=precision_config)
 
@@ -154,7 +154,7 @@ def _dot_general(
 ) -> Value:  # fmt: skip
     left, right, numbers = tensor_of(lhs), tensor_of(rhs), dimension_numbers
     result = TensorType(
-        product_sizes(left, right, numbers), _preferred(left, preferred_element_type)
+        product_sizes(left, right, numbers), _result_element(left, preferred_element_type)
     )
     return building.op(
         "dot_general", lhs, rhs, result=result, precision_config=precision_config,
@@ -185,7 +185,7 @@ def _ragged_dot(
         sizes = result_sizes(left_sizes, right_sizes, groups[-1], ragged_numbers(**given))
     except IndexError:  # for a near miss, whose result is as stated
         sizes = tensor_of(Value("", building.results[0])).static_shape
-    result = TensorType(sizes, _preferred(left, preferred_element_type))
+    result = TensorType(sizes, _result_element(left, preferred_element_type))
     return building.op(
         "chlo.ragged_dot", lhs, rhs, group_sizes, result=result,
         precision_config=precision_config, **given,
@@ -247,7 +247,7 @@ def _conv(
     batch = left.static_shape[numbers.input_batch_dimension] // batch_group_count
     placed = dict(zip(whole.output_dimensions, (batch, *counts, made), strict=True))
     sizes = [placed[dimension] for dimension in range(spatial + 2)]
-    result = TensorType(tuple(sizes), _preferred(left, preferred_element_type))
+    result = TensorType(tuple(sizes), _result_element(left, preferred_element_type))
     return building.op(
         "convolution", lhs, rhs, result=result, precision_config=precision_config, **given
     )

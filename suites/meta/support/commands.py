@@ -69,10 +69,10 @@ class _Streams:
         self._numbers = numbers
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _detached, ([DupFd(number) for number in self._numbers],)
+        return _detach_streams, ([DupFd(number) for number in self._numbers],)
 
 
-def _detached(streams: Sequence[Any]) -> list[int]:
+def _detach_streams(streams: Sequence[Any]) -> list[int]:
     return [stream.detach() for stream in streams]
 
 

@@ -106,7 +106,7 @@ def _exact(op: str, arguments: Sequence[float]) -> Any:
         return MPFR[op](*(gmpy2.mpfr(argument) for argument in arguments))
 
 
-def _rounded(exact: Any, of: ElementType) -> float:
+def _round_exact(exact: Any, of: ElementType) -> float:
     form = of.float_format
     least = form.min_exponent - form.mantissa_bits
     with gmpy2.context(
@@ -117,7 +117,7 @@ def _rounded(exact: Any, of: ElementType) -> float:
 
 
 def _is_rounded(exact: Any, result: float, of: ElementType) -> bool:
-    expected = _rounded(exact, of)
+    expected = _round_exact(exact, of)
     if math.isnan(expected) or math.isnan(result):
         return math.isnan(expected) and math.isnan(result)
     return expected == result and math.copysign(1, expected) == math.copysign(1, result)

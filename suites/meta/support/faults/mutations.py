@@ -70,16 +70,16 @@ class Mutation:
         if self.change is None:
             return program
         functions = (
-            replace(function, body=_changed(function.body, self.op, self.change))
+            replace(function, body=_change_region(function.body, self.op, self.change))
             for function in program.functions
         )
         return replace(program, functions=tuple(functions))
 
 
-def _changed(region: Region, op: str, change: Change) -> Region:
+def _change_region(region: Region, op: str, change: Change) -> Region:
     operations: list[Operation] = []
     for operation in region.operations:
-        regions = tuple(_changed(inner, op, change) for inner in operation.regions)
+        regions = tuple(_change_region(inner, op, change) for inner in operation.regions)
         inside = replace(operation, regions=regions) if regions else operation
         operations += change(inside) if operation.name == op else (inside,)
     return replace(region, operations=tuple(operations))
@@ -115,8 +115,8 @@ def mutations(program: Program, op: str, about: str, pool: Pool) -> Iterator[Mut
         return
     if kind == "results":
         if any(_has_data(result.type) for result in subject.results):
-            yield Mutation(op, about, results=_spoiled)
-            yield Mutation(op, about, results=_zeroed)
+            yield Mutation(op, about, results=_spoil_arrays)
+            yield Mutation(op, about, results=_zero_arrays)
         return
     changes = {"operand": _operands, "region": _regions}
     made = (
@@ -142,12 +142,12 @@ def _arrays(change: Callable[[Array], Array], value: Any) -> Any:
     return change(value) if isinstance(value, np.ndarray) else value
 
 
-def _spoiled(value: Any) -> Any:
+def _spoil_arrays(value: Any) -> Any:
     """The value with one wrong element in each array."""
     return _arrays(lambda array: flip_bit(array, 0), value)
 
 
-def _zeroed(value: Any) -> Any:
+def _zero_arrays(value: Any) -> Any:
     """The value with nothing but zeros."""
     return _arrays(np.zeros_like, value)
 
@@ -204,7 +204,7 @@ def _attributes(subject: Operation, name: str, pool: Pool) -> Iterator[Change]:
         value for value in pool.get(name, ()) if name not in present or value != present[name]
     ]
     if name in present:
-        candidates += list(_varied(present[name]))
+        candidates += list(_vary_attribute(present[name]))
         yield _stating(**{name: None})
     yield from (_stating(**{name: value}) for value in candidates)
     if name in present:
@@ -212,11 +212,11 @@ def _attributes(subject: Operation, name: str, pool: Pool) -> Iterator[Change]:
         yield from (
             _stating(**{name: mine, other: theirs})
             for other, value in others
-            for mine, theirs in _exchanged(present[name], value)
+            for mine, theirs in _exchange_numbers(present[name], value)
         )
 
 
-def _varied(value: Any) -> Iterator[Any]:
+def _vary_attribute(value: Any) -> Iterator[Any]:
     """Values of an attribute that are a little different."""
     if isinstance(value, bool):
         yield not value
@@ -236,11 +236,11 @@ def _varied_tuple(value: tuple[Any, ...]) -> Iterator[Any]:
         yield value[::-1]
         yield (*value[1:], *value[:1])
     for place, inner in enumerate(value):
-        for other in _varied(inner):
+        for other in _vary_attribute(inner):
             yield make((*value[:place], other, *value[place + 1 :]))
 
 
-def _exchanged(mine: Any, theirs: Any) -> Iterator[tuple[Any, Any]]:
+def _exchange_numbers(mine: Any, theirs: Any) -> Iterator[tuple[Any, Any]]:
     """Two attributes with a number of each in the place of the other's."""
     for place, number in _numbers(mine):
         for other, theirs_there in _numbers(theirs):

@@ -17,23 +17,23 @@ from reference.ops.structure import CONTROL_FLOW
 Results = tuple[Array, ...]
 
 
-def _negated(array: Array) -> Array:
+def _negate_array(array: Array) -> Array:
     of = element_type_of(array)
     return ~array if of.is_boolean else np.negative(array)
 
 
-def _filled(array: Array, number: float) -> Array:
+def _fill_array(array: Array, number: float) -> Array:
     of = element_type_of(array)
     if np.isnan(number) and not (of.is_float or of.is_complex):
         return array
     return np.full(array.shape, number, array.dtype)
 
 
-def _shifted(array: Array) -> Array:
+def _roll_array(array: Array) -> Array:
     return np.roll(array.reshape(-1), 1).reshape(array.shape)
 
 
-def _moved(array: Array) -> Array:
+def _move_numbers(array: Array) -> Array:
     of = element_type_of(array)
     if of.is_boolean:
         return ~array
@@ -44,12 +44,12 @@ def _moved(array: Array) -> Array:
 
 
 CHANGES: dict[str, Callable[[Array], Array]] = {
-    "sign lost": _negated,
-    "zero": partial(_filled, number=0),
-    "one": partial(_filled, number=1),
-    "NaN": partial(_filled, number=np.nan),
-    "neighbouring element": _shifted,
-    "neighbouring number": _moved,
+    "sign lost": _negate_array,
+    "zero": partial(_fill_array, number=0),
+    "one": partial(_fill_array, number=1),
+    "NaN": partial(_fill_array, number=np.nan),
+    "neighbouring element": _roll_array,
+    "neighbouring number": _move_numbers,
 }
 """Mistakes by name: functions that replace every element."""
 
