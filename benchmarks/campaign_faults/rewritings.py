@@ -175,7 +175,7 @@ def _square_root_of_square(seen: Seen, one: Operation) -> Iterable[Operation] | 
     return _is(one, made.operands[0]) if made is not None and same else None
 
 
-def _rewrite_double_transpose(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _double_transpose(seen: Seen, one: Operation) -> Iterable[Operation] | None:
     made = seen.maker(one.operands[0], "transpose") if one.name == "transpose" else None
     if made is None:
         return None
@@ -188,7 +188,7 @@ def _rewrite_double_transpose(seen: Seen, one: Operation) -> Iterable[Operation]
     return [replace(one, operands=made.operands, attributes=(("permutation", joined),))]
 
 
-def _rewrite_double_reverse(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _double_reverse(seen: Seen, one: Operation) -> Iterable[Operation] | None:
     made = seen.maker(one.operands[0], "reverse") if one.name == "reverse" else None
     return None if made is None else _is(one, made.operands[0])
 
@@ -323,7 +323,7 @@ def _sum_of_broadcast(seen: Seen, one: Operation) -> Iterable[Operation] | None:
     return _is(one, made.operands[0])
 
 
-def _rewrite_double_conversion(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _double_conversion(seen: Seen, one: Operation) -> Iterable[Operation] | None:
     """Rewrite convert(convert(x)) to x, or to one conversion."""
     made = seen.maker(one.operands[0], "convert") if one.name == "convert" else None
     if made is None:
@@ -369,7 +369,7 @@ def _reshaped_transposed(seen: Seen, one: Operation) -> Iterable[Operation] | No
 
 
 REWRITINGS: dict[str, Rewriting] = {
-    "convert_dropped": Rewriting("two conversions are one", _rewrite_double_conversion),
+    "convert_dropped": Rewriting("two conversions are one", _double_conversion),
     "log_of_exponential": Rewriting("log(exp(x)) is x", _undone("log", "exponential")),
     "exponential_of_log": Rewriting("exp(log(x)) is x", _undone("exponential", "log")),
     "root_of_square": Rewriting("sqrt(x x) is x", _square_root_of_square),
@@ -386,8 +386,8 @@ REWRITINGS: dict[str, Rewriting] = {
     "difference_of_sum": Rewriting("(x + y) - y is x", _difference_of_sum),
     "product_of_exponentials": Rewriting("exp(x) exp(y) is exp(x y)", _product_of_exponentials),
     "product_added_twice": Rewriting("x y + z has the product twice", _fused_product),
-    "transposed_twice": Rewriting("permutations are joined the wrong way", _rewrite_double_transpose),
-    "reversed_twice": Rewriting("what is reversed twice is as it was", _rewrite_double_reverse),
+    "transposed_twice": Rewriting("permutations are joined the wrong way", _double_transpose),
+    "reversed_twice": Rewriting("what is reversed twice is as it was", _double_reverse),
     "reshape_of_transposed": Rewriting("a transpose before a reshape goes", _reshaped_transposed),
     "slice_of_slice": Rewriting("the first slice's strides are lost", _slice_of_slice),
     "slice_of_pad": Rewriting("a slice of a pad forgets the padding", _slice_of_pad),

@@ -120,7 +120,7 @@ _TRIVIAL = """func.func @main(%x: tensor<f32>) -> tensor<f32> {
 }"""
 
 
-def _targeted(device: Any) -> frozenset[str] | None:
+def _targeted_instruction_sets(device: Any) -> frozenset[str] | None:
     """Return the instruction sets that XLA targets on a device, read from a compiled program.
 
     None if the program does not state them.
@@ -147,7 +147,7 @@ def _limited_device(maximum: str) -> Any:
         )
     with isa.request_in_block(maximum):
         device = _device("cpu")
-        more = (_targeted(device) or frozenset()) & isa.excluded_sets(maximum)
+        more = (_targeted_instruction_sets(device) or frozenset()) & isa.excluded_sets(maximum)
         if more:
             raise NotAvailable(
                 f"cpu:{maximum}: XLA targets {', '.join(sorted(more))} already in this process, "
@@ -421,7 +421,7 @@ class PjrtBackend:
         CPU.
         """
         runtime = runtime_of(self._client)
-        sets = _targeted(self._device) if self._platform == "cpu" else None
+        sets = _targeted_instruction_sets(self._device) if self._platform == "cpu" else None
         return (
             *((("runtime", runtime),) if runtime else ()),
             *((("instruction sets", isa.as_text(sets)),) if sets is not None else ()),

@@ -151,7 +151,7 @@ def _choose_cpu(family: str, argument: str) -> Choice:
     return _plain(family, maximum)
 
 
-def _choose_among(what: str, known: Sequence[str]) -> Callable[[str, str], Choice]:
+def _argument_chooser(what: str, known: Sequence[str]) -> Callable[[str, str], Choice]:
     """Return a function that chooses a backend whose argument, if any, is in `known`."""
 
     def choose(family: str, argument: str) -> Choice:
@@ -289,7 +289,7 @@ BACKENDS: dict[str, Family] = {
     ),
     "gpu-compile": Family(
         "the optimised modules of XLA's compiler for GPUs; no GPU is needed",
-        _choose_among("GPU", GPU_TARGETS),
+        _argument_chooser("GPU", GPU_TARGETS),
         _open_gpu_compile,
         _COMPILED,
         arguments=f"TARGET: the GPU to compile for, {', '.join(GPU_TARGETS)}",
@@ -298,7 +298,7 @@ BACKENDS: dict[str, Family] = {
     ),
     "tpu-compile": Family(
         "the optimised modules of XLA's compiler for TPUs; no TPU is needed",
-        _choose_among("TPU", TPU_TOPOLOGIES),
+        _argument_chooser("TPU", TPU_TOPOLOGIES),
         _open_tpu_compile,
         _COMPILED,
         arguments=f"TOPOLOGY: the TPU to compile for, {', '.join(TPU_TOPOLOGIES)}",

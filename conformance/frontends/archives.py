@@ -22,7 +22,8 @@ def read_inputs(unit: Unit, path: Path) -> GivenInputs:
     """
     program, named = unit.flat.program, parameters(unit)
     found = [
-        select_inputs(program, one, named) for one in _by_process(load(path), program.process_count)
+        select_inputs(program, one, named)
+        for one in _split_by_process(load(path), program.process_count)
     ]
     return GivenInputs(tuple(array for one in found for array in one.arrays), found[0].ignored)
 
@@ -38,7 +39,7 @@ def stack_inputs(program: Program, inputs: Sequence[Array]) -> list[Array]:
     return [np.stack(inputs[number::parameters]) for number in range(parameters)]
 
 
-def _by_process(archive: Mapping[str, Array], count: int) -> list[Mapping[str, Array]]:
+def _split_by_process(archive: Mapping[str, Array], count: int) -> list[Mapping[str, Array]]:
     """Return the arrays for each process.
 
     Raises:

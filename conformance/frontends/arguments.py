@@ -113,11 +113,11 @@ def select_inputs(
     types: list[TensorType] = []
     for number, parameter in enumerate(program.main.arguments):
         if not isinstance(parameter.type, TensorType):
-            raise InputsError(f"{_what(number, named)} is no tensor")
+            raise InputsError(f"{_parameter_text(number, named)} is no tensor")
         types.append(parameter.type)
     keys = _keys(arrays, named, types)
     found = [
-        _as(arrays[key], of, _what(number, named))
+        _convert_array(arrays[key], of, _parameter_text(number, named))
         for number, (key, of) in enumerate(zip(keys, types, strict=True))
     ]
     return GivenInputs(tuple(found), tuple(name for name in arrays if name not in keys))
@@ -128,7 +128,7 @@ _GENERIC = re.compile(r"(?:arg|a)?_?\d+")
 """Names that printers and compilers give, which say nothing."""
 
 
-def _what(number: int, named: Sequence[Parameter]) -> str:
+def _parameter_text(number: int, named: Sequence[Parameter]) -> str:
     return f"parameter {number} (%{named[number].name})"
 
 
@@ -159,7 +159,9 @@ def _keys(
         takes = ", ".join(_parameter_text(one) for one in named) or "nothing"
         has = ", ".join(sorted(arrays)) or "nothing"
         raise InputsError(f"the program takes {takes}; the archive has {has}")
-    return in_order if len(in_order) == len(named) else _that_fit(in_order, arrays, named, types)
+    return (
+        in_order if len(in_order) == len(named) else _fitting_arrays(in_order, arrays, named, types)
+    )
 
 
 def _parameter_text(parameter: Parameter) -> str:
@@ -170,7 +172,7 @@ def _parameter_text(parameter: Parameter) -> str:
     )
 
 
-def _that_fit(
+def _fitting_arrays(
     keys: Sequence[str],
     arrays: Mapping[str, Array],
     named: Sequence[Parameter],
@@ -178,8 +180,8 @@ def _that_fit(
 ) -> list[str]:
     """Return the arrays that fit the parameters in order, if there is a single such choice."""
     fits = [[_fits(arrays[key], of) for of in types] for key in keys]
-    first = _embedded(fits, range(len(keys)))
-    last = _embedded([row[::-1] for row in fits[::-1]], range(len(keys))[::-1])
+    first = _fit_types(fits, range(len(keys)))
+    last = _fit_types([row[::-1] for row in fits[::-1]], range(len(keys))[::-1])
     if first is None or last is None:
         raise InputsError(
             f"of the archive's {len(keys)} arrays, no {len(types)} have in order the types that "
@@ -188,15 +190,16 @@ def _that_fit(
     last.reverse()
     if first != last:
         number = next(i for i in range(len(types)) if first[i] != last[i])
+        choice = f"{keys[first[number]]} or {keys[last[number]]}"
         raise InputsError(
             f"the archive has {len(keys)} arrays and the program takes {len(types)}: "
-            f"{_what(number, named)} may be {keys[first[number]]} or {keys[last[number]]}; "
+            f"{_parameter_text(number, named)} may be {choice}; "
             f"leave out what it does not take, or name them {', '.join(o.name for o in named)}"
         )
     return [keys[at] for at in first]
 
 
-def _embedded(fits: Sequence[Sequence[bool]], places: Sequence[int]) -> list[int] | None:
+def _fit_types(fits: Sequence[Sequence[bool]], places: Sequence[int]) -> list[int] | None:
     """Return the earliest positions at which all types fit in order, or None."""
     taken: list[int] = []
     for place, row in zip(places, fits, strict=True):
@@ -207,13 +210,13 @@ def _embedded(fits: Sequence[Sequence[bool]], places: Sequence[int]) -> list[int
 
 def _fits(array: Array, tensor_type: TensorType) -> bool:
     try:
-        _as(array, tensor_type, "")
+        _convert_array(array, tensor_type, "")
     except InputsError:
         return False
     return True
 
 
-def _as(array: Array, tensor_type: TensorType, what: str) -> Array:
+def _convert_array(array: Array, tensor_type: TensorType, what: str) -> Array:
     agrees = len(array.shape) == tensor_type.rank and all(
         size in (None, actual) for size, actual in zip(tensor_type.shape, array.shape, strict=False)
     )

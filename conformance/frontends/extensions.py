@@ -26,7 +26,7 @@ class Extension:
     source: str
 
 
-def _of_one_type(operation: Operation) -> bool:
+def _has_one_operand_type(operation: Operation) -> bool:
     """Return whether the operands share an element type that the result does not have."""
     types = [value.type for value in (*operation.operands[:2], *operation.results)]
     elements = [one.element_type for one in types if isinstance(one, TensorType)]
@@ -36,7 +36,7 @@ def _of_one_type(operation: Operation) -> bool:
     return lhs == rhs != result
 
 
-def _of_mixed_floats(operation: Operation) -> bool:
+def _has_mixed_floats(operation: Operation) -> bool:
     """Return whether the operands have two floating-point types."""
     types = [value.type for value in operation.operands[:2]]
     elements = [one.element_type for one in types if isinstance(one, TensorType)]
@@ -48,7 +48,7 @@ EXTENSIONS = (
     Extension(
         frozenset({"convolution", "dynamic_conv"}),
         "C27",
-        _of_one_type,
+        _has_one_operand_type,
         "the result's element type is another than the operands' (JAX's preferred_element_type), "
         "which StableHLO's verifier and interpreter, JAX and XLA take as an extension",
         "openxla/stablehlo#600, #1896 (not verified on purpose), #2953 (sums in the result's type)",
@@ -56,7 +56,7 @@ EXTENSIONS = (
     Extension(
         frozenset({"dot_general"}),
         "C13",
-        _of_mixed_floats,
+        _has_mixed_floats,
         "the operands are of two floating-point types (gradients in f8E5M2 times values in "
         "f8E4M3FN), which JAX exports, and StableHLO's verifier and XLA take as an extension",
         "jax.lax.dot_general; measured on jaxlib 0.10.2 and 0.12",

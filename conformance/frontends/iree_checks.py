@@ -41,7 +41,7 @@ def rewrite(text: str) -> str:
     text = _CONSTANT.sub(_constant, text)
     names = (f"%iree__{number}" for number in range(text.count("check.expect")))
     text = _ALL_TRUE.sub(lambda m: _all_true(m, next(names)), text)
-    return _ASSERTED.sub(lambda m: _asserted(m, next(names)), text)
+    return _ASSERTED.sub(lambda m: _write_assertion(m, next(names)), text)
 
 
 def call(name: str, actual: str, expected: str, text_: str, config: str) -> str:
@@ -63,7 +63,7 @@ def _constant(match: re.Match[str]) -> str:
     return constant(folded, value, of) + barrier
 
 
-def _asserted(match: re.Match[str], name: str) -> str:
+def _write_assertion(match: re.Match[str], name: str) -> str:
     assertion, const, actual, expected, value, absolute, relative, of = match.groups()
     config = ""
     if "almost" in assertion:

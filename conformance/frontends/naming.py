@@ -92,11 +92,11 @@ def describe_operation(unit: Unit, operation: Operation, within: Sequence[Operat
         names, lines = value_names(unit), places(unit.source)
     except ParseError:
         names, lines = {}, {}
-    parts = [_described(unit, one, names, lines) for one in (operation, *reversed(within))]
+    parts = [_describe_operation(unit, one, names, lines) for one in (operation, *reversed(within))]
     return " in ".join(parts)
 
 
-def _described(
+def _describe_operation(
     unit: Unit,
     operation: Operation,
     names: Mapping[tuple[str, str], str],

@@ -72,7 +72,7 @@ def _global(site: Site) -> Strategy:
     return strategy_by_global_ids(_channel(site), site.instruction.use_global_device_ids)
 
 
-def _by_channel(site: Site) -> Strategy:
+def _channel_strategy(site: Site) -> Strategy:
     """Return the strategy of the other collectives."""
     return strategy_by_channel(_channel(site))
 
@@ -81,7 +81,7 @@ def _channel(site: Site) -> int:
     return max(0, site.instruction.channel_id)
 
 
-def _combined(site: Site) -> Region:
+def _combiner(site: Site) -> Region:
     """Return the computation in the operands' type.
 
     Where a compiler works in a wider type than was asked for, it leaves the computation as it was:
@@ -105,7 +105,7 @@ def _combined(site: Site) -> Region:
 def _all_reduce(site: Site) -> Tree:
     values = site.values
     return _tree(site, site.building.add(
-        "all_reduce", values, [tensor_type_of(value) for value in values], (_combined(site),),
+        "all_reduce", values, [tensor_type_of(value) for value in values], (_combiner(site),),
         replica_groups=_matrix(groups_of(site, _global(site))), channel_id=_channel(site),
         use_global_device_ids=site.instruction.use_global_device_ids,
     ))  # fmt: skip
@@ -117,10 +117,10 @@ def _tree(site: Site, results: tuple[Value, ...]) -> Tree:
 
 
 def _all_gather(site: Site) -> Tree:
-    return _tree(site, _gathered(site, tuple(site.types)))
+    return _tree(site, _gather_values(site, tuple(site.types)))
 
 
-def _gathered(site: Site, types: tuple[TensorType, ...]) -> tuple[Value, ...]:
+def _gather_values(site: Site, types: tuple[TensorType, ...]) -> tuple[Value, ...]:
     return site.building.add(
         "all_gather", site.values, types, all_gather_dim=site.instruction.dimensions[0],
         replica_groups=_matrix(groups_of(site, _global(site))), channel_id=_channel(site),
@@ -132,20 +132,20 @@ def _all_gather_start(site: Site) -> Tree:
     """Add a gather whose shape is that of its operands, then that of its results."""
     result = site.instruction.shape.tuple_shapes[1]
     types = tuple(of for of in leaf_types(result) if isinstance(of, TensorType))
-    values = _gathered(site, types)
+    values = _gather_values(site, types)
     return (site.operands, values if result.tuple_shapes else values[0])
 
 
 def _all_to_all(site: Site) -> Tree:
-    groups = groups_of(site, _by_channel(site))
+    groups = groups_of(site, _channel_strategy(site))
     if not site.instruction.shape.tuple_shapes:
-        return _exchanged(site, site.value(0), site.instruction.dimensions[0], groups)
+        return _exchange_parts(site, site.value(0), site.instruction.dimensions[0], groups)
     building, values = site.building, site.values
     of = tensor_type_of(values[0])
     rows = [building.reshape(value, (1, *of.static_shape)) for value in values]
     together = TensorType((len(rows), *of.static_shape), of.element_type)
     joined = building.one("concatenate", rows, together, dimension=0)
-    given = _exchanged(site, joined, 0, groups)
+    given = _exchange_parts(site, joined, 0, groups)
     rest = (0,) * of.rank
     return tuple(
         building.reshape(
@@ -155,7 +155,7 @@ def _all_to_all(site: Site) -> Tree:
     )
 
 
-def _exchanged(site: Site, value: Value, dimension: int, groups: list[list[int]]) -> Value:
+def _exchange_parts(site: Site, value: Value, dimension: int, groups: list[list[int]]) -> Value:
     """Add an exchange of as many parts as a group has processes, along one dimension."""
     return site.building.add(
         "all_to_all", (value,), (tensor_type_of(value),), split_dimension=dimension,
@@ -164,7 +164,7 @@ def _exchanged(site: Site, value: Value, dimension: int, groups: list[list[int]]
     )[0]  # fmt: skip
 
 
-def _permuted(site: Site) -> tuple[Value, ...]:
+def _permute_values(site: Site) -> tuple[Value, ...]:
     pairs = [[pair.source, pair.target] for pair in site.instruction.source_target_pairs]
     listed = _matrix(pairs) if pairs else Dense(TensorType((0, 2), ELEMENT_TYPES["si64"]), b"")
     return tuple(
@@ -177,25 +177,25 @@ def _permuted(site: Site) -> tuple[Value, ...]:
 
 
 def _collective_permute(site: Site) -> Tree:
-    return _tree(site, _permuted(site))
+    return _tree(site, _permute_values(site))
 
 
 def _collective_permute_start(site: Site) -> Tree:
-    results = _permuted(site)
+    results = _permute_values(site)
     return (site.operands, results[0] if len(results) == 1 else results)
 
 
 def _collective_broadcast(site: Site) -> Tree:
     return _tree(site, site.building.add(
         "collective_broadcast", site.values, site.types,
-        replica_groups=_matrix(groups_of(site, _by_channel(site))), channel_id=_channel(site),
+        replica_groups=_matrix(groups_of(site, _channel_strategy(site))), channel_id=_channel(site),
     ))  # fmt: skip
 
 
 def _reduce_scatter(site: Site) -> Tree:
     return _tree(site, tuple(
         site.building.one(
-            "reduce_scatter", (value,), of, (_combined(site),),
+            "reduce_scatter", (value,), of, (_combiner(site),),
             scatter_dimension=site.instruction.dimensions[0],
             replica_groups=_matrix(groups_of(site, _global(site))), channel_id=_channel(site),
             use_global_device_ids=site.instruction.use_global_device_ids,
@@ -207,7 +207,7 @@ def _reduce_scatter(site: Site) -> Tree:
 def _ragged_all_to_all(site: Site) -> Tree:
     return site.building.one(
         "mhlo.ragged_all_to_all", site.values, site.type,
-        replica_groups=_matrix(groups_of(site, _by_channel(site))), channel_id=_channel(site),
+        replica_groups=_matrix(groups_of(site, _channel_strategy(site))), channel_id=_channel(site),
     )  # fmt: skip
 
 
@@ -215,7 +215,7 @@ def _process_id(name: str) -> Handler:
     return lambda site: site.building.one(name, (), site.type)
 
 
-def _done(site: Site) -> Tree:
+def _collective_done(site: Site) -> Tree:
     return site.operands[0]
 
 
@@ -231,7 +231,7 @@ HANDLERS: dict[str, Handler] = {
     "all-gather-done": _second,
     "all-gather-start": _all_gather_start,
     "all-reduce": _all_reduce,
-    "all-reduce-done": _done,
+    "all-reduce-done": _collective_done,
     "all-reduce-start": _all_reduce,
     "all-to-all": _all_to_all,
     "collective-broadcast": _collective_broadcast,

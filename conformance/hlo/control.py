@@ -7,7 +7,7 @@ from conformance.hlo.site import Handler, Site
 from reference.ir.program import Region, TokenType, Value
 
 
-def _same(site: Site) -> Tree:
+def _operand_tree(site: Site) -> Tree:
     return site.operands[0]
 
 
@@ -100,17 +100,17 @@ def _outfeed(site: Site) -> Tree:
 
 
 HANDLERS: dict[str, Handler] = {
-    "add-dependency": _same,
+    "add-dependency": _operand_tree,
     "after-all": _after_all,
     "async-done": _second,
     "async-start": _async_start,
-    "async-update": _same,
+    "async-update": _operand_tree,
     "call": _call,
     "conditional": _conditional,
     "copy": _copy,
     "copy-done": _first,
     "copy-start": _copy_start,
-    "domain": _same,
+    "domain": _operand_tree,
     "fusion": _call,
     "get-tuple-element": _get_tuple_element,
     "infeed": _infeed,

@@ -33,13 +33,13 @@ def _elementwise(name: str) -> Handler:
         if name == "select":
             operands = [operands[0], site.converted_operand(1), site.converted_operand(2)]
         elif name in _OF_ONE_TYPE.split() and site.type.element.is_float:
-            return _mixed(site, name, operands)
+            return _add_mixed_operation(site, name, operands)
         return site.building.one(name, operands, site.type)
 
     return handler
 
 
-def _mixed(site: Site, name: str, operands: list[Value]) -> Value:
+def _add_mixed_operation(site: Site, name: str, operands: list[Value]) -> Value:
     """Add an operation on floats: in the widest type of its operands, then rounded to its own."""
     building, of = site.building, site.type
     widest = max(

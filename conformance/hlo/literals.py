@@ -73,13 +73,15 @@ def _bits(literal: Literal, element: ElementType, count: int) -> Array:
     else:
         data = _BYTES[element.name](literal)
         packed = np.frombuffer(data, np.uint8) if element.bits < 8 else None
-        found = np.frombuffer(data, of) if packed is None else _unpacked(packed, element, count)
+        found = (
+            np.frombuffer(data, of) if packed is None else _unpack_elements(packed, element, count)
+        )
     if found.size != count * (2 if element.is_complex else 1):
         raise Unreadable("constant", f"{found.size} of {count} elements are there")
     return found
 
 
-def _unpacked(data: Array, element: ElementType, count: int) -> Array:
+def _unpack_elements(data: Array, element: ElementType, count: int) -> Array:
     """Return elements of less than a byte, each in a byte of its own, from packed bytes."""
     if data.size == count and count > 1:
         return data

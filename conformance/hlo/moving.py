@@ -167,7 +167,7 @@ def _bitcast(site: Site) -> Tree:
         return relaid(building, reinterpret(building, value, wanted), source, target)
     if own.is_complex or wanted.is_complex:
         raise site.unreadable("complex numbers as elements of another width")
-    return _rewidened(building, value, source, target)
+    return _reinterpret_width(building, value, source, target)
 
 
 def storage_bits(shape: Shape) -> int:
@@ -198,7 +198,7 @@ def reinterpret(building: Building, value: Value, element: ElementType) -> Value
     return building.bitcast(building.convert(reinterpret(building, value, byte), code), element)
 
 
-def _rewidened(building: Building, value: Value, source: Shape, target: Shape) -> Value:
+def _reinterpret_width(building: Building, value: Value, source: Shape, target: Shape) -> Value:
     """Return the memory of `value` reinterpreted as elements of another width.
 
     Both are seen as units of the narrower width, several of which make an element of the other.
@@ -206,15 +206,15 @@ def _rewidened(building: Building, value: Value, source: Shape, target: Shape) -
     held, given = storage_bits(source), storage_bits(target)
     unit = ELEMENT_TYPES[f"ui{min(held, given)}"]
     count, wanted = math.prod(source.dimensions), math.prod(target.dimensions)
-    flat = _in_units(building, building.reshape(value, (count,)), held, unit)
+    flat = _split_into_units(building, building.reshape(value, (count,)), held, unit)
     order = order_of(source, target, held // unit.bits, given // unit.bits)
     units = building.take_elements(flat, order.tolist(), (order.size,))
     return building.reshape(
-        _of_units(building, units, wanted, element_of(target)), tuple(target.dimensions)
+        _join_units(building, units, wanted, element_of(target)), tuple(target.dimensions)
     )
 
 
-def _in_units(building: Building, flat: Value, held: int, unit: ElementType) -> Value:
+def _split_into_units(building: Building, flat: Value, held: int, unit: ElementType) -> Value:
     """Return a flat array's bits as a flat array of units, one or several for each element."""
     (count,) = tensor_type_of(flat).static_shape
     if held == unit.bits:
@@ -225,7 +225,7 @@ def _in_units(building: Building, flat: Value, held: int, unit: ElementType) -> 
     )
 
 
-def _of_units(building: Building, units: Value, count: int, element: ElementType) -> Value:
+def _join_units(building: Building, units: Value, count: int, element: ElementType) -> Value:
     """Return units as so many elements, each of one or several."""
     (total,) = tensor_type_of(units).static_shape
     if total == count:
@@ -249,7 +249,7 @@ def relaid(building: Building, value: Value, source: Shape, target: Shape) -> Va
         order = order_of(source, target)
         if order.size == math.prod(sizes) and np.array_equal(order, np.arange(order.size)):
             return building.reshape(value, wanted)
-        plain = order_of(_untiled(source), _untiled(target))
+        plain = order_of(_without_tiles(source), _without_tiles(target))
         if order.size != math.prod(sizes) or not np.array_equal(order, plain):
             if order.size == math.prod(sizes) and (order < 0).any():
                 raise Unreadable("opcode bitcast", "elements in the padding of tiles")
@@ -262,7 +262,7 @@ def relaid(building: Building, value: Value, source: Shape, target: Shape) -> Va
     return building.transpose(memory, tuple(np.argsort(given).tolist()))
 
 
-def _untiled(shape: Shape) -> Shape:
+def _without_tiles(shape: Shape) -> Shape:
     assert shape.layout is not None
     return replace(shape, layout=replace(shape.layout, tiles=[]))
 

@@ -108,14 +108,16 @@ def offsets(shape: Shape) -> Array:
              for d in order]  # fmt: skip
     spans = [sizes[d] for d in order]
     for tile in shape.layout.tiles if shape.layout else ():
-        where, spans = _tiled(where, spans, tile.dimensions)
+        where, spans = _cut_into_tiles(where, spans, tile.dimensions)
     position = np.zeros(sizes, np.int64)
     for index, span in zip(where, spans, strict=True):
         position = position * span + index
     return np.broadcast_to(position, sizes)
 
 
-def _tiled(where: list[Array], spans: list[int], tile: list[int]) -> tuple[list[Array], list[int]]:
+def _cut_into_tiles(
+    where: list[Array], spans: list[int], tile: list[int]
+) -> tuple[list[Array], list[int]]:
     """Return indices and sizes of dimensions after the last of them are cut into tiles."""
     missing = max(0, len(tile) - len(spans))
     where, spans = [np.zeros((), np.int64)] * missing + where, [1] * missing + spans

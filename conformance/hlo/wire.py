@@ -37,17 +37,19 @@ class _Field:
     name: str = ""
 
 
-def _declared(number: int, decode: Callable[[Any], Any], default: Any) -> Any:
+def _declare_field(number: int, decode: Callable[[Any], Any], default: Any) -> Any:
     metadata = {_KEY: _Field(number, decode)}
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def _repeated(number: int, decode: Callable[[Any], Any], *, packs: bool = False) -> Any:
+def _declare_repeated_field(
+    number: int, decode: Callable[[Any], Any], *, packs: bool = False
+) -> Any:
     metadata = {_KEY: _Field(number, decode, repeated=True, packs=packs)}
     return dataclasses.field(default_factory=list, metadata=metadata)
 
 
-def _signed(value: int) -> int:
+def _to_signed(value: int) -> int:
     return value - (1 << 64) if value >= 1 << 63 else value
 
 
@@ -57,44 +59,44 @@ def _text(data: bytes) -> str:
 
 def integer(number: int) -> Any:
     """Declare an integer, an enum or a boolean; 0 where it is not given."""
-    return _declared(number, _signed, 0)
+    return _declare_field(number, _to_signed, 0)
 
 
 def boolean(number: int) -> Any:
     """Declare a boolean, False where it is not given."""
-    return _declared(number, bool, False)
+    return _declare_field(number, bool, False)
 
 
 def single(number: int) -> Any:
     """Declare a `float`."""
-    return _declared(number, lambda data: struct.unpack("<f", data)[0], 0.0)
+    return _declare_field(number, lambda data: struct.unpack("<f", data)[0], 0.0)
 
 
 def text(number: int) -> Any:
     """Declare a `string`."""
-    return _declared(number, _text, "")
+    return _declare_field(number, _text, "")
 
 
 def data(number: int) -> Any:
     """Declare `bytes`, or packed numbers of a fixed width as the bytes that they are."""
-    return _declared(number, lambda payload: payload, b"")
+    return _declare_field(number, lambda payload: payload, b"")
 
 
 def message(number: int, of: Callable[[], type[Any]]) -> Any:
     """Declare a message, None where it is not given; `of` returns its type and is called when the
     message is decoded.
     """
-    return _declared(number, lambda payload: _inner(of(), payload), None)
+    return _declare_field(number, lambda payload: _inner(of(), payload), None)
 
 
 def integers(number: int) -> Any:
     """Declare repeated integers, packed or not."""
-    return _repeated(number, _signed, packs=True)
+    return _declare_repeated_field(number, _to_signed, packs=True)
 
 
 def messages(number: int, of: Callable[[], type[Any]]) -> Any:
     """Declare repeated messages."""
-    return _repeated(number, lambda payload: _inner(of(), payload))
+    return _declare_repeated_field(number, lambda payload: _inner(of(), payload))
 
 
 @cache
@@ -174,12 +176,12 @@ def _keep(found: dict[str, Any], field: _Field, value: Any) -> None:
         return
     kept = found.setdefault(field.name, [])
     if field.packs and isinstance(value, bytes):
-        kept.extend(map(field.decode, _packed(value)))
+        kept.extend(map(field.decode, _unpack_varints(value)))
     else:
         kept.append(field.decode(value))
 
 
-def _packed(payload: bytes) -> list[int]:
+def _unpack_varints(payload: bytes) -> list[int]:
     numbers: list[int] = []
     at = 0
     while at < len(payload):

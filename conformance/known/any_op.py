@@ -123,7 +123,7 @@ def _twice(operation: Operation, operands: Operands, expected: Results, actual: 
     return predict_where(found & _are_neighbours(expected[0], actual[0]))
 
 
-def _by_reciprocal(
+def _predict_reciprocal_product(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
     """Return 0 where a quotient is the product with the rounded reciprocal, else infinity.
@@ -142,6 +142,6 @@ def _by_reciprocal(
     return predict_where(np.logical_or.reduce([equal_elements(one, actual[0]) for one in products]))
 
 
-_RECIPROCAL = value_hypothesis("reciprocal", _by_reciprocal)
+_RECIPROCAL = value_hypothesis("reciprocal", _predict_reciprocal_product)
 _TIES = value_hypothesis("tie rounding", _ties)
 _ROUNDED_TWICE = value_hypothesis("double rounding", _twice)

@@ -89,7 +89,7 @@ def rewritten_by(
             first, *others = (tuple(evaluate(other, inputs)) for other in programs)
         except EvaluationError:  # processes of other groups may wait for each other for ever
             continue
-        shaped = _shaped(first, actual)
+        shaped = _reshape_results(first, actual)
         if shaped is None:
             continue
         predicted = tuple(
@@ -105,7 +105,9 @@ def rewritten_by(
         yield Candidate(label, programs[0], first, given, predicted)
 
 
-def _shaped(expected: Sequence[Array], actual: Sequence[Array]) -> tuple[Array, ...] | None:
+def _reshape_results(
+    expected: Sequence[Array], actual: Sequence[Array]
+) -> tuple[Array, ...] | None:
     """Return the results in the shapes that are expected, None where they cannot be."""
     if len(expected) != len(actual):
         return None

@@ -22,7 +22,7 @@ NAME = "f8E8M0FNU"
 """The element type whose NaN it is."""
 
 
-def _of_powers(
+def _predict_powers_of_infinity(
     operation: Operation, operands: tuple[Array, ...], expected: Results
 ) -> Results | None:
     """Return f(infinity) instead of f(NaN).
@@ -40,7 +40,7 @@ def _of_powers(
     return (round_to(least, of),)
 
 
-def _converted(
+def _predict_converted_infinity(
     operation: Operation, operands: tuple[Array, ...], expected: Results
 ) -> Results | None:
     del expected
@@ -50,5 +50,5 @@ def _converted(
     return apply(operation, (np.where(np.isnan(number), np.inf, number),))
 
 
-CONVERTED = exact_hypothesis(LABEL, _converted)
-OF_FUNCTIONS = exact_hypothesis(LABEL, _of_powers)
+CONVERTED = exact_hypothesis(LABEL, _predict_converted_infinity)
+OF_FUNCTIONS = exact_hypothesis(LABEL, _predict_powers_of_infinity)

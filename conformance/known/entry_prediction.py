@@ -101,7 +101,7 @@ class EntryPrediction:
             return None
         try:
             if self.flushes:
-                return _evaluated_with_flushing(program, operands)
+                return _evaluate_with_flushing(program, operands)
             return evaluate(program, operands)
         except EvaluationError:
             return None
@@ -183,7 +183,7 @@ def instantiate(text: str, operation: Operation) -> Program:
     try:
         return parse_module(module_text(text, operation))
     except ParseError as error:
-        raise TemplateError(_of_body(str(error))) from None
+        raise TemplateError(_shift_line_numbers(str(error))) from None
     except EmitError as error:
         raise TemplateError(str(error)) from None
 
@@ -191,7 +191,7 @@ def instantiate(text: str, operation: Operation) -> Program:
 _PLACE = re.compile(r"line (\d+), column \d+: ")
 
 
-def _of_body(reason: str) -> str:
+def _shift_line_numbers(reason: str) -> str:
     """Return MLIR's reason with lines counted as in the text, which begins in the second line."""
     return _PLACE.sub(lambda found: f"line {int(found[1]) - 1}: ", reason)
 
@@ -204,7 +204,7 @@ def _program(text: str, operation: Operation) -> Program | None:
         return None
 
 
-def _evaluated_with_flushing(program: Program, inputs: Sequence[Array]) -> tuple[Array, ...]:
+def _evaluate_with_flushing(program: Program, inputs: Sequence[Array]) -> tuple[Array, ...]:
     """Evaluate a program whose arithmetic takes subnormal operands and results for zeros."""
     *operations, end = program.main.body.operations
     known = dict(zip((one.name for one in program.main.arguments), inputs, strict=True))
@@ -212,11 +212,11 @@ def _evaluated_with_flushing(program: Program, inputs: Sequence[Array]) -> tuple
         record = OPS.get(one.name)
         moves = record is None or record.rounding is Rounding.MOVES
         taken = [known[value.name] for value in one.operands]
-        given = apply(one, taken if moves else list(map(_flushed, taken)), known, program)
-        results = given if moves else tuple(map(_flushed, given))
+        given = apply(one, taken if moves else list(map(_flush_if_array, taken)), known, program)
+        results = given if moves else tuple(map(_flush_if_array, given))
         known |= zip((value.name for value in one.results), results, strict=True)
     return tuple(known[value.name] for value in end.operands)
 
 
-def _flushed(value: Any) -> Any:
+def _flush_if_array(value: Any) -> Any:
     return flush_subnormals(value) if isinstance(value, np.ndarray) else value

@@ -206,11 +206,11 @@ def any_outcome_hypothesis(
     def errors(
         operation: Operation, operands: Operands, expected: Results, actual: Results
     ) -> Results:
-        found = any(all(map(_same, one, actual)) for one in others(operation, operands))
+        found = any(all(map(_are_equal, one, actual)) for one in others(operation, operands))
         return predict_all(expected, found)
 
     return replace(value_hypothesis(label, errors), constants=constants)
 
 
-def _same(other: Array, got: Array) -> bool:
+def _are_equal(other: Array, got: Array) -> bool:
     return bool(equal_elements(other, got).all())

@@ -120,7 +120,7 @@ def module_text(text: str, operation: Operation) -> str:
     types = [spell(value.type) for value in operation.operands]
     arguments = ", ".join(f"%{name}: {of}" for name, of in zip(names, types, strict=True))
     results = [spell(value.type) for value in operation.results]
-    body = _replaced(_COMMENT.sub("", text), operation, names)
+    body = _fill_placeholders(_COMMENT.sub("", text), operation, names)
     returned = next((line for line in _outermost(body) if _RETURNS.match(line)), None)
     if returned is not None and _count(returned) == len(results) + 1:
         results.append(f"tensor<{_type(operation.results[0], 'S', 'x')}i1>")
@@ -158,7 +158,7 @@ def _last(body: str) -> str:
     return names[-1]
 
 
-def _replaced(text: str, operation: Operation, names: Sequence[str]) -> str:
+def _fill_placeholders(text: str, operation: Operation, names: Sequence[str]) -> str:
     """Return the text with the types, attributes and operations that placeholders stand for."""
     values = dict(zip(names, operation.operands, strict=True))
     record = OPS.get(operation.name)
@@ -220,13 +220,13 @@ def _attribute(operation: Operation, name: str) -> str:
     found: Mapping[str, Any] = dict(operation.attributes)
     if name not in found:
         raise TemplateError(f"this {operation.name} has no attribute {name!r}")
-    text = _written(found[name])
+    text = _spell_value(found[name])
     if text is None:
         raise TemplateError(f"attribute {name!r} cannot be written; use $op(...)")
     return text
 
 
-def _written(value: Any) -> str | None:
+def _spell_value(value: Any) -> str | None:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
@@ -234,6 +234,6 @@ def _written(value: Any) -> str | None:
     if isinstance(value, (int, str)):
         return str(value)
     if type(value) is tuple:
-        items = [_written(one) for one in value]
+        items = [_spell_value(one) for one in value]
         return None if None in items else f"[{', '.join(filter(None, items))}]"
     return None

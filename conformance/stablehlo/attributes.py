@@ -102,12 +102,12 @@ def element_texts(array: Array, element_type: ElementType) -> list[str]:
     return [str(int(number)) for number in array.ravel().tolist()]
 
 
-def _nested(texts: Sequence[str], shape: tuple[int, ...]) -> str:
+def _spell_nested(texts: Sequence[str], shape: tuple[int, ...]) -> str:
     if not shape:
         return texts[0]
     step = len(texts) // shape[0]
     rows = (texts[i * step : (i + 1) * step] for i in range(shape[0]))
-    return "[" + ", ".join(_nested(row, shape[1:]) for row in rows) + "]"
+    return "[" + ", ".join(_spell_nested(row, shape[1:]) for row in rows) + "]"
 
 
 def spell_dense(constant: Dense) -> str:
@@ -128,7 +128,7 @@ def spell_dense(constant: Dense) -> str:
         one = Dense(TensorType((), constant.type.element_type), constant.data[:width])
         body = element_texts(one.array, of)[0]
     elif size <= READABLE:
-        body = _nested(element_texts(constant.array, of), shape)
+        body = _spell_nested(element_texts(constant.array, of), shape)
     else:
         body = f'"0x{constant.data.hex().upper()}"'
     return f"dense<{body}> : {spelled}"
@@ -214,10 +214,12 @@ def _configuration(entries: str | Sequence[tuple[str, Any, str]]) -> str:
     """
     if isinstance(entries, str):
         return quote(entries)
-    return "{" + ", ".join(f"{_name(name)} = {_typed(v, of)}" for name, v, of in entries) + "}"
+    return (
+        "{" + ", ".join(f"{_name(name)} = {_spell_typed(v, of)}" for name, v, of in entries) + "}"
+    )
 
 
-def _typed(value: Any, name: str) -> str:
+def _spell_typed(value: Any, name: str) -> str:
     if isinstance(value, str):
         return quote(value) if name else value
     if isinstance(value, bool):

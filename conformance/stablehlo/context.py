@@ -16,7 +16,7 @@ _numbers = count()
 
 
 @lru_cache(maxsize=1)
-def _made(generation: int) -> ir.Context:
+def _cached_context(generation: int) -> ir.Context:
     del generation
     return make_ir_context()
 
@@ -26,4 +26,4 @@ def reading_context() -> ir.Context:
 
     Nothing that belongs to it may be kept beyond the text, as it is replaced from time to time.
     """
-    return _made(next(_numbers) // _TEXTS)
+    return _cached_context(next(_numbers) // _TEXTS)

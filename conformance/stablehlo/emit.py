@@ -166,15 +166,15 @@ def _region(region: Region, indent: str, terminator: str, placed: str) -> Iterat
 
 
 def _operation(operation: Operation, qualified: str, indent: str, placed: str) -> Iterator[str]:
-    head = f"{_names(operation.results)} = " if operation.results else ""
-    head += f'"{qualified}"({_names(operation.operands)})'
+    head = f"{_spell_names(operation.results)} = " if operation.results else ""
+    head += f'"{qualified}"({_spell_names(operation.operands)})'
     alone, structs = group_attributes(operation.name, operation.attributes)
     own = [spell_attribute(name, value) for name, value in alone]
     texts = [*(in_dialect(operation.name, text) for text in own), *structs]
     own_place = placed if len(operation.results) < 2 else ""  # no attribute speaks of XLA's tuples
     given = ", ".join(filter(None, [*texts, own_place]))
     tail = f" {{{given}}}" if given else ""
-    tail += f" : ({_types(operation.operands)}) -> {_returned(operation.results)}"
+    tail += f" : ({_types(operation.operands)}) -> {_spell_result_types(operation.results)}"
     if not operation.regions:
         yield indent + head + tail
         return
@@ -187,7 +187,7 @@ def _operation(operation: Operation, qualified: str, indent: str, placed: str) -
     yield f"{indent}}}){tail}"
 
 
-def _names(values: Iterable[Value]) -> str:
+def _spell_names(values: Iterable[Value]) -> str:
     return ", ".join(f"%{value.name}" for value in values)
 
 
@@ -195,5 +195,5 @@ def _types(values: Iterable[Value]) -> str:
     return ", ".join(spell(value.type) for value in values)
 
 
-def _returned(results: Sequence[Value]) -> str:
+def _spell_result_types(results: Sequence[Value]) -> str:
     return spell(results[0].type) if len(results) == 1 else f"({_types(results)})"

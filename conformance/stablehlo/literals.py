@@ -19,10 +19,10 @@ _BOOLEANS = re.compile(r'dense<"0x([0-9A-Fa-f]+)">(\s*:\s*tensor<((?:\d+x)+)i1>)
 
 def unpack_booleans(text: str) -> str:
     """Return the text with packed booleans as a byte each; any other text unchanged."""
-    return _BOOLEANS.sub(_unpacked, text) if 'dense<"0x' in text and "i1>" in text else text
+    return _BOOLEANS.sub(_unpack_literal, text) if 'dense<"0x' in text and "i1>" in text else text
 
 
-def _unpacked(match: re.Match[str]) -> str:
+def _unpack_literal(match: re.Match[str]) -> str:
     digits, of, sizes = match.groups()
     count = prod(int(size) for size in sizes[:-1].split("x"))
     packed = len(digits) == 2 * ((count + 7) // 8)

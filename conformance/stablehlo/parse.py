@@ -123,7 +123,7 @@ def _read(text: str) -> ir.Module:
     try:
         if may_be_fatal(text):
             for location, reason in fatal_operations(text):
-                raise ParseError(_placed(position(location), reason))
+                raise ParseError(_add_position(position(location), reason))
         return ir.Module.parse(text)
     except ir.MLIRError as error:
         found = error.error_diagnostics
@@ -132,11 +132,11 @@ def _read(text: str) -> ir.Module:
         message, at = found[0].message, position(str(found[0].location))
         foreign = foreign_name(message, text, at)
         if foreign:
-            raise Unreadable(_placed(at, foreign)) from None
-        raise ParseError(_placed(at, message.partition("\n")[0])) from None
+            raise Unreadable(_add_position(at, foreign)) from None
+        raise ParseError(_add_position(at, message.partition("\n")[0])) from None
 
 
-def _placed(at: tuple[int, int] | None, message: str) -> str:
+def _add_position(at: tuple[int, int] | None, message: str) -> str:
     return f"line {at[0]}, column {at[1]}: {message}" if at else message
 
 

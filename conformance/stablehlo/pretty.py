@@ -48,7 +48,7 @@ def _keep_names(module: ir.Module, text: str) -> None:
 
     Names stand in the text in the order in which the module is walked.
     """
-    values, names = list(_named(module.operation)), list(_names(text))
+    values, names = list(_iterate_named(module.operation)), list(_printed_names(text))
     if len(values) != len(names):
         return
     for value, name in zip(values, names, strict=True):
@@ -60,7 +60,7 @@ def _keep_names(module: ir.Module, text: str) -> None:
             value.location = ir.Location.name(name)
 
 
-def _named(operation: ir.Operation) -> Iterator[Any]:
+def _iterate_named(operation: ir.Operation) -> Iterator[Any]:
     """Yield jaxlib's block arguments and operations with results, in the order of the text.
 
     Yield None for the arguments of a while, whose regions are both printed with the same names.
@@ -74,10 +74,10 @@ def _named(operation: ir.Operation) -> Iterator[Any]:
             for view in block.operations:
                 if len(view.operation.results):
                     yield view.operation
-                yield from _named(view.operation)
+                yield from _iterate_named(view.operation)
 
 
-def _names(text: str) -> Iterator[str]:
+def _printed_names(text: str) -> Iterator[str]:
     """Return the name of each argument, and the common name of each operation's results; "" for
     numbers.
     """

@@ -75,13 +75,13 @@ def mesh_of(operation: Any, name: str) -> Mesh:
     Raises:
         ValueError: there is no such mesh, or it has its own order of devices.
     """
-    mesh, device_ids = _found(operation, name)
+    mesh, device_ids = _find_mesh(operation, name)
     if device_ids is not None:
         raise ValueError(f"@{name}: meshes with devices in another order are not read")
     return mesh
 
 
-def _found(operation: Any, name: str) -> tuple[Mesh, tuple[int, ...] | None]:
+def _find_mesh(operation: Any, name: str) -> tuple[Mesh, tuple[int, ...] | None]:
     """Return the mesh of that name around an operation, and the order of its devices if stated.
 
     Raises:
@@ -116,7 +116,7 @@ def replica_groups(operation: Any, attribute: Any) -> Dense | None:
         ids = mesh.device_ids
         of_mesh = [MeshAxis(one.name, one.size) for one in map(stablehlo.MeshAxisAttr, mesh.axes)]
         return mesh_groups(of_mesh, axes, None if ids is None else tuple(ids))
-    named, ids = _found(operation, str(given.mesh.value))
+    named, ids = _find_mesh(operation, str(given.mesh.value))
     groups = mesh_groups([MeshAxis(*axis) for axis in named], axes, ids)
     if groups.problem:
         raise ValueError(f"replica_groups: {groups.problem}")

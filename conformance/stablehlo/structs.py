@@ -34,27 +34,27 @@ class Struct:
     dialect: str = "stablehlo"
 
 
-def _same(*names: str) -> dict[str, str]:
+def _same_names(*names: str) -> dict[str, str]:
     return {name: name for name in names}
 
 
-_GATHER = _same(
+_GATHER = _same_names(
     "offset_dims", "collapsed_slice_dims", "operand_batching_dims",
     "start_indices_batching_dims", "start_index_map", "index_vector_dim",
 )  # fmt: skip
-_SCATTER = _same(
+_SCATTER = _same_names(
     "update_window_dims", "inserted_window_dims", "input_batching_dims",
     "scatter_indices_batching_dims", "scatter_dims_to_operand_dims", "index_vector_dim",
 ) | {"scatter_dims_to_operand_dims": "scattered_dims_to_operand_dims"}  # fmt: skip
-_DOT = _same(
+_DOT = _same_names(
     "lhs_batching_dimensions", "rhs_batching_dimensions", "lhs_contracting_dimensions",
     "rhs_contracting_dimensions",
 )  # fmt: skip
-_ALGORITHM = _same(
+_ALGORITHM = _same_names(
     "lhs_precision_type", "rhs_precision_type", "accumulation_type", "lhs_component_count",
     "rhs_component_count", "num_primitive_operations", "allow_imprecise_accumulation",
 )  # fmt: skip
-_CONVOLUTION = _same(
+_CONVOLUTION = _same_names(
     "input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions",
     "kernel_input_feature_dimension", "kernel_output_feature_dimension",
     "kernel_spatial_dimensions", "output_batch_dimension", "output_feature_dimension",
@@ -80,7 +80,7 @@ STRUCTS: tuple[Struct, ...] = (
     Struct(
         ("chlo.ragged_dot",), "ragged_dot_dimension_numbers", "ragged_dot",
         "RaggedDotDimensionNumbers",
-        _DOT | _same("lhs_ragged_dimensions", "rhs_group_dimensions"), dialect="chlo",
+        _DOT | _same_names("lhs_ragged_dimensions", "rhs_group_dimensions"), dialect="chlo",
     ),
     Struct(("dot_general",), "algorithm", "dot_algorithm", "DotAlgorithm", _ALGORITHM),
     Struct(
@@ -126,10 +126,12 @@ def _text(struct: Struct, known: dict[str, Attribute]) -> str:
 
 def _fields(values: dict[str, Any]) -> str:
     written = ((_SPELLED.get(name, name), value) for name, value in values.items())
-    return ", ".join(f"{name} = {_spelled(value)}" for name, value in written if value is not None)
+    return ", ".join(
+        f"{name} = {_spell_value(value)}" for name, value in written if value is not None
+    )
 
 
-def _spelled(value: Any) -> str:
+def _spell_value(value: Any) -> str:
     if isinstance(value, tuple):
         return "[" + ", ".join(str(int(one)) for one in value) + "]"  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     return str(value).lower() if isinstance(value, bool) else str(value)

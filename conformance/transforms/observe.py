@@ -12,18 +12,18 @@ from reference.ops.structure import is_inside
 def with_observable_loops(program: Program) -> Program:
     """Return the program with a barrier around the state of each loop, so that hooks see it."""
     main = program.main
-    body = replace(main.body, operations=tuple(map(_observed, main.body.operations)))
+    body = replace(main.body, operations=tuple(map(_observe_operation, main.body.operations)))
     return with_main(program, replace(main, body=body))
 
 
-def _observed(operation: Operation) -> Operation:
+def _observe_operation(operation: Operation) -> Operation:
     if not is_inside(operation):
         return operation
     return replace(operation, regions=tuple(map(_observed_region, operation.regions)))
 
 
 def _observed_region(region: Region) -> Region:
-    operations = tuple(map(_observed, region.operations))
+    operations = tuple(map(_observe_operation, region.operations))
     seen = tuple(a for a in region.arguments if isinstance(a.type, TensorType))
     if not seen:
         return replace(region, operations=operations)

@@ -34,12 +34,12 @@ def explain_downstream(
         for label, rewriting in rewritings_of(operation):
             for predicted in rewriting(program, operation, values):
                 taken = {operation.results[0].name: predicted.result}
-                if _is_permitted_with(program, inputs, actual, taken, platform):
+                if _is_permitted_given(program, inputs, actual, taken, platform):
                     return operation, label
     return None
 
 
-def _is_permitted_with(
+def _is_permitted_given(
     program: Program,
     inputs: Sequence[Array],
     actual: Sequence[Array],

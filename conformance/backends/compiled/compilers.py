@@ -145,7 +145,7 @@ def tpu_compiler(generation: str) -> Compiler:
         Hardware.TPU,
         ("jaxlib", "libtpu"),
         devices,
-        _compile_only,
+        _compile_without_device,
         costly.passes_to_omit,
     )
 
@@ -236,10 +236,10 @@ def _compile_for_gpu(text: str, devices: list[Any], options: Any) -> Any:
     The optimised modules that were compared (add, tanh, dot_general) are the same bit for bit.
     """
     options.executable_build_options.debug_options.xla_llvm_disable_expensive_passes = True
-    return _compile_only(text, devices, options)
+    return _compile_without_device(text, devices, options)
 
 
-def _compile_only(text: str, devices: list[Any], options: Any) -> Any:
+def _compile_without_device(text: str, devices: list[Any], options: Any) -> Any:
     import jaxlib._jax as private
     from jaxlib.mlir import ir
 

@@ -81,13 +81,13 @@ def stages_in(folder: Path) -> list[Stage]:
     for number, (match, path) in enumerate(ordered):
         name, pipeline = match["name"] or "", match["pipeline"] or ""
         if name == _BEGINS:
-            stages += _inside(ordered, number)
+            stages += _pipeline_stages(ordered, number)
         elif name not in pipelines:  # the last pass of that pipeline made the same module
             stages.append(Stage(name, pipeline, path))
     return stages[:_MOST_STAGES]
 
 
-def _inside(ordered: Sequence[tuple[re.Match[str], Path]], number: int) -> list[Stage]:
+def _pipeline_stages(ordered: Sequence[tuple[re.Match[str], Path]], number: int) -> list[Stage]:
     """Return the stage inside a pass that has changed the module and begins a pipeline of its own.
 
     Any other pipeline begins with the module that was dumped before.

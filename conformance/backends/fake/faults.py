@@ -110,7 +110,7 @@ _compilations: Counter[tuple[int, str]] = Counter()
 digest."""
 
 
-def _now_and_then(refuse: Callable[[Program], None], program: Program) -> None:
+def _refuse_every_second_time(refuse: Callable[[Program], None], program: Program) -> None:
     """Refuse a program the first time, the third time and so on, as `refuse` does."""
     key = (id(refuse), program.digest)
     _compilations[key] += 1
@@ -199,17 +199,17 @@ def _flaky(execution: Execution) -> list[Array]:
     return flip_first_bits(execution.right) if execution.number % 2 == 0 else execution.right
 
 
-def _batch_only(execution: Execution) -> list[Array]:
+def _flip_bits_in_batches(execution: Execution) -> list[Array]:
     calls = [op for op in execution.program.main.body.operations if op.name == "func.call"]
     return flip_first_bits(execution.right) if len(calls) > 1 else execution.right
 
 
-def _reversed(execution: Execution) -> list[Array]:
+def _reverse_elements(execution: Execution) -> list[Array]:
     """Return the elements in reversed order, as with a wrong layout."""
     return [array.reshape(-1)[::-1].reshape(array.shape) for array in execution.right]
 
 
-def _uninitialised(execution: Execution) -> list[Array]:
+def _leave_elements_unwritten(execution: Execution) -> list[Array]:
     """Return results whose elements from the 1025th on are not written."""
     kept: list[Array] = []
     for array in execution.right:
@@ -230,7 +230,7 @@ def _nan_unwritten(execution: Execution) -> list[Array]:
     ]
 
 
-def _inverted(execution: Execution) -> list[Array]:
+def _invert_booleans(execution: Execution) -> list[Array]:
     truth = BOOLEAN[0].storage
     return [~array if array.dtype == truth else array for array in execution.right]
 
@@ -279,15 +279,17 @@ _VALUES: dict[str, Fault] = {
     "indices_of_8_bits": Fault("start indices are read as 8 bits", wrong.wrap_indices),
     "one_wrong_element": Fault("one element of each result is wrong", results=_one_wrong),
     "off_by_one_last_element": Fault("the last element is wrong", results=_last_wrong),
-    "reversed_elements": Fault("elements are in reversed order", results=_reversed),
-    "tail_not_written": Fault("elements from the 1025th on are 0", results=_uninitialised),
+    "reversed_elements": Fault("elements are in reversed order", results=_reverse_elements),
+    "tail_not_written": Fault(
+        "elements from the 1025th on are 0", results=_leave_elements_unwritten
+    ),
     "nan_not_written": Fault("where NaN is due there is another number", results=_nan_unwritten),
     **{
         name: Fault(description, process=process)
         for name, (description, process) in PROCESS_FAULTS.items()
     },
-    "booleans_inverted": Fault("i1 results are inverted", results=_inverted),
-    "batch_only": Fault("wrong in modules of several programs", results=_batch_only),
+    "booleans_inverted": Fault("i1 results are inverted", results=_invert_booleans),
+    "batch_only": Fault("wrong in modules of several programs", results=_flip_bits_in_batches),
     "flaky": Fault("wrong every other execution", results=_flaky),
     "stale_result": Fault("gives the results of the execution before", results=_stale),
 }
@@ -306,11 +308,11 @@ _ANSWERS: dict[str, Fault] = {
     "python_error": Fault("raises what it must not", start=_refuse(RuntimeError, "a defect")),
     "error_now_and_then": Fault(
         "cannot compile a program every other time",
-        compile=partial(_now_and_then, _refuse(Failed, "INTERNAL: out of luck")),
+        compile=partial(_refuse_every_second_time, _refuse(Failed, "INTERNAL: out of luck")),
     ),
     "reject_now_and_then": Fault(
         "refuses a program every other time",
-        compile=partial(_now_and_then, _refuse(Rejected, "refused today")),
+        compile=partial(_refuse_every_second_time, _refuse(Rejected, "refused today")),
     ),
     "error_together": Fault(
         "cannot compile modules of several programs",
@@ -369,7 +371,7 @@ def fault_of(name: str) -> Fault:
         KeyError: if there is no such fault, with the names that exist, or if it cannot be limited
             or combined.
     """
-    found = [_confined(one) for one in name.split("+")]
+    found = [_confine_fault(one) for one in name.split("+")]
     if len(found) == 1:
         return found[0]
     changes: list[Wrong] = []
@@ -387,7 +389,7 @@ def fault_of(name: str) -> Fault:
     return Fault("; ".join(one.description for one in found), operation=combined)
 
 
-def _confined(name: str) -> Fault:
+def _confine_fault(name: str) -> Fault:
     """Return the fault of a name such as `NAME` or `NAME@OP`."""
     fault, at, op = name.partition("@")
     if fault not in FAULTS:

@@ -109,14 +109,14 @@ class ReferenceExecutable:
             self.fault.start(inputs)
         with np.errstate(all="ignore"):  # faults meet overflow and NaN as the reference does
             try:
-                right = list(self._evaluated(inputs))
+                right = list(self._evaluate_with_hook(inputs))
             except (EvaluationError, NotInlined) as error:
                 raise Failed(str(error)) from error
             execution = Execution(self.program, self.executions, self.previous, right)
             self.previous = right
             return right if self.fault.results is None else self.fault.results(execution)
 
-    def _evaluated(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
+    def _evaluate_with_hook(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
         wrong, process = self.fault.operation, self.fault.process
         if self.fault.rewrite is not None:
             return evaluate(self.fault.rewrite(self.program), inputs)

@@ -81,7 +81,7 @@ def select(mask: Array, yes: Array, no: Array) -> Array:
     return from_bits(np.where(mask, to_bits(yes), to_bits(no)), of)
 
 
-def _negated_where(mask: Array, array: Array) -> Array:
+def _negate_where(mask: Array, array: Array) -> Array:
     of, bits = element_type_of(array), to_bits(array)
     sign = np.array(1 << (of.bits - 1), bits.dtype)
     return from_bits(np.where(mask, bits ^ sign, bits), of)
@@ -92,7 +92,7 @@ def negate_zeros(array: Array) -> Array:
     of = element_type_of(array)
     if not of.float_format.has_negative_zero:
         return array
-    return _negated_where(to_float64(array) == 0, array)
+    return _negate_where(to_float64(array) == 0, array)
 
 
 def move_by_ulps(array: Array, ulps: int) -> Array:
@@ -133,7 +133,7 @@ def negate_nans(array: Array) -> Array:
     of = element_type_of(array)
     if not (of.float_format.has_infinity and of.float_format.has_nan):
         return array
-    return _negated_where(np.isnan(to_float64(array)), array)
+    return _negate_where(np.isnan(to_float64(array)), array)
 
 
 def round_to_bfloat16(array: Array) -> Array:
@@ -235,18 +235,18 @@ def ties_away(computation: Computation, operands: Operands) -> Results:
     if name == "round_nearest_even":
         return computation.changed(name="round_nearest_afz").right(operands)
     results = computation.right(operands)
-    unrounded = _held_exactly(name)
+    unrounded = _exact_function(name)
     if unrounded is None or not element_type_of(results[0]).is_float:
         return results
     if not all(_real(element_type_of(operand)) for operand in operands):
         return results
-    exact = unrounded(*(_extended(operand) for operand in operands))
+    exact = unrounded(*(_to_extended_precision(operand) for operand in operands))
     if name == "reduce_precision":
-        return (_reduced_away(computation, results[0], exact),)
+        return (_round_reduced_mantissa(computation, results[0], exact),)
     return (_tie_away(results[0], exact),)
 
 
-def _held_exactly(name: str) -> Callable[..., Any] | None:
+def _exact_function(name: str) -> Callable[..., Any] | None:
     """Return the exact function of an op if extended precision represents its result, or None."""
     record = OPS[name]
     return record.unrounded if record.wraps or record.unrounded is np.positive else None
@@ -256,7 +256,7 @@ def _real(element: ElementType) -> bool:
     return element.is_float or element.is_integer
 
 
-def _extended(array: Array) -> Array:
+def _to_extended_precision(array: Array) -> Array:
     """Return the values in extended precision, exact for 64 bits."""
     if element_type_of(array).is_integer:
         return array.astype(np.int64 if array.dtype != np.uint64 else np.uint64).astype(
@@ -275,7 +275,7 @@ def _tie_away(result: Array, exact: Array) -> Array:
     return select(tie, further, result)
 
 
-def _reduced_away(computation: Computation, result: Array, exact: Array) -> Array:
+def _round_reduced_mantissa(computation: Computation, result: Array, exact: Array) -> Array:
     """Round in the reduced mantissa: the neighbours are 2**(dropped bits) codes apart."""
     of = element_type_of(result)
     kept = int(str(computation.operation.attribute("mantissa_bits")))

@@ -71,11 +71,11 @@ def _first_twice(values: list[Any], _: Process) -> list[Any]:
     return [values[0], *values[:-1]]
 
 
-def _reversed(values: list[Any], _: Process) -> list[Any]:
+def _reverse_values(values: list[Any], _: Process) -> list[Any]:
     return values[::-1]
 
 
-def _rotated(values: list[Any], _: Process) -> list[Any]:
+def _rotate_values(values: list[Any], _: Process) -> list[Any]:
     return [*values[1:], values[0]]
 
 
@@ -129,8 +129,8 @@ def _stale() -> WrongProcess:
 PROCESS_FAULTS: dict[str, tuple[str, WrongProcess]] = {
     "share_lost": ("what the last process of a group gives is zero", _taking(_share_lost)),
     "share_twice": ("the first process of a group counts twice", _taking(_first_twice)),
-    "group_reversed": ("groups are in reversed order", _taking(_reversed)),
-    "group_rotated": ("groups begin with their second process", _taking(_rotated)),
+    "group_reversed": ("groups are in reversed order", _taking(_reverse_values)),
+    "group_rotated": ("groups begin with their second process", _taking(_rotate_values)),
     "pair_exchanged": (
         "the first two processes of a group are in each other's place",
         _taking(_pair_exchanged),

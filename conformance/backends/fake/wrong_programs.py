@@ -13,14 +13,14 @@ def constants_multiplied_first(program: Program) -> Program:
     """Return the program with x (c d) for (x c) d, where c and d are constants."""
     return replace(
         program,
-        functions=tuple(replace(one, body=_regrouped(one.body, {})) for one in program.functions),
+        functions=tuple(replace(one, body=_regroup(one.body, {})) for one in program.functions),
     )
 
 
-def _regrouped(region: Region, around: Mapping[str, Operation]) -> Region:
+def _regroup(region: Region, around: Mapping[str, Operation]) -> Region:
     makers, made = dict(around), list[Operation]()
     for one in region.operations:
-        inner = tuple(_regrouped(each, makers) for each in one.regions)
+        inner = tuple(_regroup(each, makers) for each in one.regions)
         made += _product(replace(one, regions=inner), makers)
         makers |= {value.name: one for value in one.results}
     return replace(region, operations=tuple(made))

@@ -70,7 +70,7 @@ def verifier_refusal_of(program: Program) -> str | None:
     return "reduce: a reduction without inputs may crash the process" if nothing else None
 
 
-def _waived(operation: Operation) -> str | None:
+def _undefined_by_stablehlo(operation: Operation) -> str | None:
     """Return why StableHLO, which the interpreter implements, does not define an operation."""
     ids = ", ".join(operation.waives)
     return f"StableHLO does not define what XlaBuilder permits here ({ids})" if ids else None
@@ -80,7 +80,11 @@ def _reasons(program: Program) -> Iterator[str]:
     for operation in program.walk():
         name, structure = operation.name, structure_of(operation)
         forms = (*_FORMS_OF_ALL, _FORMS.get(name))
-        reason = _waived(operation) or _OPS.get(name) or (structure and _STRUCTURES.get(structure))
+        reason = (
+            _undefined_by_stablehlo(operation)
+            or _OPS.get(name)
+            or (structure and _STRUCTURES.get(structure))
+        )
         if name in OPS and OPS[name].dialect is Dialect.MHLO and not name.startswith(CHLO):
             reason = _NO_CODE
         reason = reason or next(filter(None, (form(operation) for form in forms if form)), None)
@@ -111,7 +115,7 @@ def _unsigned_storage(operation: Operation) -> str | None:
     return None
 
 
-def _compared(operation: Operation) -> str | None:
+def _refuse_compare(operation: Operation) -> str | None:
     ordered = operation.attribute("comparison_direction") not in ("EQ", "NE")
     is_complex = _tensor(operation.operands[0]).stored.is_complex
     return "complex numbers have no order" if ordered and is_complex else None
@@ -122,7 +126,7 @@ def _remainder(operation: Operation) -> str | None:
     return "not implemented for complex numbers" if is_complex else None
 
 
-def _transformed(operation: Operation) -> str | None:
+def _refuse_fft(operation: Operation) -> str | None:
     operand, result = _tensor(operation.operands[0]), _tensor(operation.results[0])
     if operand.stored.part.bits < DOUBLE:
         return "a sum of f32 starts with an f64 zero, which crashes the process"
@@ -133,7 +137,7 @@ def _transformed(operation: Operation) -> str | None:
     return _too_many(prod(result.static_shape) * sum(lengths))
 
 
-def _gathered(operation: Operation) -> str | None:
+def _refuse_gather(operation: Operation) -> str | None:
     """Refuse empty slices whose index may be the operand's size: the interpreter reads there."""
     (result,) = operation.results
     of, given = result.type, dict[str, Any](operation.attributes)
@@ -142,7 +146,7 @@ def _gathered(operation: Operation) -> str | None:
     return "reading an element of an empty slice may crash the process"
 
 
-def _solved(operation: Operation) -> str | None:
+def _refuse_triangular_solve(operation: Operation) -> str | None:
     a, b = map(_tensor, operation.operands)
     if operation.attribute("transpose_a") == "ADJOINT" and not a.stored.is_complex:
         return "the adjoint of a real matrix crashes the process"
@@ -151,7 +155,7 @@ def _solved(operation: Operation) -> str | None:
     return None
 
 
-def _contracted(operation: Operation) -> str | None:
+def _refuse_contraction(operation: Operation) -> str | None:
     """Refuse contractions that are too large; `dot` becomes a `dot_general`."""
     given: dict[str, Any] = dict(operation.attributes)
     lhs, result = _tensor(operation.operands[0]), _tensor(operation.results[0])
@@ -160,7 +164,7 @@ def _contracted(operation: Operation) -> str | None:
     return _too_many(elements * depth) if depth or not elements else _NOTHING_TO_ADD
 
 
-def _ragged(operation: Operation) -> str | None:
+def _refuse_ragged_dot(operation: Operation) -> str | None:
     """Refuse ragged products that are too large: each group becomes a product over all rows."""
     groups = _tensor(operation.operands[2]).static_shape[-1]
     lhs, given = _tensor(operation.operands[0]), dict[str, Any](operation.attributes)
@@ -175,7 +179,7 @@ def _ragged(operation: Operation) -> str | None:
     return _too_many(elements * depth * groups) if depth or not elements else _NOTHING_TO_ADD
 
 
-def _sorted(operation: Operation) -> str | None:
+def _refuse_sort(operation: Operation) -> str | None:
     of, dimension = _tensor(operation.operands[0]), operation.attribute("dimension", -1)
     assert isinstance(dimension, int)
     length = of.static_shape[dimension] if -of.rank <= dimension < of.rank else 0
@@ -185,7 +189,7 @@ def _sorted(operation: Operation) -> str | None:
     return f"{comparisons} comparisons take too long (limit: {MOST_COMPARISONS})"
 
 
-def _folded(operation: Operation) -> str | None:
+def _refuse_fold(operation: Operation) -> str | None:
     """Refuse bodies that compute in another type than the results.
 
     StableHLO's passes give quantized bodies the operands' codes unchanged, even if their types
@@ -207,7 +211,7 @@ def _holds_more(body: Region) -> bool:
     return any(one.regions or structure_of(one) is Structure.CALLS for one in body.operations)
 
 
-def _convolved(operation: Operation) -> str | None:
+def _refuse_convolution(operation: Operation) -> str | None:
     given: dict[str, Any] = dict(operation.attributes)
     result = _tensor(operation.results[0])
     batch, feature = given["output_batch_dimension"], given["output_feature_dimension"]
@@ -253,20 +257,20 @@ _FORMS_OF_ALL: tuple[Form, ...] = (_unknown_size, _unsigned_storage)
 """Forms that no op may have."""
 
 _FORMS: dict[str, Form] = {
-    "chlo.ragged_dot": _ragged,
-    "compare": _compared,
-    "convolution": _convolved,
-    "dot": _contracted,
-    "dot_general": _contracted,
-    "dynamic_conv": _convolved,
-    "fft": _transformed,
-    "gather": _gathered,
-    "reduce": _folded,
-    "reduce_window": _folded,
+    "chlo.ragged_dot": _refuse_ragged_dot,
+    "compare": _refuse_compare,
+    "convolution": _refuse_convolution,
+    "dot": _refuse_contraction,
+    "dot_general": _refuse_contraction,
+    "dynamic_conv": _refuse_convolution,
+    "fft": _refuse_fft,
+    "gather": _refuse_gather,
+    "reduce": _refuse_fold,
+    "reduce_window": _refuse_fold,
     "remainder": _remainder,
-    "scatter": _folded,
-    "select_and_scatter": _folded,
-    "sort": _sorted,
-    "triangular_solve": _solved,
+    "scatter": _refuse_fold,
+    "select_and_scatter": _refuse_fold,
+    "sort": _refuse_sort,
+    "triangular_solve": _refuse_triangular_solve,
 }
 """Forms of single ops."""

@@ -29,7 +29,7 @@ def adapt(program: Program) -> Program:
     return with_complex_parts(with_operations(program, _SAFE))
 
 
-def _divided(operation: Operation) -> Iterator[Operation]:
+def _rewrite_division(operation: Operation) -> Iterator[Operation]:
     divisor = operation.operands[-1]
     of = divisor.type.element_type if isinstance(divisor.type, TensorType) else None
     if isinstance(of, ElementType) and of.is_integer:
@@ -68,7 +68,7 @@ def _stably_sorted(operation: Operation) -> Iterator[Operation]:
     )
 
 
-def _padded(operation: Operation) -> Iterator[Operation]:
+def _rewrite_padding(operation: Operation) -> Iterator[Operation]:
     """Yield a convolution whose padding, an attribute, removes no more than there is."""
     padding, most = operation.attribute("padding"), _most_taken(operation)
     if isinstance(padding, Dense) and len(most) == len(padding.array):
@@ -119,7 +119,7 @@ def _most_taken(operation: Operation) -> Array:
     return np.array(dilated, np.int64)
 
 
-def _copied(operation: Operation) -> Iterator[Operation]:
+def _copy_inputs(operation: Operation) -> Iterator[Operation]:
     """Yield a scatter of copies of its inputs, because it overwrites its inputs with the
     results."""
     count = len(operation.results)
@@ -135,11 +135,11 @@ def _copied(operation: Operation) -> Iterator[Operation]:
 
 
 _SAFE: dict[str, Callable[[Operation], Iterator[Operation]]] = {
-    "scatter": _copied,
-    "convolution": _padded,
-    "divide": _divided,
+    "scatter": _copy_inputs,
+    "convolution": _rewrite_padding,
+    "divide": _rewrite_division,
     "dynamic_conv": _dynamically_padded,
-    "remainder": _divided,
+    "remainder": _rewrite_division,
     "sort": _stably_sorted,
 }
 """Ops that crash the interpreter in some cases, each with the function that replaces them."""

@@ -82,7 +82,9 @@ def draw_inputs(program: Program, seed: int, evaluate: Evaluate) -> list[Inputs]
     needs = (ANY,) * len(program.main.arguments) if broken else needs_of(program)
     if not is_dynamic(program):
         sets = _Sets(program, needs, seed)
-        return [sets.of(n) for n in range(len(PROFILES))] if broken else _improved(sets, evaluate)
+        return (
+            [sets.of(n) for n in range(len(PROFILES))] if broken else _improve_sets(sets, evaluate)
+        )
     reasons: list[EvaluationError] = []
     for size in SIZES:
         sets = _Sets(program, needs, seed, size)
@@ -91,7 +93,7 @@ def draw_inputs(program: Program, seed: int, evaluate: Evaluate) -> list[Inputs]
         except EvaluationError as error:
             reasons.append(error)
         else:
-            return _improved(sets, evaluate)
+            return _improve_sets(sets, evaluate)
     raise reasons[0]
 
 
@@ -106,7 +108,7 @@ class _Sets:
         self, program: Program, needs: Sequence[Need], seed: int, size: int | None = None
     ) -> None:
         arguments = program.main.arguments
-        self._types = [_sized(number, a.type, size) for number, a in enumerate(arguments)]
+        self._types = [_resized_type(number, a.type, size) for number, a in enumerate(arguments)]
         self._needs, self._seed, self._size = needs, seed, size
         self.processes = program.process_count
         self.alike = False
@@ -130,7 +132,7 @@ class _Sets:
         return fill(of, _profile(of, number), seed) if array is None else array
 
 
-def _sized(number: int, value_type: ValueType, size: int | None) -> TensorType:
+def _resized_type(number: int, value_type: ValueType, size: int | None) -> TensorType:
     if not isinstance(value_type, TensorType):
         raise InputsError(f"parameter {number} is no tensor")
     shape = tuple(size if one is None else one for one in value_type.shape)
@@ -153,7 +155,7 @@ def _profile(tensor_type: TensorType, number: int) -> str:
     return "within:0:12" if element.is_unsigned else _INTEGERS[number]
 
 
-def _improved(sets: _Sets, evaluate: Evaluate) -> list[Inputs]:
+def _improve_sets(sets: _Sets, evaluate: Evaluate) -> list[Inputs]:
     """Return each set in the version that gives the most finite numbers, within the time limit."""
     until = time.monotonic() + SECONDS
     kept = ""

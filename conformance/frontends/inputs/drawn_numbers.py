@@ -163,7 +163,7 @@ def _floats(
     if tamer == _IN_ORDER:
         numbers = _increasing(tamed, low, high, shape, words)
     elif number == _ANY_BETWEEN or tamer:
-        numbers = _between(tamed, low, high, count, words)
+        numbers = _draw_between(tamed, low, high, count, words)
     else:
         numbers = words.choice(count, _grid(tamed, low, high))
     return cast(numbers, element_type).reshape(shape)
@@ -187,7 +187,7 @@ def both_tame(need: Need, tamer: str) -> Need:
     return replace(need, low=low, high=high) if low < high else need
 
 
-def _between(need: Need, low: float, high: float, count: int, words: Words) -> Array:
+def _draw_between(need: Need, low: float, high: float, count: int, words: Words) -> Array:
     """Any numbers, a sixteenth of the way from ends and zero where these are not wanted."""
     edge = (high - low) / 16
     if need.is_open:

@@ -101,7 +101,7 @@ def _is_whole(range_: Range) -> bool:
     return range_.low == range_.high and float(range_.low).is_integer()
 
 
-def _hands_on(operation: Operation) -> bool:
+def _propagates_elements(operation: Operation) -> bool:
     """Return whether the elements of the single operand are those of the result."""
     record = OPS.get(operation.name)
     return record is not None and record.carries == (0,) and len(record.operands) == 1
@@ -110,7 +110,7 @@ def _hands_on(operation: Operation) -> bool:
 def _from_integers(value: Value, known: KnownValues) -> bool:
     """Return whether a value is converted from integers, possibly broadcast, and so is whole."""
     made_by = known.makers.get(value.name)
-    while made_by is not None and _hands_on(made_by):
+    while made_by is not None and _propagates_elements(made_by):
         (source,) = made_by.operands
         if is_integer(source):
             return True

@@ -49,10 +49,10 @@ def of_add(operation: Operation, need: Need, known: KnownValues) -> Needed:
             left = need.high - high if isfinite(high) else need.high / 2
             yield one, at_most(left, is_open=need.is_open)
         if need.nonzero and isfinite(low) and isfinite(high):
-            yield one, _outside(-low, -high)
+            yield one, _exclude_range(-low, -high)
 
 
-def _outside(low: float, high: float) -> Need:
+def _exclude_range(low: float, high: float) -> Need:
     """Return the need that excludes the numbers between two, on the side that contains zero."""
     low, high = min(low, high), max(low, high)
     if high <= 0:
@@ -69,7 +69,7 @@ def of_subtract(operation: Operation, need: Need, known: KnownValues) -> Needed:
     if isfinite(low) and isfinite(high):
         yield one, replace(need, low=need.low + high, high=need.high + low, nonzero=False, form="")
         if need.nonzero:
-            yield one, NONZERO if low == high == 0 else _outside(low, high)
+            yield one, NONZERO if low == high == 0 else _exclude_range(low, high)
     elif low >= 0 and isfinite(need.low):
         yield one, at_least(need.low + _SQUARE)
     low, high = known.ranges[one.name]
@@ -77,7 +77,7 @@ def of_subtract(operation: Operation, need: Need, known: KnownValues) -> Needed:
         turned = negate_need(replace(need, nonzero=False, form=""))
         yield other, replace(turned, low=turned.low + high, high=turned.high + low)
         if need.nonzero:
-            yield other, NONZERO if low == high == 0 else _outside(low, high)
+            yield other, NONZERO if low == high == 0 else _exclude_range(low, high)
 
 
 def of_multiply(operation: Operation, need: Need, known: KnownValues) -> Needed:

@@ -68,7 +68,7 @@ class Uses:
         for operation in reversed(region.operations):
             needs = [self.needs.get(value.name, ANY) for value in operation.results]
             if operation.regions:
-                self._into(operation, needs)
+                self._follow_regions(operation, needs)
             for number, need in enumerate(needs):
                 if need != ANY:
                     for value in copied_operands(operation, number):
@@ -79,10 +79,10 @@ class Uses:
                 for value, found in rule(operation, need, self._known):
                     self.add(value, found)
 
-    def _into(self, operation: Operation, needs: Sequence[Need]) -> None:
+    def _follow_regions(self, operation: Operation, needs: Sequence[Need]) -> None:
         """Follow the regions of an operation: their results and their arguments."""
         if structure_of(operation) is Structure.LOOPS:
-            self._into_loop(operation, needs)
+            self._follow_loop(operation, needs)
             return
         for region in operation.regions:
             ends = region.operations[-1].operands
@@ -90,11 +90,11 @@ class Uses:
                 for value, need in zip(ends, needs, strict=False):
                     self.add(value, need)
             self.follow(region)
-            given = _given(operation, len(region.arguments))
+            given = _region_operands(operation, len(region.arguments))
             for argument, operand in zip(region.arguments, given, strict=False):
-                self._hand_on(argument, operand)
+                self._propagate_need(argument, operand)
 
-    def _into_loop(self, operation: Operation, needs: Sequence[Need]) -> None:
+    def _follow_loop(self, operation: Operation, needs: Sequence[Need]) -> None:
         condition, body = operation.regions
         self._depth += 1
         for _ in range(2 if self._depth <= _DEEPEST else 1):
@@ -110,9 +110,9 @@ class Uses:
         for number, operand in enumerate(operation.operands):
             self.add(operand, needs[number])
             for region in (body, condition):
-                self._hand_on(region.arguments[number], operand)
+                self._propagate_need(region.arguments[number], operand)
 
-    def _hand_on(self, argument: Value, operand: Value) -> None:
+    def _propagate_need(self, argument: Value, operand: Value) -> None:
         if need := self.needs.get(argument.name):
             self.add(operand, need)
 
@@ -121,7 +121,7 @@ _COMPARING = ("select_and_scatter", "sort")
 """Ops whose first region returns values that are not results of the op."""
 
 
-def _given(operation: Operation, count: int) -> tuple[Value, ...]:
+def _region_operands(operation: Operation, count: int) -> tuple[Value, ...]:
     """Return the operands whose elements are the arguments of a region."""
     operands = operation.operands
     if operation.name in ("reduce", "reduce_window"):

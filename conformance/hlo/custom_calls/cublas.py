@@ -90,7 +90,7 @@ def _product(site: Site, config: dict[str, Any], to: ElementType) -> Value:
     )  # fmt: skip
 
 
-def _scaled(building: Building, value: Value, factor: complex) -> Value:
+def _multiply_by(building: Building, value: Value, factor: complex) -> Value:
     if factor == 1:
         return value
     return building.binary("multiply", value, constant_like(building, factor, value))
@@ -103,7 +103,7 @@ def _times(building: Building, value: Value, scale: Value) -> Value:
     return building.binary("multiply", value, building.broadcast(scalar, of.static_shape))
 
 
-def _added(building: Building, value: Value, other: Value) -> Value:
+def _add_matrix(building: Building, value: Value, other: Value) -> Value:
     """Return the sum with a matrix, or with a vector along the last dimension."""
     of = tensor_type_of(value)
     other = building.convert(other, of.element)
@@ -134,12 +134,12 @@ def matmul(site: Site, *, scaled: bool) -> Tree:
     value = _product(site, config, to)
     for scale in given.scales:
         value = _times(building, value, scale)
-    value = _scaled(building, value, alpha if to.is_complex else alpha.real)
+    value = _multiply_by(building, value, alpha if to.is_complex else alpha.real)
     if given.matrix is not None:
         matrix = building.convert(given.matrix, to)
-        value = _added(building, value, _scaled(building, matrix, float(config["beta"])))
+        value = _add_matrix(building, value, _multiply_by(building, matrix, float(config["beta"])))
     if given.vector is not None:
-        value = _added(building, value, given.vector)
+        value = _add_matrix(building, value, given.vector)
     before, value = value, _ACTIVATIONS[epilogue](building, value, 0)
     largest = value
     if given.result_scale is not None:

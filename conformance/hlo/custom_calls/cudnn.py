@@ -55,7 +55,7 @@ def _padding(pairs: list[tuple[int, int]]) -> Dense:
     return Dense.of(array, TensorType(array.shape, ELEMENT_TYPES["si64"]))
 
 
-def _scaled(building: Building, value: Value, factor: float) -> Value:
+def _multiply_by(building: Building, value: Value, factor: float) -> Value:
     return value if factor == 1 else building.binary(
         "multiply", value, constant_like(building, factor, value)
     )  # fmt: skip
@@ -78,10 +78,10 @@ def _forward(site: Site) -> Tree:
         to = result.element
     pair = (site.value(0), site.value(1))
     value = building.one("convolution", pair, TensorType(result.shape, to), **given)
-    value = _scaled(building, value, float(config.get("conv_result_scale", 1)))
+    value = _multiply_by(building, value, float(config.get("conv_result_scale", 1)))
     if len(extra) > 1:
         side = building.convert(extra[1], to)
-        side = _scaled(building, side, float(config.get("side_input_scale", 0)))
+        side = _multiply_by(building, side, float(config.get("side_input_scale", 0)))
         value = building.binary("add", value, side)
     if extra:
         along = (given["output_feature_dimension"],)
@@ -108,7 +108,7 @@ def _backward_input(site: Site) -> Tree:
     building, forward, result = site.building, convolution_attributes(site), _result(site)
     groups: int = forward["feature_group_count"]
     gradient, kernel = site.value(0), site.value(1)
-    kernel = _swapped(building, kernel, forward, groups)
+    kernel = _swap_kernel_groups(building, kernel, forward, groups)
     pads: list[tuple[int, int]] = []
     spatial = zip(
         window_of(site), forward["input_spatial_dimensions"],
@@ -138,7 +138,9 @@ def _backward_input(site: Site) -> Tree:
     return _with_scratch(site, value)
 
 
-def _swapped(building: Building, kernel: Value, given: dict[str, Any], groups: int) -> Value:
+def _swap_kernel_groups(
+    building: Building, kernel: Value, given: dict[str, Any], groups: int
+) -> Value:
     """Return a kernel whose groups are along its input features, not along its output features."""
     if groups == 1:
         return kernel

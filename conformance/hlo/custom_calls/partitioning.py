@@ -6,11 +6,11 @@ from conformance.hlo.shapes import Tree
 from conformance.hlo.site import Handler, Site
 
 
-def _same(site: Site) -> Tree:
+def _operand_tree(site: Site) -> Tree:
     return site.operands[0]
 
 
 TARGETS: dict[str, Handler] = dict.fromkeys(
-    ("Sharding", "xla.sdy.FuncResultSharding", "xla.sdy.ShardingConstraint"), _same
+    ("Sharding", "xla.sdy.FuncResultSharding", "xla.sdy.ShardingConstraint"), _operand_tree
 )
 """By target."""

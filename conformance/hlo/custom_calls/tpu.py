@@ -25,7 +25,7 @@ def _low(site: Site) -> Tree:
         return building.one("real", (value,), of)
     if own.is_float:
         return building.convert(value, of.element)
-    return building.one("convert", (_unsigned(building, value),), of)
+    return building.one("convert", (_as_unsigned(building, value),), of)
 
 
 def _high(site: Site) -> Tree:
@@ -35,7 +35,7 @@ def _high(site: Site) -> Tree:
         return building.one("imag", (value,), of)
     if own.is_float:
         return _missing(building, value, of)
-    word = _unsigned(building, value)
+    word = _as_unsigned(building, value)
     bits = building.fill_like(_WORD, word)
     high = building.binary("shift_right_logical", word, bits)
     half = building.convert(high, ELEMENT_TYPES["ui32"])
@@ -55,7 +55,7 @@ def _missing(building: Building, value: Value, of: TensorType) -> Value:
     return building.one("select", (finite, building.convert(rest, of.element), zero), of)
 
 
-def _unsigned(building: Building, value: Value) -> Value:
+def _as_unsigned(building: Building, value: Value) -> Value:
     word = ELEMENT_TYPES["ui64"]
     return value if tensor_type_of(value).element == word else building.bitcast(value, word)
 

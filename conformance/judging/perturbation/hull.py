@@ -50,10 +50,10 @@ def is_within(
         return _is_within_complex(samples, got, margin)
     (parts,) = _real_parts([*samples, got], element_type)
     *wide, actual = parts
-    return _is_inside(wide, actual, margin)
+    return _is_inside_hull(wide, actual, margin)
 
 
-def _is_inside(wide: Sequence[Array], actual: Array, margin: float) -> Array:
+def _is_inside_hull(wide: Sequence[Array], actual: Array, margin: float) -> Array:
     low, high = _hull(wide, margin)
     nan = np.any([np.isnan(one) for one in wide], axis=0) & np.isnan(actual)
     inside = (low <= actual) & (actual <= high)
@@ -76,7 +76,7 @@ def _is_within_complex(samples: Sequence[Array], got: Array, margin: float) -> A
     for part in (real, imag):
         low, high = _hull(part[:-1], margin)
         near = (low - widest <= part[-1]) & (part[-1] <= high + widest)
-        inside.append(near | _is_inside(part[:-1], part[-1], margin))
+        inside.append(near | _is_inside_hull(part[:-1], part[-1], margin))
     return inside[0] & inside[1]
 
 

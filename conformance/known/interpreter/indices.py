@@ -27,14 +27,18 @@ def has_negative_pattern(index: Array) -> bool:
     return element_type_of(index).is_unsigned and bool((reinterpret_as_signed(index) < 0).any())
 
 
-def _of_slices(operation: Operation, operands: tuple[Array, ...]) -> Iterator[Results]:
+def _sign_extend_all_indices(
+    operation: Operation, operands: tuple[Array, ...]
+) -> Iterator[Results]:
     """Yield a slice, or its update, with all indices sign-extended, if that changes any."""
     arrays, indices = _parts(operands)
     if any(map(has_negative_pattern, indices)):
         yield apply(operation, (*arrays, *map(reinterpret_as_signed, indices)))
 
 
-def _of_some(operation: Operation, operands: tuple[Array, ...]) -> Iterator[Results]:
+def _sign_extend_some_indices(
+    operation: Operation, operands: tuple[Array, ...]
+) -> Iterator[Results]:
     """Yield a slice, or its update, with some of its indices sign-extended."""
     arrays, indices = _parts(operands)
     taken = [n for n, index in enumerate(indices) if has_negative_pattern(index)]
@@ -52,16 +56,18 @@ def _parts(operands: tuple[Array, ...]) -> tuple[tuple[Array, ...], tuple[Array,
     return operands[:count], operands[count:]
 
 
-def _of_gather(operation: Operation, operands: tuple[Array, ...], expected: Results) -> Results:
+def _predict_signed_gather(
+    operation: Operation, operands: tuple[Array, ...], expected: Results
+) -> Results:
     del expected
     return apply(operation, (operands[0], reinterpret_as_signed(operands[1]), *operands[2:]))
 
 
 LABEL = "unsigned index taken for signed"
 
-UNSIGNED_START = exact_hypothesis(LABEL, _of_gather)
-UNSIGNED = any_outcome_hypothesis(LABEL, _of_slices)
-SOME_UNSIGNED = any_outcome_hypothesis(LABEL, _of_some)
+UNSIGNED_START = exact_hypothesis(LABEL, _predict_signed_gather)
+UNSIGNED = any_outcome_hypothesis(LABEL, _sign_extend_all_indices)
+SOME_UNSIGNED = any_outcome_hypothesis(LABEL, _sign_extend_some_indices)
 """Sources of constant results, beside misread indices."""
 
 _POSITIONS: dict[str, Callable[[int], range]] = {

@@ -25,7 +25,9 @@ _COMPLEX: dict[str, Callable[[Array], Array]] = {"tan": np.tan, "tanh": np.tanh}
 
 
 @quiet
-def _by_library(operation: Operation, operands: Operands, expected: Results) -> Results | None:
+def _predict_by_library(
+    operation: Operation, operands: Operands, expected: Results
+) -> Results | None:
     """Return the library's results; None of functions that are not in question."""
     (operand,), of = operands, element_type_of(expected[0])
     function = (_COMPLEX if of.is_complex else _REAL).get(operation.name)
@@ -36,4 +38,4 @@ def _by_library(operation: Operation, operands: Operands, expected: Results) -> 
     return (round_to(np.asarray(function(to_float64(operand))).astype(np.float64), of),)
 
 
-BY_LIBRARY = exact_hypothesis("function of the C library", _by_library)
+BY_LIBRARY = exact_hypothesis("function of the C library", _predict_by_library)

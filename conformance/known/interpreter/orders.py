@@ -25,14 +25,18 @@ def _with_ordinary_comparisons(operation: Operation) -> Operation:
     pairs = tuple(
         (name, "FLOAT" if value == "TOTALORDER" else value) for name, value in operation.attributes
     )
-    return replace(operation, attributes=pairs, regions=tuple(map(_inside, operation.regions)))
+    return replace(
+        operation,
+        attributes=pairs,
+        regions=tuple(map(_replace_comparisons_inside, operation.regions)),
+    )
 
 
-def _inside(region: Region) -> Region:
+def _replace_comparisons_inside(region: Region) -> Region:
     return replace(region, operations=tuple(map(_with_ordinary_comparisons, region.operations)))
 
 
-def _compared(
+def _predict_compare(
     operation: Operation, operands: tuple[Array, ...], expected: Results
 ) -> Results | None:
     del expected
@@ -70,5 +74,5 @@ def _with_nan(rows: tuple[Array, ...]) -> Array:
     return found
 
 
-COMPARED = exact_hypothesis(LABEL, _compared)
+COMPARED = exact_hypothesis(LABEL, _predict_compare)
 SORTED = Hypothesis(LABEL, _sorted, signs=True)

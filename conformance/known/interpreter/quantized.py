@@ -12,7 +12,7 @@ from reference.ir.types import Array, element_type
 from reference.ops.quantization import dequantize
 
 
-def _dequantized(
+def _predict_wrapped_difference(
     operation: Operation, operands: tuple[Array, ...], expected: Results
 ) -> Results | None:
     """Return results whose difference wraps around."""
@@ -28,4 +28,4 @@ def _dequantized(
     return (dequantize(wrapped, whole),)
 
 
-WRAPPED = exact_hypothesis("zero point subtracted in 32 bits", _dequantized)
+WRAPPED = exact_hypothesis("zero point subtracted in 32 bits", _predict_wrapped_difference)

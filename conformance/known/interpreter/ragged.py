@@ -21,7 +21,7 @@ from reference.ops.contraction import Dimensions, arrange_matrices
 from reference.ops.ragged import Mode, Ragged, group_members, ragged_numbers
 
 
-def _misplaced(
+def _predict_misread_sizes(
     operation: Operation, operands: tuple[Array, ...], expected: Results
 ) -> Results | None:
     """Return the results; None if the sizes belong to the first dimensions, or fit none."""
@@ -35,7 +35,7 @@ def _misplaced(
     pairs = zip(group_sizes.shape[:-1], lhs.shape, strict=False)
     if any(size not in (1, there) for size, there in pairs):
         return None
-    masked = _masked(lhs, group_sizes, numbers)
+    masked = _mask_groups(lhs, group_sizes, numbers)
     if numbers.mode is Mode.DEPTH:
         return (np.stack([_product(one, rhs, numbers.dot, to) for one in masked]),)
     assert numbers.group is not None
@@ -47,7 +47,7 @@ def _misplaced(
     return (reduce(arithmetic.add, of_groups),)
 
 
-def _masked(lhs: Array, group_sizes: Array, numbers: Ragged) -> list[Array]:
+def _mask_groups(lhs: Array, group_sizes: Array, numbers: Ragged) -> list[Array]:
     """Return lhs for each group, with zeros for the rows misread as outside of it."""
     first = lhs.shape[: group_sizes.ndim - 1]
     held = group_members(group_sizes, lhs.shape[numbers.ragged], first)
@@ -61,4 +61,4 @@ def _product(lhs: Array, rhs: Array, dimensions: Dimensions, to: ElementType) ->
     return in_steps(a, b, to, np.arange(a.shape[-1])).reshape(shape)
 
 
-MISPLACED = exact_hypothesis("group sizes of the first dimensions", _misplaced)
+MISPLACED = exact_hypothesis("group sizes of the first dimensions", _predict_misread_sizes)

@@ -36,11 +36,11 @@ def _to_whole(
     if form.max_finite >= 2.0 ** (form.precision - 1):
         return None
     number = to_float64(operand)
-    lost = np.where(np.isfinite(number) & (number != 0), _of_sum(number, form), number)
+    lost = np.where(np.isfinite(number) & (number != 0), _overflowed_sum(number, form), number)
     return (round_to(lost, of),)
 
 
-def _of_sum(number: Array, form: FloatFormat) -> Array:
+def _overflowed_sum(number: Array, form: FloatFormat) -> Array:
     return np.full(number.shape, np.nan) if form.has_infinity else np.copysign(0.0, number)
 
 
@@ -65,22 +65,22 @@ def _to_fewer_bits(
     own_exponent = of.bits - own_mantissa - 1
     bits = to_bits(operand).astype(np.uint64)
     if mantissa < own_mantissa:
-        bits = _rounded(bits, own_mantissa - mantissa)
+        bits = _round_bits(bits, own_mantissa - mantissa)
     if exponent < own_exponent:
-        bits = _in_range(bits, of, exponent, own_exponent)
+        bits = _limit_exponents(bits, of, exponent, own_exponent)
     results = from_bits((bits & np.uint64((1 << of.bits) - 1)).astype(bits_dtype(of)), of)
     nan = np.isnan(to_float64(operand))
     return (np.where(nan, operand, results),) if mantissa else (results,)
 
 
-def _rounded(bits: Array, dropped: int) -> Array:
+def _round_bits(bits: Array, dropped: int) -> Array:
     """Return bits without the lowest bits, rounded to nearest, ties to even."""
     last = (bits >> np.uint64(dropped)) & np.uint64(1)
     bits = bits + last + np.uint64((1 << (dropped - 1)) - 1)
     return bits >> np.uint64(dropped) << np.uint64(dropped)
 
 
-def _in_range(bits: Array, of: ElementType, exponent: int, own: int) -> Array:
+def _limit_exponents(bits: Array, of: ElementType, exponent: int, own: int) -> Array:
     """Bits of numbers whose exponent has so few bits: infinity over the largest, else zero."""
     mantissa = of.float_format.mantissa_bits
     sign = bits & np.uint64(1 << (of.bits - 1))

@@ -49,7 +49,7 @@ def _product(lhs: Array, rhs: Array) -> Array:
     )
 
 
-def _contracted(
+def _predict_contraction(
     operation: Operation, operands: tuple[Array, ...], expected: Results
 ) -> Results | None:
     to = element_type_of(expected[0])
@@ -59,7 +59,7 @@ def _contracted(
     given = given_attributes(operation)
     for group_sizes in rest:  # products with zeros in the others' places change no sum
         numbers = ragged_numbers(**given)
-        return (products_of_groups(lhs, rhs, group_sizes, numbers, partial(_all, to)),)
+        return (products_of_groups(lhs, rhs, group_sizes, numbers, partial(_sum_all_products, to)),)
     dimensions = Dimensions(*(given.get(name, ()) for name in _DIMENSIONS))
     if operation.name == "dot":
         dimensions = dot_dimensions(lhs.ndim)
@@ -73,10 +73,10 @@ def _without_algorithm(
     """Return results without the rounding of operands that an algorithm states."""
     if not rounds_operands(given_attributes(operation)):
         return None
-    return _contracted(operation, operands, expected)
+    return _predict_contraction(operation, operands, expected)
 
 
-def _all(to: ElementType, lhs: Array, rhs: Array) -> Array:
+def _sum_all_products(to: ElementType, lhs: Array, rhs: Array) -> Array:
     return in_steps(lhs, rhs, to, np.arange(lhs.shape[-1]))
 
 
@@ -86,7 +86,7 @@ _DIMENSIONS = (
 )  # fmt: skip
 
 
-def _convolved(
+def _predict_convolution(
     operation: Operation, operands: tuple[Array, ...], expected: Results
 ) -> Results | None:
     to = element_type_of(expected[0])
@@ -103,7 +103,9 @@ def _convolved(
     return (convolve(lhs, rhs, of, lambda a, b: in_steps(a, b, to, order)),)
 
 
-def _scaled(operation: Operation, operands: tuple[Array, ...], expected: Results) -> Results:
+def _predict_scaled_product(
+    operation: Operation, operands: tuple[Array, ...], expected: Results
+) -> Results:
     """Return the decomposition of a product of scaled operands, its steps rounded to bf16."""
     lhs, lhs_scale, rhs, rhs_scale = operands
     sides = [
@@ -112,7 +114,7 @@ def _scaled(operation: Operation, operands: tuple[Array, ...], expected: Results
     ]
     numbers = given_attributes(operation)["dimension_numbers"]
     a, b, shape = arrange_matrices(sides[0], sides[1], dimensions_of(numbers))
-    return (_all(element_type_of(expected[0]), a, b).reshape(shape),)
+    return (_sum_all_products(element_type_of(expected[0]), a, b).reshape(shape),)
 
 
 def _as_bf16(operand: Array) -> Array:
@@ -124,6 +126,6 @@ def _as_bf16(operand: Array) -> Array:
 
 
 ALGORITHM_IGNORED = exact_hypothesis(NOT_KEPT, _without_algorithm)
-STEP_BY_STEP = exact_hypothesis("products added one by one", _contracted)
-WINDOWS_STEP_BY_STEP = exact_hypothesis("products added one by one", _convolved)
-SCALED_STEP_BY_STEP = exact_hypothesis("products added one by one", _scaled)
+STEP_BY_STEP = exact_hypothesis("products added one by one", _predict_contraction)
+WINDOWS_STEP_BY_STEP = exact_hypothesis("products added one by one", _predict_convolution)
+SCALED_STEP_BY_STEP = exact_hypothesis("products added one by one", _predict_scaled_product)

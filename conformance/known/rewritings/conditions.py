@@ -30,7 +30,7 @@ def _power_of_two(evaluator: Evaluator, node: Node) -> bool:
     return bool((np.abs(mantissa) == 0.5).all())
 
 
-def _not_negative(evaluator: Evaluator, node: Node) -> bool:
+def _is_assumed_nonnegative(evaluator: Evaluator, node: Node) -> bool:
     """Return whether compilers assume a value to be nonnegative."""
     return isinstance(node, Value) and is_not_negative(evaluator.shown, node)
 
@@ -66,7 +66,7 @@ _REDUCED_AT_LEAST = 4096
 """Elements that XLA's CPU has YNNPACK reduce, with the operations before them, at least."""
 
 
-def _reduced(evaluator: Evaluator, node: Node) -> bool:
+def _is_reduced_later(evaluator: Evaluator, node: Node) -> bool:
     """Return whether some reduction of many elements takes what is made of a value."""
     if not isinstance(node, Value):
         return False
@@ -93,9 +93,9 @@ def _variable(evaluator: Evaluator, node: Node) -> bool:
 CONDITIONS: dict[str, Condition] = {
     "boolean": _boolean,
     "constant": _constant,
-    "not_negative": _not_negative,
+    "not_negative": _is_assumed_nonnegative,
     "power_of_two": _power_of_two,
-    "reduced": _reduced,
+    "reduced": _is_reduced_later,
     "variable": _variable,
     "zero_by_truth_values": _zero_by_truth_values,
 }

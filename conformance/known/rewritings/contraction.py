@@ -180,7 +180,7 @@ def _is_repeated(maker: Operation) -> bool:
     )
 
 
-def _negated(model: _Model, x: Value) -> Iterator[_Unrounded]:
+def _negate_unrounded(model: _Model, x: Value) -> Iterator[_Unrounded]:
     for wide in model.unrounded(x):
         yield replace(wide, value=-wide.value)
 
@@ -195,7 +195,7 @@ _UNROUNDED: dict[str, Callable[..., Iterator[_Unrounded]]] = {
     "multiply": _product,
     "power": _square,
     "divide": _quotient,
-    "negate": _negated,
+    "negate": _negate_unrounded,
     "abs": _magnitude,
     "real": _Model.unrounded,  # of real numbers: others are given as no array
 }
@@ -237,17 +237,17 @@ def contracted_sums(
     program: Program, operation: Operation, values: Mapping[str, Array], *, quotients: bool = False
 ) -> Iterator[Predicted]:
     """Yield sums of two numbers with an unrounded product (or quotient) among them."""
-    yield from _of_two(program, operation, values, quotients, lambda rhs: rhs)
+    yield from _predict_two_terms(program, operation, values, quotients, lambda rhs: rhs)
 
 
 def contracted_differences(
     program: Program, operation: Operation, values: Mapping[str, Array], *, quotients: bool = False
 ) -> Iterator[Predicted]:
     """Yield differences of two numbers with an unrounded product among them."""
-    yield from _of_two(program, operation, values, quotients, lambda rhs: -rhs)
+    yield from _predict_two_terms(program, operation, values, quotients, lambda rhs: -rhs)
 
 
-def _of_two(
+def _predict_two_terms(
     program: Program,
     operation: Operation,
     values: Mapping[str, Array],
@@ -281,7 +281,7 @@ def of_many(
         for wide in model.taken(value, quotients):
             yield from _one_by_one(model, parts, wide.value)
             if wide.is_quotient:
-                yield _in_any_order(parts, parts.inits[0], (wide.value,))
+                yield _sum_in_any_order(parts, parts.inits[0], (wide.value,))
 
 
 def decomposed_sums(
@@ -295,9 +295,9 @@ def decomposed_sums(
     for flushes in (False, True):
         model = _Model(program, values, flushes)
         for terms in model.products(value):
-            yield _in_any_order(parts, init, terms)
+            yield _sum_in_any_order(parts, init, terms)
         if (factors := model.complex_factors(value)) is not None:
-            yield _in_any_order_complex(parts, init, *factors)
+            yield _sum_complex_in_any_order(parts, init, *factors)
 
 
 def _sums(operation: Operation, values: Mapping[str, Array]) -> Reduction | None:
@@ -329,7 +329,9 @@ def _one_by_one(model: _Model, parts: Reduction, wide: UnroundedNumbers) -> Iter
 
 
 @quiet
-def _in_any_order(parts: Reduction, init: Array, terms: Sequence[UnroundedNumbers]) -> Predicted:
+def _sum_in_any_order(
+    parts: Reduction, init: Array, terms: Sequence[UnroundedNumbers]
+) -> Predicted:
     """Return the sums of all terms of all elements, with their rounding error in any order."""
     of, leaves = element_type_of(init), parts.leaves
     start = to_float64(init).astype(np.longdouble)
@@ -348,11 +350,15 @@ def _in_any_order(parts: Reduction, init: Array, terms: Sequence[UnroundedNumber
     return Predicted(result, np.broadcast_to(error, shape).astype(np.float64))
 
 
-def _in_any_order_complex(parts: Reduction, init: Array, x: Array, y: Array) -> Predicted:
+def _sum_complex_in_any_order(parts: Reduction, init: Array, x: Array, y: Array) -> Predicted:
     """Return the sums of complex products: each part is the sum of two products."""
     a, b, c, d = (part(one) for one in (x, y) for part in (np.real, np.imag))
-    real = _in_any_order(parts, np.real(init), (unrounded_product(a, c), -unrounded_product(b, d)))
-    imag = _in_any_order(parts, np.imag(init), (unrounded_product(a, d), unrounded_product(b, c)))
+    real = _sum_in_any_order(
+        parts, np.real(init), (unrounded_product(a, c), -unrounded_product(b, d))
+    )
+    imag = _sum_in_any_order(
+        parts, np.imag(init), (unrounded_product(a, d), unrounded_product(b, c))
+    )
     result = np.empty(real.result.shape, init.dtype)
     result.real, result.imag = real.result, imag.result
     assert real.error is not None

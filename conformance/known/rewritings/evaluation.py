@@ -86,7 +86,7 @@ class Evaluator:
             raise LookupError(node)
         flushes_within = flushes and not self.is_constant(node)
         pairs = self._operands(node, flushes=flushes_within)
-        result, error = self._computed(node, pairs)
+        result, error = self._compute_with_error(node, pairs)
         return keeps(result), error
 
     def _operands(self, node: Term, *, flushes: bool) -> list[Evaluated]:
@@ -106,7 +106,7 @@ class Evaluator:
         return [found[n] if one is None else one for n, one in enumerate(numbers)]
 
     @quiet
-    def _computed(self, node: Term, pairs: list[Evaluated]) -> Evaluated:
+    def _compute_with_error(self, node: Term, pairs: list[Evaluated]) -> Evaluated:
         """Return the result of an operation on operands with errors, and its error."""
         arrays, errors = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         if node.moves and node.maker is not None:
@@ -118,13 +118,13 @@ class Evaluator:
         if node.op in BUILT:
             return BUILT[node.op](*arrays), np.zeros(arrays[0].shape)
         if has_more_than_operands(OPS.get(node.op)):
-            result = _applied(node, arrays, self.shown)
+            result = _apply_operation(node, arrays, self.shown)
             return result, np.zeros(result.shape)
-        result = _evaluated(node, arrays)
+        result = _evaluate_node(node, arrays)
         return result, _error(node, result, arrays, errors)
 
 
-def _applied(node: Term, arrays: Sequence[Array], shown: ObservedProgram) -> Array:
+def _apply_operation(node: Term, arrays: Sequence[Array], shown: ObservedProgram) -> Array:
     """Return the result of the program's operation on other operands, of any types."""
     if node.maker is None:
         raise LookupError(node.op)
@@ -139,7 +139,7 @@ def _applied(node: Term, arrays: Sequence[Array], shown: ObservedProgram) -> Arr
         raise LookupError(node.op) from error
 
 
-def _evaluated(node: Term, arrays: Sequence[Array]) -> Array:
+def _evaluate_node(node: Term, arrays: Sequence[Array]) -> Array:
     """Return the result of an operation without attributes, or of a comparison."""
     record, direction = OPS[node.mnemonic], node.op.partition(".")[2]
     given: dict[str, Any] = {"comparison_direction": direction} if direction else {}
@@ -184,7 +184,7 @@ def _sum(x: Array, y: Array) -> Array:
     return OPS["add"].evaluate(x, y) if y.any() else x
 
 
-def _shifted(x: Array, divisor: Array) -> Array:
+def _shift_bits(x: Array, divisor: Array) -> Array:
     """Return the quotient of the bits of x, as of an unsigned integer."""
     bits, number = to_bits(x), to_bits(divisor)
     return from_bits((bits // number).astype(bits.dtype), element_type_of(x))
@@ -203,7 +203,7 @@ def _other_zeros(x: Array) -> Array:
 
 BUILT: dict[str, Callable[..., Array]] = {
     "sum": _sum,
-    "unsigned_quotient": _shifted,
+    "unsigned_quotient": _shift_bits,
     "unsigned_remainder": _low_bits,
     "other_zeros": _other_zeros,
 }

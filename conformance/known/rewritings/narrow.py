@@ -95,27 +95,27 @@ def beside_negatives(
     Yield also the results of an operation on such a result.
     """
     model = _Model(program, values)
-    yield from (Predicted(one) for one in _compared(model, operation))
+    yield from (Predicted(one) for one in _predict_compare(model, operation))
     for number, operand in enumerate(operation.operands):
         maker = model.maker(operand)
         if maker is None or not _is_of_two_bits(operand):
             continue
-        one_bit = [*_of_one_bit(model, maker)]
-        before = [*_compared(model, maker), *one_bit]
+        one_bit = [*_predict_quotient_by_one_bit(model, maker)]
+        before = [*_predict_compare(model, maker), *one_bit]
         others = [values.get(one.name) for one in operation.operands]
         for taken in before:
             given = [taken if n == number else one for n, one in enumerate(others)]
             known = [one for one in given if one is not None]
             if len(known) < len(given):
                 continue
-            for predicted in _applied(operation, known):
+            for predicted in _apply_operation(operation, known):
                 yield predicted
                 if one_bit and _is_of_two_bits(operation.results[0]):
                     bits = predicted.result.astype(np.int8) & 1
                     yield Predicted((-bits).astype(predicted.result.dtype))
 
 
-def _compared(model: _Model, operation: Operation) -> Iterator[Array]:
+def _predict_compare(model: _Model, operation: Operation) -> Iterator[Array]:
     """Yield the results of a comparison, or an extremum, with negative two-bit constants.
 
     Each is extended with zeros, as -2 is to 2. x > -2 becomes x != -2 before that. Source: jaxlib
@@ -124,7 +124,7 @@ def _compared(model: _Model, operation: Operation) -> Iterator[Array]:
     if not _meets_negative(model, operation):
         return
     negatives = [one for one in operation.operands if _is_negative(model, one)]
-    extended = {one.name: _extended(model, one) for one in negatives}
+    extended = {one.name: _sign_extended_constant(model, one) for one in negatives}
     other = replace(model, values={**model.values, **extended})
     wide = other.evaluated(operation, [False] * len(operation.operands))
     (result,) = operation.results
@@ -136,13 +136,13 @@ def _compared(model: _Model, operation: Operation) -> Iterator[Array]:
             yield _truncate(np.zeros_like(wide), result)
 
 
-def _extended(shown: ObservedProgram, value: Value) -> Array:
+def _sign_extended_constant(shown: ObservedProgram, value: Value) -> Array:
     constant = shown.constant(value)
     assert constant is not None
     return constant.astype(np.int8) & _LOW
 
 
-def _of_one_bit(model: _Model, operation: Operation) -> Iterator[Array]:
+def _predict_quotient_by_one_bit(model: _Model, operation: Operation) -> Iterator[Array]:
     """Yield a quotient by -2: its 1, for -2, is extended from a single bit to -1."""
     if OPS[operation.name] is OPS["divide"] and _has_negative(model, operation):
         quotient = model.known(operation.results[0])
@@ -150,7 +150,7 @@ def _of_one_bit(model: _Model, operation: Operation) -> Iterator[Array]:
             yield np.where(quotient.astype(np.int8) == 1, -1, quotient).astype(quotient.dtype)
 
 
-def _applied(operation: Operation, operands: Sequence[Array]) -> Iterator[Predicted]:
+def _apply_operation(operation: Operation, operands: Sequence[Array]) -> Iterator[Predicted]:
     try:
         yield Predicted(apply(operation, operands)[0])
     except EvaluationError:
@@ -192,7 +192,7 @@ class _Model(ObservedProgram):
     def evaluated(self, operation: Operation, wide: Sequence[bool]) -> Array | None:
         """Return the result in eight bits; `wide` selects the operands not truncated."""
         pairs = zip(operation.operands, wide, strict=True)
-        operands = [self._wide(one) if way else self._shown(one) for one, way in pairs]
+        operands = [self._wide(one) if way else self._observed_array(one) for one, way in pairs]
         if any(one is None for one in operands):
             return None
         try:
@@ -202,10 +202,12 @@ class _Model(ObservedProgram):
 
     def has_excess_bits(self, value: Value) -> bool:
         """Whether a narrow value is computed with more bits than are shown."""
-        wide, shown = (self._wide(value), self._shown(value)) if is_narrow(value) else (None, None)
+        wide, shown = (
+            (self._wide(value), self._observed_array(value)) if is_narrow(value) else (None, None)
+        )
         return wide is not None and shown is not None and not np.array_equal(wide, shown)
 
-    def _shown(self, value: Value) -> Array | None:
+    def _observed_array(self, value: Value) -> Array | None:
         array = self.known(value)
         if array is None or not is_narrow(value):
             return array
@@ -216,9 +218,9 @@ class _Model(ObservedProgram):
         """Return a narrow value as computed in eight bits, or as observed."""
         maker = self.maker(value)
         if maker is None or is_constant(maker) or not _acts_on_each(maker):
-            return self._shown(value)
+            return self._observed_array(value)
         found = self.evaluated(maker, [is_narrow(one) for one in maker.operands])
-        return self._shown(value) if found is None else found
+        return self._observed_array(value) if found is None else found
 
 
 def _truncate(array: Array, value: Value) -> Array:

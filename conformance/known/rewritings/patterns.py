@@ -93,7 +93,9 @@ class Matcher:
         for operands in operand_orders(term, pattern):
             yield from self._all_bound(pattern, operands, _with_term({}, term), DEPTH)
 
-    def _bound(self, pattern: Node, node: Node, bound: Bindings, depth: int) -> Iterator[Bindings]:
+    def _bindings_of(
+        self, pattern: Node, node: Node, bound: Bindings, depth: int
+    ) -> Iterator[Bindings]:
         if isinstance(pattern, float):
             value = self.evaluator.value(node) if self.evaluator.is_constant(node) else None
             if value is not None and bool((value == pattern).all()):
@@ -128,7 +130,7 @@ class Matcher:
             yield bound
             return
         rest = replace(pattern, operands=pattern.operands[1:])
-        for found in self._bound(pattern.operands[0], nodes[0], bound, depth):
+        for found in self._bindings_of(pattern.operands[0], nodes[0], bound, depth):
             yield from self._all_bound(rest, nodes[1:], found, depth)
 
     def _equal(self, one: Node, other: Node) -> bool:
@@ -152,7 +154,7 @@ class Matcher:
         for form in self.forms:
             replacement = form.replacement
             if isinstance(replacement, Term) and replacement.op == op:
-                for bindings in self._bound(form.pattern, node, {}, depth - 1):
+                for bindings in self._bindings_of(form.pattern, node, {}, depth - 1):
                     built = substitute(replacement, bindings)
                     assert isinstance(built, Term)
                     yield built
@@ -173,10 +175,10 @@ def predictions(
     matcher = Matcher(shown, forms)
     for bindings in matcher.matches(rewriting.pattern, operation):
         node = substitute(rewriting.replacement, bindings)
-        yield from _predicted(matcher.evaluator, rewriting, node, operation)
+        yield from _predict_rewriting(matcher.evaluator, rewriting, node, operation)
 
 
-def _predicted(
+def _predict_rewriting(
     evaluator: Evaluator, rewriting: Rewriting, node: Node, operation: Operation
 ) -> Iterator[Predicted]:
     (made,) = operation.results
@@ -192,7 +194,9 @@ def _predicted(
             return
         if result.shape != made.type.static_shape or result.dtype != made.type.storage:
             return
-        predicted = Predicted(result, _allowed(rewriting, result, error), ulps=rewriting.ulps)
+        predicted = Predicted(
+            result, _permitted_distance(rewriting, result, error), ulps=rewriting.ulps
+        )
         yield predicted
         if rewriting.flushes is None and (made.type.stored.is_float or made.type.stored.is_complex):
             yield flushed(predicted)
@@ -205,7 +209,7 @@ def _flushing(rewriting: Rewriting) -> tuple[bool, ...]:
     return (False,) if rewriting.has_budget else (False, True)
 
 
-def _allowed(rewriting: Rewriting, result: Array, error: Array) -> Array | None:
+def _permitted_distance(rewriting: Rewriting, result: Array, error: Array) -> Array | None:
     """Return how far results may be off; None for the operation's own tolerance."""
     if rewriting.is_exact:
         return np.zeros(result.shape)

@@ -40,7 +40,7 @@ Rewriting = Callable[[Program, Operation, Mapping[str, Array]], Iterator[Predict
 pattern is met; `values` are those that the backend has, by name."""
 
 
-def _of_iota(
+def _predict_iota(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
     """Yield an operation on constants -0, 1, 2, ... as an operation on an iota from +0."""
@@ -80,13 +80,15 @@ def of_squares(
         yield Predicted(np.concatenate([result[:begin], result[begin - back : -back]]))
 
 
-def _contracted(model: Callable[..., Iterator[Predicted]]) -> tuple[tuple[str, Rewriting], ...]:
+def _contraction_models(
+    model: Callable[..., Iterator[Predicted]],
+) -> tuple[tuple[str, Rewriting], ...]:
     """Return labelled models of the unrounded terms of a sum; products come first."""
     return (CONTRACTED, model), (QUOTIENT, partial(model, quotients=True))
 
 
 _OF_SUMS: tuple[tuple[str, Rewriting], ...] = (
-    *_contracted(contraction.of_many),
+    *_contraction_models(contraction.of_many),
     (TAKEN_APART, contraction.decomposed_sums),
 )
 
@@ -94,9 +96,9 @@ MODELS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
     **dict.fromkeys(("exponential", "power"), ((OF_NAN, exponentials.of_constant_nan),)),
     "dynamic_slice": ((ADDED_STARTS, merged_slices),),
     **dict.fromkeys(("dynamic_update_slice", "reshape"), ((IN_PLACE, overlapping_updates),)),
-    "add": (*_contracted(contraction.contracted_sums), (UNROUNDED, exponentials.of_sum)),
+    "add": (*_contraction_models(contraction.contracted_sums), (UNROUNDED, exponentials.of_sum)),
     "subtract": (
-        *_contracted(contraction.contracted_differences),
+        *_contraction_models(contraction.contracted_differences),
         (UNROUNDED, partial(exponentials.of_sum, sign=-1)),
     ),
     "convolution": ((CUT_ELEMENTS_RETURNED, merged_paddings),),
@@ -108,7 +110,7 @@ MODELS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
 OF_ANY: tuple[tuple[str, Rewriting], ...] = (
     (KEPT, in_eight_bits),
     (NEGATIVE, beside_negatives),
-    (IOTA, _of_iota),
+    (IOTA, _predict_iota),
 )
 """The rewritings of whatever operation."""
 
@@ -128,12 +130,12 @@ def rewritings_of(operation: Operation) -> Iterator[tuple[str, Rewriting]]:
     models = MODELS.get(operation.name, ())
     yield from (one for one in models if one[0] is not OF_NAN)
     for label in dict.fromkeys(one.label for one in IDENTITIES if one.acts_on(operation)):
-        yield label, partial(_identified, label=label)
+        yield label, partial(_predict_identities, label=label)
     yield from (one for one in models if one[0] is OF_NAN)
     yield from OF_ANY
 
 
-def _identified(
+def _predict_identities(
     program: Program, operation: Operation, values: Mapping[str, Array], *, label: str
 ) -> Iterator[Predicted]:
     """Yield the results of an operation under the identities of a class."""

@@ -82,13 +82,13 @@ def parsed(text: str) -> Node:
         ValueError: when it spells none.
     """
     words = _WORDS.findall(text)
-    node = _parsed(words)
+    node = _parse_words(words)
     if words:
         raise ValueError(f"unexpected text after the end: {' '.join(words)}")
     return node
 
 
-def _parsed(words: list[str]) -> Node:
+def _parse_words(words: list[str]) -> Node:
     if not words:
         raise ValueError("it is incomplete")
     word = words.pop(0)
@@ -101,7 +101,7 @@ def _parsed(words: list[str]) -> Node:
     if not op.partition(".")[0].isidentifier():
         raise ValueError(f"an operation's mnemonic is missing before {op or 'the end'}")
     while words and words[0] != ")":
-        operands.append(_parsed(words))
+        operands.append(_parse_words(words))
     if not words:
         raise ValueError(f"the operands of {op} lack their closing parenthesis")
     words.pop(0)

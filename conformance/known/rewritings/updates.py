@@ -44,11 +44,11 @@ def overlapping_updates(
     for read in _read(shown, base, new):
         written = _window(array.shape, read.shape, [shown.known(one) for one in starts])
         if written is not None:
-            results = (_copied(array, read, written, at_once) for at_once in _AT_ONCE)
+            results = (_copy_in_order(array, read, written, at_once) for at_once in _AT_ONCE)
             yield from (Predicted(result.reshape(to.static_shape)) for result in results)
 
 
-def _copied(array: Array, read: Array, written: Array, at_once: int) -> Array:
+def _copy_in_order(array: Array, read: Array, written: Array, at_once: int) -> Array:
     """Return the array with elements copied within it in order, `at_once` at a time."""
     result, source, target = array.reshape(-1).copy(), read.reshape(-1), written.reshape(-1)
     for place in range(0, read.size, at_once):
@@ -68,7 +68,7 @@ def _read(shown: ObservedProgram, base: Value, new: Value) -> Iterator[Array]:
         return
     given = given_attributes(maker)
     if maker.name == "slice":
-        yield _sliced(np.arange(array.size).reshape(array.shape), given)
+        yield _slice_positions(np.arange(array.size).reshape(array.shape), given)
     elif maker.name == "dynamic_slice":
         starts = [shown.known(one) for one in maker.operands[1:]]
         for taken in (
@@ -80,7 +80,7 @@ def _read(shown: ObservedProgram, base: Value, new: Value) -> Iterator[Array]:
                 yield window
 
 
-def _sliced(places: Array, given: Mapping[str, Any]) -> Array:
+def _slice_positions(places: Array, given: Mapping[str, Any]) -> Array:
     names = ("start_indices", "limit_indices", "strides")
     along = zip(*(given[name] for name in names), strict=True)
     return np.asarray(places[tuple(slice(*one) for one in along)])

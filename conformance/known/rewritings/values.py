@@ -38,7 +38,7 @@ class ObservedProgram:
 
     def is_folded(self, value: Value) -> bool:
         """Return whether a value is a constant to a compiler."""
-        return value.name in self._folded
+        return value.name in self._foldable
 
     def constant(self, value: Value) -> Array | None:
         """Return the value of a constant to a compiler; None for other values."""
@@ -57,7 +57,7 @@ class ObservedProgram:
         return constant is not None and bool((constant == number).all())
 
     @cached_property
-    def _folded(self) -> frozenset[str]:
+    def _foldable(self) -> frozenset[str]:
         return foldable_values(self.program)
 
 

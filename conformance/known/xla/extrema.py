@@ -39,7 +39,7 @@ is known of nothing else than the text."""
 def _without_nan(monoid: Monoid, operand: Array, init: Array) -> tuple[Array, Array] | None:
     if not monoid.extremum:
         return None
-    return _replaced(operand, np.isnan(to_float64(operand)), init), init
+    return _replace_by_init(operand, np.isnan(to_float64(operand)), init), init
 
 
 def _since_the_last_nan(
@@ -57,7 +57,9 @@ def _since_the_last_nan(
     padded = np.zeros(-(-flat.size // lanes) * lanes, np.bool_)
     padded[: flat.size] = flat
     later = np.logical_or.accumulate(padded.reshape(-1, lanes)[::-1], axis=0)[::-1]
-    return _replaced(operand, later.reshape(-1)[: flat.size].reshape(operand.shape), init), init
+    return _replace_by_init(
+        operand, later.reshape(-1)[: flat.size].reshape(operand.shape), init
+    ), init
 
 
 def _without_the_greater_zero(
@@ -68,7 +70,7 @@ def _without_the_greater_zero(
         return None
     number = to_float64(operand)
     taken = (number == 0) & (np.signbit(number) == (monoid.extremum < 0))
-    return _replaced(operand, taken, init), init
+    return _replace_by_init(operand, taken, init), init
 
 
 def _without_nan_nor_zero(
@@ -83,7 +85,7 @@ def _from_zero(monoid: Monoid, operand: Array, init: Array) -> tuple[Array, Arra
     return (operand, np.zeros_like(init)) if monoid is ADD else None
 
 
-def _replaced(operand: Array, mask: Array, init: Array) -> Array:
+def _replace_by_init(operand: Array, mask: Array, init: Array) -> Array:
     return np.where(mask, init, operand).astype(operand.dtype)
 
 

@@ -113,7 +113,7 @@ def _differ(one: Array, other: Array) -> bool:
     return one is not other and one.tobytes() != other.tobytes()
 
 
-def _on_pairs(operation: Operation, given: Sequence[Any]) -> Results:
+def _apply_to_pairs(operation: Operation, given: Sequence[Any]) -> Results:
     """Return the results on pairs, rounded to pairs."""
     results = tuple(map(round_to_pairs, apply(operation, given)))
     weakness = _weakness(operation, given)
@@ -122,7 +122,7 @@ def _on_pairs(operation: Operation, given: Sequence[Any]) -> Results:
     return (np.where(weakness.negated(*given), -results[0], results[0]),)
 
 
-def _by_parts(function: Callable[[Array], Array], operand: Any) -> Any:
+def _apply_to_parts(function: Callable[[Array], Array], operand: Any) -> Any:
     """Return a function of real numbers, or of both parts of complex ones; others as they are."""
     if not _is_wide(operand):
         return operand
@@ -131,7 +131,7 @@ def _by_parts(function: Callable[[Array], Array], operand: Any) -> Any:
     return function(operand)
 
 
-def _nudged(operand: Array, sign: float, *, single: bool) -> Array:
+def _shift_by_pair_errors(operand: Array, sign: float, *, single: bool) -> Array:
     """Return numbers that are larger (by their magnitude) or smaller, by the errors of pairs."""
     size = np.abs(operand)
     is_coarse = (size < _THIN) | (size > _THICK) | single
@@ -140,7 +140,7 @@ def _nudged(operand: Array, sign: float, *, single: bool) -> Array:
     return np.where(is_tiny & (sign > 0), np.copysign(_NORMAL, operand), changed)
 
 
-def _flushed(operand: Array) -> Array:
+def _flush(operand: Array) -> Array:
     return np.where(np.abs(operand) < _NORMAL, np.copysign(0.0, operand), operand)
 
 
@@ -156,7 +156,7 @@ def _limits(
     for even, odd in _SIGNS:
         signs = [odd if n % 2 else even for n in range(len(operands))]
         changed = [
-            _by_parts(partial(_nudged, sign=sign, single=single), one)
+            _apply_to_parts(partial(_shift_by_pair_errors, sign=sign, single=single), one)
             for one, sign in zip(operands, signs, strict=True)
         ]
         for number, other in enumerate(apply(operation, changed)):
@@ -199,14 +199,14 @@ def _errors_of_pairs(
     found = predict_nothing(expected)
     try:
         for given in _as_pairs(operands):
-            errors = _errors_on(operation, operands, given, actual, single)
+            errors = _distances_from_pair_results(operation, operands, given, actual, single)
             found = tuple(map(np.minimum, found, errors))
     except EvaluationError:
         return predict_nothing(expected)
     return found
 
 
-def _errors_on(
+def _distances_from_pair_results(
     operation: Operation,
     operands: Operands,
     given: Sequence[Any],
@@ -214,9 +214,9 @@ def _errors_on(
     single: bool,
 ) -> Results:
     """Return the distances from the results on pairs `given`, which stand for `operands`."""
-    predicted = _on_pairs(operation, given)
+    predicted = _apply_to_pairs(operation, given)
     if not any(map(_is_wide, predicted)):
-        return tuple(map(_told_apart, predicted, actual))
+        return tuple(map(_zero_if_equal, predicted, actual))
     limits = _limits(operation, operands, predicted, single=single)
     overflowing = _overflowing(operation, operands, predicted)
     return tuple(map(_distances, predicted, actual, limits, overflowing))
@@ -233,7 +233,7 @@ def _weakness(operation: Operation, operands: Sequence[Any]) -> Weakness | None:
 def _overflowing(operation: Operation, operands: Operands, predicted: Results) -> Sequence[Array]:
     """Return which elements of each result may be NaN or infinite."""
     masks = [_overflows(operation, operands, one) for one in predicted]
-    flushed = apply(operation, [_by_parts(_flushed, one) for one in operands])
+    flushed = apply(operation, [_apply_to_parts(_flush, one) for one in operands])
     masks = [
         mask | ~np.isfinite(one) if _is_wide(one) else mask
         for mask, one in zip(masks, flushed, strict=True)
@@ -259,13 +259,13 @@ def _is_large(array: Array) -> Array:
     return np.logical_or.reduce([~(np.abs(part) < _LARGE) for part in parts])
 
 
-def _told_apart(predicted: Array, actual: Array) -> Array:
+def _zero_if_equal(predicted: Array, actual: Array) -> Array:
     return np.where(equal_elements(predicted, actual), 0.0, np.inf)
 
 
 def _distances(predicted: Array, actual: Array, limit: Array, overflowing: Array) -> Array:
     if not _is_wide(predicted):
-        return _told_apart(predicted, actual)
+        return _zero_if_equal(predicted, actual)
     with np.errstate(all="ignore"):
         units = np.abs(actual - predicted) / limit
         units = np.where(overflowing & ~np.isfinite(actual), 0.0, units)

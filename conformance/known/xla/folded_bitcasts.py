@@ -41,7 +41,7 @@ def read_elements_as_bytes(program: Program) -> Iterator[tuple[Program, ...]]:
 
     Beyond the constant's own bytes that may be anything.
     """
-    folded = _folded(program)
+    folded = _folded_constant(program)
     if folded is None:
         return
     to = _result(program).element
@@ -61,7 +61,7 @@ def read_elements_as_bytes(program: Program) -> Iterator[tuple[Program, ...]]:
 def extend_sign(program: Program) -> Iterator[tuple[Program]]:
     """Yield a program, one bitcast of a constant of one negative element, with that element's sign
     extended."""
-    folded = _folded(program)
+    folded = _folded_constant(program)
     if folded is None or not folded.size:
         return
     first, to = folded.reshape(-1)[0], _result(program)
@@ -72,7 +72,7 @@ def extend_sign(program: Program) -> Iterator[tuple[Program]]:
         yield (_returning_array(program, from_bits(bits, to.element)),)
 
 
-def _folded(program: Program) -> Array | None:
+def _folded_constant(program: Program) -> Array | None:
     """Return the constant that a program with a single such bitcast is about; None for any other
     program.
     """

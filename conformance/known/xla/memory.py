@@ -17,7 +17,7 @@ def _zeros(of: TensorType) -> Array:
     return np.zeros(of.static_shape, of.storage)
 
 
-def _ones(of: TensorType) -> Array:
+def _ones_of(of: TensorType) -> Array:
     return np.ones(of.static_shape).astype(of.storage)
 
 
@@ -28,7 +28,7 @@ def _largest(of: TensorType) -> Array:
     return np.full(of.static_shape, largest).astype(of.storage)
 
 
-CONTENTS: tuple[Content, ...] = (_zeros, _ones, _largest)
+CONTENTS: tuple[Content, ...] = (_zeros, _ones_of, _largest)
 """Results that are alike with each of them depend on no such memory."""
 
 

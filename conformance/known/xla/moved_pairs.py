@@ -28,7 +28,7 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
         for value in main.arguments
         if _is_wide(value)
     }
-    before = [one for value, given in wide.items() for one in _rounded(given, value)]
+    before = [one for value, given in wide.items() for one in _round_to_pairs(given, value)]
     if before or rounded != program:
         arguments = tuple(wide.get(value, value) for value in main.arguments)
         body = Region(arguments, (*before, *main.body.operations))
@@ -50,7 +50,7 @@ def _rounded_constant(operation: Operation) -> tuple[Operation]:
     return (replace(operation, attributes=attributes(value=rounded)),)
 
 
-def _rounded(given: Value, result: Value) -> Iterator[Operation]:
+def _round_to_pairs(given: Value, result: Value) -> Iterator[Operation]:
     """Yield operations that round a value to pairs, a complex one by its parts."""
     of = given.type
     assert isinstance(of, TensorType)

@@ -45,7 +45,7 @@ _F16, _F32 = ELEMENT_TYPES["f16"], ELEMENT_TYPES["f32"]
 def reciprocal_root(step: IntervalOperation) -> tuple[Interval, ...]:
     """Return products with 1 / sqrt(variance + epsilon) instead of quotients by the root."""
     if step.op != GRAD:
-        return normalize_by(step, _by_reciprocal, ops.moments)
+        return normalize_by(step, _normalize_by_reciprocal, ops.moments)
     x, scale, mean, variance, grad_output = step.given.values()
     centered, factor = x - mean, _reciprocal(variance, step.epsilon)
     literally, spread = specification_formula(step), variance + step.epsilon
@@ -58,7 +58,7 @@ def reciprocal_root(step: IntervalOperation) -> tuple[Interval, ...]:
 
 def one_pass(step: IntervalOperation) -> tuple[Interval, ...]:
     """Return results with the variance as E[x^2] - E[x]^2."""
-    return normalize_by(step, _by_reciprocal, _one_pass_moments)
+    return normalize_by(step, _normalize_by_reciprocal, _one_pass_moments)
 
 
 def folded_output(step: IntervalOperation) -> tuple[Interval, ...]:
@@ -73,7 +73,7 @@ def one_pass_and_folded(step: IntervalOperation) -> tuple[Interval, ...]:
 
 def one_pass_of_sums(step: IntervalOperation) -> tuple[Interval, ...]:
     """Return results with the variance as E[x^2] - (sum of x)^2 / n^2, which may overflow."""
-    return normalize_by(step, _by_reciprocal, _moments_of_sums)
+    return normalize_by(step, _normalize_by_reciprocal, _moments_of_sums)
 
 
 def one_pass_of_sums_and_folded(step: IntervalOperation) -> tuple[Interval, ...]:
@@ -84,16 +84,16 @@ def one_pass_of_sums_and_folded(step: IntervalOperation) -> tuple[Interval, ...]
 def other_orders(step: IntervalOperation) -> tuple[Interval, ...]:
     """Return gradients with factors and divisors in another order, or factored out of a sum."""
     x, _, mean, _, grad_output = step.given.values()
-    return _reordered(step, ops.total(grad_output * (x - mean), step.axes))
+    return _reorder_gradient(step, ops.total(grad_output * (x - mean), step.axes))
 
 
 def contraction(step: IntervalOperation) -> tuple[Interval, ...]:
     """Return the gradients of `other_orders`, with products that are summed unrounded."""
     x, _, mean, _, grad_output = step.given.values()
-    return _reordered(step, fused_dot_product(grad_output, x - mean, step.axes), fused=True)
+    return _reorder_gradient(step, fused_dot_product(grad_output, x - mean, step.axes), fused=True)
 
 
-def _reordered(
+def _reorder_gradient(
     step: IntervalOperation, covariance: Interval, *, fused: bool = False
 ) -> tuple[Interval, ...]:
     x, scale, mean, variance, grad_output = step.given.values()
@@ -133,7 +133,7 @@ def _reciprocal(variance: Interval, epsilon: Interval) -> Interval:
     return hull(found, 1 / np.sqrt(variance))  # an epsilon of 0 left out: a variance of -0 stays
 
 
-def _by_reciprocal(
+def _normalize_by_reciprocal(
     x: Interval,
     scale: Interval,
     offset: Interval,
@@ -228,10 +228,12 @@ def _otherwise() -> Iterator[Hypothesis]:
         )
     for chosen in (_loose_arithmetic, *_wider_arithmetics(_loose_arithmetic)):
         for label, formula, names in OTHERS:
-            yield Hypothesis(label, _only(names, measure_by(formula, chosen, as_explanation=True)))
+            yield Hypothesis(
+                label, _restrict_measure(names, measure_by(formula, chosen, as_explanation=True))
+            )
 
 
-def _only(names: tuple[str, ...], measure: Measure) -> Measure:
+def _restrict_measure(names: tuple[str, ...], measure: Measure) -> Measure:
     """Return the measure for some of the ops; of any other nothing is explained."""
 
     def chosen(

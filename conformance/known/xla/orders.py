@@ -54,7 +54,7 @@ Outcomes = Callable[[Operation, Operands], Iterator[Results]]
 """outcomes(operation, operands): the results of each order."""
 
 
-def _of_order(label: str, outcomes: Outcomes) -> Hypothesis:
+def _order_class(label: str, outcomes: Outcomes) -> Hypothesis:
     """Return the class of elements that are right for another order of a fold, where that matters.
 
     It does where the body is no monoid, or selects.
@@ -80,14 +80,16 @@ def _of_order(label: str, outcomes: Outcomes) -> Hypothesis:
             ]
             if not any(mask.any() for mask in wrong):
                 return predict_nothing(expected)
-            return predict_where(*_explained(wrong, outcomes(operation, operands), actual, bounds))
+            return predict_where(
+                *_explained_masks(wrong, outcomes(operation, operands), actual, bounds)
+            )
         except EvaluationError:
             return predict_nothing(expected)
 
     return Hypothesis(label, errors, signs=True, refutes=True)
 
 
-def _explained(
+def _explained_masks(
     wrong: Sequence[Array],
     outcomes: Iterator[Results],
     actual: Results,
@@ -101,17 +103,17 @@ def _explained(
     yield from (mask & one for mask, one in zip(wrong, found, strict=True))
 
 
-def _in_any_order(operation: Operation, operands: Operands) -> Iterator[Results]:
+def _predict_any_order(operation: Operation, operands: Operands) -> Iterator[Results]:
     """Yield the results in other orders of the elements.
 
     Comparisons are as specified, or with subnormal numbers flushed.
     """
     for one in (operation, *subnormal_order.operations(operation, operands)):
-        for outcomes in (_in_other_orders, _in_halves):
+        for outcomes in (_predict_other_orders, _predict_swapped_halves):
             yield from outcomes(one, operands)
 
 
-def _in_tiles(operation: Operation, operands: Operands) -> Iterator[Results]:
+def _predict_tiles(operation: Operation, operands: Operands) -> Iterator[Results]:
     yield from tiled_results(decompose_reduction(operation, operands))
 
 
@@ -140,7 +142,7 @@ def _without_padding(
     return predict_where(*found)
 
 
-_OF_ANY_FOLD = (_of_order(LABEL, _in_any_order), _of_order(TILES, _in_tiles))
+_OF_ANY_FOLD = (_order_class(LABEL, _predict_any_order), _order_class(TILES, _predict_tiles))
 REDUCED = _OF_ANY_FOLD
 WINDOWED = (*_OF_ANY_FOLD, Hypothesis(UNPADDED, _without_padding, signs=True, refutes=True))
 SCATTERED = (no_source.SCATTERED, *_OF_ANY_FOLD)
@@ -170,7 +172,7 @@ def _differs(want: Array, got: Array, bound: Array | None) -> Array:
     return found
 
 
-def _in_other_orders(
+def _predict_other_orders(
     operation: Operation, operands: tuple[Array, ...]
 ) -> Iterator[tuple[Array, ...]]:
     """Yield the results of every other order of the dimensions."""
@@ -185,10 +187,10 @@ def _in_other_orders(
         places = list(range(rank))
         for place, dimension in zip(inside, order, strict=True):
             places[place] = dimension
-        yield from _permuted(operation, operands, tuple(places))
+        yield from _predict_permuted_dimensions(operation, operands, tuple(places))
 
 
-def _permuted(
+def _predict_permuted_dimensions(
     operation: Operation, operands: tuple[Array, ...], order: tuple[int, ...]
 ) -> Iterator[tuple[Array, ...]]:
     """Yield the results if dimension i is `order[i]`, transposed back."""
@@ -216,7 +218,9 @@ def _permuted(
             yield tuple(x.transpose(back) for x in results)
 
 
-def _in_halves(operation: Operation, operands: tuple[Array, ...]) -> Iterator[tuple[Array, ...]]:
+def _predict_swapped_halves(
+    operation: Operation, operands: tuple[Array, ...]
+) -> Iterator[tuple[Array, ...]]:
     """Yield the results if the end of a window precedes its beginning.
 
     The window is split at each position of a dimension.
@@ -226,10 +230,10 @@ def _in_halves(operation: Operation, operands: tuple[Array, ...]) -> Iterator[tu
         place = np.indices(window)[axis].reshape(-1)
         for end in range(1, size):
             order = np.argsort(place >= end, kind="stable")
-            yield from _rearranged(operation, operands, order)
+            yield from _predict_rearranged_window(operation, operands, order)
 
 
-def _rearranged(
+def _predict_rearranged_window(
     operation: Operation, operands: tuple[Array, ...], order: Array
 ) -> Iterator[tuple[Array, ...]]:
     """Yield the results if position n of every window is position `order[n]`."""

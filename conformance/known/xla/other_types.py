@@ -33,14 +33,14 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
     *before, subject, end = program.main.body.operations
     if end.operands != subject.results:
         return
-    narrow = _narrowed(subject)
-    for others in ([narrow] if narrow else [], [*_by_bytes(subject)]):
+    narrow = _narrow_body(subject)
+    for others in ([narrow] if narrow else [], [*_bitcast_by_bytes(subject)]):
         if others:
             whole = with_body(program, (*before, *others, end))
             yield (returning(whole, others[-1].results),)
 
 
-def _narrowed(operation: Operation) -> Operation | None:
+def _narrow_body(operation: Operation) -> Operation | None:
     """Return an operation with its body in the operands' element types; None if it is.
 
     Nothing is known of operations with two bodies, nor of loops over updates of narrow numbers,
@@ -73,7 +73,7 @@ def _is_all_of(region: Region, changed: Mapping[ElementType, ElementType]) -> bo
     return {element_of(value) for value in made} <= {*changed, ELEMENT_TYPES["i1"]}
 
 
-def _by_bytes(bitcast: Operation) -> Iterator[Operation]:
+def _bitcast_by_bytes(bitcast: Operation) -> Iterator[Operation]:
     """Yield a bitcast from or to i1 by way of the bytes that i1 are in memory."""
     if bitcast.name != "bitcast_convert":
         return

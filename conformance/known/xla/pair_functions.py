@@ -38,11 +38,11 @@ def _zero(*operands: Array) -> Array:
     return np.zeros(operands[0].shape)
 
 
-def _none(*operands: Array) -> Array:
+def _nowhere(*operands: Array) -> Array:
     return np.zeros(operands[0].shape, np.bool_)
 
 
-def _beyond(limit: float, operand: Array) -> Array:
+def _exceeds(limit: float, operand: Array) -> Array:
     """Return which numbers are larger than a limit, in either direction."""
     return np.abs(operand) > limit
 
@@ -85,28 +85,28 @@ _REDUCIBLE = 2.0**30
 _EXPONENT = 88.0
 """Largest number whose exponential is a pair; a quotient of larger ones is NaN."""
 
-_PERIODIC = Weakness(_zero, partial(_beyond, _REDUCIBLE), _none)
+_PERIODIC = Weakness(_zero, partial(_exceeds, _REDUCIBLE), _nowhere)
 
 WEAKNESSES: dict[str, Weakness] = {
     "cosine": _PERIODIC,
     "power": Weakness(_zero, _is_power_lost, _is_negative_odd),
-    "remainder": Weakness(_remainder_errors, _has_large_quotient, _none),
+    "remainder": Weakness(_remainder_errors, _has_large_quotient, _nowhere),
     "sine": _PERIODIC,
     "tan": _PERIODIC,
-    "tanh": Weakness(_tanh_errors, partial(_beyond, _EXPONENT), _none),
+    "tanh": Weakness(_tanh_errors, partial(_exceeds, _EXPONENT), _nowhere),
 }
 """The weaknesses of functions of real pairs."""
 
 
 def _has_large_part(operand: Array) -> Array:
     parts = (np.real(operand), np.imag(operand))
-    return np.logical_or(*(_beyond(_REDUCIBLE, part) for part in parts))
+    return np.logical_or(*(_exceeds(_REDUCIBLE, part) for part in parts))
 
 
 COMPLEX_WEAKNESSES: dict[str, Weakness] = dict.fromkeys(
     (
         "cosine", "exponential", "exponential_minus_one", "logistic", "sine", "tan", "tanh",
     ),
-    Weakness(_zero, _has_large_part, _none),
+    Weakness(_zero, _has_large_part, _nowhere),
 )  # fmt: skip
 """The weaknesses of functions of complex numbers: sines and cosines of a part."""

@@ -35,14 +35,14 @@ LABEL = "transform of a part"
 FLUSHED = Hypothesis("subnormal intermediate", partial(fft_errors, flushes=True), flushes=True)
 
 
-def _of_a_part(
+def _predict_partial_transform(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
     (operand,), (got,) = operands, actual
     part = _part(operation, operand)
     if part is None:
         return predict_nothing(expected)
-    other, results, begun = _transformed(operation, part, got)
+    other, results, begun = _transform_part(operation, part, got)
     (distances,) = fft_errors(other, (part,), results, (begun,), flushes=True)
     right = (distances <= 1) | equal_elements(flush_subnormals(results[0]), begun)
     right |= unspecified_mask(other, (part,), results[0])
@@ -54,12 +54,14 @@ def _ulps(operation: Operation, operands: Operands, expected: Results, actual: R
     """Return the error against the transform in ulp; infinite for elements behind it."""
     (found,), part = predict_nothing(expected), _part(operation, operands[0])
     if part is not None:
-        _, results, begun = _transformed(operation, part, actual[0])
+        _, results, begun = _transform_part(operation, part, actual[0])
         found.reshape(-1)[: part.size] = ulps_from_prediction(results[0], begun).reshape(-1)
     return (found,)
 
 
-def _transformed(operation: Operation, part: Array, got: Array) -> tuple[Operation, Results, Array]:
+def _transform_part(
+    operation: Operation, part: Array, got: Array
+) -> tuple[Operation, Results, Array]:
     """Return the operation that transforms a part, its results, and the first elements of the
     result.
     """
@@ -67,7 +69,7 @@ def _transformed(operation: Operation, part: Array, got: Array) -> tuple[Operati
     return other, apply(other, (part,)), got.reshape(-1)[: part.size].reshape(part.shape)
 
 
-OF_A_PART = Hypothesis(LABEL, _of_a_part, signs=True, unsteady=True, ulps=_ulps)
+OF_A_PART = Hypothesis(LABEL, _predict_partial_transform, signs=True, unsteady=True, ulps=_ulps)
 
 
 def _part(operation: Operation, operand: Array) -> Array | None:

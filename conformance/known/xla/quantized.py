@@ -17,10 +17,10 @@ from reference.ir.types import Array
 @cache
 def of_quantized(rule: Rule) -> tuple[Hypothesis, ...]:
     """Return the classes of an op on quantized tensors, given the rule for the op on numbers."""
-    return (Hypothesis("reciprocal", partial(_by_merged_scales, rule)),)
+    return (Hypothesis("reciprocal", partial(_predict_merged_scales, rule)),)
 
 
-def _by_merged_scales(
+def _predict_merged_scales(
     rule: Rule, operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
     """Return 0 for codes within reach of a product with the reciprocal of the scale, or with the

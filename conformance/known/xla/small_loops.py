@@ -47,7 +47,7 @@ _UNROUNDED = CONTROL_FLOW | {
 """Ops that are executed in any type."""
 
 
-def _rounded(wide: Array, to: ElementType) -> Array:
+def _round_to(wide: Array, to: ElementType) -> Array:
     """Return numbers of a wider type as they are rounded to a type of these."""
     number = to_float64(wide)
     right = round_to(number, to)
@@ -56,7 +56,7 @@ def _rounded(wide: Array, to: ElementType) -> Array:
     return np.where(is_lost, np.nan, right if up is None else up).astype(right.dtype)
 
 
-def _executed(operation: Operation, operands: Operands, results: Results) -> Results | None:
+def _execute_in_loop(operation: Operation, operands: Operands, results: Results) -> Results | None:
     """Return the results of an operation in a small loop; None if none is of these types."""
     is_rounded = [element_of(value) in _IN_F16 for value in operation.results]
     if operation.name in _UNROUNDED or not any(is_rounded):
@@ -68,12 +68,14 @@ def _executed(operation: Operation, operands: Operands, results: Results) -> Res
         ]
         wide = apply(retype(operation, _IN_F16), taken)
     return tuple(
-        _rounded(x, element_type_of(y)) if rounds and element_type_of(x).is_float else y
+        _round_to(x, element_type_of(y)) if rounds and element_type_of(x).is_float else y
         for x, y, rounds in zip(wide, results, is_rounded, strict=True)
     )
 
 
-def _in_loops(operation: Operation, operands: Operands, expected: Results) -> Results | None:
+def _predict_small_loops(
+    operation: Operation, operands: Operands, expected: Results
+) -> Results | None:
     """Return the results where each loop in an operation is small."""
     del expected
     within = (operation, *nested_operations(operation))
@@ -84,17 +86,17 @@ def _in_loops(operation: Operation, operands: Operands, expected: Results) -> Re
     }
 
     def otherwise(one: Operation, given: Operands, results: Results) -> Results | None:
-        return _executed(one, given, results) if id(one) in in_loops else None
+        return _execute_in_loop(one, given, results) if id(one) in in_loops else None
 
     if operation.name not in _SLICING:
         return apply(operation, operands, otherwise=otherwise)
     body = operation.regions[0]
-    taken = _moved(operands, operation.operands, body.arguments)
+    taken = _move_slices(operands, operation.operands, body.arguments)
     results = apply(operation, taken, otherwise=otherwise)
-    return _moved(results, operation.results, body.operations[-1].operands)
+    return _move_slices(results, operation.results, body.operations[-1].operands)
 
 
-def _moved(arrays: Operands, values: Sequence[Value], parts: Sequence[Value]) -> Operands:
+def _move_slices(arrays: Operands, values: Sequence[Value], parts: Sequence[Value]) -> Operands:
     """Return arrays as they are after slices of them have been moved, where `parts` are slices."""
     pairs = zip(arrays, values, parts, strict=True)
     return tuple(
@@ -103,5 +105,5 @@ def _moved(arrays: Operands, values: Sequence[Value], parts: Sequence[Value]) ->
     )
 
 
-IN_LOOPS = exact_hypothesis(LABEL, _in_loops)
+IN_LOOPS = exact_hypothesis(LABEL, _predict_small_loops)
 """The class of results of loops, and of branches with loops."""

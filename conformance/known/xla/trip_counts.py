@@ -28,7 +28,7 @@ Numbers = Mapping[str, int]
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
     """Yield the program with other limits of its loops, wherever they are, if any is wrong."""
     functions = tuple(
-        replace(function, body=_miscounted(function.body, {})) for function in program.functions
+        replace(function, body=_miscount_loops(function.body, {})) for function in program.functions
     )
     if functions != program.functions:
         yield (replace(program, functions=functions),)
@@ -40,12 +40,12 @@ def concerns(operation: Operation) -> bool:
     return structure_of(operation) is Structure.LOOPS or any(map(concerns, inside))
 
 
-def _miscounted(region: Region, around: Numbers) -> Region:
+def _miscount_loops(region: Region, around: Numbers) -> Region:
     """Return the region with the limits of miscounted loops at their start."""
     known = {**around, **_numbers(region)}
     operations: list[Operation] = []
     for operation in region.operations:
-        regions = tuple(_miscounted(one, known) for one in operation.regions)
+        regions = tuple(_miscount_loops(one, known) for one in operation.regions)
         changed = replace(operation, regions=regions) if operation.regions else operation
         if structure_of(operation) is Structure.LOOPS:
             changed = _loop(changed, known)

@@ -63,7 +63,9 @@ def _bytes(array: Array) -> Array:
     return np.pad(flat, (0, -flat.size % _IN_A_BYTE)).reshape(-1, _IN_A_BYTE)
 
 
-def _stored(operation: Operation, operands: Operands, *, update: int) -> Iterator[Results]:
+def _predict_constant_update(
+    operation: Operation, operands: Operands, *, update: int
+) -> Iterator[Results]:
     """Yield an array updated by such a constant: -1 in the elements after an update in its byte.
 
     The elements that depend on the constant are found by a second evaluation with another constant.
@@ -108,18 +110,18 @@ def _maximum(operation: Operation, operands: Operands, *, place: int) -> Iterato
     """Yield -1 for a maximum with -1, and 0, which it is where it is vectorised."""
     del operation
     if negative(operands[place]) == -1:
-        yield from _both(operands[0])
+        yield from _constant_candidates(operands[0])
 
 
 def _clamp(operation: Operation, operands: Operands) -> Iterator[Results]:
     """Yield the results of a clamp to -1 from below for such a maximum."""
     least, operand, most = operands
     if negative(least) == -1:
-        for (one,) in _both(operand):
+        for (one,) in _constant_candidates(operand):
             yield apply(operation, (np.full_like(least, -2), one, most))
 
 
-def _both(like: Array) -> Iterator[Results]:
+def _constant_candidates(like: Array) -> Iterator[Results]:
     yield (np.full_like(like, -1),)
     yield (np.full_like(like, 0),)
 
@@ -148,9 +150,9 @@ SORTED = Hypothesis(BYTES, _sorted_bytes, signs=True, unsteady=True, refutes=Tru
 """The class of results sorted as bytes, including foreign memory."""
 
 _MODELS: tuple[tuple[str, str, Others, str], ...] = (
-    ("dynamic_update_slice", STORED, partial(_stored, update=1), "update"),
-    ("scatter", STORED, partial(_stored, update=-1), "updates"),
-    ("select_and_scatter", STORED, partial(_stored, update=1), "source"),
+    ("dynamic_update_slice", STORED, partial(_predict_constant_update, update=1), "update"),
+    ("scatter", STORED, partial(_predict_constant_update, update=-1), "updates"),
+    ("select_and_scatter", STORED, partial(_predict_constant_update, update=1), "source"),
     ("remainder", STORED, _dividend, "lhs"),
     ("compare", COMPARED, partial(_comparison, place=0), "lhs"),
     ("compare", COMPARED, partial(_comparison, place=1), "rhs"),

@@ -40,7 +40,7 @@ def own_attributes(operation: ir.Operation) -> Iterator[tuple[str, Attribute]]:
         attribute = operation.attributes[name]
         struct = struct_of(operation.name.removeprefix("stablehlo."), name)
         if struct is not None:
-            yield from _of_struct(struct, attribute, operation)
+            yield from _read_struct(struct, attribute, operation)
             continue
         spelled = str(attribute)
         groups = replica_groups(operation, attribute) if name == "replica_groups" else None
@@ -67,7 +67,7 @@ def _is_discardable(op: str, attribute: str) -> bool:
     return attribute not in OPS[op].attributes and struct_of(op, attribute) is None
 
 
-def _of_struct(
+def _read_struct(
     struct: Struct, attribute: Any, operation: ir.Operation
 ) -> Iterator[tuple[str, Attribute]]:
     """Return a struct's fields; an empty struct counts as absent if the specification's op lacks

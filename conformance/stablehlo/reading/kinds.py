@@ -84,7 +84,7 @@ def _enum(attribute: Any, kind: AttributeKind) -> str | None:
     return found[1] if found else None
 
 
-def _each(
+def _reader_of_all(
     read: Callable[[Any, AttributeKind], Attribute | None],
 ) -> Callable[[Any, AttributeKind], tuple[Attribute, ...] | None]:
     def all_of(attribute: Any, kind: AttributeKind) -> tuple[Attribute, ...] | None:
@@ -137,16 +137,16 @@ _READ: dict[str, Callable[[Any, AttributeKind], Attribute | None]] = {
     "unit": lambda attribute, _: True if isinstance(attribute, ir.UnitAttr) else None,
     "string": _string,
     "symbol": _symbol,
-    "symbols": _each(_symbol),
+    "symbols": _reader_of_all(_symbol),
     "accuracy": _accuracy,
     "i64_array": _i64_array,
     "i32_array": _i32_array,
     "bool_array": _bool_array,
     "configuration": lambda attribute, _: configuration(attribute),
-    "aliases": _each(_alias),
+    "aliases": _reader_of_all(_alias),
     "dictionary": _dictionary,
     "enum": _enum,
-    "enums": _each(_enum),
+    "enums": _reader_of_all(_enum),
 }
 """Readers by the kinds of `stablehlo.attributes`; they return None for another kind."""
 

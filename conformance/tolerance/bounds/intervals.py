@@ -118,7 +118,7 @@ def fused_dot_product(x: Interval, y: Interval, axes: tuple[int, ...]) -> Interv
 
 def fused_product(x: Interval, y: Interval) -> Interval:
     """Return products that the next operation takes unrounded (fused operations)."""
-    products = [a * b for a in _ends(x) for b in _ends(y)]
+    products = [a * b for a in _extreme_points(x) for b in _extreme_points(y)]
     nan = x.nan | y.nan | reduce(np.logical_or, map(np.isnan, products))
     ends = reduce(np.fmin, products), reduce(np.fmax, products)
     return Interval(*ends, nan, x.arithmetic)
@@ -128,7 +128,7 @@ def _contains_zero(interval: Interval) -> Array:
     return (interval.low <= 0) & (interval.high >= 0)
 
 
-def _ends(interval: Interval) -> tuple[Array, Array, Array]:
+def _extreme_points(interval: Interval) -> tuple[Array, Array, Array]:
     """Return both ends, and zero if it lies between them."""
     return (
         interval.low,
@@ -216,8 +216,8 @@ def _subtract(x: Interval, y: Interval) -> Interval:
 
 def _multiply(x: Interval, y: Interval) -> Interval:
     if x is y:  # a square is not negative
-        return _enclose((end * end for end in _ends(x)), x.nan, x.arithmetic)
-    products = (a * b for a in _ends(x) for b in _ends(y))
+        return _enclose((end * end for end in _extreme_points(x)), x.nan, x.arithmetic)
+    products = (a * b for a in _extreme_points(x) for b in _extreme_points(y))
     return _enclose(products, x.nan | y.nan, x.arithmetic)
 
 
@@ -225,7 +225,7 @@ def _divide(x: Interval, y: Interval) -> Interval:
     """Return quotients; a divisor that may be zero of either sign permits everything."""
     open_ = (y.low < 0) & (y.high >= 0)
     low = np.where((y.low == 0) & (y.high > 0), np.abs(y.low), y.low)
-    quotients = [a / b for a in _ends(x) for b in (low, y.high)]
+    quotients = [a / b for a in _extreme_points(x) for b in (low, y.high)]
     nan = x.nan | y.nan | open_ & (_contains_zero(x) | np.isinf(x.low) | np.isinf(x.high))
     if open_.any():
         either = ((q, end) for q in quotients for end in (-np.inf, np.inf))

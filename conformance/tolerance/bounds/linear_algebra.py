@@ -35,7 +35,7 @@ RECIPROCAL_ROOT_ROUNDINGS = 4
 rounded square root."""
 
 
-def _in_units_of(residual: Array, bound: Array) -> Array:
+def _divide_by_bound(residual: Array, bound: Array) -> Array:
     """Return errors in units of their bounds: 0 without a residual, inf for NaN."""
     found = np.where(residual == 0, 0.0, np.abs(residual) / bound).astype(np.float64)
     return np.where(np.isnan(found), np.inf, found)
@@ -62,7 +62,7 @@ def _may_break_down(a: Array, steps: float) -> Array:
     return np.asarray(least * (1 - gamma) <= size * gamma)
 
 
-def _elements_depending_on(chosen: Array) -> Array:
+def _dependent_elements(chosen: Array) -> Array:
     """Return the elements of a lower triangle whose equation has a chosen element.
 
     The equation has the elements to the left in the row, and those up to the diagonal in the row
@@ -97,8 +97,8 @@ def cholesky_errors(
     rows = size.sum(axis=-1)
     tiny = underflow(of, flushes=flushes) * (steps + rows[..., :, None] + rows[..., None, :])
     bound = steps * unit_roundoff(of) * (size @ np.swapaxes(size, -1, -2)) + tiny
-    errors = np.tril(_in_units_of(usable @ adjoint(usable) - a, bound))
-    errors = np.where(_elements_depending_on(~finite), np.inf, errors)
+    errors = np.tril(_divide_by_bound(usable @ adjoint(usable) - a, bound))
+    errors = np.where(_dependent_elements(~finite), np.inf, errors)
     failed = _may_break_down(a, steps * unit_roundoff(of))[..., None, None]
     errors = np.where(failed & np.isnan(found), 0.0, errors)
     other = np.triu(np.full(errors.shape, np.inf), 1)  # not measured by any equation
@@ -132,7 +132,7 @@ def triangular_solve_errors(
     steps = matrices.shape[-1] + (_COMPLEX_QUOTIENT if of.is_complex else 0)
     tiny = underflow(of, flushes=flushes) * (steps + size.sum(axis=-1))[..., None]
     bound = steps * unit_roundoff(of) * (size @ np.abs(found)) + tiny
-    errors = _in_units_of(matrices @ found - right, bound)
+    errors = _divide_by_bound(matrices @ found - right, bound)
     errors = np.where(infinite | ((matrices != 0) @ missing), np.inf, errors)
     errors = errors if given["left_side"] else np.swapaxes(errors, -1, -2)
     # As near the largest number as the roundings are large, a result may overflow.

@@ -168,7 +168,7 @@ def _units(interval: Interval, want: Array, got: Array) -> Array:
     return np.where(inside, within, np.maximum(units, _SMALLEST_EXCESS))
 
 
-def _bound_by(
+def _formula_bound(
     formula: Formula, arithmetic_for: ArithmeticChoice
 ) -> Callable[..., tuple[Array | None, ...]]:
     """Return the bound by a formula, infinite where any result is permitted."""
@@ -208,7 +208,7 @@ def _rule(name: str, division: str, arithmetic_for: ArithmeticChoice) -> Rule:
         "exact; where a step overflows, divides by zero or gives NaN for sure, what IEEE 754 makes "
         "of it; where rounding errors leave that open, whatever may follow",
         "StableHLO specification; Higham, Accuracy and Stability, 2.4 and 4.4",
-        bound=_bound_by(specification_formula, arithmetic_for),
+        bound=_formula_bound(specification_formula, arithmetic_for),
         measure=measure_by(specification_formula, arithmetic_for),
     )
 

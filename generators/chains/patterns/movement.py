@@ -15,7 +15,7 @@ def _axis(chain: Chain, value: Value) -> int:
     return chain.pick(tensor(value).rank)
 
 
-def _numbers_by_dimension(rank: int, axis: int, number: int, others: int = 0) -> tuple[int, ...]:
+def _per_dimension(rank: int, axis: int, number: int, others: int = 0) -> tuple[int, ...]:
     """Return a number for one dimension, another for the others."""
     return tuple(number if d == axis else others for d in range(rank))
 
@@ -24,8 +24,9 @@ def _pad_value(chain: Chain, value: Value, low: int, high: int, interior: int, a
     filling = chain.like(TensorType((), element(value)))
     rank = tensor(value).rank
     return chain.op(
-        "pad", value, filling, edge_padding_low=_numbers_by_dimension(rank, axis, low),
-        edge_padding_high=_numbers_by_dimension(rank, axis, high), interior_padding=_numbers_by_dimension(rank, axis, interior),
+        "pad", value, filling, edge_padding_low=_per_dimension(rank, axis, low),
+        edge_padding_high=_per_dimension(rank, axis, high),
+        interior_padding=_per_dimension(rank, axis, interior),
     )  # fmt: skip
 
 
@@ -35,8 +36,8 @@ def _slice_value(
     shape = shape_of(value)
     limits = tuple(limit if d == axis else size for d, size in enumerate(shape))
     return chain.op(
-        "slice", value, start_indices=_numbers_by_dimension(len(shape), axis, start), limit_indices=limits,
-        strides=_numbers_by_dimension(len(shape), axis, stride, 1),
+        "slice", value, start_indices=_per_dimension(len(shape), axis, start), limit_indices=limits,
+        strides=_per_dimension(len(shape), axis, stride, 1),
     )  # fmt: skip
 
 
@@ -109,9 +110,9 @@ def _pad_then_use(chain: Chain, value: Value) -> Value:
     filling = chain.number(choose(chain.pick, (0, 1)), TensorType((), element(value)))
     rank = tensor(value).rank
     padded = chain.op(
-        "pad", value, filling, edge_padding_low=_numbers_by_dimension(rank, axis, chain.pick(3)),
-        edge_padding_high=_numbers_by_dimension(rank, axis, chain.pick(3)),
-        interior_padding=_numbers_by_dimension(rank, axis, chain.pick(2)),
+        "pad", value, filling, edge_padding_low=_per_dimension(rank, axis, chain.pick(3)),
+        edge_padding_high=_per_dimension(rank, axis, chain.pick(3)),
+        interior_padding=_per_dimension(rank, axis, chain.pick(2)),
     )  # fmt: skip
     other = chain.like(tensor(padded))
     return chain.op("multiply" if chain.pick(2) else "add", padded, other)

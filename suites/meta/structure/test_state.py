@@ -144,7 +144,7 @@ STATE = {
         "conformance.gate.overlaps._ops",
         "conformance.hlo.wire._decode_small",
         "conformance.known.entry_prediction._program",
-        "conformance.stablehlo.context._made",
+        "conformance.stablehlo.context._cached_context",
         "conformance.sweep.arguments._sample",
         "conformance.sweep.strata.thresholds",
         "conformance.tolerance.bounds.reduction.count_rounding_operations",

@@ -76,10 +76,10 @@ def divide(x: Complex, y: Complex) -> Complex:
 
 def _limits(x: Complex, y: Complex) -> Iterator[tuple[Array, Complex]]:
     """Yield masks where a quotient is a limit, and the limit; later masks take precedence."""
-    sides_x, sides_y = _ends(x), _ends(y)
-    dot, cross = _conjugated(x, sides_y)
+    sides_x, sides_y = _infinity_indicator(x), _infinity_indicator(y)
+    dot, cross = _multiply_by_conjugate(x, sides_y)
     yield _is_finite(x) & _is_infinite(y), Complex(dot * 0.0, cross * 0.0)
-    dot, cross = _conjugated(sides_x, y)
+    dot, cross = _multiply_by_conjugate(sides_x, y)
     yield _is_infinite(x) & _is_finite(y), Complex(dot * np.inf, cross * np.inf)
     endless = _constant(np.inf, y.real)
     endless = chosen(np.signbit(y.real.value), -endless, endless)
@@ -88,12 +88,12 @@ def _limits(x: Complex, y: Complex) -> Iterator[tuple[Array, Complex]]:
     yield nothing & some, Complex(endless * x.real, endless * x.imag)
 
 
-def _conjugated(x: Complex, y: Complex) -> Complex:
+def _multiply_by_conjugate(x: Complex, y: Complex) -> Complex:
     """Return the product of `x` with the conjugate of `y`."""
     return Complex(x.real * y.real + x.imag * y.imag, x.imag * y.real - x.real * y.imag)
 
 
-def _ends(z: Complex) -> Complex:
+def _infinity_indicator(z: Complex) -> Complex:
     """1 in place of infinite parts and 0 in place of others, signed as they are."""
     parts = (np.copysign(np.where(np.isinf(p.value), 1.0, 0.0), p.value) for p in z)
     return Complex(*(exactly(part, z.real.machine) for part in parts))
@@ -212,7 +212,7 @@ def sqrt(z: Complex, side: float = 0) -> Complex:
     ratio = least / most
     size = most.root() * (ratio * ratio + 1.0).to_power(_constant(0.25, most))
     size = chosen(np.isnan(size.value), least, size)
-    turned = _turned(size, z.imag.angle(z.real, side) * 0.5)
+    turned = _from_polar(size, z.imag.angle(z.real, side) * 0.5)
     real, imag = z.real.value, z.imag.value
     endless, leftwards = _constant(np.inf, z.real), np.isneginf(real)
     wide = np.isinf(imag)
@@ -230,10 +230,10 @@ def rsqrt(z: Complex) -> Complex:
     one = _constant(1.0, most)
     size = one / most.root() * (one / (ratio * ratio + 1.0).root().root())
     size = chosen(np.isnan(size.value), one / least.root(), size)
-    return _turned(size, z.imag.angle(z.real) * -0.5)
+    return _from_polar(size, z.imag.angle(z.real) * -0.5)
 
 
-def _turned(size: Number, angle: Number) -> Complex:
+def _from_polar(size: Number, angle: Number) -> Complex:
     """Return the number of a size and an angle, zero where either is."""
     nothing = size.value == 0
     cosine_, sine_ = angle.cosine(), angle.sine()

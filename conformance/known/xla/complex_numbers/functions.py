@@ -35,7 +35,7 @@ def stepwise(*formulas: Formula) -> tuple[Hypothesis, ...]:
     """Return the classes of formulas' results, from cancellation to certain overflow."""
     return (
         of_any_range(*formulas),
-        _hypothesis(RANGE, formulas, _in_range),
+        _hypothesis(RANGE, formulas, _possible_machines),
         _hypothesis(LOGARITHM, formulas, _with_few_digits),
         _hypothesis(NEGATIVE, formulas, _with_negative_zeros),
     )
@@ -49,11 +49,11 @@ def of_any_range(*formulas: Formula) -> Hypothesis:
 def by_reciprocal(formula: Formula) -> Hypothesis:
     """Return the class of products with a rounded, or flushed, reciprocal."""
     return _hypothesis(
-        RECIPROCAL, (formula,), lambda of: (Machine(of, ranged=False), *_in_range(of))
+        RECIPROCAL, (formula,), lambda of: (Machine(of, ranged=False), *_possible_machines(of))
     )
 
 
-def _in_range(of: ElementType) -> tuple[Machine, ...]:
+def _possible_machines(of: ElementType) -> tuple[Machine, ...]:
     flushing = Machine(of, tiny=Tiny.ZERO)
     return Machine(of), flushing, replace(flushing, contracted=True)
 

@@ -30,7 +30,7 @@ def _measure(
     """0 for each element that such an order may give, else infinite."""
     found = np.zeros(expected[0].shape, np.bool_)
     if element_type_of(operands[-1]).is_complex:
-        for other in _others(operation, operands):
+        for other in _possible_results(operation, operands):
             found |= _is_same(other, actual[0])
     return predict_where(found)
 
@@ -46,7 +46,7 @@ def _is_same(other: Array, got: Array) -> Array:
     return np.logical_and.reduce(list(same))
 
 
-def _others(operation: Operation, operands: tuple[Array, ...]) -> Iterator[Array]:
+def _possible_results(operation: Operation, operands: tuple[Array, ...]) -> Iterator[Array]:
     """Yield possible results; each element is that of any of these."""
     for flushes in (False, True):
         if operation.name == "compare":

@@ -108,17 +108,17 @@ class Number:
 
     def __add__(self, other: Number | float) -> Number:
         """Return the sum, rounded."""
-        y = self._with(other)
+        y = self._to_number(other)
         return self._step(self.value + y.value, self.error + y.error)
 
     def __sub__(self, other: Number | float) -> Number:
         """Return the difference, rounded."""
-        y = self._with(other)
+        y = self._to_number(other)
         return self._step(self.value - y.value, self.error + y.error)
 
     def __mul__(self, other: Number | float) -> Number:
         """Return the product, rounded unless it is fused into a sum."""
-        y = self._with(other)
+        y = self._to_number(other)
         error = _times(abs(self.value), y.error) + _times(abs(y.value) + y.error, self.error)
         exact = self.value * y.value
         if self.machine.of.bits == _DOUBLE:  # long doubles do not hold all of its digits
@@ -139,7 +139,7 @@ class Number:
 
     def __truediv__(self, other: Number | float) -> Number:
         """Return the quotient, rounded; any result if the divisor may be zero."""
-        y = self._with(other)
+        y = self._to_number(other)
         value, least = self.value / y.value, np.abs(y.value) - y.error
         error = (self.error + _times(np.abs(value), y.error)) / least
         error = np.where((least <= 0) & (y.error > 0), np.inf, error)
@@ -154,7 +154,7 @@ class Number:
         """Return the magnitude, which is exact."""
         return Number(np.abs(self.value), self.error, self.machine)
 
-    def _with(self, other: Number | float) -> Number:
+    def _to_number(self, other: Number | float) -> Number:
         return other if isinstance(other, Number) else exactly(np.asarray(other), self.machine)
 
     def _step(self, exact: Array, error: Array, units: float = 0.0) -> Number:
@@ -197,13 +197,13 @@ class Number:
 
     def sine(self) -> Number:
         """Return the sine of an angle in radians."""
-        return self._step(np.sin(self.value), self._turned(), FUNCTION)
+        return self._step(np.sin(self.value), self._sine_error(), FUNCTION)
 
     def cosine(self) -> Number:
         """Return the cosine of an angle in radians."""
-        return self._step(np.cos(self.value), self._turned(), FUNCTION)
+        return self._step(np.cos(self.value), self._sine_error(), FUNCTION)
 
-    def _turned(self) -> Array:
+    def _sine_error(self) -> Array:
         """Return the error of a sine from the error of its angle."""
         return np.where(np.isfinite(self.value), np.minimum(self.error, 2), self.error)
 
@@ -214,12 +214,12 @@ class Number:
 
     def logarithm(self) -> Number:
         """Return the natural logarithm."""
-        error = np.where(self.error == 0, 0, _of_logarithm(self.error / self.value))
+        error = np.where(self.error == 0, 0, _logarithm_error(self.error / self.value))
         return self._step(np.log(self.value), error, self.machine.logarithm)
 
     def logarithm_plus_one(self) -> Number:
         """Return the logarithm of 1 + x, as a function of its own."""
-        error = np.where(self.error == 0, 0, _of_logarithm(self.error / (1 + self.value)))
+        error = np.where(self.error == 0, 0, _logarithm_error(self.error / (1 + self.value)))
         return self._step(np.log1p(self.value), error, self.machine.logarithm)
 
     def angle(self, x: Number, side: float = 0) -> Number:
@@ -239,7 +239,7 @@ class Number:
     def to_power(self, exponent: Number) -> Number:
         """Return this nonnegative number to a real power."""
         value = np.power(self.value, exponent.value)
-        error = _times(np.abs(exponent.value), _of_logarithm(self.error / self.value))
+        error = _times(np.abs(exponent.value), _logarithm_error(self.error / self.value))
         error = error + _times(np.abs(np.log(self.value)), exponent.error)
         none = (self.error == 0) & (exponent.error == 0)
         return self._step(value, np.where(none, 0, _times(value, np.expm1(error))), POWER)
@@ -284,7 +284,7 @@ def _times(size: Array, error: Array) -> Array:
     return np.where(nothing, 0, size * error)
 
 
-def _of_logarithm(relative: Array) -> Array:
+def _logarithm_error(relative: Array) -> Array:
     """Return the error of the logarithm of a number; infinite for relative errors from 1 on."""
     return -np.log1p(-np.minimum(relative, 1))
 

@@ -11,10 +11,10 @@ from conformance.known.xla.decompositions.solve_by_inverses import BY_INVERSES
 from conformance.tolerance.bounds.linear_algebra import cholesky_errors, triangular_solve_errors
 
 
-def _flushed(errors: Callable[..., Results]) -> Hypothesis:
+def _flushing_class(errors: Callable[..., Results]) -> Hypothesis:
     """Return the class of flushed subnormal numbers."""
     return Hypothesis("subnormal intermediate", partial(errors, flushes=True), flushes=True)
 
 
-FACTORED = (_flushed(cholesky_errors), BY_RECIPROCALS)
-SOLVED = (_flushed(triangular_solve_errors), BY_INVERSES)
+FACTORED = (_flushing_class(cholesky_errors), BY_RECIPROCALS)
+SOLVED = (_flushing_class(triangular_solve_errors), BY_INVERSES)

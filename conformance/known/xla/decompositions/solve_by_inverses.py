@@ -88,44 +88,46 @@ class Steps:
         size = np.abs(found)
         units = np.sqrt(2) * _QUOTIENT if self.of.is_complex else 1.0
         error = np.where(least > 0, (x.error + size * y.error) / least, np.inf)
-        return self._made(found, error + self._unit * units * size)
+        return self._round_step(found, error + self._unit * units * size)
 
     def difference(self, x: Off, y: Off) -> Off:
         """Return x - y."""
         found = x.value - y.value
-        return self._made(found, x.error + y.error + self._unit * np.abs(found))
+        return self._round_step(found, x.error + y.error + self._unit * np.abs(found))
 
     def root(self, x: Off) -> Off:
         """Return the square root of the real part; off by anything where it may have none."""
         found = np.sqrt(np.real(x.value))
         down = found - np.sqrt(np.maximum(np.real(x.value) - x.error, 0))
         error = np.where(x.error < np.real(x.value), down, np.inf) + self._unit * found
-        return self._made(found.astype(x.value.dtype), np.where(np.isnan(found), np.inf, error))
+        return self._round_step(
+            found.astype(x.value.dtype), np.where(np.isnan(found), np.inf, error)
+        )
 
     def scaled(self, x: Off, y: Off) -> Off:
         """Return products of numbers."""
         left, right = (np.abs(one.value).astype(np.float64) for one in (x, y))
         unit = (np.sqrt(2) * _PRODUCT if self.of.is_complex else 1.0) * self._unit
         error = x.error * right + (left + x.error) * y.error + unit * left * right
-        return self._made(x.value * y.value, error + underflow(self.of, flushes=True))
+        return self._round_step(x.value * y.value, error + underflow(self.of, flushes=True))
 
     def product(self, x: Off, y: Off) -> Off:
         """Return products of matrices, added up in any order."""
         if self.is_exact:
-            return self._made(x.value @ y.value, np.zeros(()))
+            return self._round_step(x.value @ y.value, np.zeros(()))
         count = x.value.shape[-1] + (_PRODUCT if self.of.is_complex else 0)
         unit = count * self._unit
         gamma = (np.sqrt(2) if self.of.is_complex else 1.0) * unit / (1 - unit)
         left, right = (np.abs(one.value).astype(np.float64) for one in (x, y))
         error = (x.error + gamma * left) @ right + (left + x.error) @ y.error
         tiny = count * underflow(self.of, flushes=True)
-        return self._made(x.value @ y.value, error + tiny)
+        return self._round_step(x.value @ y.value, error + tiny)
 
     @property
     def _unit(self) -> float:
         return unit_roundoff(self.of)
 
-    def _made(self, value: Array, error: Array) -> Off:
+    def _round_step(self, value: Array, error: Array) -> Off:
         """Return what a step makes: rounded where that tells; infinite where it overflows, and off
         by anything where it may."""
         if self.flushes and self.is_exact and self.of.bits <= _WIDE:  # in f32
@@ -169,15 +171,15 @@ def _predictions(operation: Operation, operands: tuple[Array, ...]) -> Iterator[
         steps = Steps(of, flushes, is_exact)
         a, b = (wide(steps.flushed(one)) for one in operands)
         if not is_many:
-            yield _solved(steps, a, b, **given)
+            yield _compute_solution(steps, a, b, **given)
         if is_many or shape[-1] == 1:
             if shape[-1] == 1 and not of.is_complex:  # nothing is added up
                 steps = replace(steps, is_exact=True)
             for kept in reciprocal_types(of):
-                yield _substituted(steps, replace(steps, of=kept), a, b, **given)
+                yield _substitute_rows(steps, replace(steps, of=kept), a, b, **given)
 
 
-def _substituted(steps: Steps, reciprocals: Steps, a: Array, b: Array, **given: Any) -> Off:
+def _substitute_rows(steps: Steps, reciprocals: Steps, a: Array, b: Array, **given: Any) -> Off:
     """Return the solution row by row, by the reciprocals of the diagonal."""
     matrices, is_below = coefficients(a, **given)
     whole = steps.exact(matrices)
@@ -229,7 +231,7 @@ def distances(predicted: Off, got: Array) -> Array:
     return ulps_from_prediction(round_numbers(predicted.value, element_type_of(got)), got)
 
 
-def _solved(
+def _compute_solution(
     steps: Steps,
     a: Array,
     b: Array,

@@ -30,15 +30,15 @@ def concerns(operation: Operation) -> bool:
     if operation.name != _WINDOWS:
         return False
     shape = _shape(operation.results[0])
-    few = _counted(operation, is_padded=False), _counted(operation, is_padded=True)
+    few = _count_windows(operation, is_padded=False), _count_windows(operation, is_padded=True)
     return bool(shape) and few != (shape, shape)
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program, ...]]:
     """Yield the program with such rows, whatever lies behind them, for each way to count."""
     operations = program.main.body.operations
-    miscounted = _of_what_was_cut(operations)
-    for counts in product(*(list(_counts(one)) for one in miscounted)):
+    miscounted = _miscounted_windows(operations)
+    for counts in product(*(list(_kept_sizes(one)) for one in miscounted)):
         chosen = {id(one): kept for one, kept in zip(miscounted, counts, strict=True)}
         if chosen:
             yield tuple(
@@ -46,18 +46,18 @@ def rewrite(program: Program) -> Iterator[tuple[Program, ...]]:
             )
 
 
-def _counts(window: Operation) -> Iterator[tuple[int, ...]]:
+def _kept_sizes(window: Operation) -> Iterator[tuple[int, ...]]:
     """Yield the sizes that are kept of a result where sizes of some dimensions were set."""
     shape = _shape(window.results[0])
     for is_padded in (True, False):
-        counted = _counted(window, is_padded=is_padded)
+        counted = _count_windows(window, is_padded=is_padded)
         fewer = [d for d, few in enumerate(counted) if few < shape[d]]
         for some in range(1, len(fewer) + 1):
             for chosen in combinations(fewer, some):
                 yield tuple(counted[d] if d in chosen else size for d, size in enumerate(shape))
 
 
-def _of_what_was_cut(operations: Sequence[Operation]) -> list[Operation]:
+def _miscounted_windows(operations: Sequence[Operation]) -> list[Operation]:
     """Return the windows that may be miscounted because set_dimension_size has set a size."""
     cut: set[str] = set()
     found: list[Operation] = []
@@ -81,10 +81,10 @@ def _cut_rows(
         whole = tuple(replace(value, name=f"{value.name}.whole") for value in one.results)
         yield replace(one, results=whole)
         for value, result in zip(whole, one.results, strict=True):
-            yield from _packed(value, result, counts[id(one)], content)
+            yield from _pack_result(value, result, counts[id(one)], content)
 
 
-def _packed(
+def _pack_result(
     whole: Value, result: Value, kept: tuple[int, ...], content: Content
 ) -> Iterator[Operation]:
     of, size = result.type, prod(kept)
@@ -104,7 +104,7 @@ def _packed(
     yield Operation("reshape", (joined,), (result,))
 
 
-def _counted(window: Operation, *, is_padded: bool) -> tuple[int, ...]:
+def _count_windows(window: Operation, *, is_padded: bool) -> tuple[int, ...]:
     """Return the number of windows along each dimension, ignoring dilation of the operand."""
     given: dict[str, Any] = dict(window.attributes)
     sizes = given["window_dimensions"]

@@ -15,7 +15,7 @@ from reference.ir.program import Operation
 from reference.ir.types import Array
 
 
-def _updated(_: Operation, operands: tuple[Array, ...], expected: Results) -> Results | None:
+def _predict_update(_: Operation, operands: tuple[Array, ...], expected: Results) -> Results | None:
     """Return the update with truncated bounds; None if the type holds all bounds."""
     del expected
     operand, update, *starts = operands
@@ -38,4 +38,4 @@ def _updated(_: Operation, operands: tuple[Array, ...], expected: Results) -> Re
     return (result.reshape(operand.shape),)
 
 
-CUT = exact_hypothesis(BOUND, _updated)
+CUT = exact_hypothesis(BOUND, _predict_update)

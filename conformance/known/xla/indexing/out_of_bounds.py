@@ -42,7 +42,7 @@ def _places(operation: Operation, operands: Sequence[Array]) -> Array:
     return update_positions(operation, operands[0], *operands[count : count + 2])
 
 
-def _as_whole(operation: Operation, places: Array) -> Array:
+def _drop_whole_windows(operation: Operation, places: Array) -> Array:
     """Return the positions if windows are dropped as a whole."""
     dims = tuple(dict[str, Any](operation.attributes)["update_window_dims"])
     return np.where((places < 0).any(axis=dims, keepdims=True), -1, places)
@@ -50,7 +50,7 @@ def _as_whole(operation: Operation, places: Array) -> Array:
 
 def _windows_dropped(operation: Operation, operands: Sequence[Array]) -> Iterator[Array]:
     places = _places(operation, operands)
-    whole = _as_whole(operation, places)
+    whole = _drop_whole_windows(operation, places)
     if (whole != places).any():
         yield whole
 
@@ -61,7 +61,7 @@ def _bounds_cut(operation: Operation, operands: Sequence[Array]) -> Iterator[Arr
     operand, indices, updates = operands[0], operands[count], operands[count + 1]
     of = element_type_of(indices)
     byte = element_type("si8" if of.is_signed else "ui8")
-    whole = _as_whole(operation, _places(operation, operands))
+    whole = _drop_whole_windows(operation, _places(operation, operands))
     for kept in dict.fromkeys((of, byte if of.bits < byte.bits else of)):  # stored in a byte each
         narrow = np.where(_fits(given, operand, indices, updates, kept), whole, -1)
         if (narrow != whole).any():
@@ -165,7 +165,7 @@ def other_starts(operation: Operation, operands: Sequence[Array]) -> Iterator[tu
 # --- Dropped windows -----------------------------------------------------------------------------
 
 
-def _put_back_elsewhere(
+def _predict_signed_positions(
     operation: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
 ) -> tuple[Array, ...] | None:
     """Return the results if a single dropped window is replaced by the elements at its signed
@@ -180,7 +180,7 @@ def _put_back_elsewhere(
     if (update_positions(operation, inputs[0], indices, updates) >= 0).any():
         return None
     written, read = (
-        update_positions(operation, inputs[0], _clamped(operation, operands, index), updates)
+        update_positions(operation, inputs[0], _clamp_index(operation, operands, index), updates)
         for index in (indices, reinterpret_as_signed(indices))
     )
     results = [array.reshape(-1).copy() for array in inputs]
@@ -189,7 +189,7 @@ def _put_back_elsewhere(
     return tuple(result.reshape(inputs[0].shape) for result in results)
 
 
-def _clamped(operation: Operation, operands: tuple[Array, ...], index: Array) -> Array:
+def _clamp_index(operation: Operation, operands: tuple[Array, ...], index: Array) -> Array:
     """Return the single index vector clamped to where the window fits, as si64."""
     given: dict[str, Any] = dict(operation.attributes)
     shape, updates = operands[0].shape, operands[len(operands) // 2 + 1]
@@ -211,5 +211,5 @@ def _window(given: dict[str, Any], operand: Array, updates: Array) -> dict[int, 
 
 
 READ_ELSEWHERE = replace(
-    exact_hypothesis(ELSEWHERE, _put_back_elsewhere), constants=("inputs", "scatter_indices")
+    exact_hypothesis(ELSEWHERE, _predict_signed_positions), constants=("inputs", "scatter_indices")
 )

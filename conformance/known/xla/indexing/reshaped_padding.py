@@ -27,7 +27,9 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
     operations = program.main.body.operations
     makers = {value.name: one for one in operations for value in one.results}
     names = (f"padding{number}." for number in count())
-    reshaped = tuple(new for one in operations for new in _reshaped(one, makers, next(names)))
+    reshaped = tuple(
+        new for one in operations for new in _reshape_padding(one, makers, next(names))
+    )
     if len(reshaped) > len(operations):
         yield (with_body(program, reshaped),)
 
@@ -37,7 +39,7 @@ def concerns(operation: Operation) -> bool:
     return operation.name == _RESHAPES
 
 
-def _reshaped(
+def _reshape_padding(
     operation: Operation, makers: Mapping[str, Operation], prefix: str
 ) -> Iterator[Operation]:
     """Yield the operations computed instead of an operation.

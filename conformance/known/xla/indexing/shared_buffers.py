@@ -29,7 +29,7 @@ from reference.numerics.alike import equal_elements
 LABEL = "two results in one buffer"
 
 
-def _shared(
+def _refute_shared_buffer(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
     """Return 0 for all elements if results that share a buffer are the same, and should not be."""
@@ -67,4 +67,6 @@ def _with_one_buffer(operation: Operation, one: int, other: int) -> Operation:
     return replace(operation, regions=(replace(region, operations=(*body, end)),))
 
 
-SHARED = Hypothesis(LABEL, _shared, signs=True, unsteady=True, refutes=True, ulps=_ulps)
+SHARED = Hypothesis(
+    LABEL, _refute_shared_buffer, signs=True, unsteady=True, refutes=True, ulps=_ulps
+)

@@ -43,20 +43,20 @@ def _refuting(label: str, explained: Explained) -> Hypothesis:
     return Hypothesis(label, errors, signs=True, refutes=True)
 
 
-def _scattered(label: str) -> Hypothesis:
+def _scatter_hypothesis(label: str) -> Hypothesis:
     def explained(
         operation: Operation, operands: Operands, expected: Results, actual: Results
     ) -> Array:
         body, found = body_of(operation.regions[0]), np.zeros(expected[0].shape, np.bool_)
         for places in TREATMENTS[label](operation, operands):
             parts = decompose_scatter(operation, operands, body, places)
-            found |= _treated(label, parts, operation, operands, expected, actual)
+            found |= _explained_mask(label, parts, operation, operands, expected, actual)
         return found
 
     return _refuting(label, explained)
 
 
-def _treated(
+def _explained_mask(
     label: str,
     parts: Scattering,
     operation: Operation,
@@ -98,7 +98,7 @@ def _overflown(operation: Operation, operands: Operands, result: Array, got: Arr
     return unspecified_mask(operation, moved, result).reshape(-1) & infinite.reshape(-1)
 
 
-def _gathered(label: str) -> Hypothesis:
+def _gather_hypothesis(label: str) -> Hypothesis:
     def explained(
         operation: Operation, operands: Operands, expected: Results, actual: Results
     ) -> Array:
@@ -116,5 +116,5 @@ OF_XLA = frozenset({WINDOW, BOUND, NO_INDICES})
 """Treatments that the interpreter has right: it drops only updates out of bounds, and has a window
 for each index vector."""
 
-SCATTERED = tuple(map(_scattered, TREATMENTS))
-GATHERED = tuple(map(_gathered, (SIGNED, BOUND)))
+SCATTERED = tuple(map(_scatter_hypothesis, TREATMENTS))
+GATHERED = tuple(map(_gather_hypothesis, (SIGNED, BOUND)))

@@ -27,7 +27,9 @@ def _low_words(index: Array) -> Array:
     return index.astype(np.int32).astype(index.dtype)
 
 
-def _by_low_words(operation: Operation, operands: Operands, expected: Results) -> Results | None:
+def _predict_truncated_indices(
+    operation: Operation, operands: Operands, expected: Results
+) -> Results | None:
     """Return the results by truncated indices; None where no index is another one then."""
     del expected
     numbers = index_positions(operation)
@@ -43,5 +45,5 @@ def _equal_as_pairs(other: Array, got: Array) -> Array:
     return equal_elements(other, got) | equal_elements(round_to_pairs(other), got)
 
 
-TRUNCATED = exact_hypothesis(LABEL, _by_low_words, equal=_equal_as_pairs)
+TRUNCATED = exact_hypothesis(LABEL, _predict_truncated_indices, equal=_equal_as_pairs)
 """The class of results by the low words of indices."""

@@ -18,7 +18,9 @@ from reference.ir.program import Operation
 from reference.ir.types import Array
 
 
-def _sliced(_: Operation, operands: tuple[Array, ...], expected: Results) -> Results | None:
+def _predict_signed_slice(
+    _: Operation, operands: tuple[Array, ...], expected: Results
+) -> Results | None:
     """Return the slice with signed limits; None where they are the same, or a start is negative."""
     operand, *bounds = operands
     starts, limits, strides = (
@@ -34,5 +36,5 @@ def _sliced(_: Operation, operands: tuple[Array, ...], expected: Results) -> Res
 
 
 SIGNED_LIMITS = replace(
-    exact_hypothesis(indices.LABEL, _sliced), constants=("*_indices", "strides")
+    exact_hypothesis(indices.LABEL, _predict_signed_slice), constants=("*_indices", "strides")
 )

@@ -23,7 +23,7 @@ LABEL = "offset clamped as a whole"
 _BYTE = 8
 
 
-def _updated(_: Operation, operands: tuple[Array, ...], expected: Results) -> Results | None:
+def _predict_update(_: Operation, operands: tuple[Array, ...], expected: Results) -> Results | None:
     """Return the operand with the update at such an offset; None if it cannot be one copy."""
     del expected
     operand, update, *starts = operands
@@ -48,4 +48,4 @@ def _is_contiguous(shape: tuple[int, ...], part: tuple[int, ...]) -> bool:
     return part[first + 1 :] == shape[first + 1 :]
 
 
-MOVED = replace(exact_hypothesis(LABEL, _updated), constants=("start_indices",))
+MOVED = replace(exact_hypothesis(LABEL, _predict_update), constants=("start_indices",))

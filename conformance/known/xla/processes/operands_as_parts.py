@@ -28,10 +28,10 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
             continue
         types = {value.type for value in collective.operands}
         if len(types) == 1 < len(collective.operands) == collective.attribute("split_count"):
-            yield (with_operation(one, collective, *_of_one_operand(collective)),)
+            yield (with_operation(one, collective, *_join_operands(collective)),)
 
 
-def _of_one_operand(operation: Operation) -> Iterator[Operation]:
+def _join_operands(operation: Operation) -> Iterator[Operation]:
     """Yield an all_to_all of one operand, whose rows are the operands."""
     of, count = operation.operands[0].type, len(operation.operands)
     assert isinstance(of, TensorType)

@@ -36,12 +36,12 @@ def replica_by_replica(program: Program) -> Program | None:
     """
     several = collectives_of(program)
     grid = program.process_grid or (1, 1)
-    changed = [(one, _in_xla_order(one, grid)) for one in several]
+    changed = [(one, _reorder_processes(one, grid)) for one in several]
     replaced = [(one, (other,)) for one, other in changed if other is not None]
     return replace_operations(program, replaced) if replaced else None
 
 
-def _in_xla_order(one: Operation, grid: ProcessGrid) -> Operation | None:
+def _reorder_processes(one: Operation, grid: ProcessGrid) -> Operation | None:
     replicas, partitions = grid
     groups = one.attribute("replica_groups")
     if min(replicas, partitions) < 2 or not isinstance(groups, Dense) or not _mixes(one):

@@ -17,7 +17,7 @@ from reference.numerics.alike import equal_elements
 LABEL = "dimension counted from the last"
 
 
-def _unsorted(
+def _predict_unsorted(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
     """Return 0 if all results are the operands of a sort of such a dimension, else infinity."""
@@ -26,4 +26,4 @@ def _unsorted(
     return predict_all(expected, dimension < -1 and returned)
 
 
-UNSORTED = Hypothesis(LABEL, _unsorted, signs=True, unsteady=True)
+UNSORTED = Hypothesis(LABEL, _predict_unsorted, signs=True, unsteady=True)

@@ -125,15 +125,15 @@ class _WideningWriter:
             given = tuple((name, made if name == "value" else one) for name, one in given)
         return replace(
             operation,
-            operands=tuple(map(_retyped, operation.operands)),
-            results=tuple(map(_retyped, operation.results)),
+            operands=tuple(map(_retype_to_f32, operation.operands)),
+            results=tuple(map(_retype_to_f32, operation.results)),
             attributes=given,
             regions=tuple(map(self._region, operation.regions)),
         )
 
     def _region(self, region: Region) -> Region:
         made = (one for operation in region.operations for one in self._operations(operation))
-        return Region(tuple(map(_retyped, region.arguments)), tuple(made))
+        return Region(tuple(map(_retype_to_f32, region.arguments)), tuple(made))
 
     def _operations(self, operation: Operation) -> Iterator[Operation]:
         """Yield the operations that replace an operation in a region."""
@@ -149,9 +149,11 @@ class _WideningWriter:
         pairs = zip(operation.results, there.results, results, strict=True)
         for old, new, result in pairs:
             if new.type != old.type:
-                yield from self._rounded(result, old.type, new)
+                yield from self._round_to_narrow(result, old.type, new)
 
-    def _rounded(self, value: Value, narrow: ValueType, result: Value) -> Iterator[Operation]:
+    def _round_to_narrow(
+        self, value: Value, narrow: ValueType, result: Value
+    ) -> Iterator[Operation]:
         """Yield the operations that flush a value and round it to a narrow type."""
         of = value.type
         assert isinstance(of, TensorType)
@@ -171,7 +173,7 @@ class _WideningWriter:
         return Value(f"in f32 {next(self.numbers)}", of)
 
 
-def _retyped(value: Value) -> Value:
+def _retype_to_f32(value: Value) -> Value:
     of = value.type
     if not isinstance(of, TensorType) or _taken_element(of) is None:
         return value

@@ -66,7 +66,7 @@ def _angle(of: str, tiny: tuple[Array, ...], y: Array, x: Array) -> Prediction:
     return np.full(y.shape, np.longdouble(np.nan)), tiny[0] & tiny[1]
 
 
-def _of_subnormals(predict: Predict, ulps: float, *, narrow: bool = False) -> Hypothesis:
+def _subnormal_class(predict: Predict, ulps: float, *, narrow: bool = False) -> Hypothesis:
     """Return the class of what is predicted of subnormal operands, within so many ulp of it.
 
     Of f8E8M0FNU only where it is not what zero gives in f32: NaN, of all functions but the power.
@@ -107,7 +107,7 @@ def _itself(
 
 
 COMPLEX_SIGN = replace(exact_hypothesis(LABEL, _itself), flushes=True)
-LOGARITHM = _of_subnormals(_logarithm, 3)
-POWER = _of_subnormals(_power, 1, narrow=True)
-CUBE_ROOT = _of_subnormals(_cube_root, 2)
-ANGLE = _of_subnormals(_angle, 3)
+LOGARITHM = _subnormal_class(_logarithm, 3)
+POWER = _subnormal_class(_power, 1, narrow=True)
+CUBE_ROOT = _subnormal_class(_cube_root, 2)
+ANGLE = _subnormal_class(_angle, 3)

@@ -84,13 +84,13 @@ def _outcomes(region: Region, operation: Operation, operands: Operands) -> Itera
     """Yield the results of such a region; of a reduction in several orders."""
     *_, last, _ = region.operations
     if last.name in FOLDS:
-        yield from _folded(last, operands)
+        yield from _fold_selections(last, operands)
         return
     given = dict(zip(operation.operands, operands, strict=True))  # one value may come twice
     yield evaluate(as_program(region)[0], tuple(given.values()))
 
 
-def _folded(operation: Operation, operands: Operands) -> Iterator[Results]:
+def _fold_selections(operation: Operation, operands: Operands) -> Iterator[Results]:
     for selection in (folding.tree, sequential_selection):
         parts = decompose_reduction(operation, operands, selection)
         for schedule in SCHEDULES:

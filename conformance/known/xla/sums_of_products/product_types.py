@@ -39,9 +39,9 @@ def result_type_hypothesis(bound: Bound) -> Hypothesis:
         operation: Operation, operands: tuple[Array, ...], _: ElementType, to: ElementType
     ) -> tuple[Array, Array]:
         rounded = (*(convert_to(one, to) for one in operands[:2]), *operands[2:])
-        factors = tuple(_of_type(value, to) for value in operation.operands[:2])
+        factors = tuple(_retype(value, to) for value in operation.operands[:2])
         changed = replace(operation, operands=(*factors, *operation.operands[2:]))
-        return _computed(changed, rounded, bound)
+        return _compute_with_bound(changed, rounded, bound)
 
     return _hypothesis(OPERANDS, other, narrows=True)
 
@@ -52,14 +52,14 @@ def in_operand_type(bound: Bound) -> Hypothesis:
     def other(
         operation: Operation, operands: tuple[Array, ...], of: ElementType, to: ElementType
     ) -> tuple[Array, Array]:
-        changed = replace(operation, results=(_of_type(operation.results[0], of),))
-        product, limit = _computed(changed, operands, bound)
+        changed = replace(operation, results=(_retype(operation.results[0], of),))
+        product, limit = _compute_with_bound(changed, operands, bound)
         return convert_to(product, to), limit
 
     return _hypothesis(RESULT, other, narrows=False)
 
 
-def _computed(
+def _compute_with_bound(
     operation: Operation, operands: tuple[Array, ...], bound: Bound
 ) -> tuple[Array, Array]:
     results = apply(operation, operands)
@@ -94,7 +94,11 @@ def _measure(other: Other, distances: Distances, *, narrows: bool) -> Measure:
     ) -> Results:
         (right,), (got,) = expected, actual
         to, of = element_type_of(right), element_type_of(operands[0])
-        if not (to.is_float and of.is_float) or _less(to, of) != narrows or _same(to, of):
+        if (
+            not (to.is_float and of.is_float)
+            or _is_narrower(to, of) != narrows
+            or _has_same_precision(to, of)
+        ):
             return predict_nothing(expected)
         want, limit = other(operation, operands, of, to)
         return (distances(want, limit, got),)
@@ -102,14 +106,14 @@ def _measure(other: Other, distances: Distances, *, narrows: bool) -> Measure:
     return measure
 
 
-def _less(one: ElementType, other: ElementType) -> bool:
+def _is_narrower(one: ElementType, other: ElementType) -> bool:
     return one.float_format.precision < other.float_format.precision
 
 
-def _same(one: ElementType, other: ElementType) -> bool:
+def _has_same_precision(one: ElementType, other: ElementType) -> bool:
     return one.float_format.precision == other.float_format.precision
 
 
-def _of_type(value: Value, to: ElementType) -> Value:
+def _retype(value: Value, to: ElementType) -> Value:
     assert isinstance(value.type, TensorType)
     return replace(value, type=replace(value.type, element_type=to))

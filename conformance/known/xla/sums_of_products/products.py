@@ -63,7 +63,7 @@ def kept_in_bf16(
     return make_measure(summation, few, replace(default, sums=_BF16))
 
 
-def _of_bf16(
+def _predict_bf16_sums(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
     if element_type_of(operands[0]) is not _BF16:
@@ -118,7 +118,7 @@ def of_contraction(platform: str) -> tuple[Hypothesis, ...]:
     """Return the classes of sums of products on a `Hardware`."""
     default = default_precision(platform)
     of = contraction.contraction_sums, contraction.depth_of, default
-    kept = (Hypothesis(IN_BF16, _of_bf16),) if platform not in _PRECISE_BY_CHOICE else ()
+    kept = (Hypothesis(IN_BF16, _predict_bf16_sums),) if platform not in _PRECISE_BY_CHOICE else ()
     return (
         flushing(*of),
         _without_algorithm(default),

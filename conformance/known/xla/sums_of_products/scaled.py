@@ -22,7 +22,7 @@ from reference.ops.xla.scaled import BF16
 _F32 = element_type("f32")
 
 
-def _flushed(
+def _flushed_errors(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
     """Return the errors of sums in which values subnormal in bf16 are flushed, on a side or on
@@ -75,6 +75,6 @@ def _other_zeros(expected: Results, actual: Results) -> Array:
 
 
 SCALED = (
-    Hypothesis(FLUSHED, _flushed, flushes=True, signs=True),
+    Hypothesis(FLUSHED, _flushed_errors, flushes=True, signs=True),
     Hypothesis(IN_BF16, on_scaled_operands(kept_in_bf16)),
 )

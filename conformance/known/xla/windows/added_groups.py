@@ -23,10 +23,10 @@ LABEL = "batch groups added up"
 
 def added_groups_hypothesis(bound: Bound) -> Hypothesis:
     """Return the hypothesis, given the largest permitted errors of a convolution."""
-    return rewriting_hypothesis(LABEL, _added, bound)
+    return rewriting_hypothesis(LABEL, _groups_as_features, bound)
 
 
-def _added(
+def _groups_as_features(
     operation: Operation, operands: Operands, expected: Results
 ) -> tuple[Operation, Operands] | None:
     """Return the convolution whose batch groups are input features; None if it has none."""

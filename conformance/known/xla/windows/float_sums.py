@@ -73,10 +73,10 @@ def _clamp_and_wrap(numbers: Array, by: ElementType, to: ElementType) -> Array:
     low, high = (
         (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if by.is_signed else (0, (1 << bits) - 1)
     )
-    whole = [_wrapped(min(max(int(one), low), high), to) for one in numbers.reshape(-1)]
+    whole = [_wrap_integer(min(max(int(one), low), high), to) for one in numbers.reshape(-1)]
     return np.array(whole, object).reshape(numbers.shape)
 
 
-def _wrapped(number: int, to: ElementType) -> int:
+def _wrap_integer(number: int, to: ElementType) -> int:
     low = number & ((1 << to.bits) - 1)
     return low - (1 << to.bits) if to.is_signed and low >> (to.bits - 1) else low

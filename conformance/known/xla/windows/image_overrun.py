@@ -61,7 +61,7 @@ def _overrun(
     slack = 2.0 ** (1 - to.float_format.precision) * (np.abs(right) + most - least)
     between = (got >= right + least - slack) & (got <= right + most + slack)
     open_ = ~np.isfinite(most - least) | lost
-    infinite = np.isinf(got) & _by_padding(memory, kernel, read, of)
+    infinite = np.isinf(got) & _nan_by_padding(memory, kernel, read, of)
     left_out = np.isnan(right) & ~np.isnan(got) & ~infinite
     return predict_where((between | open_) & ~left_out)
 
@@ -76,7 +76,7 @@ def _pairs(memory: Array, kernel: Array) -> tuple[tuple[tuple[Array, Array], ...
     return ((above, more), (below, less)), ((above, less), (below, more))
 
 
-def _by_padding(memory: Array, kernel: Array, read: Array, of: Geometry) -> Array:
+def _nan_by_padding(memory: Array, kernel: Array, read: Array, of: Geometry) -> Array:
     """Return the elements that may be NaN by the padding only: 0 times infinity.
 
     Other numbers times infinity are infinities. A NaN from other elements stays NaN.

@@ -97,12 +97,14 @@ def products_with_zero(default: DefaultPrecision) -> tuple[Hypothesis, ...]:
         if _are_finite(operands[:2]) or not _concerns(label, of, operands):
             return (found,)
         depth = depth_of(operation, operands)
-        for given in _flushed(operands):
+        for given in _flush_variants(operands):
             changed = (
-                _in_one_group(operation, given, of) if label != PADDING else (operation, given)
+                _merge_groups(operation, given, of) if label != PADDING else (operation, given)
             )
             for summation in (
-                (convolution_sums, _summed_inside) if label != PADDING else (_summed_inside,)
+                (convolution_sums, _sum_without_padding)
+                if label != PADDING
+                else (_sum_without_padding,)
             ):
                 measure = make_measure(summation, lambda *_: depth, default)
                 by = ulps_from_prediction if in_ulps else partial(_off, measure, changed)
@@ -126,7 +128,7 @@ def _off(
     return np.where(equal_elements(want, got), 0.0, measure(*given, (want,), (got,))[0])
 
 
-def _summed_inside(
+def _sum_without_padding(
     operation: Operation, operands: Operands, sizes: bool, padding: float = 0.0
 ) -> Array:
     """Return sums without products with padding and holes, or sums of magnitudes, where these
@@ -152,7 +154,7 @@ def _are_finite(operands: tuple[Array, ...]) -> bool:
     return all(bool(np.isfinite(wide(one)).all()) for one in operands)
 
 
-def _flushed(operands: tuple[Array, ...]) -> Iterator[tuple[Array, ...]]:
+def _flush_variants(operands: tuple[Array, ...]) -> Iterator[tuple[Array, ...]]:
     """Yield the operands, and those whose subnormal numbers are zeros, if there are such."""
     yield operands
     factors = tuple(map(flush_subnormals, operands[:2]))
@@ -160,19 +162,19 @@ def _flushed(operands: tuple[Array, ...]) -> Iterator[tuple[Array, ...]]:
         yield (*factors, *operands[2:])
 
 
-def _in_one_group(
+def _merge_groups(
     operation: Operation, operands: tuple[Array, ...], of: Geometry
 ) -> tuple[Operation, tuple[Array, ...]]:
     """Return the convolution whose groups are merged by products with zeros and ones."""
     lhs, rhs, *rest = operands
     if of.batch_groups > 1:
-        return operation, (lhs, _masked(rhs, of), *rest)
+        return operation, (lhs, _mask_kernel(rhs, of), *rest)
     given = dict(operation.attributes) | {"feature_group_count": 1}
     other = replace(operation, attributes=attributes(**given))
-    return other, (lhs, _expanded(rhs, of), *rest)
+    return other, (lhs, _expand_kernel(rhs, of), *rest)
 
 
-def _masked(kernel: Array, of: Geometry) -> Array:
+def _mask_kernel(kernel: Array, of: Geometry) -> Array:
     """Return the kernel, NaN where that of another batch group is not finite at that place."""
     moved = np.moveaxis(kernel, of.kernel_output_feature, 0)
     by_group = moved.reshape(of.batch_groups, -1, *moved.shape[1:])
@@ -182,7 +184,7 @@ def _masked(kernel: Array, of: Geometry) -> Array:
     return np.moveaxis(masked.reshape(moved.shape), 0, of.kernel_output_feature)
 
 
-def _expanded(kernel: Array, of: Geometry) -> Array:
+def _expand_kernel(kernel: Array, of: Geometry) -> Array:
     """Return the kernel of all features, zeros where feature and result are of other groups."""
     dimensions = (of.kernel_output_feature, of.kernel_input_feature)
     moved = np.moveaxis(kernel, dimensions, (0, 1))

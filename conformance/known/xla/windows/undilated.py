@@ -25,7 +25,7 @@ from reference.numerics.contributions import count_windows
 LABEL = "dilation left out"
 
 
-def _undilated(
+def _refute_undilated(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
     other = _remove_dilation(operation, operands[0].shape)
@@ -36,7 +36,7 @@ def _undilated(
     return tuple(map(_error, results, limits, actual))
 
 
-UNDILATED = Hypothesis(LABEL, _undilated, unsteady=True)
+UNDILATED = Hypothesis(LABEL, _refute_undilated, unsteady=True)
 
 
 def _remove_dilation(operation: Operation, sizes: tuple[int, ...]) -> Operation | None:

@@ -22,10 +22,10 @@ LABEL = "reversal left out"
 
 def unreversed_hypothesis(bound: Bound) -> Hypothesis:
     """Return the hypothesis, given the largest permitted errors of a convolution."""
-    return rewriting_hypothesis(LABEL, _unreversed, bound)
+    return rewriting_hypothesis(LABEL, _unreversed_convolution, bound)
 
 
-def _unreversed(
+def _unreversed_convolution(
     operation: Operation, operands: Operands, expected: Results
 ) -> tuple[Operation, Operands] | None:
     of = geometry_of(operation, operands)
