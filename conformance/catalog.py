@@ -315,11 +315,11 @@ def column_of(operation: Operation) -> str:
     of_results = principal.of_results or not operation.operands
     values = operation.results if of_results else operation.operands
     names = [_name(value.type) for value in values[principal.number :]]
-    quantized = sorted((name for name in names if name.startswith("q<")), key=_per_axis_first)
+    quantized = sorted((name for name in names if name.startswith("q<")), key=_sort_per_axis_first)
     return next(iter((*quantized, *names)), "")
 
 
-def _per_axis_first(name: str) -> bool:
+def _sort_per_axis_first(name: str) -> bool:
     return not name.endswith(":axis>")
 
 

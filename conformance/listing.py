@@ -92,7 +92,7 @@ def op_table(row: Row) -> Table:
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
     for name, value in op_entry(row).items():
-        shown = _shown(value)
+        shown = _spell_property(value)
         table.add_row(name.replace("_", " "), Text(shown or "none"))
     covered = coverage_entry(row)
     for dimension, values in covered["dimensions"].items():
@@ -101,7 +101,7 @@ def op_table(row: Row) -> Table:
     return table
 
 
-def _shown(value: Any) -> str:
+def _spell_property(value: Any) -> str:
     """Return a property of an op as text."""
     if isinstance(value, dict):
         pairs = value.items()  # pyright: ignore[reportUnknownVariableType]

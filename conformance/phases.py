@@ -77,10 +77,10 @@ class _Notes:
         """Write a value that can be pickled. A reader sees all of it, or the value before."""
         new = self._path.with_suffix(".new")
         new.write_bytes(pickle.dumps(value))
-        new.replace(_kept_beside(self._path))
+        new.replace(_saved_path(self._path))
 
     def close(self) -> None:
-        _kept_beside(self._path).unlink(missing_ok=True)
+        _saved_path(self._path).unlink(missing_ok=True)
         if self._file is not None:
             os.close(self._file)
             self._path.unlink(missing_ok=True)
@@ -133,7 +133,7 @@ def take_kept(path: Path) -> Any:
     """Return the value that a terminated call left beside its notes, and delete it; None for
     nothing.
     """
-    kept = _kept_beside(path)
+    kept = _saved_path(path)
     try:
         return pickle.loads(kept.read_bytes())  # noqa: S301 - written by a worker of ours
     except OSError:
@@ -142,7 +142,7 @@ def take_kept(path: Path) -> Any:
         kept.unlink(missing_ok=True)
 
 
-def _kept_beside(path: Path) -> Path:
+def _saved_path(path: Path) -> Path:
     return path.with_suffix(".kept")
 
 

@@ -207,7 +207,7 @@ class LostBatch:
         types: dict[str, dict[str, None]] = {}
         for op, element_type, _ in self.cases:
             types.setdefault(op, {})[element_type] = None
-        return ", ".join(f"{op} {_some([*of])}" for op, of in types.items())
+        return ", ".join(f"{op} {_list_types([*of])}" for op, of in types.items())
 
     @property
     def line(self) -> str:
@@ -224,7 +224,7 @@ class LostBatch:
 _SOME = 3
 
 
-def _some(names: list[str]) -> str:
+def _list_types(names: list[str]) -> str:
     more = len(names) - _SOME
     shown = ", ".join(names[:_SOME])
     return f"{shown} and {more} more types" if more > 0 else shown

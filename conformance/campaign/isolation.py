@@ -159,7 +159,7 @@ class _Splitter:
             )
             results = [join_results([])]
         if batch in self.tries or isinstance(value, (Died, TimedOut)):
-            results = self._after_retries(batch, results)
+            results = self._finish_retries(batch, results)
             if not results:
                 return
         for task, result in zip(batch, results, strict=True):
@@ -168,7 +168,7 @@ class _Splitter:
             else:
                 yield task, result
 
-    def _after_retries(
+    def _finish_retries(
         self, batch: TaskBatch, results: Sequence[TaskResult]
     ) -> Sequence[TaskResult]:
         """Return the result of a case once it was run often enough; until then none."""

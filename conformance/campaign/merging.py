@@ -63,7 +63,7 @@ def merge_runs(paths: Sequence[Path], out: Path, command: str) -> tuple[RunData,
         StoreError: if a run cannot be read, or the merged run cannot be written.
     """
     with ExitStack() as stack:
-        parts = [_opened(path, stack) for path in paths]
+        parts = [_open_part(path, stack) for path in paths]
         _check(parts)
         target = out / FILE_NAME
         _clear(target, parts)
@@ -71,7 +71,7 @@ def merge_runs(paths: Sequence[Path], out: Path, command: str) -> tuple[RunData,
         missing: list[str] = []
         planned: list[CellKey] = []
         for group in _groups(parts):
-            found, absent = _planned(group)
+            found, absent = _planned_cells(group)
             planned += found
             missing += absent
         for part in parts:
@@ -86,7 +86,7 @@ def merge_runs(paths: Sequence[Path], out: Path, command: str) -> tuple[RunData,
         return read(merged), missing
 
 
-def _opened(path: Path, stack: ExitStack) -> Part:
+def _open_part(path: Path, stack: ExitStack) -> Part:
     at = path / FILE_NAME if path.is_dir() else path
     store = stack.enter_context(Store(at, read_only=True))
     meta = store.meta()
@@ -124,14 +124,14 @@ def _differences(one: Part, other: Part) -> Iterator[str]:
     if one.backends != other.backends:
         yield f"backends {', '.join(one.backends)} and {', '.join(other.backends)}"
     elif one.meta["backends"] != other.meta["backends"]:
-        yield from _of_backends(one.meta["backends"], other.meta["backends"])
+        yield from _backend_differences(one.meta["backends"], other.meta["backends"])
     if one.shard[1] != other.shard[1]:
         yield f"shards of {one.shard[1]} and of {other.shard[1]} parts"
     elif one.shard == other.shard:
         yield f"both are part {one.identity['shard']}"
 
 
-def _of_backends(ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> Iterator[str]:
+def _backend_differences(ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> Iterator[str]:
     """Yield the differences between backends of the same name: devices and versions."""
     for one, other in zip(ours, theirs, strict=True):
         told = [{**dict(it["versions"]), "device": it["device"], "platform": it["platform"]}
@@ -170,7 +170,7 @@ def _groups(parts: Sequence[Part]) -> list[list[Part]]:
     return [*found.values()]
 
 
-def _planned(shards: Sequence[Part]) -> tuple[list[CellKey], list[str]]:
+def _planned_cells(shards: Sequence[Part]) -> tuple[list[CellKey], list[str]]:
     """Return the cells of the whole run, and a line for each shard that is missing."""
     first, count = shards[0], shards[0].shard[1]
     planned: list[CellKey] = [(*cell,) for part in shards for cell in part.meta["planned"]]

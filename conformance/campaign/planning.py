@@ -106,13 +106,13 @@ def plan(options: Options) -> Plan:
     return Plan(
         tested,
         tuple(cell.key for cell in everything if cell not in chosen),
-        tuple(t for cell in tested for t in _drafted(cell, options.profile, options.seed)),
+        tuple(t for cell in tested for t in _draft_tasks(cell, options.profile, options.seed)),
     )
 
 
 def plan_of(cell: Cell, profile: str, seed: int) -> list[Task]:
     """Return the tasks of a cell, in order, with their cases."""
-    tasks = [shorten(task, profile) for task in _drafted(cell, profile, seed)]
+    tasks = [shorten(task, profile) for task in _draft_tasks(cell, profile, seed)]
     return [task for task in tasks if len(task)]
 
 
@@ -130,7 +130,7 @@ def shorten(task: Task, profile: str) -> Task:
     return replace(task, stop=max(task.start, min(task.stop, count)))
 
 
-def _drafted(cell: Cell, profile: str, seed: int) -> list[Task]:
+def _draft_tasks(cell: Cell, profile: str, seed: int) -> list[Task]:
     """Return the tasks of a cell with as many cases as its row gives it."""
     count = cases_of(cell.row, profile)
     if isinstance(cell.element_type, Invalid):

@@ -65,7 +65,7 @@ def _rerun(case: RecordedCase, hypotheses: Sequence[Stated], generic: bool) -> R
     if record.kind == ONLY_IN_BATCH:
         batch = _batch_of(cell, record.index, case)
         return _again_in_batch(batch, record, hypotheses, generic)
-    return _again(task, record, generic)
+    return _run_again(task, record, generic)
 
 
 def _batch_of(cell: Cell, index: int, case: RecordedCase) -> TaskBatch:
@@ -102,7 +102,7 @@ def _again_in_batch(
     return Replay(new, _program(new.detail.program, generic) if new.detail else "")
 
 
-def _again(task: Task, record: Record, generic: bool) -> Replay:
+def _run_again(task: Task, record: Record, generic: bool) -> Replay:
     """Run and judge the case, and show the arrays of its worst input set."""
     batcher = open_batcher(task.cell.backend)
     program, inputs = _case(task, record)
@@ -111,9 +111,9 @@ def _again(task: Task, record: Record, generic: bool) -> Replay:
     try:
         results = batcher.run([item])[0]
     except BackendError as error:
-        return _shown(item, refused(item, error), 0, None, generic)
+        return _show_arrays(item, refused(item, error), 0, None, generic)
     new = conclude(item, ItemAnswer(results, [item]), batcher).record
-    return _shown(item, new, JudgedCase.of(item, results, batcher).turn, results, generic)
+    return _show_arrays(item, new, JudgedCase.of(item, results, batcher).turn, results, generic)
 
 
 def _case(task: Task, record: Record) -> tuple[Program, list[tuple[Array, ...]]]:
@@ -127,9 +127,11 @@ def _case(task: Task, record: Record) -> tuple[Program, list[tuple[Array, ...]]]
     return case.program, [materialise(case.program, recipe) for recipe in case.inputs]
 
 
-def _shown(item: Item, record: Record, turn: int, results: Results | None, generic: bool) -> Replay:
+def _show_arrays(
+    item: Item, record: Record, turn: int, results: Results | None, generic: bool
+) -> Replay:
     inputs, expected = item.inputs[turn], item.expected[turn]
-    names = _in_each_process(item.program)
+    names = _parameter_names(item.program)
     arguments = [
         (name, _type(array), text_of(array)) for name, array in zip(names, inputs, strict=True)
     ]
@@ -140,7 +142,7 @@ def _shown(item: Item, record: Record, turn: int, results: Results | None, gener
     return Replay(record, program, tuple(arguments), tuple(shown), _unit(record))
 
 
-def _in_each_process(program: Program) -> list[str]:
+def _parameter_names(program: Program) -> list[str]:
     """Return the names of the parameters, process by process if there are several."""
     names = [argument.name for argument in program.main.arguments]
     if program.process_count == 1:

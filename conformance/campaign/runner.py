@@ -224,7 +224,7 @@ def _same_backends(store: Store, described: list[Description], options: Options)
         raise UsageError(_other_run(options, [f"backends {before} instead of {after}"]))
 
 
-def _known(expectation: Expectation) -> dict[str, Any]:
+def _store_expectation(expectation: Expectation) -> dict[str, Any]:
     """Return the stored form of an expectation that applied to a cell."""
     one = expectation
     return asdict(Known(one.reason, one.link, one.unpredictable, one.flaky))
@@ -269,7 +269,7 @@ def _close(
     parent = max(peak_rss_mb(), run.peak_rss_mb["parent"])
     store.set_meta(
         {
-            "expectations": {e.id: _known(e) for e in applying},
+            "expectations": {e.id: _store_expectation(e) for e in applying},
             "stale": found.stale,
             "fixed": found.fixed,
             "coverage": {op: asdict(one) for op, one in reached.items()},

@@ -217,7 +217,7 @@ def describe_inputs(options: Options) -> int:
     codes: set[int] = set()
     with LocalExecutor(1, preload=modules_of((DESCRIBE_FILE,))) as executor:
         for file in options.files:
-            entries = _described(executor, file, options.limits.timeout)
+            entries = _describe_file(executor, file, options.limits.timeout)
             for line in map(json.dumps, entries) if options.as_json else _lines_of(entries):
                 sys.stdout.write(line + "\n")
             for entry in entries:
@@ -226,7 +226,7 @@ def describe_inputs(options: Options) -> int:
     return next((code for code in (USAGE, 0) if code in codes), NOTHING_TESTED)
 
 
-def _described(executor: Executor, file: str, timeout: float) -> list[dict[str, Any]]:
+def _describe_file(executor: Executor, file: str, timeout: float) -> list[dict[str, Any]]:
     answer = executor.one(Call(file, DESCRIBE_FILE, (file,), timeout))
     if isinstance(answer, (Died, TimedOut)):
         return [{"file": file, "reason": crash_verdict(answer)[2], "invalid": False}]

@@ -37,16 +37,16 @@ def replay(expectation: Expectation, name: str) -> Replayed:
     given, unit = expectation.counterexample, _unit_of(expectation)
     assert given is not None
     if isinstance(unit, NotChecked):
-        return _refused(expectation, unit)
+        return _refused_program(expectation, unit)
     try:
         inputs = parse_inputs(unit.flat.program, given.inputs)
     except ValueError as error:
         raise _unreadable(expectation, error) from None
     attempts = ATTEMPTS if expectation.unpredictable or expectation.flaky else 1
     for _ in range(attempts - 1):
-        if (seen := _tried(expectation, unit, inputs, name)).reproduces:
+        if (seen := _try_program(expectation, unit, inputs, name)).reproduces:
             return seen
-    return _tried(expectation, unit, inputs, name)
+    return _try_program(expectation, unit, inputs, name)
 
 
 def replay_lost(
@@ -96,7 +96,9 @@ def _unit_of(expectation: Expectation) -> Unit | NotChecked:
     return unit
 
 
-def _tried(expectation: Expectation, unit: Unit, inputs: tuple[Array, ...], name: str) -> Replayed:
+def _try_program(
+    expectation: Expectation, unit: Unit, inputs: tuple[Array, ...], name: str
+) -> Replayed:
     """Return the outcome of the program after recompiling it."""
     work = Work(unit, open_session(name, phase), (expectation,), LIMITS.item)
     try:
@@ -105,7 +107,9 @@ def _tried(expectation: Expectation, unit: Unit, inputs: tuple[Array, ...], name
         kind = reason.kind if isinstance(reason, NotJudged) else "not evaluated"
         unjudged = (Verdict.UNSUPPORTED, kind, str(reason))
         return Replayed(*unjudged, id=expectation.id, reproduces=False)
-    extended = _extended(outcome) if expectation.verdicts == (Verdict.ACCEPTED.value,) else ""
+    extended = (
+        _extension_constraint(outcome) if expectation.verdicts == (Verdict.ACCEPTED.value,) else ""
+    )
     if extended:
         accepted = (Verdict.ACCEPTED, extended, outcome.message)
         reproduces = expectation.names(*accepted)
@@ -114,7 +118,7 @@ def _tried(expectation: Expectation, unit: Unit, inputs: tuple[Array, ...], name
     return Replayed.of(outcome, id=expectation.id, reproduces=reproduces)
 
 
-def _extended(outcome: Outcome) -> str:
+def _extension_constraint(outcome: Outcome) -> str:
     """Return the constraint that a program breaks by an extension which the backend takes.
 
     Of a user's program that is a note; as a near miss of a run it is accepted.
@@ -123,7 +127,7 @@ def _extended(outcome: Outcome) -> str:
     return broken[1] if broken and outcome.verdict is Verdict.PASS else ""
 
 
-def _refused(expectation: Expectation, refused: NotChecked) -> Replayed:
+def _refused_program(expectation: Expectation, refused: NotChecked) -> Replayed:
     """Return the outcome of a program that MLIR's verifier refuses: a known refusal, or an error.
 
     Raises:

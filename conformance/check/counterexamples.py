@@ -77,7 +77,7 @@ def _replayed_once(
         if ended is None:
             yield None
         else:
-            yield from _answers(ended)
+            yield from _batch_outcomes(ended)
 
 
 def _call(batch: tuple[Expectation, ...], backend: str) -> Call:
@@ -100,7 +100,7 @@ def _question(backend: str, call: Call, value: Died | TimedOut) -> Call:
     )
 
 
-def _answers(ended: CallEnd) -> tuple[Replayed, ...]:
+def _batch_outcomes(ended: CallEnd) -> tuple[Replayed, ...]:
     """Return the outcomes of a batch of counterexamples; raise the exception of its call."""
 
     def lost(value: Died | TimedOut) -> tuple[Replayed, ...]:

@@ -41,10 +41,10 @@ def check_batch(batch: Batch) -> tuple[Checked, ...]:
     """Return the verdicts on a batch's files, in this process."""
     is_single = len(batch.files) == 1  # the files of any other batch come again if time is over
     deadline = time.monotonic() + batch.settings.limits.timeout if is_single else None
-    return tuple(_verdict_on(file, batch.settings, deadline) for file in batch.files)
+    return tuple(_check_file_parts(file, batch.settings, deadline) for file in batch.files)
 
 
-def _verdict_on(file: str, settings: Settings, deadline: float | None) -> Checked:
+def _check_file_parts(file: str, settings: Settings, deadline: float | None) -> Checked:
     try:
         return check_file(file, settings, deadline)
     except (NotAvailable, InputsError, UsageError):
@@ -82,7 +82,7 @@ def check_file(path: str, settings: Settings, deadline: float | None = None) -> 
         return Checked(Verdict.REJECTED, INVALID, error.strerror or str(error), file=path)
     works: list[tuple[str, Work]] = []
     for part in _taking(parts, settings):
-        found.append(_checked(path, part, settings, found, explanation_time, works))
+        found.append(_check_part(path, part, settings, found, explanation_time, works))
     checked = merge_outcomes(path, found)
     if checked.verdict.fails or not works:
         return checked
@@ -126,7 +126,7 @@ def matching_expectations(
     name, outcome = open_session(settings.backend).name, Outcome(verdict, kind, message)
     parts = [part for part in units(Path(path)) if isinstance(part, Unit)]
     lost = [_with_matching_entries(part, settings.expectations, name, outcome) for part in parts]
-    return _known(lost)
+    return _matched_expectations(lost)
 
 
 def judge_lost(batch: Batch, lost: Died | TimedOut) -> tuple[Checked, ...]:
@@ -158,7 +158,7 @@ def merge_outcomes(path: str, checked: Sequence[Checked]) -> Checked:
     if done and left:
         note = f"{len(left)} of {len(checked)} programs not checked: {left[0].message}"
         message = f"{message}; {note}" if message else note
-    known = _known(done) if worst.known else ()
+    known = _matched_expectations(done) if worst.known else ()
     return replace(worst, file=path, message=message, known=known)
 
 
@@ -170,11 +170,11 @@ def _worst(found: Sequence[_O]) -> _O:
     return max(found, key=lambda one: (one.is_new_failure, one.verdict.severity))
 
 
-def _known(found: Sequence[Outcome]) -> tuple[str, ...]:
+def _matched_expectations(found: Sequence[Outcome]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(id_ for one in found for id_ in one.known))
 
 
-def _checked(
+def _check_part(
     path: str,
     part: Unit | NotChecked,
     settings: Settings,
@@ -196,7 +196,7 @@ def _checked(
         session = open_session(settings.backend, phase)
         found: list[Outcome] = []
         if is_dynamic(part.flat.program) and session.name not in RIGHT:
-            part = _made_over(part, sets, found)
+            part = _specialise_to_inputs(part, sets, found)
         work = Work(
             part, session, settings.expectations, settings.limits.evaluation, explanation_time
         )
@@ -210,7 +210,7 @@ def _checked(
             drawn = f"drawn inputs, set {number} of {len(sets)}"
             origin = ("given inputs" if settings.inputs else drawn) if inputs else ""
             with phase("inputs", number, len(sets)):
-                judge = partial(_judged, path, saved, inputs, origin, work, settings)
+                judge = partial(_judge_inputs, path, saved, inputs, origin, work, settings)
                 found.append(judge(keep_settled))
             if found[-1].is_new_failure:
                 break
@@ -226,11 +226,11 @@ def _summary(path: str, named: str, found: Sequence[Outcome], notes: Sequence[st
     worst = _worst(found)
     message = "; ".join(filter(None, (worst.message, *notes)))
     message = named + message if message else ""
-    known = _known(found) if worst.known else ()
+    known = _matched_expectations(found) if worst.known else ()
     return Checked.of(worst, message=message, known=known, file=path)
 
 
-def _judged(
+def _judge_inputs(
     path: str,
     saved: saving.SavedProgram | None,
     inputs: tuple[Array, ...],
@@ -273,7 +273,9 @@ def _with_origin(origin: str, outcome: Outcome, *notes: str) -> Outcome:
     return replace(outcome, message="; ".join(filter(None, (outcome.message, origin, *notes))))
 
 
-def _made_over(unit: Unit, sets: list[tuple[Array, ...]], outcomes: list[Outcome]) -> Unit:
+def _specialise_to_inputs(
+    unit: Unit, sets: list[tuple[Array, ...]], outcomes: list[Outcome]
+) -> Unit:
     """Return a program of unknown sizes specialised to the sizes of the inputs, as backends need
     it.
 

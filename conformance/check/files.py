@@ -86,7 +86,7 @@ def _verdicts(ended: CallEnd) -> tuple[Checked, ...]:
 
     def lost(value: Died | TimedOut) -> tuple[Checked, ...]:
         if _is_settled(value):
-            return (_unexplained(value.kept, value),)
+            return (_note_missing_explanation(value.kept, value),)
         (file,) = ended.call.name.files  # the file ends the process that reads it, too
         return (Checked(*crash_verdict(value), file=file),)
 
@@ -98,7 +98,7 @@ def _is_settled(lost: Died | TimedOut) -> bool:
     return isinstance(lost.kept, Checked) and (lost.kept.is_new_failure or lost.kept.is_settled)
 
 
-def _unexplained(settled: Checked, lost: Died | TimedOut) -> Checked:
+def _note_missing_explanation(settled: Checked, lost: Died | TimedOut) -> Checked:
     """Return a verdict that was settled before its worker crashed, with a note about the missing
     cause.
     """

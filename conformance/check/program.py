@@ -94,20 +94,22 @@ class Work:
         broken, notes = unpermitted_violations(check(program))
         with in_force(self._hypotheses):
             if broken and not self._unit.assertions:  # tests tell what they expect nevertheless
-                return self._of_invalid(*broken[0])
+                return self._judge_invalid(*broken[0])
             try:
-                outcome = self._of_valid(program, inputs, settled)
+                outcome = self._judge_valid(program, inputs, settled)
             except OutOfMemoryError as error:  # of evaluations after the first
-                raise self._not_judged(error) from None
+                raise self._explain_not_judged(error) from None
         told = (outcome.message, *(() if broken else notes))
         return replace(outcome, message="; ".join(filter(None, told)))
 
-    def _of_valid(self, program: Program, inputs: tuple[Array, ...], settled: Settled) -> Outcome:
+    def _judge_valid(
+        self, program: Program, inputs: tuple[Array, ...], settled: Settled
+    ) -> Outcome:
         try:
             with limit_wall_time(self._seconds):
                 permitted = PermittedResults(program, inputs, self._platform, self._unit.infeeds)
         except EvaluationError as error:
-            raise self._not_judged(error) from None
+            raise self._explain_not_judged(error) from None
         try:
             if self._is_reference:
                 actual: Sequence[Array] = permitted.expected
@@ -116,35 +118,35 @@ class Work:
         except Unsupported as error:
             raise NotJudged(str(error), "not implemented by the backend") from None
         except BackendError as error:
-            refused = _refused(error)
+            refused = _judge_refusal(error)
             if is_single(program):
-                return self._if_known(refused)
-            return self._if_known_refusal(program, inputs, refused)
-        outcome = self._of_results(program, inputs, permitted, actual, settled)
+                return self._match_single_operation(refused)
+            return self._match_refusal(program, inputs, refused)
+        outcome = self._judge_results(program, inputs, permitted, actual, settled)
         return self._with_culprit(outcome, inputs, permitted, actual, settled)
 
-    def _of_results(
+    def _judge_results(
         self, program: Program, inputs: tuple[Array, ...], permitted: PermittedResults,
         actual: Sequence[Array], settled: Settled,
     ) -> Outcome:  # fmt: skip
         """Return the outcome of a program that gave results."""
         if self._unit.assertions:
-            outcome = self._by_assertions(permitted, actual)
+            outcome = self._judge_assertions(permitted, actual)
         elif is_single(program):
             judgement = judge_operation(program, inputs, permitted.expected, actual, self._platform)
-            return self._if_known(judgement)
+            return self._match_single_operation(judgement)
         else:
-            return self._of_several(program, inputs, permitted, actual, settled)
+            return self._judge_several_operations(program, inputs, permitted, actual, settled)
         if not outcome.verdict.fails or self._is_reference:
             return outcome
 
         def explain() -> Outcome:
             found = audit(self.run, self._platform, program, inputs, range(len(actual)))
             judgement = judge_program(permitted, actual)
-            return self._explained(outcome, judgement, program, inputs, actual, found)
+            return self._explain_outcome(outcome, judgement, program, inputs, actual, found)
 
         settled(outcome, permitted.expected, actual)
-        return self._in_time(outcome, explain)
+        return self._explain_in_time(outcome, explain)
 
     def _with_culprit(
         self, outcome: Outcome, inputs: tuple[Array, ...], permitted: PermittedResults,
@@ -163,9 +165,9 @@ class Work:
             told = filter(None, (outcome.message, str(found or "")))
             return replace(outcome, message="; ".join(told))
 
-        return self._in_time(outcome, explain)
+        return self._explain_in_time(outcome, explain)
 
-    def _of_several(
+    def _judge_several_operations(
         self, program: Program, inputs: tuple[Array, ...], permitted: PermittedResults,
         actual: Sequence[Array], on_settled: Settled,
     ) -> Outcome:  # fmt: skip
@@ -173,7 +175,7 @@ class Work:
         if self._is_reference:
             return _outcome(judge_program(permitted, actual))
         if describe_malformed(permitted.expected, actual) is not None:
-            return self._of_malformed(program, permitted, actual)
+            return self._malformed_outcome(program, permitted, actual)
 
         def on_wrong(found: OperationAudit) -> None:
             worst = max(
@@ -196,11 +198,11 @@ class Work:
             self._passed.append(partial(self._notes, program, inputs, settled.steps, seconds))
             return outcome
         explain = partial(
-            self._explained, outcome, judgement, program, inputs, actual, settled.steps
+            self._explain_outcome, outcome, judgement, program, inputs, actual, settled.steps
         )
         told = self._with_first(outcome, settled.steps)
         on_settled(told, permitted.expected, actual)
-        return self._in_time(told, explain)
+        return self._explain_in_time(told, explain)
 
     def notes(self) -> tuple[str, ...]:
         """Return notes on operations that exceed their own budget, though the program passes.
@@ -232,19 +234,19 @@ class Work:
         message = f"{outcome.message}; first wrong: {where}: {fault.judgement.message}"
         return replace(outcome, message=message, operation=where, elements=elements)
 
-    def _in_time(self, outcome: Outcome, explain: Callable[[], Outcome]) -> Outcome:
+    def _explain_in_time(self, outcome: Outcome, explain: Callable[[], Outcome]) -> Outcome:
         """Return the explained outcome, or the outcome without an explanation if time runs out."""
         explanation_time = self._explanation_time or ExplanationTime(Limits(math.inf))
         try:
             return explanation_time.spend(explain)
         except OutOfMemoryError as error:
-            note = f"the search for the cause was not finished: {self._not_judged(error)}"
+            note = f"the search for the cause was not finished: {self._explain_not_judged(error)}"
             return replace(outcome, message="; ".join(filter(None, (outcome.message, note))))
         except OutOfTime:
             message = "; ".join(filter(None, (outcome.message, explanation_time.note())))
             return replace(outcome, message=message)
 
-    def _of_malformed(
+    def _malformed_outcome(
         self, program: Program, permitted: PermittedResults, actual: Sequence[Array]
     ) -> Outcome:
         """Return the outcome for results that are not of the right types: the operation that
@@ -273,7 +275,7 @@ class Work:
         where = describe_operation(self._unit, maker)
         return replace(outcome, operation=where, known=known, culprit=group_title((maker,)))
 
-    def _of_invalid(self, operation: Operation, ids: tuple[str, ...]) -> Outcome:
+    def _judge_invalid(self, operation: Operation, ids: tuple[str, ...]) -> Outcome:
         """Return the outcome of a program that breaks constraints: a backend should refuse it."""
         where = describe_operation(self._unit, operation)
         message = f"breaks {', '.join(ids)} of {operation.name}"
@@ -286,7 +288,7 @@ class Work:
             return Outcome(Verdict.ACCEPTED, ", ".join(ids), message, where, known=known)
         return Outcome(Verdict.REJECTED, INVALID, message, where)
 
-    def _not_judged(self, error: EvaluationError) -> NotJudged:
+    def _explain_not_judged(self, error: EvaluationError) -> NotJudged:
         """Return why a program is not judged: the operation that the reference cannot evaluate."""
         note = f"; {memory_note()}" if isinstance(error, OutOfMemoryError) else ""
         if error.operation is None:
@@ -318,7 +320,7 @@ class Work:
         whole = program == self._unit.flat.program
         return self._session.run(program, sets, self._unit.text if whole else "")
 
-    def _if_known(self, judgement: Judgement) -> Outcome:
+    def _match_single_operation(self, judgement: Judgement) -> Outcome:
         """Return the outcome of a program of one operation, which is at fault."""
         outcome = _outcome(judgement)
         if not outcome.verdict.fails:
@@ -330,7 +332,7 @@ class Work:
         )
         return replace(outcome, operation=where, known=known, culprit=group_title((operation,)))
 
-    def _if_known_refusal(
+    def _match_refusal(
         self, program: Program, inputs: tuple[Array, ...], refused: Judgement
     ) -> Outcome:
         """Return the outcome of a program of several operations that is refused."""
@@ -341,7 +343,7 @@ class Work:
         where = describe_operation(self._unit, operation)
         return replace(outcome, operation=where, known=(id_,), culprit=group_title((operation,)))
 
-    def _by_assertions(self, permitted: PermittedResults, actual: Sequence[Array]) -> Outcome:
+    def _judge_assertions(self, permitted: PermittedResults, actual: Sequence[Array]) -> Outcome:
         """Return the worst outcome of a test program's own assertions."""
         bad = describe_malformed(permitted.expected, actual)
         if bad is not None:
@@ -351,17 +353,19 @@ class Work:
             got, want = actual[2 * number], actual[2 * number + 1]
             fails = assertion.fails(got, want)
             if fails.any() and assertion.is_near:
-                fails &= ~self._as_right(permitted, 2 * number, got, want)
+                fails &= ~self._right_elements(permitted, 2 * number, got, want)
             if not fails.any():
                 continue
-            open_ = _left_open(permitted, 2 * number) & fails
+            open_ = _unspecified_mask(permitted, 2 * number) & fails
             verdict, kind = Verdict.DIVERGENT, "expectation"
             if open_.all() or (open_ == fails).all():
                 verdict, kind = Verdict.UNSPECIFIED, permitted.reasons[0]
-            outcomes.append(_failed(verdict, kind, assertion.name, fails, got, want))
+            outcomes.append(_assertion_outcome(verdict, kind, assertion.name, fails, got, want))
         return max(outcomes, key=lambda one: one.verdict.severity)
 
-    def _as_right(self, permitted: PermittedResults, number: int, got: Array, want: Array) -> Array:
+    def _right_elements(
+        self, permitted: PermittedResults, number: int, got: Array, want: Array
+    ) -> Array:
         """Return the mask of elements that are right although the assertion fails. Expected values
         come from some backend, and are rounded. If the assertion permits less than the program's
         roundings amount to, every value that a backend may give is right.
@@ -370,7 +374,7 @@ class Work:
         return either if self._is_reference else either & permitted_elements(permitted, number, got)
 
     @phase("locating")
-    def _explained(
+    def _explain_outcome(
         self, outcome: Outcome, judgement: Judgement, program: Program,
         inputs: tuple[Array, ...], actual: Sequence[Array], steps_made: OperationAudit | None,
     ) -> Outcome:  # fmt: skip
@@ -436,7 +440,7 @@ def _is_same(expected: object, actual: Array) -> bool:
     return not isinstance(expected, np.ndarray) or bool(equal_elements(expected, actual).all())
 
 
-def _left_open(permitted: PermittedResults, number: int) -> Array:
+def _unspecified_mask(permitted: PermittedResults, number: int) -> Array:
     """Return the mask of elements of a result that depend on unspecified values."""
     want = permitted.expected[number]
     varying = np.zeros(want.shape, np.bool_)
@@ -451,11 +455,11 @@ def _outcome(judgement: Judgement) -> Outcome:
     )
 
 
-def _refused(error: BackendError) -> Judgement:
+def _judge_refusal(error: BackendError) -> Judgement:
     return Judgement(*failure_of(error), str(error), 0, 0)
 
 
-def _failed(
+def _assertion_outcome(
     verdict: Verdict, kind: str, name: str, fails: Array, got: Array, want: Array
 ) -> Outcome:
     index = tuple(int(i) for i in np.argwhere(fails)[0])

@@ -74,9 +74,9 @@ class Auditor:
             return (f"{UNJUDGED}: it took longer than {seconds:.0f} s",)
         if found is None:
             return (f"{UNJUDGED}: their results cannot all be shown",)
-        return tuple(self._of_steps(found))
+        return tuple(self._describe_steps(found))
 
-    def _of_steps(self, found: OperationAudit) -> Iterator[str]:
+    def _describe_steps(self, found: OperationAudit) -> Iterator[str]:
         """Yield a note on each operation that is off, of the first few, and how many more are."""
         wrong = [one for one in (*found.wrong, *found.harmless) if self._is_told(one)]
         for one in wrong[:SHOWN]:

@@ -17,7 +17,7 @@ _seen = threading.Event()
 def install() -> None:
     """Remember interrupts from now on; in any thread but the main one nothing can be done."""
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, _interrupted)
+        signal.signal(signal.SIGINT, _raise_interrupt)
 
 
 def raise_if_seen() -> None:
@@ -31,7 +31,7 @@ def raise_if_seen() -> None:
         raise KeyboardInterrupt
 
 
-def _interrupted(number: int, frame: FrameType | None) -> None:
+def _raise_interrupt(number: int, frame: FrameType | None) -> None:
     del number, frame
     _seen.set()
     raise KeyboardInterrupt

@@ -297,7 +297,7 @@ def _set_up(
 ) -> Exception | None:
     """Set a worker up. Return an exception, which then answers all of its calls, or None."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a worker that hangs in a compiler ends at once
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    threading.Thread(target=_end_after_parent, args=(parent,), daemon=True).start()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     path = Path(logs) / str(os.getpid())
     # an earlier worker may have had the same number, and left its last words
@@ -339,7 +339,7 @@ def _end_early(log: Path) -> None:
             line = line[line.rfind("\n") + 1 :]
 
 
-def _end_with(parent: int) -> None:
+def _end_after_parent(parent: int) -> None:
     """End this worker soon after the process that gives it work, however that ended.
 
     The server that workers are forked from does not tell: it lives as long as any of them does.

@@ -105,7 +105,7 @@ class RayExecutor:
             while True:
                 raise_if_seen()
                 ready = self._nodes.ready(self._opening)
-                for sent in self._assigned(ready, waiting):
+                for sent in self._assign_calls(ready, waiting):
                     pending[self._send(sent)] = sent
                 if not pending and not self._has_more(waiting):
                     return
@@ -113,7 +113,7 @@ class RayExecutor:
                 if not done:
                     yield None
                 for ref in done:
-                    ended = self._ended(ref, pending.pop(ref))
+                    ended = self._end_of_call(ref, pending.pop(ref))
                     if ended is not None:
                         yield ended
         finally:
@@ -146,7 +146,7 @@ class RayExecutor:
             done, _ = self._ray.wait([*pending], num_returns=len(pending), timeout=0)
         return done
 
-    def _assigned(self, ready: Iterable[Node], waiting: Iterator[Call]) -> Iterator[_Sent]:
+    def _assign_calls(self, ready: Iterable[Node], waiting: Iterator[Call]) -> Iterator[_Sent]:
         """Yield calls with a node that has room for each, the emptiest node first."""
         nodes = [node for node in ready if not node.is_reserved]
         if self._suspects and nodes:
@@ -177,7 +177,7 @@ class RayExecutor:
             self._contents[file] = self._ray.put(Path(file[0]).read_bytes())
         return self._contents[file]
 
-    def _ended(self, ref: Any, sent: _Sent) -> CallEnd | None:
+    def _end_of_call(self, ref: Any, sent: _Sent) -> CallEnd | None:
         """Return how a call ended; None where it is to be made again."""
         node = sent.release()
         errors = self._ray.exceptions

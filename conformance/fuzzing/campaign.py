@@ -126,7 +126,7 @@ class Sitting:
             yield call
 
     @property
-    def _is_over(self) -> bool:
+    def _has_ended(self) -> bool:
         """Whether no more trials begin: failures that wait have something of the budget."""
         return self.left <= min(self._hits.needed, LAST * self._campaign.seconds)
 
@@ -137,7 +137,7 @@ class Sitting:
         done = self._journal.ended_trials()
         tried = {number for start, stop in done for number in range(start, stop)}
         start = 0
-        while not self._is_over:
+        while not self._has_ended:
             left = set(range(start, start + PER_TRIAL)) - tried
             stop = start + PER_TRIAL
             if self._campaign.programs and start >= self._campaign.programs:
@@ -145,11 +145,11 @@ class Sitting:
             if self._campaign.programs:
                 stop = min(stop, self._campaign.programs)
             if len(left) == PER_TRIAL:
-                yield self._call(self._steered(start, stop), self._campaign.limits.timeout)
+                yield self._call(self._steer_trial(start, stop), self._campaign.limits.timeout)
             else:  # what a sitting before began
                 for number in sorted(left):
                     if number < stop:
-                        one = self._steered(number, number + 1)
+                        one = self._steer_trial(number, number + 1)
                         yield self._call(one, self._campaign.limits.item)
             start += PER_TRIAL
 
@@ -159,7 +159,7 @@ class Sitting:
         rest = (of.ops, self._expectations, of.limits.evaluation, self._seeds)
         return Trial(spelling, of.seed, start, stop, *rest)
 
-    def _steered(self, start: int, stop: int) -> Trial:
+    def _steer_trial(self, start: int, stop: int) -> Trial:
         """Return the trial with the coverage so far, so that it covers something else."""
         return self._steering.steer(self._trial(start, stop))
 

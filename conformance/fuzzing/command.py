@@ -220,13 +220,13 @@ def _summarise(journal: Journal, campaign: Campaign) -> None:
         meta=journal.meta(),
         counts=dict(journal.counts()),
         pairs_of_ops=journal.pair_count(),
-        findings=tuple(map(_described, journal.findings())),
+        findings=tuple(map(_describe_finding, journal.findings())),
         unlinked_ops=unlinked_ops(),
     )
     (campaign.out / "campaign.json").write_text(json_text(shown), "utf-8")
 
 
-def _described(one: StoredFinding) -> CampaignFinding:
+def _describe_finding(one: StoredFinding) -> CampaignFinding:
     """Return a finding as campaign.json has it."""
     return CampaignFinding(
         name=one.name,

@@ -94,7 +94,7 @@ def run_trial(trial: Trial) -> TrialResult:
     (answers,), _ = run_all(Batcher(session, repeats=0), [items])
     for one, given in zip(items, answers, strict=True):
         with in_force(hypotheses_of(trial.expectations, session.name)):
-            word = _judged(trial, session, one, given.answer, hits)
+            word = _judge_program(trial, session, one, given.answer, hits)
         counts[word] += 1
     return TrialResult(
         dict(counts), tuple(hits), met, session.compilations, peak_rss_mb(),
@@ -114,7 +114,9 @@ def _is_known_to_crash(ends: Sequence[Expectation], backend: str, program: Progr
     )
 
 
-def _judged(trial: Trial, session: Session, one: Item, results: Answer, hits: list[Hit]) -> str:
+def _judge_program(
+    trial: Trial, session: Session, one: Item, results: Answer, hits: list[Hit]
+) -> str:
     """Return the verdict on a program as a word that is counted; a failure is added to `hits`."""
     if isinstance(results, Unsupported):
         return Verdict.UNSUPPORTED.value
@@ -122,7 +124,7 @@ def _judged(trial: Trial, session: Session, one: Item, results: Answer, hits: li
     for number, inputs in enumerate(one.inputs):
         outcome = None
         if not isinstance(results, BackendError):
-            outcome = _at_once(trial, session, one, number, results[number])
+            outcome = _judge_quickly(trial, session, one, number, results[number])
         if outcome is not None:
             if outcome.verdict.fails:  # other sets of inputs may show something else
                 flushed.append(Hit(one.index, one.program, inputs, outcome))
@@ -133,14 +135,14 @@ def _judged(trial: Trial, session: Session, one: Item, results: Answer, hits: li
         if outcome is None:
             return NOT_EVALUATED
         if outcome.verdict.fails:
-            return _counted(Hit(one.index, one.program, inputs, outcome), hits)
+            return _count_failure(Hit(one.index, one.program, inputs, outcome), hits)
         word = outcome.verdict.value
         if outcome.verdict is Verdict.PASS and not _is_same_alone(session, one, number, results):
             word = ONLY_TOGETHER
-    return _counted(flushed[0], hits) if flushed else word
+    return _count_failure(flushed[0], hits) if flushed else word
 
 
-def _counted(hit: Hit, hits: list[Hit]) -> str:
+def _count_failure(hit: Hit, hits: list[Hit]) -> str:
     """Return the word under which a failing program is counted; the failure is added to `hits`."""
     hits.append(hit)
     verdict = hit.outcome.verdict
@@ -157,7 +159,7 @@ def _is_same_alone(session: Session, one: Item, number: int, results: Answer) ->
     )
 
 
-def _at_once(
+def _judge_quickly(
     trial: Trial, session: Session, one: Item, number: int, actual: Sequence[Array]
 ) -> Outcome | None:
     """Return the outcome on a set of inputs, if it is known without compiling the program in
@@ -180,7 +182,7 @@ def _at_once(
         if judgement.verdict is not Verdict.FLUSHED:
             return None
         operations, kind = (one.program.subject,), judgement.kind
-        known = _known_to_flush(trial.expectations, session.name, operations, kind)
+        known = _flushing_expectations(trial.expectations, session.name, operations, kind)
         return Outcome(Verdict.FLUSHED, kind, known=known) if known else None
     try:
         permitted = PermittedResults(inline(one.program).program, inputs, session.hardware)
@@ -188,7 +190,7 @@ def _at_once(
         if not doubtful:
             return Outcome(Verdict.PASS)
         operations = one.program.walk()
-        known = _known_to_flush(trial.expectations, session.name, operations, SUBNORMAL)
+        known = _flushing_expectations(trial.expectations, session.name, operations, SUBNORMAL)
         if known and is_flushed(permitted, actual, doubtful):
             return Outcome(Verdict.FLUSHED, SUBNORMAL, known=known)
     except EvaluationError:
@@ -196,7 +198,7 @@ def _at_once(
     return None
 
 
-def _known_to_flush(
+def _flushing_expectations(
     expectations: Sequence[Expectation], backend: str, operations: Iterable[Operation], kind: str
 ) -> tuple[str, ...]:
     """Return the expectations that match the flushing of each operation; none if any operation is

@@ -81,7 +81,7 @@ def place_of(hit: Hit) -> str:
     culprit = _names_in(outcome.culprit)
     if not (words or culprit):
         culprit = " ".join(one.name for one in working_operations(hit.program))
-    return _joined(verdict.value, kind, words, culprit, ",".join(outcome.known))
+    return _join_parts(verdict.value, kind, words, culprit, ",".join(outcome.known))
 
 
 def key_of(finding: Finding) -> str:
@@ -99,11 +99,11 @@ def key_of(finding: Finding) -> str:
     if verdict in WITHOUT_RESULTS:
         return _key_without_results(finding, verdict, kind)
     if is_everywhere(finding):
-        return _in_any_operation(verdict.value, kind)
+        return _class_key(verdict.value, kind)
     if culprit := _names_in(finding.culprit):
         return _key_of_results(verdict.value, kind, culprit)
     names = _AND.join(dict.fromkeys(one.name for one in working_operations(finding.program)))
-    return _joined(verdict.value, kind, names)
+    return _join_parts(verdict.value, kind, names)
 
 
 def _key_without_results(finding: Finding, verdict: Verdict, kind: str) -> str:
@@ -114,11 +114,11 @@ def _key_without_results(finding: Finding, verdict: Verdict, kind: str) -> str:
     said have one key; see `may_be_one`. An arithmetic exception is a division by zero.
     """
     if kind == DIVISION_BY_ZERO:
-        return _in_any_operation(verdict.value, kind)
+        return _class_key(verdict.value, kind)
     if kind in MEMORY_FAULTS or _MEMORY.search(finding.message):
-        return _joined(verdict.value, MEMORY_FAULT, SILENT)
+        return _join_parts(verdict.value, MEMORY_FAULT, SILENT)
     words = _words(finding.verdict, finding.kind, finding.message)
-    return _joined(verdict.value, kind, words or SILENT)
+    return _join_parts(verdict.value, kind, words or SILENT)
 
 
 def _key_of_results(verdict: str, kind: str, culprit: str) -> str:
@@ -129,10 +129,10 @@ def _key_of_results(verdict: str, kind: str, culprit: str) -> str:
     """
     last = culprit.rpartition(_AND)[2]
     if kind in UNEXPLAINED and last != culprit:
-        return _joined(TOGETHER, last)
+        return _join_parts(TOGETHER, last)
     if kind in UNEXPLAINED or verdict == Verdict.FLUSHED.value:
-        return _joined(verdict, kind, culprit)
-    return _joined(kind, culprit if kind in OF_ONE_OPERATION else _family(last))
+        return _join_parts(verdict, kind, culprit)
+    return _join_parts(kind, culprit if kind in OF_ONE_OPERATION else _family(last))
 
 
 def _family(name: str) -> str:
@@ -256,7 +256,7 @@ def _names_in(culprit: str) -> str:
     return _AND.join(dict.fromkeys(operations_in(culprit).split(_AND)))
 
 
-def _joined(*parts: str) -> str:
+def _join_parts(*parts: str) -> str:
     return _SEPARATOR.join(filter(None, parts))
 
 
@@ -269,16 +269,16 @@ def group_of(place: str) -> str:
     if verdict in {one.value for one in WITHOUT_RESULTS}:
         return place
     if kind in EVERYWHERE or verdict == Verdict.FLUSHED.value:
-        return _in_any_operation(verdict, kind)
+        return _class_key(verdict, kind)
     key = _key_of_results(verdict, kind, culprit)
     return place if key.startswith(TOGETHER) else key
 
 
-def _in_any_operation(verdict: str, kind: str) -> str:
+def _class_key(verdict: str, kind: str) -> str:
     """Return the key of a class that is one cause in all operations, whatever the verdict.
 
     All that is flushed is one class. Processes that end may have the class for other reasons.
     """
     if verdict == Verdict.FLUSHED.value:
         kind = ""
-    return _joined("" if kind in EVERYWHERE else verdict, kind, ANY_OPERATION)
+    return _join_parts("" if kind in EVERYWHERE else verdict, kind, ANY_OPERATION)

@@ -110,7 +110,7 @@ def judge_again(trial: Trial, session: Session, hit: Hit) -> Finding:
 
 def _finding_of(trial: Trial, session: Session, hit: Hit) -> Finding:
     program, inputs, outcome = with_named_parameters(hit.program), hit.inputs, hit.outcome
-    expected = _expected(program, inputs, trial.seconds)
+    expected = _expected_results(program, inputs, trial.seconds)
     try:
         actual = tuple(next(session.run(program, [inputs])))
     except BackendError:
@@ -137,7 +137,7 @@ def _failing(trial: Trial, session: Session, hit: Hit) -> Outcome | None:
     return None
 
 
-def _expected(program: Program, inputs: Inputs, seconds: float) -> tuple[Array, ...]:
+def _expected_results(program: Program, inputs: Inputs, seconds: float) -> tuple[Array, ...]:
     try:
         with limit_wall_time(seconds):
             return tuple(evaluate(program, inputs))

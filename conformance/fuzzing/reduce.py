@@ -74,7 +74,7 @@ def reduce(options: Options) -> int:
         )
         finding = _finding(executor, options, trial, backend, seconds)
         if finding is not None:
-            finding = _explained(executor, options, trial, finding)
+            finding = _explain_finding(executor, options, trial, finding)
     if finding is None:
         sys.stdout.write(f"{options.file}: it does not fail on {backend.name}\n")
         return 0
@@ -91,7 +91,9 @@ def reduce(options: Options) -> int:
     return 1
 
 
-def _explained(executor: Executor, options: Options, trial: Trial, finding: Finding) -> Finding:
+def _explain_finding(
+    executor: Executor, options: Options, trial: Trial, finding: Finding
+) -> Finding:
     """Return the finding with its cause; if the program ends workers, each question is asked in a
     worker of its own.
     """
@@ -113,7 +115,7 @@ def _finding(
     value: object = executor.one(call)
     losses = CrashHandler(executor, options.limits.timeout)
     if isinstance(value, (Died, TimedOut)):
-        given = executor.one(replace(call, function=_given))
+        given = executor.one(replace(call, function=_load_failure))
         if not isinstance(given, Hit):
             raise UsageError(f"{options.file}: {given}")
         verdict, kind, message = crash_verdict(value)
@@ -132,7 +134,7 @@ def _finding(
     return losses.finding(value, backend.name)
 
 
-def _given(trial: Trial, file: Path, inputs: Path | None) -> Hit:
+def _load_failure(trial: Trial, file: Path, inputs: Path | None) -> Hit:
     """In a worker: the program of a file on its inputs, not run."""
     from conformance.fuzzing.user_programs import reducible
 

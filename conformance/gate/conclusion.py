@@ -233,11 +233,11 @@ def comparison_json(comparison: Comparison) -> output.Comparison:
             output.Difference(what=what, baseline=then, run=now)
             for what, then, now in comparison.differences
         ),
-        changes=tuple(map(_described, comparison.changes)),
+        changes=tuple(map(_describe_change, comparison.changes)),
     )
 
 
-def _described(change: Change) -> output.Change:
+def _describe_change(change: Change) -> output.Change:
     return output.Change(
         change=change.kind.value,
         op=change.op,

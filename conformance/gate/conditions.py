@@ -45,19 +45,26 @@ def first_unmet_condition(
     The op and element type of the failure must be the entry's.
     """
     checks = (
-        _of_backend, _of_versions, _of_isa, _of_verdict, _of_class, _of_words, _of_size, _of_where
-    )  # fmt: skip
+        _backend_mismatch,
+        _version_mismatch,
+        _isa_mismatch,
+        _verdict_mismatch,
+        _class_mismatch,
+        _message_mismatch,
+        _size_mismatch,
+        _operation_mismatch,
+    )
     return next((told for check in checks if (told := check(entry, failure, under))), "")
 
 
-def _of_backend(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
+def _backend_mismatch(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
     del under
     if entry.matches_backend(failure.backend):
         return ""
-    return f"it applies to the backends {_listed(entry.backends)}, not to {failure.backend}"
+    return f"it applies to the backends {_quote_all(entry.backends)}, not to {failure.backend}"
 
 
-def _of_versions(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
+def _version_mismatch(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
     del failure
     wanted = as_text(entry.versions)
     if not holds_for_jaxlib(entry, under.jaxlib):
@@ -69,21 +76,21 @@ def _of_versions(entry: Expectation, failure: Failure | Record, under: Circumsta
     return f"it applies to {wanted}; the backend has {found or 'no known version'}"
 
 
-def _of_isa(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
+def _isa_mismatch(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
     del under
     if not entry.isa or isa.satisfies(isa.backend_sets(failure.backend), entry.isa):
         return ""
     return f"it applies if XLA's CPU compiler targets {entry.isa}, which it does not"
 
 
-def _of_verdict(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
+def _verdict_mismatch(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
     del under
     if failure.verdict.value in entry.verdicts:
         return ""
-    return f"it matches {_listed(entry.verdicts)}, not {failure.verdict.value}"
+    return f"it matches {_quote_all(entry.verdicts)}, not {failure.verdict.value}"
 
 
-def _of_class(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
+def _class_mismatch(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
     del under
     classes = classes_of(failure)
     if entry.matches_class(failure.kind, classes):
@@ -92,31 +99,31 @@ def _of_class(entry: Expectation, failure: Failure | Record, under: Circumstance
         return "it lacks flaky = true, and the case does not fail every time"
     if entry.computes:
         return f"its 'computes' does not predict these values, of class {failure.kind!r}"
-    found = _listed(classes) if classes else repr(failure.kind)
-    return f"it matches the class {_listed(entry.kinds)}, not {found}"
+    found = _quote_all(classes) if classes else repr(failure.kind)
+    return f"it matches the class {_quote_all(entry.kinds)}, not {found}"
 
 
-def _of_words(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
+def _message_mismatch(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
     del under
     if entry.matches_words(failure.verdict, failure.message):
         return ""
     said = failure.message if failure.verdict.has_results else own_words(failure.message)
-    return f"it requires the words {_listed(entry.words)}; the message is {said!r}"
+    return f"it requires the words {_quote_all(entry.words)}; the message is {said!r}"
 
 
-def _of_size(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
+def _size_mismatch(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
     del under
     if (failure.worst_ulp or 0.0) <= entry.max_ulp:
         return ""
     return f"it matches errors up to {entry.max_ulp:g} ulp, not {failure.worst_ulp:g}"
 
 
-def _of_where(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
+def _operation_mismatch(entry: Expectation, failure: Failure | Record, under: Circumstances) -> str:
     del under
     if not entry.where or any(map(entry.matches_operation, operation_texts(failure))):
         return ""
-    return f"it requires an operation that contains {_listed(entry.where)}"
+    return f"it requires an operation that contains {_quote_all(entry.where)}"
 
 
-def _listed(texts: Sequence[str]) -> str:
+def _quote_all(texts: Sequence[str]) -> str:
     return ", ".join(map(repr, texts)) or "none"

@@ -103,14 +103,14 @@ def input_text(array: Array) -> str:
     texts = element_texts(array, element)
     if len(texts) > 1 and len(set(texts)) == 1:
         return texts[0]
-    return _nested(texts, array.shape) if texts else ""
+    return _spell_nested(texts, array.shape) if texts else ""
 
 
-def _nested(texts: Sequence[str], shape: tuple[int, ...]) -> str:
+def _spell_nested(texts: Sequence[str], shape: tuple[int, ...]) -> str:
     if not shape:
         return texts[0]
     step = len(texts) // shape[0]
-    rows = [_nested(texts[i * step : (i + 1) * step], shape[1:]) for i in range(shape[0])]
+    rows = [_spell_nested(texts[i * step : (i + 1) * step], shape[1:]) for i in range(shape[0])]
     parts: list[str] = []
     for row, same in groupby(rows):
         count = len(list(same))

@@ -246,7 +246,7 @@ def contains(text: str, pattern: str) -> bool:
     `*` stands for any text. A pattern between two `/` is a regular expression of Python, in which
     `.` also matches a line's end.
     """
-    return _compiled(pattern).search(text) is not None
+    return _compile_pattern(pattern).search(text) is not None
 
 
 def is_regular_expression(pattern: str) -> bool:
@@ -255,7 +255,7 @@ def is_regular_expression(pattern: str) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
     if is_regular_expression(pattern):
         return re.compile(pattern[1:-1], re.DOTALL)
     return re.compile(".*?".join(map(re.escape, pattern.split("*"))), re.DOTALL)
@@ -295,7 +295,7 @@ def match_record(record: Record, expectations: Sequence[Expectation]) -> Record:
     """
     if not record.failing:
         return replace(record, known=matching_entry(expectations, record))
-    failing = tuple(replace(f, known=_known(expectations, record, f)) for f in record.failing)
+    failing = tuple(replace(f, known=_find_entry(expectations, record, f)) for f in record.failing)
     new = [one for one in failing if not one.known]
     shown = max(new or failing, key=lambda one: one.verdict.severity)  # the first of the worst
     detail = record.detail
@@ -308,7 +308,7 @@ def match_record(record: Record, expectations: Sequence[Expectation]) -> Record:
     )  # fmt: skip
 
 
-def _known(expectations: Sequence[Expectation], record: Record, one: Failing) -> str:
+def _find_entry(expectations: Sequence[Expectation], record: Record, one: Failing) -> str:
     shown = replace(
         record, verdict=one.verdict, kind=one.kind, message=one.message, worst_ulp=one.worst_ulp
     )

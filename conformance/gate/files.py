@@ -65,7 +65,7 @@ class File:
 
     def backends_of(self, entry: Any) -> tuple[str, ...]:
         """Return the backends of the entry with an id, if it names none; () if it is not used."""
-        return _both(self.backends, self.included.get(entry, ()))
+        return _union(self.backends, self.included.get(entry, ()))
 
     @property
     def includes(self) -> list[str]:
@@ -119,13 +119,13 @@ def files_of(given: Given, backends: Sequence[str]) -> list[File]:
 def files_for_name(given: str | None, backends: Sequence[str]) -> dict[Path, tuple[str, ...]]:
     """Return the files for one name, each with the backends that it is about."""
     if given is None:
-        return _in_folder(SHIPPED, backends)
+        return _files_in_folder(SHIPPED, backends)
     shipped = SHIPPED / f"{given}.toml"
     path = shipped if shipped.exists() and not Path(given).exists() else Path(given)
-    return _in_folder(path, backends) if path.is_dir() else {path: EVERY}
+    return _files_in_folder(path, backends) if path.is_dir() else {path: EVERY}
 
 
-def _in_folder(folder: Path, backends: Sequence[str]) -> dict[Path, tuple[str, ...]]:
+def _files_in_folder(folder: Path, backends: Sequence[str]) -> dict[Path, tuple[str, ...]]:
     """Return the files of a folder for these backends, each with the backends that it is about."""
     found: dict[Path, tuple[str, ...]] = {}
     for backend in dict.fromkeys(backends):
@@ -145,11 +145,11 @@ def _add(
         circle = " includes ".join(map(str, (*within, path)))
         raise ExpectationError(f"{circle}: a file cannot include itself, take one 'include' out")
     file = found.get(key) or File(path, (), content_of(path))
-    both = _both(file.backends, backends)
+    both = _union(file.backends, backends)
     if both == file.backends:
         return
     for name in file.includes:
-        other, entry = _included(file, name)
+        other, entry = _resolve_include(file, name)
         if entry is None:
             _add(other, backends, (*within, path), found)
         else:
@@ -166,16 +166,16 @@ def _add_entry(
     ids = [str(one.get("id")) for one in file.tables]
     if entry not in ids:
         raise ExpectationError(f"{where}: {describe_unknown('entry', entry, ids)}")
-    both = _both(file.included.get(entry, ()), backends)
+    both = _union(file.included.get(entry, ()), backends)
     found[key] = replace(file, included={**file.included, entry: both})
 
 
-def _both(some: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:
+def _union(some: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:
     """Return the backends of two tuples, each once."""
     return EVERY if EVERY in (some, others) else tuple(dict.fromkeys((*some, *others)))
 
 
-def _included(file: File, name: str) -> tuple[Path, str | None]:
+def _resolve_include(file: File, name: str) -> tuple[Path, str | None]:
     """Return the file for an 'include', and the id of the entry if it names a single entry."""
     of, separator, entry = name.rpartition(_ENTRY)
     if separator and not (file.path.parent / name).is_file():

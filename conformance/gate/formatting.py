@@ -53,7 +53,7 @@ def format_text(text: str) -> str:
     """
     before = tomllib.loads(text)
     tables, rest = _tables(text.splitlines())
-    parts = [part for part in map(_written, tables) if part]
+    parts = [part for part in map(_write_table, tables) if part]
     if comments := "\n".join(_tidy(rest)):
         parts.append(f"\n{comments}" if parts else comments)
     whole = ("\n".join(parts) + "\n").lstrip("\n") if parts else ""
@@ -144,7 +144,7 @@ def _tidy(lines: Sequence[str]) -> list[str]:
     return found
 
 
-def _written(table: _Table) -> str:
+def _write_table(table: _Table) -> str:
     inner = table.header.count(".") > 0
     order = INNER if table.header == "[known.counterexample]" else ("include", *ORDER)
     lines: list[str] = []

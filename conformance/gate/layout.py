@@ -41,13 +41,13 @@ def value_text(value: Any, width: int = WIDTH) -> str:
     if isinstance(value, (list, tuple)):
         items = [value_text(one) for one in value]
         flat = f"[{', '.join(items)}]"
-        return flat if len(flat) <= width or len(items) == 1 else _wrapped(items)
+        return flat if len(flat) <= width or len(items) == 1 else _wrap_list(items)
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{key} = {value_text(one)}" for key, one in value.items()) + " }"
     raise TypeError(type(value).__name__)
 
 
-def _wrapped(items: Sequence[str]) -> str:
+def _wrap_list(items: Sequence[str]) -> str:
     """Return a list over several lines, each filled up to the width."""
     lines = ["  "]
     for item in items:

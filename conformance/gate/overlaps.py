@@ -105,8 +105,8 @@ def _is_contained(later: Expectation, earlier: Expectation) -> bool:
         and _are_matched(later.kinds, earlier.kinds)
         and _are_matched(later.backends, earlier.backends)
         and later.max_ulp <= earlier.max_ulp
-        and _are_within(later.words, earlier.words)
-        and _are_within(later.where, earlier.where)
+        and _are_contained(later.words, earlier.words)
+        and _are_contained(later.where, earlier.where)
         and (not later.where or bool(earlier.where) or not earlier.words)
     )
 
@@ -149,7 +149,7 @@ def _meet(some: Sequence[str], others: Sequence[str], names: Collection[str]) ->
     return any(matches_any(name, some) and matches_any(name, others) for name in names)
 
 
-def _are_within(narrow: Sequence[str], wide: Sequence[str]) -> bool:
+def _are_contained(narrow: Sequence[str], wide: Sequence[str]) -> bool:
     """Return whether each text contains one of the wide texts, or there are no wide texts."""
     if not wide:
         return True

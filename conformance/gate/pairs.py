@@ -156,12 +156,12 @@ def _check_attributes(pattern: Term, replacement: Node) -> None:
         record = OPS.get(one.mnemonic)
         if record is not None and has_more_than_operands(record) and one.op not in there:
             raise ValueError(
-                f"'computes': {one.op} takes its {_stated(record)} from an operation of that name "
-                "in 'instead_of', and there is none"
+                f"'computes': {one.op} takes its {_stated_parts(record)} from an operation of that "
+                "name in 'instead_of', and there is none"
             )
 
 
-def _stated(record: Op) -> str:
+def _stated_parts(record: Op) -> str:
     if record.regions:
         return "regions"
     return "attributes" if record.attributes else "result type"

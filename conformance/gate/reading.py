@@ -81,7 +81,9 @@ def load(
         found += entries
     jaxlib = versions.get("jaxlib", "")
     true_here = (entry for entry in found if holds_for_jaxlib(entry, jaxlib))
-    return tuple(e for e in map(partial(_where_targeted, backends), true_here) if e.backends)
+    return tuple(
+        e for e in map(partial(_limit_to_instruction_sets, backends), true_here) if e.backends
+    )
 
 
 def entries_of(given: Given, backends: Sequence[str]) -> list[tuple[Path, Expectation]]:
@@ -116,7 +118,7 @@ def _check_instances(found: Sequence[Expectation]) -> None:
             raise ExpectationError(f"entry {one.id!r}: {error}") from None
 
 
-def _where_targeted(backends: Sequence[str], entry: Expectation) -> Expectation:
+def _limit_to_instruction_sets(backends: Sequence[str], entry: Expectation) -> Expectation:
     """Return an entry limited to backends whose instruction sets satisfy its condition."""
     if not entry.isa:
         return entry
@@ -169,7 +171,7 @@ def _entry(
         _check_meaning(found)
         _check_words(found, given)
     except msgspec.ValidationError as error:
-        raise ExpectationError(f"{where}: {_explained(error)}") from None
+        raise ExpectationError(f"{where}: {_describe_error(error)}") from None
     except ValueError as error:
         raise ExpectationError(f"{where}: {error}") from None
     return found
@@ -186,7 +188,7 @@ _WORDS = {
 }  # fmt: skip
 
 
-def _explained(error: msgspec.ValidationError) -> str:
+def _describe_error(error: msgspec.ValidationError) -> str:
     """Return msgspec's error in words for the author of the file."""
     said = str(error)
     if found := _WRONG_TYPE.match(said):

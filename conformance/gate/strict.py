@@ -29,18 +29,18 @@ def check_finished(entries: Sequence[Expectation], paths: Mapping[str, Path]) ->
     unexplained = [one for one in entries if not has_reason(one)]
     if unexplained:
         raise ExpectationError(
-            f"--strict: the reason of {_named(unexplained, paths)} is still {TODO}: "
+            f"--strict: the reason of {_list_entries(unexplained, paths)} is still {TODO}: "
             "look at the divergence, and write why it is known"
         )
     bare = [one for one in entries if one.counterexample is None and one.needs_counterexample]
     if bare:
         raise ExpectationError(
-            f"--strict: no counterexample in {_named(bare, paths)}: without one nobody sees when "
-            "it is fixed; add [known.counterexample] with a program and its inputs"
+            f"--strict: no counterexample in {_list_entries(bare, paths)}: without one nobody sees "
+            "when it is fixed; add [known.counterexample] with a program and its inputs"
         )
 
 
-def _named(entries: Sequence[Expectation], paths: Mapping[str, Path]) -> str:
+def _list_entries(entries: Sequence[Expectation], paths: Mapping[str, Path]) -> str:
     shown = [f"{one.id!r} ({paths[one.id]})" for one in entries[:_MOST]]
     more = len(entries) - len(shown)
     what = "entry" if len(entries) == 1 else "entries"

@@ -46,9 +46,9 @@ def schema_page() -> str:
 def _section(output: Output) -> Iterator[str]:
     schema = schema_of(output)
     definitions: dict[str, dict[str, Any]] = schema["$defs"]
-    first = _referred(schema)
+    first = _referenced_name(schema)
     yield f"## {output.name} {output.version}\n"
-    for name in _reached(first, definitions):
+    for name in _needed_definitions(first, definitions):
         of = definitions[name]
         if name != first:
             yield f"### {output.name}: {name}\n"
@@ -63,7 +63,7 @@ def _section(output: Output) -> Iterator[str]:
         yield ""
 
 
-def _reached(name: str, definitions: Mapping[str, Any]) -> list[str]:
+def _needed_definitions(name: str, definitions: Mapping[str, Any]) -> list[str]:
     """Return the definitions that a definition needs, itself first, in the order in which they are
     referenced.
     """
@@ -81,7 +81,7 @@ def _references(schema: Any) -> Iterator[str]:
     if isinstance(schema, dict):
         found: dict[str, Any] = schema  # pyright: ignore[reportUnknownVariableType]
         if "$ref" in found:
-            yield _referred(found)
+            yield _referenced_name(found)
         for part in found.values():
             yield from _references(part)
     elif isinstance(schema, list):
@@ -89,14 +89,14 @@ def _references(schema: Any) -> Iterator[str]:
             yield from _references(part)
 
 
-def _referred(schema: Mapping[str, Any]) -> str:
+def _referenced_name(schema: Mapping[str, Any]) -> str:
     return str(schema["$ref"]).rpartition("/")[2]
 
 
 def _type(schema: Mapping[str, Any]) -> str:
     """Return the type of a field in words."""
     if "$ref" in schema:
-        return _referred(schema)
+        return _referenced_name(schema)
     if "anyOf" in schema:
         return " or ".join(map(_type, schema["anyOf"]))
     if "enum" in schema:

@@ -258,7 +258,7 @@ class _Split(Generic[_Item]):
             self.answers[id(batch[0])] = ItemAnswer(answer, batch)
             return
         before = len(self.refused)
-        for part in parts or _named(batch, str(answer)) or self._one_by_one(batch):
+        for part in parts or _split_by_message(batch, str(answer)) or self._one_by_one(batch):
             self.run(part)
         # the refusal of a part says more than that of the whole
         if len(self.refused) == before and not any(map(self._is_refused, batch)):
@@ -289,7 +289,7 @@ class _Split(Generic[_Item]):
         return RefusedBatch(batch, error, failed, 1 + len(again))
 
 
-def _named(batch: Sequence[_Item], message: str) -> list[list[_Item]]:
+def _split_by_message(batch: Sequence[_Item], message: str) -> list[list[_Item]]:
     """Return the items with an op that the message names, and the others; [] if all or none are."""
     words = {word.replace("-", "_") for word in _WORD.findall(message)}
     named = [one for one in batch if words & _op_names(one.program)]

@@ -61,13 +61,13 @@ def _confirm(cache: JudgementCache, first: Results, batch: Sequence[Item]) -> Ca
     except BackendError:
         return _conclude_errors(cache, first)
     turn = _changing(rounds)
-    if turn is not None and not _explained(cache, rounds):
+    if turn is not None and not _is_explained(cache, rounds):
         return _conclude_varying(cache, [first, *rounds], turn)
     failing = cache.failing(rounds)
     if failing:  # max has the first of the severest
         worst = max(failing, key=lambda one: one.verdict.severity)
         return worst.result(is_steady=turn is None)
-    if _explained(cache, [first]):
+    if _is_explained(cache, [first]):
         return judged.result()
     return _conclude_batch(cache, first, batch, rounds)
 
@@ -84,7 +84,7 @@ def _conclude_errors(cache: JudgementCache, first: Answer) -> CaseResult:
     shown = next((one for one in errors if not isinstance(one, Unsupported)), None)
     if shown is None:  # wrong in a batch, right or unsupported in isolation
         results = [one for one in outcomes if not isinstance(one, BackendError)]
-        if _explained(cache, results):  # whether it is unsupported depends on the same memory
+        if _is_explained(cache, results):  # whether it is unsupported depends on the same memory
             return cache.of(results[0]).result()
         return CaseResult(not_deterministic(item, Verdict.DIVERGENT, repeats), Errors())
     if repeats.failed == repeats.runs:
@@ -190,7 +190,7 @@ def _rounds(cache: JudgementCache, verdict: Verdict) -> list[Results]:
     return [*rounds, *(one for _ in again for one in cache.batcher.run_in_isolation(cache.item))]
 
 
-def _explained(cache: JudgementCache, rounds: Sequence[Results]) -> bool:
+def _is_explained(cache: JudgementCache, rounds: Sequence[Results]) -> bool:
     """Whether a class says why results change, whenever they are wrong: some may be right by
     chance, or but for what is flushed."""
     unsteady = UNPREDICTABLE | unpredictable_classes()

@@ -40,23 +40,23 @@ def unspecified_cases(run: RunData) -> list[UnspecifiedCase]:
         if record.verdict in (Verdict.PASS, Verdict.UNSPECIFIED):
             together[record.op, record.element_type, record.index].append(record)
     found = [
-        _compared(records)
+        _compare_backends(records)
         for records in together.values()
         if len(records) > 1 and any(r.verdict is Verdict.UNSPECIFIED for r in records)
     ]
     return sorted(found, key=lambda case: (case.agree, case.op, case.element_type, case.index))
 
 
-def _compared(records: list[Record]) -> UnspecifiedCase:
+def _compare_backends(records: list[Record]) -> UnspecifiedCase:
     first = next(r for r in records if r.verdict is Verdict.UNSPECIFIED)
     by_backend = {record.backend: _elements(record) for record in records}
     places = list(dict.fromkeys(place for at in by_backend.values() for place in at))
     chosen, agree = places[:1], True
     for place in places:
-        if len({answer[1] for answer in _answers(by_backend, place).values()}) > 1:
+        if len({answer[1] for answer in _values_by_backend(by_backend, place).values()}) > 1:
             chosen, agree = [place], False
             break
-    answers = _answers(by_backend, chosen[0]) if chosen else {}
+    answers = _values_by_backend(by_backend, chosen[0]) if chosen else {}
     shown = tuple((backend, decimal) for backend, (decimal, _) in answers.items())
     return UnspecifiedCase(first.op, first.element_type, first.index, first.kind, agree, shown)
 
@@ -66,7 +66,7 @@ def _elements(record: Record) -> dict[Place, Element]:
     return {(element.result, element.index): element for element in kept}
 
 
-def _answers(
+def _values_by_backend(
     by_backend: dict[str, dict[Place, Element]], place: Place
 ) -> dict[str, tuple[str, str]]:
     """Return the value of each backend at a position, as decimal and bits.

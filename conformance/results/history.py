@@ -178,7 +178,7 @@ def load_history(paths: Sequence[Path]) -> History:
         place = (path / FILE_NAME if path.is_dir() else path).resolve()
         if place in found:
             raise UsageError(f"{path} is given twice")
-        run = _run_at(path)
+        run = _read_run(path)
         found[place] = _past_of(path) if run is None else past_run(path, run)
         if run is not None and (newest is None or run.started >= newest[1].started):
             newest = str(path), run
@@ -192,7 +192,7 @@ def load_history(paths: Sequence[Path]) -> History:
     return History(tuple(runs), newest[1])
 
 
-def _run_at(path: Path) -> RunData | None:
+def _read_run(path: Path) -> RunData | None:
     """Return a run, or None if only its summary.json can be read."""
     if path.suffix == ".json":
         return None

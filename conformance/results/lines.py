@@ -29,13 +29,13 @@ def lines_of(run: RunData, replay: str, *, is_compared: bool = False) -> list[st
     lines = [
         f"{cells}, {work} in {run.seconds:.0f} s",
         *(_coverage(name, one) for name, one in run.coverage_by_dialect.items()),
-        f"{', '.join(verdicts)}; {_known(summary)}, {summary['new_failures']} {unknown}",
-        *_predicted(run.known_elements),
+        f"{', '.join(verdicts)}; {_count_known(summary)}, {summary['new_failures']} {unknown}",
+        *_describe_predicted(run.known_elements),
         *map(standing_line, standings(run, is_compared=is_compared)),
         *(one.line for one in read_back_of(run)),
         *(f"incident: {incident}" for incident in run.incidents),
     ]
-    lines += [*_not_run(run), *_unsteady(run), *_gone(run)]
+    lines += [*_describe_cases_not_run(run), *_unsteady(run), *_gone(run)]
     return lines if is_compared else [*lines, *_new(run, replay)]
 
 
@@ -43,7 +43,7 @@ _MOST_CELLS = 4
 """Cells that are named of those that were left out."""
 
 
-def _not_run(run: RunData) -> list[str]:
+def _describe_cases_not_run(run: RunData) -> list[str]:
     """Return the lines about cases from a cache and cases left out by a budget."""
     lines: list[str] = []
     if run.from_cache:
@@ -104,14 +104,14 @@ def _gone(run: RunData) -> list[str]:
     return [f"{words}: {', '.join(ids)}" for ids, words in told if ids]
 
 
-def _known(summary: Mapping[str, Any]) -> str:
+def _count_known(summary: Mapping[str, Any]) -> str:
     """Return how many cases fail as known, those apart that no program predicts."""
     names = ("unpredictable", "flaky")
     apart = ", ".join(f"{summary[name]} {name}" for name in names if summary[name])
     return f"{summary['known']} known" + (f" (of these {apart})" if apart else "")
 
 
-def _predicted(known: KnownElements) -> list[str]:
+def _describe_predicted(known: KnownElements) -> list[str]:
     if known.percent is None:
         return []
     of = f"{known.predicted:,} of {known.count:,}"

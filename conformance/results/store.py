@@ -134,7 +134,7 @@ class Store(Database):
     def lost_batches(self) -> list[LostBatch]:
         """Return the batches that failed as a whole, in the order of their cases."""
         rows = self.rows("SELECT batch FROM lost_batches")
-        found = [_parsed(row[0], LostBatch) for row in rows]
+        found = [_parse_column(row[0], LostBatch) for row in rows]
         return sorted(found, key=lambda batch: (batch.backend, batch.cases))
 
     def add_store(self, other: Store) -> None:
@@ -262,17 +262,17 @@ def _read_record(row: Sequence[Any]) -> Record:
     ]
     detail = None
     if program is not None:
-        found = _parsed(elements, tuple[Element, ...])
+        found = _parse_column(elements, tuple[Element, ...])
         detail = Detail(program, inputs, wrong, total, found)
-    all_failing = _parsed(failing, tuple[Failing, ...]) if failing else ()
+    all_failing = _parse_column(failing, tuple[Failing, ...]) if failing else ()
     return Record(
         op, element_type, backend, number, digest, Verdict(verdict), kind, message, pairs, values,
         worst_ulp, budget_ulp, known, detail, all_failing,
-        _parsed(repeats, Repeats) if repeats else None,
+        _parse_column(repeats, Repeats) if repeats else None,
     )  # fmt: skip
 
 
-def _parsed(stored: str, into: type[_T]) -> _T:
+def _parse_column(stored: str, into: type[_T]) -> _T:
     """Convert the JSON text of a column to a type."""
     try:
         return msgspec.json.decode(stored, type=into)

@@ -99,7 +99,7 @@ class Journal:
     def _continue(self, lines: list[bytes], folder: Path) -> None:
         """Take up the sweep that the file holds, or write the header of a new sweep."""
         if lines:
-            self.header = _checked(_read(lines[0], Header, self._path), self.header, folder)
+            self.header = _check_header(_read(lines[0], Header, self._path), self.header, folder)
             self._done = [_read(line, Line, self._path) for line in lines[1:]]
         else:
             self._write(self.header)
@@ -158,7 +158,7 @@ def _read(line: bytes, shape: type[Any], path: Path) -> Any:
         raise UsageError(message) from error
 
 
-def _checked(found: Header, wanted: Header, folder: Path) -> Header:
+def _check_header(found: Header, wanted: Header, folder: Path) -> Header:
     differing = list_differences(found.identity, wanted.identity)
     if differing:
         raise UsageError(

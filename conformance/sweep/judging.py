@@ -59,7 +59,7 @@ def outcome_of(
     shape = np.broadcast_to(np.empty((), function.result_type.storage), (total,))
     bad = describe_malformed((shape,), (actual,))
     if bad is not None:
-        return _malformed(total, *bad)
+        return _malformed_outcome(total, *bad)
     rule = function.rule.for_hardware(hardware)
     budget = rule.budget(function.result_type, hardware)
     is_ordered = domain.is_mirrored or domain.is_exhaustive
@@ -101,7 +101,7 @@ def _has_ulp(of: ElementType, budget: float | None) -> bool:
     return (of.is_float or of.is_complex) and budget is not None
 
 
-def _malformed(total: int, kind: str, message: str) -> SweepOutcome:
+def _malformed_outcome(total: int, kind: str, message: str) -> SweepOutcome:
     one = ClassCount(verdict=Verdict.DIVERGENT, kind=kind, count=total, message=message)
     return SweepOutcome(values=total, right=0, classes=(one,))
 

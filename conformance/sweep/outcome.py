@@ -74,10 +74,10 @@ def add_outcomes(
         budget=right.budget if left.budget is None else left.budget,
         worst=_worse(left.worst, right.worst),
         histogram=_sum(left.histogram, right.histogram),
-        classes=_united((*left.classes, *right.classes)),
+        classes=_merge_classes((*left.classes, *right.classes)),
         inversions=left.inversions + right.inversions + joint,
         asymmetries=left.asymmetries + right.asymmetries,
-        edges=_joined(left.edges, right.edges),
+        edges=_join_edges(left.edges, right.edges),
         axis=axis,
     )
 
@@ -88,7 +88,7 @@ def _sum(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(a + b for a, b in zip(left, right, strict=True))
 
 
-def _joined(left: Edges | None, right: Edges | None) -> Edges | None:
+def _join_edges(left: Edges | None, right: Edges | None) -> Edges | None:
     if left is None or right is None:
         return left or right
     return left[0], right[1], left[2], right[3]
@@ -106,7 +106,7 @@ def _worse(left: Element | None, right: Element | None) -> Element | None:
     return right if (right.ulp or 0.0) > (left.ulp or 0.0) else left
 
 
-def _united(classes: tuple[ClassCount, ...]) -> tuple[ClassCount, ...]:
+def _merge_classes(classes: tuple[ClassCount, ...]) -> tuple[ClassCount, ...]:
     found: dict[tuple[Verdict, str], ClassCount] = {}
     for one in classes:
         before = found.get((one.verdict, one.kind))

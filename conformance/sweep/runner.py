@@ -166,7 +166,7 @@ class _Session:
         self, blocks: Sequence[Block], finished: set[tuple[int, int]], hypotheses: Sequence[object]
     ) -> Iterator[Call]:
         for block in blocks:
-            for one in _left_of(block, finished):
+            for one in _remaining_blocks(block, finished):
                 if len(one.indices) == 1 and self._lost[one.indices[0]] >= _GIVEN_UP:
                     continue
                 arguments = (self._choice.spelling, one, hypotheses)
@@ -218,7 +218,7 @@ def is_done(block: Block, finished: set[tuple[int, int]]) -> bool:
     return all((index, block.start) in finished for index in block.indices)
 
 
-def _left_of(block: Block, finished: set[tuple[int, int]]) -> list[Block]:
+def _remaining_blocks(block: Block, finished: set[tuple[int, int]]) -> list[Block]:
     """Return the rest of a block: all of it, or single functions if some are done."""
     left = [n for n, index in enumerate(block.indices) if (index, block.start) not in finished]
     if len(left) == len(block.indices):

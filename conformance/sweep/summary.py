@@ -153,7 +153,8 @@ def _lines(function: SweptFunction, shard: str) -> Iterator[str]:
     kind = "all" if function.arguments == "all" else "a sample of"
     of = "" if function.values == function.planned else f" of {function.planned:,}"
     part = "" if shard == WHOLE else f" of part {shard}"
-    yield f"{function.name}: {kind} {function.values:,}{of} values{part}, {_rounded(function)}"
+    share = _describe_rounding(function)
+    yield f"{function.name}: {kind} {function.values:,}{of} values{part}, {share}"
     if function.worst is not None and function.worst_ulp is not None:
         at = ", ".join(f"{one.decimal} ({one.hexadecimal})" for one in function.worst.arguments)
         yield f"  worst error {function.worst_ulp:.6g} ulp at {at}"
@@ -169,7 +170,7 @@ def _is_lost(function: SweptFunction) -> bool:
     return not any(found.verdict.has_results for found in function.classes)
 
 
-def _rounded(function: SweptFunction) -> str:
+def _describe_rounding(function: SweptFunction) -> str:
     share = function.correctly_rounded / max(function.values, 1)
     shown = f"{share:.4%}" if function.correctly_rounded < function.values else "100%"
     return f"{'<100%' if shown == '100.0000%' else shown} correctly rounded"

@@ -76,10 +76,10 @@ def update(options: Options) -> int:
     """
     if options.out.is_dir():
         raise UsageError(f"--out: {options.out} is a folder: name a file in it, such as mine.toml")
-    stored = _stored(options)
+    stored = _load_stored_run(options)
     files = _files(stored, options.out)
     known = _load(files, stored)
-    records = _judged(stored, known)
+    records = _judge_stored(stored, known)
     found = group_failures(records)
     groups = [one for one in found if not is_predicted_otherwise(one)]
     batches = _lost_batches(stored, known)
@@ -97,7 +97,7 @@ def update(options: Options) -> int:
     return _report_rest(options, stored, [*dict.fromkeys([*files, *added])], len(groups) or 1)
 
 
-def _stored(options: Options) -> _Stored:
+def _load_stored_run(options: Options) -> _Stored:
     path = options.run / FILE_NAME if options.run.is_dir() else options.run
     with Store(path, read_only=True) as store:
         data, meta = read_run(store), store.meta()
@@ -126,7 +126,7 @@ def _load(files: Sequence[str], stored: _Stored) -> tuple[Expectation, ...]:
     return applicable_entries(loaded, stored.data.backends)
 
 
-def _judged(stored: _Stored, known: Sequence[Expectation]) -> list[Record]:
+def _judge_stored(stored: _Stored, known: Sequence[Expectation]) -> list[Record]:
     """Return the records of the chosen backends, settled by these entries."""
     names = {choice.name for choice in stored.choices}
     return [match_record(one, known) for one in stored.data.records if one.backend in names]
@@ -246,7 +246,7 @@ def _report_rest(options: Options, stored: _Stored, files: Sequence[str], count:
     if not count:
         return 0
     known = _load(files, stored)
-    left = group_failures(_judged(stored, known))
+    left = group_failures(_judge_stored(stored, known))
     for group in left:
         what = verdict_text(group.verdict.value, group.kind, group.words)
         sys.stdout.write(f"not matched: {group.cases[0]}: {what}\n")
@@ -261,7 +261,9 @@ def _report_rest(options: Options, stored: _Stored, files: Sequence[str], count:
         )
         return 1
     alone = _load([str(options.out)], stored)
-    is_enough = not group_failures(_judged(stored, alone)) and not _lost_batches(stored, alone)
+    is_enough = not group_failures(_judge_stored(stored, alone)) and not _lost_batches(
+        stored, alone
+    )
     needed = [str(options.out)] if is_enough else list(files)
     shown = " ".join(
         f"--expectations {shlex.quote(_name(one))}" for one in needed if one != str(SHIPPED)

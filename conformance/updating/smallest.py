@@ -55,14 +55,16 @@ def counterexample(search: Search, group: Group, entry: Expectation) -> Countere
     if group.kind == ONLY_IN_BATCH:
         return None
     for failure in sorted(group.failures, key=lambda one: one.size)[:_TRIED]:
-        for make in (_minimised, _unminimised):
+        for make in (_find_minimised, _find_unminimised):
             made = make(search, failure, entry)
             if made is not None and _shows(search, entry, made):
                 return made
     return None
 
 
-def _minimised(search: Search, failure: NewFailure, entry: Expectation) -> Counterexample | None:
+def _find_minimised(
+    search: Search, failure: NewFailure, entry: Expectation
+) -> Counterexample | None:
     if failure.verdict is Verdict.ACCEPTED or failure.record.detail is None:
         return None
     executor, seconds = search.executor, search.seconds
@@ -98,7 +100,9 @@ def _shrunk(
     return (small.program, small.inputs) if small.fails_again else None
 
 
-def _unminimised(search: Search, failure: NewFailure, entry: Expectation) -> Counterexample | None:
+def _find_unminimised(
+    search: Search, failure: NewFailure, entry: Expectation
+) -> Counterexample | None:
     del entry
     if failure.record.detail is None:
         return None

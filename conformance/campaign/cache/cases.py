@@ -113,7 +113,7 @@ class CachedCases:
         """
         rest: list[Task] = []
         for batch in given:
-            found = [self._found(task) for task in batch]
+            found = [self._cached_results(task) for task in batch]
             if not any(found):
                 yield batch
                 continue
@@ -127,7 +127,7 @@ class CachedCases:
                 rest = []
         yield from make_batches(rest, apart)
 
-    def _found(self, task: Task) -> dict[int, TaskResult]:
+    def _cached_results(self, task: Task) -> dict[int, TaskResult]:
         """Return the results of a task's cases that need not be run, by index."""
         indices = range(task.start, task.stop)
         keys = {self._key(task, index): index for index in indices}
@@ -173,7 +173,7 @@ class CachedCases:
         self, task: Task, record: Record, concluded: CaseResult | None, result: TaskResult
     ) -> None:
         """Put a case in the cache; after a crash or a timeout there may be only a record."""
-        content = None if concluded is None else _written((record, concluded.errors))
+        content = None if concluded is None else _encode_record((record, concluded.errors))
         before = self._new.pop(_case(record), None)
         if record.repeats is not None or before not in (None, content):
             self.entries.forget([self._failure_key(task, record.index)])
@@ -257,7 +257,7 @@ def _runs(task: Task, found: Container[int]) -> list[Task]:
     return parts
 
 
-def _written(content: object) -> bytes:
+def _encode_record(content: object) -> bytes:
     """Return the cached form of a record, with the other cached data of its case."""
     return msgspec.msgpack.encode(content, enc_hook=float)  # of numpy's floats
 

@@ -67,18 +67,18 @@ class Entries:
         self._connection: sqlite3.Connection | None = None
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            with _locked(folder):
-                self._connection = self._opened()
+            with _lock_folder(folder):
+                self._connection = self._open_connection()
         except OSError as error:
             raise UsageError(
                 f"--cache {folder}: {error.strerror or error}: choose a folder that can be written"
             ) from error
 
-    def _opened(self) -> sqlite3.Connection | None:
+    def _open_connection(self) -> sqlite3.Connection | None:
         """Return a connection to a sound file, new if there was none, or None."""
         for is_last in (False, True):
             try:
-                return self._connected()
+                return self._require_connection()
             except _OtherFormat as error:
                 self._move_away(str(error))
             except sqlite3.OperationalError as error:
@@ -90,7 +90,7 @@ class Entries:
                 self._move_away(f"is damaged ({error})")
         return None
 
-    def _connected(self) -> sqlite3.Connection:
+    def _require_connection(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, isolation_level=None, timeout=_WAIT)
         try:
             if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
@@ -140,7 +140,9 @@ class Entries:
             return
         with self._forgiven():
             rows = [(self._today, key, self._today) for key in self._asked]
-            self._in_transaction("UPDATE entries SET used = ? WHERE key = ? AND used < ?", rows)
+            self._execute_in_transaction(
+                "UPDATE entries SET used = ? WHERE key = ? AND used < ?", rows
+            )
         self._let_go()
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
@@ -153,7 +155,7 @@ class Entries:
             query = f"SELECT key, value FROM entries WHERE key IN ({places})"  # noqa: S608
             rows = self._connection.execute(query, keys).fetchall()
             for key, value in rows:
-                content = _checked(key, value)
+                content = _check_content(key, value)
                 if content is None:
                     self._delete_damaged(key)
                 else:
@@ -180,7 +182,7 @@ class Entries:
             self._pending.pop(key, None)
         if self._connection is not None:
             with self._forgiven():
-                self._in_transaction("DELETE FROM entries WHERE key = ?", rows)
+                self._execute_in_transaction("DELETE FROM entries WHERE key = ?", rows)
 
     def flush(self) -> None:
         """Write pending entries."""
@@ -192,9 +194,9 @@ class Entries:
                 for key, content in pending.items()
             ]
             with self._forgiven():
-                self._in_transaction("INSERT OR IGNORE INTO entries VALUES (?,?,?)", rows)
+                self._execute_in_transaction("INSERT OR IGNORE INTO entries VALUES (?,?,?)", rows)
 
-    def _in_transaction(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    def _execute_in_transaction(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
         if self._connection is None or not rows:
             return
         self._connection.execute("BEGIN IMMEDIATE")
@@ -234,7 +236,7 @@ def _check_of(key: bytes, content: bytes) -> bytes:
     return hashlib.blake2b(key + content, digest_size=_CHECK).digest()
 
 
-def _checked(key: bytes, value: object) -> bytes | None:
+def _check_content(key: bytes, value: object) -> bytes | None:
     """Return the content of a stored value; None where it is damaged."""
     if not isinstance(value, bytes) or len(value) < _CHECK:
         return None
@@ -243,7 +245,7 @@ def _checked(key: bytes, value: object) -> bytes | None:
 
 
 @contextmanager
-def _locked(folder: Path) -> Generator[None]:
+def _lock_folder(folder: Path) -> Generator[None]:
     """Hold the lock of a cache's folder, so that no process replaces the new cache of another."""
     handle = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
     try:

@@ -98,7 +98,7 @@ def try_variant(trial: Trial, finding: Finding, way: CompileVariant) -> str:
         outcome = judge_in_isolation(trial, session, program, inputs)
     except (BackendError, EvaluationError):
         return NO_ANSWER
-    return NO_ANSWER if outcome is None else _came_to(finding, outcome)
+    return NO_ANSWER if outcome is None else _classify_outcome(finding, outcome)
 
 
 def _is_as_found(session: Session, finding: Finding, other: Finding) -> bool:
@@ -112,7 +112,7 @@ def _is_as_found(session: Session, finding: Finding, other: Finding) -> bool:
     return equal_results(results, finding.actual)
 
 
-def _came_to(finding: Finding, outcome: Outcome) -> str:
+def _classify_outcome(finding: Finding, outcome: Outcome) -> str:
     if not outcome.verdict.fails:
         return NO_ANSWER if outcome.verdict in UNANSWERED else RIGHT
     if outcome.verdict in UNANSWERED and outcome.verdict is not finding.verdict:

@@ -60,7 +60,7 @@ def write(parent: Path, finding: Finding, versions: Mapping[str, str], command: 
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
-        told = finding_entry(finding, versions, command) | _found_now(own)
+        told = finding_entry(finding, versions, command) | _current_times(own)
         _fill(unfinished, finding, told)
         shutil.rmtree(own, ignore_errors=True)
         unfinished.rename(own)
@@ -100,7 +100,7 @@ def regroup(
     try:
         told = as_now(json.loads((own / FINDING).read_text("utf-8")))
         if told.get("programs", programs) != programs:
-            told |= _found_now(own)
+            told |= _current_times(own)
         told |= _programs(culprits, signatures, programs)
         _replace(own / FINDING, json.dumps(told, indent=2) + "\n")
         text = (own / ISSUE).read_text("utf-8").partition(_GROUP)[0]
@@ -142,7 +142,7 @@ def _dates(own: Path) -> dict[str, str]:
         return {}
 
 
-def _found_now(own: Path) -> dict[str, str]:
+def _current_times(own: Path) -> dict[str, str]:
     """Return these times, if a program leads to the finding now."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return {FIRST_FOUND: now, **_dates(own), LAST_FOUND: now}
@@ -170,9 +170,9 @@ def _fill(own: Path, finding: Finding, told: Mapping[str, Any]) -> None:
     facts = {
         "verdict": finding.verdict.value,
         "ends": ends_process(finding.verdict, finding.kind),
-        "arguments": [_spelled(of.type) for of in arguments],
+        "arguments": [_type_and_sizes(of.type) for of in arguments],
         "names": names,
-        "results": [_spelled(of) for of in finding.program.main.result_types],
+        "results": [_type_and_sizes(of) for of in finding.program.main.result_types],
         "wrong": _wrong(finding),
         "platform": finding.backend if finding.backend in ("cpu", "gpu", "tpu") else "cpu",
         "message": one_line(finding.message),
@@ -181,7 +181,7 @@ def _fill(own: Path, finding: Finding, told: Mapping[str, Any]) -> None:
     (own / SCRIPT).write_text(script[0] + _MARK + lines + script[2], "utf-8")
 
 
-def _spelled(of: object) -> tuple[str, list[int | None]]:
+def _type_and_sizes(of: object) -> tuple[str, list[int | None]]:
     """Return the type of an array's elements (of a quantized tensor, of its codes), and sizes."""
     assert isinstance(of, TensorType)
     return of.stored.name, list(of.shape)
@@ -193,13 +193,13 @@ def _wrong(finding: Finding) -> list[tuple[int, list[int], str, str]]:
     for one in finding.elements:
         if one.result < min(len(finding.expected), len(finding.actual)):
             want, got = finding.expected[one.result], finding.actual[one.result]
-            if want.shape == got.shape and _is_within(one.index, want.shape):
+            if want.shape == got.shape and _is_index_of(one.index, want.shape):
                 index = list(one.index)
                 found.append((one.result, index, _bits(want, one.index), _bits(got, one.index)))
     return found
 
 
-def _is_within(index: Sequence[int], shape: Sequence[int]) -> bool:
+def _is_index_of(index: Sequence[int], shape: Sequence[int]) -> bool:
     """Whether it is an index of that shape; the element may belong to an inner operation."""
     return len(index) == len(shape) and all(map(lt, index, shape))
 

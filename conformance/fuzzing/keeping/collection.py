@@ -74,12 +74,12 @@ def _read(folder: Path) -> tuple[output.Finding, str, str]:
         program = (folder / PROGRAM).read_text("utf-8")
         script = folder / SCRIPT
         text = script.read_text("utf-8") if script.is_file() else ""
-        return _described(folder, told, program), str(told.get("cause") or folder.name), text
+        return _describe_finding(folder, told, program), str(told.get("cause") or folder.name), text
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise UsageError(f"--findings: {folder} cannot be read: {error}") from error
 
 
-def _described(folder: Path, told: Mapping[str, Any], program: str) -> output.Finding:
+def _describe_finding(folder: Path, told: Mapping[str, Any], program: str) -> output.Finding:
     vanishes = told.get("attribution", {}).get("vanishes", ())
     return output.Finding(
         name=folder.name,

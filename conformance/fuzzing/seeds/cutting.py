@@ -34,7 +34,7 @@ def cuts(program: Program) -> Iterator[Fragment]:
     for end in ends[::-step]:
         before: set[int] = set()
         for length in LENGTHS:
-            kept = _leading_to(operations, makers, end, length)
+            kept = _preceding_operations(operations, makers, end, length)
             if len(kept) < LENGTHS[0] or kept == before:
                 continue
             before = kept
@@ -51,7 +51,7 @@ def leading_to(program: Program, end: int, length: int) -> Fragment | None:
     makers = definition_index(program)
     if not _stands(operations[end]):
         return None
-    return _piece(program, _leading_to(operations, makers, end, length), makers)
+    return _piece(program, _preceding_operations(operations, makers, end, length), makers)
 
 
 def _stands(operation: Operation) -> bool:
@@ -59,7 +59,7 @@ def _stands(operation: Operation) -> bool:
     return record is not None and can_be_in_chain(record) and not is_constant(operation)
 
 
-def _leading_to(
+def _preceding_operations(
     operations: Sequence[Operation], makers: dict[str, int], end: int, length: int
 ) -> set[int]:
     """Return `length` operations that lead to an operation, the nearest first; constants are not

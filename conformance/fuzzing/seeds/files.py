@@ -25,14 +25,14 @@ def cut_files(files: Sequence[Path]) -> CutFragments:
     found: dict[str, Fragment] = {}
     notes: list[str] = []
     for file in files:
-        pieces, why = _of_file(file)
+        pieces, why = _cut_file(file)
         found |= {piece.digest: piece for piece in pieces}
         if not pieces:
             notes.append(f"{file}: {why or 'no operation in it suits multi-operation programs'}")
     return CutFragments(tuple(found.values()), tuple(notes))
 
 
-def _of_file(file: Path) -> tuple[list[Fragment], str]:
+def _cut_file(file: Path) -> tuple[list[Fragment], str]:
     pieces: dict[str, Fragment] = {}
     why = ""
     try:

@@ -153,15 +153,17 @@ def read(path: Path) -> Baseline:
     lines = text.splitlines()
     if not lines or not lines[0].startswith(_TITLE):
         said = f"{path} is no baseline of hlo-conformance"
-        raise BaselineError(f"{said}: give such a file or the folder of a run, or {_again(path)}")
+        raise BaselineError(
+            f"{said}: give such a file or the folder of a run, or {_rewrite_hint(path)}"
+        )
     if lines[0] != f"{_TITLE}{FORMAT}":
         of = lines[0].removeprefix(_TITLE)[:20]
         said = f"{path} has format {of}, this hlo-conformance reads {FORMAT}"
-        raise BaselineError(f"{said}: {_again(path)}, or use the version that wrote it")
+        raise BaselineError(f"{said}: {_rewrite_hint(path)}, or use the version that wrote it")
     return _Reader(path).read(lines)
 
 
-def _again(path: Path) -> str:
+def _rewrite_hint(path: Path) -> str:
     return _AGAIN.format(path)
 
 
@@ -192,21 +194,25 @@ class _Reader:
     def read(self, lines: list[str]) -> Baseline:
         for number, line in enumerate(lines, 1):
             if self._is_whole and line.strip():
-                raise self._damaged(number, line)
+                raise self._damage_error(number, line)
             try:
                 self._line(line)
             except (ValueError, KeyError):
-                raise self._damaged(number, line) from None
+                raise self._damage_error(number, line) from None
         if not self._is_whole:
             said = f"{self._path} is damaged: its last line is missing"
-            raise BaselineError(f"{said}; take it from version control, or {_again(self._path)}")
+            raise BaselineError(
+                f"{said}; take it from version control, or {_rewrite_hint(self._path)}"
+            )
         return self._made
 
-    def _damaged(self, number: int, line: str) -> BaselineError:
+    def _damage_error(self, number: int, line: str) -> BaselineError:
         is_conflict = line.startswith(("<<<<<<<", "=======", ">>>>>>>"))
         what = "is a merge conflict" if is_conflict else f"cannot be: {line.strip()[:60]!r}"
         said = f"{self._path} is damaged: line {number} {what}"
-        return BaselineError(f"{said}; take it from version control, or {_again(self._path)}")
+        return BaselineError(
+            f"{said}; take it from version control, or {_rewrite_hint(self._path)}"
+        )
 
     def _line(self, line: str) -> None:
         for pattern, read in self._readers:

@@ -139,7 +139,7 @@ STATE = {
     ),
     "a size in the code": (
         "conformance.fuzzing.singles._order",
-        "conformance.gate.expectations._compiled",
+        "conformance.gate.expectations._compile_pattern",
         "conformance.gate.overlaps._columns",
         "conformance.gate.overlaps._ops",
         "conformance.hlo.wire._decode_small",

@@ -227,7 +227,7 @@ def test_an_error_of_sqlite_costs_a_line_and_not_the_run(
     def broken(*_: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr(Entries, "_in_transaction", broken)
+    monkeypatch.setattr(Entries, "_execute_in_transaction", broken)
     heard = Hearing()
     done = run(options(tmp_path, "out"), heard)
     assert done.exit_code == 0
@@ -306,9 +306,9 @@ def test_cases_of_crashed_batch_are_cached_after_the_culprit_is_known(
             planned = cached.planned(task)
             cached.suspect([batch])
             cached.ended(planned, passing)
-            assert [*cached._found(planned)] == [1]
+            assert [*cached._cached_results(planned)] == [1]
             cached.release(lost)
-            assert sorted(cached._found(planned)) == found
+            assert sorted(cached._cached_results(planned)) == found
 
 
 def test_a_run_that_is_killed_leaves_a_sound_cache(tmp_path: Path) -> None:
