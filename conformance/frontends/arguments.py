@@ -113,11 +113,11 @@ def select_inputs(
     types: list[TensorType] = []
     for number, parameter in enumerate(program.main.arguments):
         if not isinstance(parameter.type, TensorType):
-            raise InputsError(f"{_parameter_text(number, named)} is no tensor")
+            raise InputsError(f"{_parameter_label(number, named)} is no tensor")
         types.append(parameter.type)
     keys = _keys(arrays, named, types)
     found = [
-        _convert_array(arrays[key], of, _parameter_text(number, named))
+        _convert_array(arrays[key], of, _parameter_label(number, named))
         for number, (key, of) in enumerate(zip(keys, types, strict=True))
     ]
     return GivenInputs(tuple(found), tuple(name for name in arrays if name not in keys))
@@ -128,7 +128,7 @@ _GENERIC = re.compile(r"(?:arg|a)?_?\d+")
 """Names that printers and compilers give, which say nothing."""
 
 
-def _parameter_text(number: int, named: Sequence[Parameter]) -> str:
+def _parameter_label(number: int, named: Sequence[Parameter]) -> str:
     return f"parameter {number} (%{named[number].name})"
 
 
@@ -193,7 +193,7 @@ def _fitting_arrays(
         choice = f"{keys[first[number]]} or {keys[last[number]]}"
         raise InputsError(
             f"the archive has {len(keys)} arrays and the program takes {len(types)}: "
-            f"{_parameter_text(number, named)} may be {choice}; "
+            f"{_parameter_label(number, named)} may be {choice}; "
             f"leave out what it does not take, or name them {', '.join(o.name for o in named)}"
         )
     return [keys[at] for at in first]
