@@ -58,11 +58,14 @@ def alive_at_each(program: Program, inputs: list[Array]) -> dict[str, set[str]]:
             alive[operation.name] = weakref.ref(results[-1])
         return results
 
-    evaluate(program, inputs, on_result=on_result)
+    gc.freeze()  # of tens of thousands of tests, which each collection would walk
+    try:
+        evaluate(program, inputs, on_result=on_result)
+    finally:
+        gc.unfreeze()
     return seen
 
 
-@pytest.mark.slow
 def test_values_are_freed_after_their_last_use() -> None:
     program = parse_module(CHAIN)
     seen = alive_at_each(program, [np.ones(4, np.float32), np.array(3, np.int32)])
