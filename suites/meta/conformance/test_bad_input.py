@@ -115,6 +115,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(call) -> None:
     assert errors.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_reports_that_cannot_be_written_are_one_line(call, tmp_path: Path) -> None:
     run_here(call, tmp_path)
     (tmp_path / "index.html").unlink()

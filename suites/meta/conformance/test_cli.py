@@ -135,6 +135,7 @@ def test_reports_are_written_again(call, finished: Path, tmp_path: Path) -> None
             assert again == (finished / name).read_text()
 
 
+@pytest.mark.slow
 def test_a_run_is_the_same_as_its_own_baseline(call, finished: Path, tmp_path: Path) -> None:
     path = tmp_path / "new" / "baseline.txt"
     code, out, _ = call("baseline", "write", finished, "--out", path)
@@ -202,6 +203,7 @@ def test_a_ci_system_gets_the_failures(
     assert "::" not in call(*again, "--ci", "none")[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fault", "code"), [("transposed_operands", 0), ("right", 1)])
 def test_a_strict_report_fails_on_fixed_entries(
     call, tmp_path: Path, fault: str, code: int
@@ -247,6 +249,7 @@ inputs = ["3.0", "1.0"]
 """
 
 
+@pytest.mark.slow
 def test_a_floor_fails_a_run_that_tests_too_little(call, tmp_path: Path) -> None:
     both = ("--op", "exponential", "--profile", "smoke", "--element-type", "f32")
     given = ("run", "--backend", "reference:unsupported@exponential", *both, "--op", "add",

@@ -159,6 +159,7 @@ def test_two_hundred_cases_reach_all_ranks_and_sizes(op: str) -> None:
             assert all(one.inputs == (InputRecipe((), one.inputs[0].seed),) for one in without)
 
 
+@pytest.mark.slow
 def test_shapes_cross_thresholds_and_go_beyond_rank_five() -> None:
     found = cases("negate", F32, seed=1, count=4000)
     shapes = {operation_of(one).results[0].type.static_shape for one in found}

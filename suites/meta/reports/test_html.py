@@ -223,6 +223,7 @@ def test_predicted_share_of_known_elements_is_in_every_report(runs):
     assert run.summary["known_elements"]["predicted_percent"] is None
 
 
+@pytest.mark.slow
 def test_unpredictable_known_cases_are_counted_separately(runs):
     run = runs["passing"]
     cell = run.planned[0]

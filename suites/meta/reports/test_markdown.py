@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from reports import markdown, view
 
 
+@pytest.mark.slow
 def test_markdown_is_short_and_complete(runs):
     written = markdown.markdown(runs["full"])
     totals = view.build(runs["full"]).totals

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import count, islice
 
+import pytest
+
 from conformance.campaign.planning import FASTEST, cases_of
 from conformance.catalog import CATALOG
 from conformance.fuzzing.seeds.material import case_of
@@ -43,6 +45,7 @@ def test_every_case_of_a_round_comes_before_the_next_round() -> None:
             assert told == _cells(turn, quantized=quantized)
 
 
+@pytest.mark.slow
 def test_seeds_and_trials_have_different_orders() -> None:
     first = [
         [case_of(Trial("reference", seed, 0, 1), n).program.main.body.operations[-2].name

@@ -102,6 +102,7 @@ def test_a_saved_check_has_a_verdict_or_no_answer() -> None:
     assert get_args(SavedVerdict) == (*(verdict.value for verdict in Verdict), "no answer")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_made_up_runs_are_valid(name: str) -> None:
     told = json.loads(json_text(run(name).report))

@@ -123,6 +123,7 @@ def test_a_run_can_be_read_while_it_is_written(tmp_path: Path) -> None:
         assert len(load(tmp_path).records) == 2
 
 
+@pytest.mark.slow
 def test_a_run_can_be_read_from_the_moment_that_there_is_one(tmp_path: Path) -> None:
     paths = [tmp_path / str(number) / "results.sqlite" for number in range(100)]
     writer = textwrap.dedent("""

@@ -77,6 +77,7 @@ def narrowed(program: Program, change: Change) -> tuple[Stretch | None, int]:
     return Halving(run, "cpu", Verdict.INACCURATE).narrow(whole), count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [3, 500, 998])
 def test_a_thousand_operations_take_about_ten_runs(number: int) -> None:
     program = parse_module(chain(LENGTH))

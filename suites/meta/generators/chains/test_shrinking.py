@@ -95,6 +95,7 @@ def test_shrinks_towards_small_shapes(check_shrinking: Check) -> None:
     )
 
 
+@pytest.mark.slow
 def test_shrinks_to_one_constant_and_one_input_set(check_shrinking: Check) -> None:
     def is_simplest(one: Case) -> bool:
         return (constants_of(one), shape_of(one), len(one.inputs)) == (1, (), 1)

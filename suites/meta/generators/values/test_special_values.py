@@ -64,6 +64,7 @@ def test_profile_has_all_special_values_of_the_type(name: str) -> None:
     assert set(integers.tolist()) == {0, 1, -1, -128, -127, 127}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["f32", "f64", "bf16", "complex<f32>"])
 def test_standard_cells_cover_the_special_values(name: str) -> None:
     of = element_type(name)

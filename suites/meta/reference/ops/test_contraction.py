@@ -246,6 +246,7 @@ def test_old_ops_that_do_not_fit() -> None:
 # -- cases ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_cases_reach_every_attribute() -> None:
     programs = [plan.case("dot_general", F32, 2, n).program for n in range(600)]
     given: list[dict[str, Any]] = [dict(operation_of(program).attributes) for program in programs]

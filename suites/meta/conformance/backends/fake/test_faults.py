@@ -191,6 +191,7 @@ def same_bits(one: tuple[Array, ...], other: tuple[Array, ...]) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [name for name, fault in FAULTS.items() if fault.harmless])
 @pytest.mark.parametrize("op", list(CATALOG))
 def test_permitted_deviation_never_fails(fault: str, op: str) -> None:

@@ -37,6 +37,7 @@ MADE = Baseline(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_written_baseline_is_read_back(tmp_path: Path) -> None:
     write(MADE, tmp_path / "new" / "base.txt")
     assert read_baseline(tmp_path / "new" / "base.txt").baseline == MADE

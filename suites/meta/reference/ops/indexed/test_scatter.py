@@ -262,6 +262,7 @@ def test_overflow_that_depends_on_the_order_is_unspecified() -> None:
     assert judged(made, inputs, [np.array([np.inf], "f4")])[0] is Verdict.DIVERGENT
 
 
+@pytest.mark.slow
 def test_contested_and_impossible_elements_are_consistent() -> None:
     """No outcome that some order gives is impossible, and where nothing is contested the
     reference's own outcome is the only outcome.
