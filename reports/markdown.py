@@ -230,10 +230,14 @@ def _unpredictable(seen: View) -> list[tuple[str, str, str]]:
 def _describe_predicted(seen: View) -> list[tuple[str, str, str]]:
     """Return the number of predicted elements among those of known failures, if there are any."""
     known = seen.run.known_elements
-    if known.percent is None:
-        return []
-    about = f"elements that fail as known and are predicted within 2 ulp ({known.percent:g} %)"
-    return [(about, text.count(known.predicted), text.count(known.count))]
+    rows: list[tuple[str, str, str]] = []
+    if known.percent is not None:
+        about = f"elements that fail as known and are predicted within 2 ulp ({known.percent:g} %)"
+        rows.append((about, text.count(known.predicted), text.count(known.predictable)))
+    if known.unpredictable:
+        about = "elements that fail as known and may have any value"
+        rows.append((about, text.count(known.unpredictable), text.count(known.count)))
+    return rows
 
 
 def _verdicts(seen: View) -> str:

@@ -30,7 +30,8 @@ class MatchedFailures:
         """Return the figures in a line."""
         programs = f"{self.programs:,} program{'s' if self.programs != 1 else ''}"
         found = f"matches {programs} and {self.elements.count:,} elements of the run"
-        return f"{found}; does not predict {self.not_predicted:,} that fail in its scope"
+        near = f"{self.elements.predicted:,} of them predicted within 2 ulp"
+        return f"{found}, {near}; does not predict {self.not_predicted:,} that fail in its scope"
 
 
 Failures = dict[CellKey, list[Record]]

@@ -13,7 +13,7 @@ EVERYWHERE = (
     "flushed in f32", "kept in eight bits", "NaN taken for infinity", "taken for iota",
     "two bits beside a negative constant", "zero left out", "f64 as pairs of f32",
     # formulas of normalizations
-    "folded normalization", "one-pass variance", "wider arithmetic",
+    "folded normalization", "one-pass variance", "order of the factors",
     # what code is generated for types, and for operations that follow each other
     "digits cancelled", "exponential taken into a sum unrounded",
     "operands rounded to the result's type", "order by the real part alone",
@@ -52,7 +52,7 @@ CLASSES = (
     # elements, of some ops
     "base for the power", "batch groups added up",
     "batch groups masked by products", "bits that are not uniform",
-    "bound that the index type has no room for", "contracted product",
+    "bound that the index type has no room for",
     "device_ids of a mesh ignored", "digits cancelled", "dilation left out",
     "dimension counted from the last", "distribution",
     "dropped window read elsewhere", "elements of two bits sorted as bytes",
@@ -79,7 +79,7 @@ CLASSES = (
     "stated algorithm not kept", "subnormal taken for -0", "summed from +0", "sums kept in bf16",
     "total order not kept", "transform of a part", "transformed convolution",
     "two results in one buffer",
-    "unsigned index taken for signed", "upper limit reached", "wider arithmetic",
+    "unsigned index taken for signed", "upper limit reached",
     "window out of bounds in part",
     "zero left out", "zeros taken for equal",
     # elements, on StableHLO's interpreter

@@ -33,7 +33,7 @@ from conformance.known.xla.indexing import (
 )
 from conformance.known.xla.indexing.shared_buffers import SHARED
 from conformance.known.xla.indexing.unsigned_bounds import SIGNED_LIMITS
-from conformance.known.xla.normalization import normalization_hypotheses
+from conformance.known.xla.normalization import NORMALIZED_BY_XLA
 from conformance.known.xla.quantized import of_quantized
 from conformance.known.xla.remainders import REMAINDERS
 from conformance.known.xla.sorting import misread_orders
@@ -63,6 +63,7 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
     **dict.fromkeys(("add", "subtract"), (simplified.ZERO_LEFT_OUT,)),
     **dict.fromkeys(("all_reduce", "collective_reduce", "reduce", "reduce_scatter"), _REDUCED),
     "atan2": (subnormal_operands.ANGLE, *_CONSTANT_NAN),
+    **NORMALIZED_BY_XLA,
     **dict.fromkeys(("case", "if", "mhlo.scan", "while"), (small_loops.IN_LOOPS,)),
     "cbrt": (subnormal_operands.CUBE_ROOT, *_CONSTANT_NAN),
     "cholesky": linear_algebra.FACTORED,
@@ -114,9 +115,6 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
 """Divergences of XLA's compilers, and of backends built on them."""
 
 XLA_ON: dict[str, Callable[[str], tuple[Hypothesis, ...]]] = {
-    **dict.fromkeys(
-        ("batch_norm_grad", "batch_norm_inference", "batch_norm_training"), normalization_hypotheses
-    ),
     **dict.fromkeys(
         ("chlo.ragged_dot", "dot", "dot_general", "einsum", "unary_einsum"), of_contraction
     ),

@@ -17,9 +17,16 @@ class KnownElements(msgspec.Struct, frozen=True, kw_only=True):
     predicted: Annotated[
         Count, about("How many of them are within 2 ulp of what their expectation predicts.")
     ]
+    unpredictable: Annotated[
+        Count,
+        about("How many of the others an expectation with `unpredictable` matches."),
+    ]
     predicted_percent: Annotated[
         float | None,
-        about("The share of these, in per cent, rounded down to a tenth; null where `count` is 0."),
+        about(
+            "The predicted share in per cent of those that are not `unpredictable`, rounded down "
+            "to a tenth; null where there are none."
+        ),
     ]
 
 

@@ -112,10 +112,12 @@ def _count_known(summary: Mapping[str, Any]) -> str:
 
 
 def _describe_predicted(known: KnownElements) -> list[str]:
-    if known.percent is None:
+    if not known.count:
         return []
-    of = f"{known.predicted:,} of {known.count:,}"
-    return [f"elements that fail as known: {of} ({known.percent:g} %) predicted within 2 ulp"]
+    share = "" if known.percent is None else f" ({known.percent:g} %)"
+    of = f"{known.predicted:,} of {known.predictable:,}{share} predicted within 2 ulp"
+    apart = f"; {known.unpredictable:,} more may have any value" if known.unpredictable else ""
+    return [f"elements that fail as known: {of}{apart}"]
 
 
 def _coverage(dialect: str, reached: CoverageReport) -> str:

@@ -125,7 +125,7 @@ class RunData:
     @cached_property
     def known_elements(self) -> KnownElements:
         """The elements that fail as known, and how many of them are predicted."""
-        return known_elements(self.records)
+        return known_elements(self.records, unpredictable=self._unpredictable_ids)
 
     @property
     def from_cache(self) -> int:
@@ -137,10 +137,14 @@ class RunData:
         """The largest number of cases of each cell that were left out, if any."""
         return {one.key: one.cases for one in self.left_out}
 
+    @property
+    def _unpredictable_ids(self) -> set[str]:
+        return {id_ for id_, known in self.expectations.items() if known.unpredictable}
+
     @cached_property
     def unpredictable(self) -> int:
         """The number of known failures with elements that no program predicts."""
-        ids = {id_ for id_, known in self.expectations.items() if known.unpredictable}
+        ids = self._unpredictable_ids
         failing = (r for r in self.records if r.verdict.fails and r.known)
         return sum(not ids.isdisjoint(record.expectation_ids) for record in failing)
 

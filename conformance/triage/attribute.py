@@ -319,7 +319,7 @@ class Explainer:
         if is_rewriting(wrong.judgement.kind) or wrong.judgement.kind in MALFORMED:
             return self.match(wrong.operation, wrong.judgement) or self._match_regions(wrong)
         judgement = self._judge_in_isolation(wrong)
-        if judgement is not None and judgement.verdict.fails:
+        if judgement is not None:
             return self.match(wrong.operation, judgement) or self._match_regions(wrong)
         if is_modelled(wrong.operation, wrong.judgement, self.search.platform) and (
             ids := self.match(wrong.operation, wrong.judgement)
@@ -328,10 +328,8 @@ class Explainer:
         return self._match_folded(wrong) or self._match_group(wrong)
 
     def _match_folded(self, wrong: WrongOperation) -> tuple[str, ...]:
-        got = [
-            wrong.values[one.name] for one in wrong.operation.results if one.name in wrong.values
-        ]
-        judgement = self._judge_folded(wrong.program, wrong.operation, wrong.values, got)
+        given = wrong.program, wrong.operation, wrong.values
+        judgement = self._judge_folded(*given, wrong.results)
         return () if judgement is None else self.match(wrong.operation, judgement)
 
     def _match_group(self, wrong: WrongOperation) -> tuple[str, ...]:
@@ -392,7 +390,10 @@ class Explainer:
         return found.known if found.is_known else None
 
     def _judge_in_isolation(self, wrong: WrongOperation) -> Judgement | None:
-        """Judge the results of an operation in isolation, on the operands it had."""
+        """Judge the results of an operation in isolation, on the operands it had.
+
+        None if it does not fail so, or fails in other ways in its program.
+        """
         taken = extract_operation(wrong.program, wrong.operation, wrong.values)
         if taken is None or rule_of(wrong.operation) is None:
             return None
@@ -400,7 +401,11 @@ class Explainer:
             (actual,) = self.search.run(taken[0], [taken[1]])
         except BackendError:
             return None
-        return self._judge_by_rule(wrong.operation, taken, actual)
+        judgement = self._judge_by_rule(wrong.operation, taken, actual)
+        if judgement is None or not judgement.verdict.fails:
+            return None
+        is_alike = is_same(actual, wrong.results) or _covers(judgement, wrong.judgement)
+        return judgement if is_alike else None
 
     def match(self, operation: Operation, judgement: Judgement) -> tuple[str, ...]:
         """Return the expectations that match everything wrong with an operation, or none."""
@@ -458,6 +463,19 @@ class Explainer:
     def _match_all(self, failures: Sequence[Failure]) -> tuple[str, ...]:
         ids = [matching_entry(self.expectations, failure) for failure in failures]
         return tuple(dict.fromkeys(ids)) if all(ids) else ()
+
+
+def _covers(isolated: Judgement, whole: Judgement) -> bool:
+    """Return whether an operation fails in isolation in all the ways in which it fails in its
+    program, flushing apart.
+    """
+    is_worse = whole.verdict.severity > isolated.verdict.severity
+    return not is_worse and _kinds(whole) <= _kinds(isolated)
+
+
+def _kinds(judgement: Judgement) -> set[str]:
+    """Return the classes of elements that are not flushed only."""
+    return {one.kind for one in judgement.failures if one.verdict is not Verdict.FLUSHED}
 
 
 def _is_flushed(judgement: Judgement) -> bool:

@@ -80,6 +80,11 @@ class WrongOperation:
     values: Mapping[str, Array] = field(repr=False)
     within: tuple[Operation, ...] = ()
 
+    @property
+    def results(self) -> list[Array]:
+        """The operation's results that have values."""
+        return [self.values[one.name] for one in self.operation.results if one.name in self.values]
+
 
 @dataclass(frozen=True, slots=True)
 class OperationAudit:
@@ -293,7 +298,8 @@ class _Auditor:
     ) -> Judgement | None:
         """Return None if results are right when cheap operands are recomputed within the operation.
 
-        Cheap operands of these may be recomputed, too. Otherwise return the mildest judgement.
+        Cheap operands of these may be recomputed, too. Otherwise return the mildest judgement, or
+        the given judgement if models predict all that is wrong, and it is not just flushed.
         Unspecified values among them do not excuse: the backend has shown which values it uses.
         """
         kept = {number}
@@ -314,7 +320,10 @@ class _Auditor:
                 return None
             if found.verdict is Verdict.UNSPECIFIED:
                 continue
-            judgement = min(judgement, found, key=lambda one: one.verdict.severity)
+            if found.verdict is Verdict.FLUSHED or not is_modelled(
+                operation, judgement, self._platform
+            ):
+                judgement = min(judgement, found, key=lambda one: one.verdict.severity)
         return judgement
 
     def _add_copies(self, kept: set[int]) -> set[int]:

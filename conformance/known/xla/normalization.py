@@ -1,249 +1,326 @@
-"""Batch normalization as formulas on intervals: the specification's, and others.
+"""Batch normalization as XLA expands it into other operations, in the arithmetics of its backends.
 
-The others are what compilers and libraries are known to compute instead. On paper they are the
-same; rounded they lose digits where the specification's formula does not, or meet other infinities.
+Every step rounds once. Backends differ in few respects: types, flushing, which products are fused
+into sums, sums in order or correctly rounded, and the last bits of an approximate 1 / sqrt(x). So
+each element has a finite set of predicted values.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_nothing
-from conformance.tolerance.bounds.intervals import (
-    Arithmetic,
-    Interval,
-    fused_dot_product,
-    fused_product,
-    hull,
+from conformance.known.hypothesis import (
+    Hypothesis,
+    Operands,
+    Results,
+    predict_nothing,
+    predict_where,
+    value_hypothesis,
 )
 from conformance.tolerance.bounds.normalization import (
-    ArithmeticChoice,
-    Formula,
-    IntervalOperation,
-    arithmetic_on,
+    FULL_SIZE_OPERANDS,
     measure_by,
-    normalize_by,
     round_each_operation,
-    specification_formula,
 )
 from conformance.tolerance.bounds.underflow import has_flushing_modes
-from conformance.tolerance.rule import Measure
 from reference.ir.program import Operation
-from reference.ir.types import ELEMENT_TYPES, ElementType
+from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of
+from reference.numerics.alike import equal_elements, flush_subnormals
+from reference.numerics.rounding import next_down, next_up, round_to, to_float64
+from reference.numerics.unrounded import rounded_sum, unrounded_number, unrounded_product
 from reference.ops import normalization as ops
+from reference.ops.table import OPS
 
-ALL = GRAD, INFERENCE, TRAINING = tuple(record.name for record in ops.OPS)
+GRAD, INFERENCE, TRAINING = (record.name for record in ops.OPS)
 
-_F16, _F32 = ELEMENT_TYPES["f16"], ELEMENT_TYPES["f32"]
+_COMPUTED = tuple(ELEMENT_TYPES[name] for name in ("f32", "f16", "f64"))
+"""Types that backends compute in. Narrower types are computed in f32, then in f16."""
 
+_MOST_ADDED = 1 << 14
+"""Largest number of elements of a sum that is predicted: sums in order are slow here."""
 
-def reciprocal_root(step: IntervalOperation) -> tuple[Interval, ...]:
-    """Return products with 1 / sqrt(variance + epsilon) instead of quotients by the root."""
-    if step.op != GRAD:
-        return normalize_by(step, _normalize_by_reciprocal, ops.moments)
-    x, scale, mean, variance, grad_output = step.given.values()
-    centered, factor = x - mean, _reciprocal(variance, step.epsilon)
-    literally, spread = specification_formula(step), variance + step.epsilon
-    product = ops.total(grad_output * centered, step.axes) * centered
-    along = hull(product / spread, product * (1 / spread))  # which may be subnormal, and flushed
-    inner = grad_output * step.count - literally[2] - along
-    grad_scale = ops.total(grad_output * (centered * factor), step.axes)
-    return scale * factor / step.count * inner, grad_scale, literally[2]
+_MOST_ELEMENTS = 1 << 18
+"""Largest number of elements of an operand whose results are predicted."""
 
+_MEASURE = measure_by(round_each_operation)
 
-def one_pass(step: IntervalOperation) -> tuple[Interval, ...]:
-    """Return results with the variance as E[x^2] - E[x]^2."""
-    return normalize_by(step, _normalize_by_reciprocal, _one_pass_moments)
+_ULPS = 2
+"""Error of an approximate 1 / sqrt(x), in ulp."""
 
 
-def folded_output(step: IntervalOperation) -> tuple[Interval, ...]:
-    """Return x * s + (offset - mean * s), with s = scale / sqrt(variance + epsilon)."""
-    return normalize_by(step, _folded_output, ops.moments)
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Arithmetic of all steps: type, and whether subnormal numbers are flushed to zero.
 
-
-def one_pass_and_folded(step: IntervalOperation) -> tuple[Interval, ...]:
-    """Both."""
-    return normalize_by(step, _folded_output, _one_pass_moments)
-
-
-def one_pass_of_sums(step: IntervalOperation) -> tuple[Interval, ...]:
-    """Return results with the variance as E[x^2] - (sum of x)^2 / n^2, which may overflow."""
-    return normalize_by(step, _normalize_by_reciprocal, _moments_of_sums)
-
-
-def one_pass_of_sums_and_folded(step: IntervalOperation) -> tuple[Interval, ...]:
-    """Return `one_pass_of_sums` with the output folded."""
-    return normalize_by(step, _folded_output, _moments_of_sums)
-
-
-def other_orders(step: IntervalOperation) -> tuple[Interval, ...]:
-    """Return gradients with factors and divisors in another order, or factored out of a sum."""
-    x, _, mean, _, grad_output = step.given.values()
-    return _reorder_gradient(step, ops.total(grad_output * (x - mean), step.axes))
-
-
-def contraction(step: IntervalOperation) -> tuple[Interval, ...]:
-    """Return the gradients of `other_orders`, with products that are summed unrounded."""
-    x, _, mean, _, grad_output = step.given.values()
-    return _reorder_gradient(step, fused_dot_product(grad_output, x - mean, step.axes), fused=True)
-
-
-def _reorder_gradient(
-    step: IntervalOperation, covariance: Interval, *, fused: bool = False
-) -> tuple[Interval, ...]:
-    x, scale, mean, variance, grad_output = step.given.values()
-    centered, spread = x - mean, variance + step.epsilon
-    factor = _reciprocal(variance, step.epsilon)
-    grad_offset = ops.total(grad_output, step.axes)
-    along = hull(
-        covariance * centered / spread,
-        covariance / spread * centered,
-        covariance * (centered / spread),
-        covariance * centered * (1 / spread),
-        covariance * (1 / spread) * centered,
-        covariance * (centered * (1 / spread)),
-    )
-    if fused:
-        along = hull(
-            along,
-            fused_product(covariance / spread, centered),
-            fused_product(covariance * centered, 1 / spread),
-            fused_product(covariance * (1 / spread), centered),
-            fused_product(covariance, centered * (1 / spread)),
-            fused_product(covariance, centered / spread),
-        )
-    inner = grad_output * step.count - grad_offset - along
-    grad_operand = hull(
-        scale * factor / step.count * inner,
-        scale / step.count * factor * inner,
-        inner * scale * factor / step.count,
-    )
-    return grad_operand, hull(covariance * factor, covariance / np.sqrt(spread)), grad_offset
-
-
-def _reciprocal(variance: Interval, epsilon: Interval) -> Interval:
-    found = 1 / np.sqrt(variance + epsilon)
-    if epsilon.low.any() or epsilon.high.any():
-        return found
-    return hull(found, 1 / np.sqrt(variance))  # an epsilon of 0 left out: a variance of -0 stays
-
-
-def _normalize_by_reciprocal(
-    x: Interval,
-    scale: Interval,
-    offset: Interval,
-    mean: Interval,
-    variance: Interval,
-    epsilon: Interval,
-) -> Interval:
-    return scale * ((x - mean) * _reciprocal(variance, epsilon)) + offset
-
-
-def _folded_output(
-    x: Interval,
-    scale: Interval,
-    offset: Interval,
-    mean: Interval,
-    variance: Interval,
-    epsilon: Interval,
-) -> Interval:
-    factor = scale * _reciprocal(variance, epsilon)
-    return x * factor + (offset - mean * factor)
-
-
-def _one_pass_moments(
-    x: Interval, count: Interval, axes: tuple[int, ...]
-) -> tuple[Interval, Interval]:
-    mean = ops.total(x, axes) / count
-    return mean, ops.total(x * x, axes) / count - mean * mean
-
-
-def _moments_of_sums(
-    x: Interval, count: Interval, axes: tuple[int, ...]
-) -> tuple[Interval, Interval]:
-    total = ops.total(x, axes)
-    square = total * total * ((1 / count) * (1 / count))
-    return total / count, ops.total(x * x, axes) / count - square
-
-
-OTHERS: tuple[tuple[str, Formula, tuple[str, ...]], ...] = (
-    ("reciprocal", reciprocal_root, ALL),
-    ("order of the factors", other_orders, (GRAD,)),
-    ("contracted product", contraction, (GRAD,)),
-    ("folded normalization", folded_output, (INFERENCE, TRAINING)),
-    ("one-pass variance", one_pass, (TRAINING,)),
-    ("one-pass variance", one_pass_and_folded, (TRAINING,)),
-    ("one-pass variance", one_pass_of_sums, (TRAINING,)),
-    ("one-pass variance", one_pass_of_sums_and_folded, (TRAINING,)),
-)
-"""Formulas that compilers are known to evaluate: their class, and the ops that they are of."""
-
-
-def _loose_arithmetic(element_type: ElementType) -> Arithmetic:
-    """Return an arithmetic of products with reciprocals, with 2 ulp for 1 / sqrt(x)."""
-    return Arithmetic(
-        element_type, quotient=3.0, root=4.0, flushes=has_flushing_modes(element_type)
-    )
-
-
-def _wider_arithmetics(arithmetic: ArithmeticChoice) -> Iterator[ArithmeticChoice]:
-    """Yield wider arithmetics: constants rounded or not, subnormals flushed or not."""
-    for wider, whole, flushes in itertools.product((_F32, _F16), (True, False), (False, True)):
-        yield partial(_arithmetic, arithmetic, wider, whole, flushes)
-
-
-def _arithmetic(
-    arithmetic: ArithmeticChoice,
-    wider: ElementType,
-    whole: bool,
-    flushes: bool,
-    element_type: ElementType,
-) -> Arithmetic:
-    found = arithmetic(element_type if element_type.bits >= wider.bits else wider)
-    return replace(found, whole=whole, flushes=flushes and has_flushing_modes(found.of))
-
-
-def normalization_hypotheses(platform: str) -> tuple[Hypothesis, ...]:
-    """Return the classes of what batch normalization gives on a `Hardware`.
-
-    The specification's formula with subnormal numbers flushed, and the other formulas, in the
-    operands' type and in wider types. The formulas nearest to the text come first.
+    Constants `are_rounded` to the operands' type first.
     """
-    chosen = arithmetic_on(platform)
-    lost = measure_by(
-        specification_formula, lambda of: replace(chosen(of), flushes=has_flushing_modes(of))
-    )
-    return Hypothesis("subnormal intermediate", lost, flushes=True), *_OTHERWISE
 
+    of: ElementType
+    flushes: bool
+    are_rounded: bool = True
 
-def _otherwise() -> Iterator[Hypothesis]:
-    for chosen in _wider_arithmetics(round_each_operation):
-        yield Hypothesis(
-            "wider arithmetic", measure_by(specification_formula, chosen, as_explanation=True)
-        )
-    for chosen in (_loose_arithmetic, *_wider_arithmetics(_loose_arithmetic)):
-        for label, formula, names in OTHERS:
-            yield Hypothesis(
-                label, _restrict_measure(names, measure_by(formula, chosen, as_explanation=True))
+    def kept(self, numbers: Array) -> Array:
+        """Return results of a step as they are stored."""
+        numbers = np.asarray(numbers)
+        return flush_subnormals(numbers) if self.flushes else numbers
+
+    def taken(self, numbers: Array) -> Array:
+        """Return numbers of any type in the machine's type."""
+        if element_type_of(numbers) == self.of:
+            return self.kept(numbers)
+        return self.kept(round_to(to_float64(numbers), self.of))
+
+    def fused(self, x: Array, y: Array, addend: Array) -> Array:
+        """Return x * y + addend, rounded once."""
+        x, y, addend = np.broadcast_arrays(x, y, addend)
+        product = unrounded_product(x, y)
+        return self.kept(rounded_sum(product, unrounded_number(addend), self.of))
+
+    def multiply_add(self, x: Array, y: Array, addend: Array) -> Iterator[Array]:
+        """Yield x * y + addend with the product unrounded, then rounded."""
+        yield from _distinct_arrays(self.fused(x, y, addend), self.kept(self.kept(x * y) + addend))
+
+    def reciprocal_roots(self, numbers: Array) -> Iterator[Array]:
+        """Yield 1 / sqrt(x), correctly rounded, then its neighbours."""
+        exact = 1 / np.sqrt(numbers.astype(np.longdouble))
+        nearest = round_to(exact, self.of)
+        yield self.kept(nearest)
+        larger = smaller = nearest
+        inexact = np.isfinite(exact) & (exact != 0)
+        for _ in range(_ULPS):
+            larger = np.where(inexact, next_up(larger), larger)
+            smaller = np.where(inexact, next_down(smaller), smaller)
+            yield self.kept(larger)
+            yield self.kept(smaller)
+
+    def sums(self, *factors: Array, axes: tuple[int, ...]) -> Iterator[Array]:
+        """Yield sums of products of the factors over dimensions: fused in order, rounded in order,
+        and correctly rounded sums of rounded products.
+        """
+        rows = [_rows(one, axes) for one in factors]
+        products = rows[0] if len(rows) == 1 else self.kept(rows[0] * rows[1])
+        zero = np.zeros(products.shape[1:], products.dtype)
+        total = zero
+        for row in zip(*rows, strict=True):
+            total = (
+                self.kept(total + row[0]) if len(row) == 1 else self.fused(row[0], row[1], total)
             )
+        ordered = zero
+        for row in products:
+            ordered = self.kept(ordered + row)
+        wide = products.astype(np.longdouble).sum(axis=0)
+        for one in (total, ordered, self.kept(round_to(wide, self.of))):
+            yield np.expand_dims(one, axes)
 
 
-def _restrict_measure(names: tuple[str, ...], measure: Measure) -> Measure:
-    """Return the measure for some of the ops; of any other nothing is explained."""
+def _distinct_arrays(*arrays: Array) -> Iterator[Array]:
+    """Yield arrays of the same shape and type with other bits than those before."""
+    yield from {one.tobytes(): one for one in arrays}.values()
 
-    def chosen(
-        operation: Operation, operands: Operands, expected: Results, actual: Results
-    ) -> Results:
-        if operation.name in names:
-            return measure(operation, operands, expected, actual)
+
+def _rows(array: Array, axes: tuple[int, ...]) -> Array:
+    """Return the summed elements in order as the first dimension."""
+    others = [axis for axis in range(array.ndim) if axis not in axes]
+    moved = array.transpose(*axes, *others)
+    return moved.reshape(-1, *(array.shape[axis] for axis in others))
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Operands on a machine, shaped to broadcast, and constants of its type."""
+
+    machine: Machine
+    operands: list[Array]
+    epsilon: Array
+    count: Array
+    axes: tuple[int, ...]
+
+    def spreads(self, variance: Array) -> Iterator[Array]:
+        """Yield variance + epsilon, and without an epsilon of 0: a variance of -0 stays."""
+        spread = self.machine.kept(variance + self.epsilon)
+        yield from _distinct_arrays(spread, variance if self.epsilon == 0 else spread)
+
+    def roots(self, variance: Array) -> Iterator[Array]:
+        """Yield 1 / sqrt(variance + epsilon)."""
+        for spread in self.spreads(variance):
+            yield from self.machine.reciprocal_roots(spread)
+
+
+def _feature_index(operation: Operation) -> int:
+    index: Any = operation.attribute("feature_index")
+    return index
+
+
+def _given_on(machine: Machine, operation: Operation, operands: Operands) -> Given:
+    first, index = operands[0], _feature_index(operation)
+    epsilon: Any = np.array(operation.attribute("epsilon"), np.float64)
+    count = np.array(first.size // max(first.shape[index], 1), np.float64)
+    if machine.are_rounded:
+        of = element_type_of(first)
+        epsilon, count = round_to(epsilon, of), round_to(count, of)
+    shaped = (
+        one if name in FULL_SIZE_OPERANDS else ops.shape_per_feature(one, first, index)
+        for name, one in zip(OPS[operation.name].operands, operands, strict=True)
+    )
+    taken = [machine.taken(one) for one in shaped]
+    constants = machine.taken(epsilon), machine.taken(count)
+    return Given(machine, taken, *constants, ops.reduced_axes(first, index))
+
+
+def _fold(given: Given) -> Iterator[Results]:
+    """Yield x * s + (offset - mean * s), with s = scale / sqrt(variance + epsilon)."""
+    machine, (x, scale, offset, mean, variance) = given.machine, given.operands
+    for root in given.roots(variance):
+        factor = machine.kept(scale * root)
+        for rest in machine.multiply_add(-mean, factor, offset):
+            for result in machine.multiply_add(x, factor, rest):
+                yield (result,)
+
+
+def _normalize_in_one_pass(given: Given) -> Iterator[Results]:
+    """Yield results with the variance as E[x^2] - E[x]^2 or E[x^2] - (sum of x)^2 / n^2.
+
+    XLA of jaxlib 0.12 puts 0 in place of a negative variance.
+    """
+    machine, (x, scale, offset) = given.machine, given.operands
+    inverse = machine.kept(1 / given.count)
+    added = zip(machine.sums(x, axes=given.axes), machine.sums(x, x, axes=given.axes), strict=True)
+    for total, squares in added:
+        mean = machine.kept(total * inverse)
+        factors = (mean, mean), (machine.kept(total * total), machine.kept(inverse * inverse))
+        variances = [
+            one
+            for x_, y_ in factors
+            for one in (
+                *machine.multiply_add(-x_, y_, machine.kept(squares * inverse)),
+                machine.fused(squares, inverse, -machine.kept(x_ * y_)),
+            )
+        ]
+        for variance in _distinct_arrays(*variances, *(np.maximum(one, 0) for one in variances)):
+            for root in given.roots(variance):
+                normalized = machine.kept(machine.kept(x - mean) * root)
+                for result in machine.multiply_add(normalized, scale, offset):
+                    yield result, mean, variance
+
+
+def _reorder(given: Given) -> Iterator[Results]:
+    """Yield gradients with 1 / sqrt(variance + epsilon) factored out of the sums."""
+    machine, (x, scale, mean, variance, grad_output) = given.machine, given.operands
+    centered, inverse = machine.kept(x - mean), machine.kept(1 / given.count)
+    sums = zip(
+        machine.sums(grad_output, axes=given.axes),
+        machine.sums(grad_output, centered, axes=given.axes),
+        strict=True,
+    )
+    for offset, covariance in sums:
+        along = machine.kept(-covariance * centered)
+        inner = [
+            result
+            for whole in machine.multiply_add(grad_output, given.count, -offset)
+            for spread in given.spreads(variance)
+            for result in machine.multiply_add(along, machine.kept(1 / spread), whole)
+        ]
+        for root in given.roots(variance):
+            factor = machine.kept(machine.kept(scale * root) * inverse)
+            for one in inner:
+                yield machine.kept(factor * one), machine.kept(covariance * root), offset
+
+
+_EXPANSIONS: dict[str, tuple[str, Callable[[Given], Iterator[Results]]]] = {
+    GRAD: ("order of the factors", _reorder),
+    INFERENCE: ("folded normalization", _fold),
+    TRAINING: ("one-pass variance", _normalize_in_one_pass),
+}
+"""Class and expansion of each op."""
+
+
+def _computed_types(of: ElementType) -> Iterator[ElementType]:
+    """Yield the types in which operands of a type are computed."""
+    if of in _COMPUTED:
+        yield of
+    yield from (one for one in _COMPUTED if of.bits < one.bits <= _COMPUTED[0].bits)
+
+
+def _predict(
+    operation: Operation, operands: Operands, expected: Results, *, flushes: bool
+) -> Iterator[Results]:
+    """Yield all predicted results of an operation, in the shapes of `expected`."""
+    of, size = element_type_of(operands[0]), operands[0].size
+    features = max(operands[0].shape[_feature_index(operation)], 1)
+    is_sum = operation.name != INFERENCE
+    if size > _MOST_ELEMENTS or (is_sum and size > _MOST_ADDED * features):
+        return
+    _, expand = _EXPANSIONS[operation.name]
+    for wider in _computed_types(of):
+        for are_rounded in (False, True) if wider != of else (True,):
+            machine = Machine(wider, flushes and has_flushing_modes(wider), are_rounded)
+            for results in expand(_given_on(machine, operation, operands)):
+                yield tuple(
+                    _round_and_reshape(one, want)
+                    for one, want in zip(results, expected, strict=True)
+                )
+
+
+def _round_and_reshape(result: Array, want: Array) -> Array:
+    of = element_type_of(want)
+    same = element_type_of(result) == of
+    return (result if same else round_to(to_float64(result), of)).reshape(want.shape)
+
+
+def _equal_elements(
+    operation: Operation, operands: Operands, expected: Results, actual: Results, *, flushes: bool
+) -> Results:
+    """Return masks of the elements that equal any prediction."""
+    found = tuple(np.zeros(want.shape, np.bool_) for want in expected)
+    right = [equal_elements(want, got) for want, got in zip(expected, actual, strict=True)]
+    for results in _predict(operation, operands, expected, flushes=flushes):
+        for mask, one, got in zip(found, results, actual, strict=True):
+            mask |= equal_elements(one, got)
+        if all(bool((a | b).all()) for a, b in zip(found, right, strict=True)):
+            break
+    return found
+
+
+def _expansion_errors(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    """Return 0 for predicted elements, else infinity."""
+    given = operation, operands, expected, actual
+    masks = (_equal_elements(*given, flushes=flushes) for flushes in (True, False))
+    return predict_where(*(a | b for a, b in zip(*masks, strict=True)))
+
+
+def _flushing_errors(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    """Return 0 for elements that are predicted if subnormal numbers are flushed, not otherwise, and
+    that the rule permits otherwise.
+    """
+    if not any(map(has_flushing_modes, _computed_types(element_type_of(operands[0])))):
         return predict_nothing(expected)
+    given = operation, operands, expected, actual
+    found, same = (_equal_elements(*given, flushes=flushes) for flushes in (True, False))
+    left = [a & ~b for a, b in zip(found, same, strict=True)]
+    flushed = [np.zeros(want.shape, np.bool_) for want in expected]
+    for results in _predict(operation, operands, expected, flushes=False):
+        if not any(map(np.any, left)):
+            break
+        errors = _MEASURE(operation, operands, expected, results)
+        for mask, rest, error in zip(flushed, left, errors, strict=True):
+            mask |= rest & (error <= 1)
+            rest &= ~mask
+    return predict_where(*flushed)
 
-    return chosen
 
-
-_OTHERWISE = tuple(_otherwise())
+NORMALIZED_BY_XLA: dict[str, tuple[Hypothesis, ...]] = {
+    op: (
+        value_hypothesis("subnormal intermediate", _flushing_errors, flushes=True),
+        value_hypothesis(label, _expansion_errors),
+    )
+    for op, (label, _) in _EXPANSIONS.items()
+}
+"""The classes of what XLA computes in place of each op."""

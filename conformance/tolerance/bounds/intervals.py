@@ -28,16 +28,11 @@ from reference.numerics.rounding import overflow, round_to
 class Arithmetic:
     """Type that operations round in, and their errors in units of its roundoff u.
 
-    `quotient` and `root` are the errors of a division and of a square root. `flushes`: numbers
-    below the smallest normal number may become zero. `whole`: constants are used as written, not
-    rounded to the operands' type.
+    `quotient` is the error of a division.
     """
 
     of: ElementType
     quotient: float = 1.0
-    root: float = 1.0
-    flushes: bool = False
-    whole: bool = False
 
 
 class Interval(np.lib.mixins.NDArrayOperatorsMixin):
@@ -65,63 +60,17 @@ class Interval(np.lib.mixins.NDArrayOperatorsMixin):
                 return _sum(intervals[0], given["axis"])
             return _APPLY[ufunc](*intervals)
 
+    def reshaped(self, shape: tuple[int, ...]) -> Interval:
+        """Return the intervals in another shape."""
+        low, high, nan = (one.reshape(shape) for one in (self.low, self.high, self.nan))
+        return Interval(low, high, nan, self.arithmetic)
+
 
 def exact_interval(numbers: Any, arithmetic: Arithmetic) -> Interval:
-    """Return operands without errors; if flushed, subnormal operands may be zero."""
+    """Return operands without errors."""
     wide = np.asarray(numbers)
     wide = wide if wide.dtype.kind == "f" else wide.astype(np.float64)
-    if not arithmetic.flushes:
-        return Interval(wide, wide, np.isnan(wide), arithmetic)
-    tiny = (np.abs(wide) < arithmetic.of.float_format.smallest_normal) & (wide != 0)
-    ends = np.where(tiny, np.minimum(wide, 0), wide), np.where(tiny, np.maximum(wide, 0), wide)
-    return Interval(*ends, np.isnan(wide), arithmetic)
-
-
-def convert_interval(interval: Interval, element_type: ElementType) -> Interval:
-    """Return the numbers of an interval converted to a type.
-
-    Numbers near the largest finite number round to it, however large the spacing there.
-    """
-    arithmetic = Arithmetic(element_type, flushes=interval.arithmetic.flushes)
-    ends, largest = (
-        (interval.low, interval.high),
-        np.longdouble(element_type.float_format.max_finite),
-    )
-    near = [(np.abs(end) > largest) & (np.abs(end) < overflow(element_type)) for end in ends]
-    low, high = (
-        np.where(one, np.copysign(largest, end), end) for one, end in zip(near, ends, strict=True)
-    )
-    found = _round_outwards(low, high, interval.nan, arithmetic)
-    lost = np.isinf(found.low) | np.isinf(found.high)
-    lost &= (np.abs(low) <= largest) & (np.abs(high) <= largest)
-    least, most = (_rounding_error(end, arithmetic, 1.0) for end in (low, high))
-    return Interval(
-        np.where(lost, np.maximum(low - least, -largest), found.low),
-        np.where(lost, np.minimum(high + most, largest), found.high),
-        np.where(lost, interval.nan, found.nan),
-        arithmetic,
-    )
-
-
-def hull(*intervals: Interval) -> Interval:
-    """Return the smallest interval that holds several intervals."""
-    low = reduce(np.fmin, (interval.low for interval in intervals))
-    high = reduce(np.fmax, (interval.high for interval in intervals))
-    nan = reduce(np.logical_or, (interval.nan for interval in intervals))
-    return Interval(low, high, nan, intervals[0].arithmetic)
-
-
-def fused_dot_product(x: Interval, y: Interval, axes: tuple[int, ...]) -> Interval:
-    """Return the sum over dimensions of unrounded products (fused operations)."""
-    return _sum(fused_product(x, y), axes)
-
-
-def fused_product(x: Interval, y: Interval) -> Interval:
-    """Return products that the next operation takes unrounded (fused operations)."""
-    products = [a * b for a in _extreme_points(x) for b in _extreme_points(y)]
-    nan = x.nan | y.nan | reduce(np.logical_or, map(np.isnan, products))
-    ends = reduce(np.fmin, products), reduce(np.fmax, products)
-    return Interval(*ends, nan, x.arithmetic)
+    return Interval(wide, wide, np.isnan(wide), arithmetic)
 
 
 def _contains_zero(interval: Interval) -> Array:
@@ -191,17 +140,12 @@ def _rounding_error(end: Array, arithmetic: Arithmetic, errors: Array | float) -
     form, u = arithmetic.of.float_format, unit_roundoff(arithmetic.of)
     size = np.abs(end)
     error = errors * u * np.maximum(size, form.smallest_normal)
-    if arithmetic.flushes:  # also what lies on the other side of the smallest normal number
-        error = np.where(size < 2 * form.smallest_normal, form.smallest_normal, error)
     return np.where(np.isinf(end), 0.0, error)
 
 
 def _representable(exact: Array, arithmetic: Arithmetic) -> Array:
     near = round_to(exact, arithmetic.of)
-    found = np.asarray(near.astype(exact.dtype) == exact)
-    if arithmetic.flushes:
-        found &= np.abs(exact) >= arithmetic.of.float_format.smallest_normal
-    return found
+    return np.asarray(near.astype(exact.dtype) == exact)
 
 
 def _add(x: Interval, y: Interval) -> Interval:
@@ -239,7 +183,7 @@ def _root(x: Interval) -> Interval:
     negative = x.low < 0
     low = np.where(negative & (x.high >= 0), x.low.dtype.type(0), x.low)
     roots = np.sqrt(low), np.sqrt(x.high)
-    return _enclose(roots, x.nan | negative, x.arithmetic, x.arithmetic.root)
+    return _enclose(roots, x.nan | negative, x.arithmetic)
 
 
 def _sum(x: Interval, axes: tuple[int, ...]) -> Interval:
@@ -254,8 +198,7 @@ def _sum(x: Interval, axes: tuple[int, ...]) -> Interval:
     steps = max(low.size // max(total.size, 1) - 1, 0)
     growth = steps * unit_roundoff(of)
     exact = over_axes(np.logical_and, x.low == x.high) & _is_exact_sum(x, total, axes, steps)
-    tiny = steps * of.float_format.smallest_normal if x.arithmetic.flushes else 0.0
-    off = np.where(exact, 0.0, growth * total + tiny)
+    off = np.where(exact, 0.0, growth * total)
     up, down = (over_axes(np.add, np.maximum(end, 0)) * (1 + growth) for end in (high, -low))
     may_rise = (up >= limit) | over_axes(np.logical_or, x.high == np.inf)
     may_fall = (down >= limit) | over_axes(np.logical_or, x.low == -np.inf)
@@ -279,8 +222,7 @@ def _is_exact_sum(x: Interval, total: Array, axes: tuple[int, ...], steps: int) 
     """Return the sums of exact numbers, with magnitudes `total`, that need no rounding."""
     form = x.arithmetic.of.float_format
     unit = _last_bit(x.low).min(axis=axes, keepdims=True, initial=np.inf)
-    fits = (total <= unit * 2.0**form.precision) | (steps == 0)
-    return fits & (unit >= form.smallest_normal) if x.arithmetic.flushes else fits
+    return (total <= unit * 2.0**form.precision) | (steps == 0)
 
 
 def _last_bit(exact: Array) -> Array:

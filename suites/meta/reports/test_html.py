@@ -218,6 +218,15 @@ def test_predicted_share_of_known_elements_is_in_every_report(runs):
     assert "elements that fail as known are predicted within 2 ulp" in page
     row = "elements that fail as known and are predicted within 2 ulp (99.9 %)"
     assert f"| {row} | 2,999 | 3,002 |" in markdown.markdown(other)
+    varying = replace(other, expectations={"x": Known("any memory", unpredictable=True)})
+    assert varying.summary["known_elements"] == {
+        "count": 3_002, "predicted": 2_999, "unpredictable": 1, "predicted_percent": 99.9,
+    }  # fmt: skip
+    told = "elements that fail as known: 2,999 of 3,001 (99.9 %) predicted within 2 ulp"
+    assert f"{told}; 1 more may have any value" in lines_of(varying, "")
+    assert "elements that fail as known may have any value" in html.html(varying)
+    row = "elements that fail as known and may have any value"
+    assert f"| {row} | 1 | 3,002 |" in markdown.markdown(varying)
     for written in (html.html(run), markdown.markdown(run), "".join(lines_of(run, ""))):
         assert "fail as known" not in written
     assert run.summary["known_elements"]["predicted_percent"] is None

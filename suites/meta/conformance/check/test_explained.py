@@ -79,7 +79,8 @@ def test_each_entry_reports_its_matches_in_a_run(
     mine, other = capfd.readouterr().out.splitlines()
     # 10 + 4 + 5 are its own, of which 12 are predicted; 3 + 7 + 5 others fail in its scope
     assert mine == (
-        "mine: no counterexample; matches 3 programs and 19 elements of the run; "
+        "mine: no counterexample; matches 3 programs and 19 elements of the run, "
+        "12 of them predicted within 2 ulp; "
         "does not predict 22 that fail in its scope"
     )
     assert "other: no counterexample; matches 3 programs and 303 elements" in other

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge
-from conformance.known.xla.normalization import normalization_hypotheses
+from conformance.known.xla.normalization import NORMALIZED_BY_XLA
 from conformance.tolerance.hardware import Hardware
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
@@ -12,7 +12,14 @@ from reference.ir.types import ELEMENT_TYPES
 from reference.numerics.rounding import to_float64
 from suites.meta.support.ops.normalization import NORMALIZED, OPS_HERE, operands_of, program
 
-CLASSES = {one.label for one in normalization_hypotheses(Hardware.CPU)}
+CLASSES = {one.label for known in NORMALIZED_BY_XLA.values() for one in known}
+
+
+def in_order(x, axes):
+    """The sums over dimensions, one element after the other."""
+    others = [axis for axis in range(x.ndim) if axis not in axes]
+    rows = x.transpose(*axes, *others).reshape(-1, *(x.shape[axis] for axis in others))
+    return np.expand_dims(np.add.accumulate(rows, axis=0)[-1], axes)
 
 
 def literally(op, operands, epsilon, index, *, folded=False):
@@ -38,11 +45,14 @@ def literally(op, operands, epsilon, index, *, folded=False):
         mean = np.sum(x, axis=axes, keepdims=True) / count
         variance = np.sum((x - mean) ** 2, axis=axes, keepdims=True) / count
         if folded:
-            variance = np.sum(x * x, axis=axes, keepdims=True) * (of(1) / count) - mean * mean
+            mean = in_order(x, axes) * (of(1) / count)
+            variance = in_order(x * x, axes) * (of(1) / count) - mean * mean
     factor = scale * (of(1) / np.sqrt(variance + epsilon))
     output = scale * ((x - mean) / np.sqrt(variance + epsilon)) + offset
-    if folded:
+    if folded and op == "batch_norm_inference":
         output = x * factor + (offset - mean * factor)
+    elif folded:
+        output = scale * ((x - mean) * (of(1) / np.sqrt(variance + epsilon))) + offset
     if op == "batch_norm_inference":
         return (output,)
     return output, mean.reshape(-1), variance.reshape(-1)
@@ -113,17 +123,19 @@ def test_a_variance_in_one_pass_is_a_class_of_its_own() -> None:
     operands = one_feature([10000, 10001], [1], [0])
     right = evaluate(program("batch_norm_training", operands, 1.0, 1), operands)
     assert right[2].tolist() == [0.25]  # every step is exact
-    wrong = (*right[:2], np.zeros(1, np.float32))
-    found = judged("batch_norm_training", operands, wrong, 1.0)
-    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "one-pass variance")
-    wrong = (*right[:2], np.full(1, 40, np.float32))  # beyond what one pass loses
-    assert judged("batch_norm_training", operands, wrong, 1.0).kind == "wrong value"
+    for variance, kind in ((0, "one-pass variance"), (1, "wrong value"), (40, "wrong value")):
+        wrong = (*right[:2], np.full(1, variance, np.float32))
+        found = judged("batch_norm_training", operands, wrong, 1.0)
+        assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
     # a little less than exact is of the right size, but not right
     operands = one_feature([5 + n / 7 for n in range(7)], [1], [0])
     folded = literally("batch_norm_training", operands, 0.5, 1, folded=True)
     right = evaluate(program("batch_norm_training", operands, 0.5, 1), operands)
     found = judged("batch_norm_training", operands, (right[0], right[1], folded[2]))
     assert (found.verdict, found.kind) == (Verdict.INACCURATE, "one-pass variance")
+    other = np.nextafter(folded[2], np.float32(np.inf))  # no other order, and no other fusion
+    found = judged("batch_norm_training", operands, (right[0], right[1], other))
+    assert (found.verdict, found.kind) == (Verdict.INACCURATE, "accuracy")
 
 
 def test_a_square_of_a_sum_that_overflows_is_a_variance_in_one_pass() -> None:
@@ -137,12 +149,35 @@ def test_a_square_of_a_sum_that_overflows_is_a_variance_in_one_pass() -> None:
         assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
 
 
-def test_folding_is_a_class_of_its_own() -> None:
+@pytest.mark.parametrize(
+    ("got", "kind"),
+    [
+        (-11396235264.0, "folded normalization"),  # the error of a rounded product, contracted
+        (-3711913984.0, "folded normalization"),  # with another neighbour of 1 / sqrt(1e-5)
+        (-3711914240.0, "wrong value"),  # next to it
+        (11396235264.0, "wrong value"),
+        (np.nan, "NaN"),
+    ],
+)
+def test_folded_normalization_has_few_values(got, kind) -> None:
     operands = one_feature([1e15], [1], [0], [1e15], [0])
     assert evaluate(program("batch_norm_inference", operands, 1e-5, 1), operands)[0] == 0
-    wrong = np.full((1, 1), -1.1e10, np.float32)  # contracted: the error of a rounded product
+    wrong = np.full((1, 1), got, np.float32)
     found = judged("batch_norm_inference", operands, (wrong,), 1e-5)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
+    assert sum(one.predicted for one in found.failing) == (kind == "folded normalization")
+
+
+def test_an_epsilon_of_zero_is_left_out() -> None:
+    """1 / sqrt(-0) is -infinity; -0 + 0 is 0."""
+    operands = one_feature([1], [1], [0], [0], [-0.0])
+    right = evaluate(program("batch_norm_inference", operands, 0.0, 1), operands)
+    assert right[0] == np.inf
+    found = judged("batch_norm_inference", operands, (-right[0],), 0.0)
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "folded normalization")
+    other = program("batch_norm_inference", operands, 1.0, 1)
+    found = judged("batch_norm_inference", operands, (-evaluate(other, operands)[0],), 1.0)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "sign")
 
 
 def test_quotients_are_not_products_with_reciprocals() -> None:
@@ -153,9 +188,10 @@ def test_quotients_are_not_products_with_reciprocals() -> None:
     assert (product[0] != right[0]).any()
     found = judged("batch_norm_inference", operands, product, 0.0)
     assert found.verdict is Verdict.PASS  # within u of the exact quotient
-    far = (np.nextafter(product[0], np.float32(100)),)
+    root = np.nextafter(np.float32(1) / np.float32(3), np.float32(1))
+    far = (operands[0] * root,)  # as of an approximate 1 / sqrt(9)
     found = judged("batch_norm_inference", operands, far, 0.0)
-    assert (found.verdict, found.kind) == (Verdict.INACCURATE, "reciprocal")
+    assert (found.verdict, found.kind) == (Verdict.INACCURATE, "folded normalization")
     made = program("batch_norm_inference", operands, 0.0, 1)
     on_gpu = judge(made, operands, right, far, NORMALIZED, platform=Hardware.GPU)
     assert on_gpu.verdict is Verdict.PASS  # 2 ulp, as the rule of division has it
@@ -166,12 +202,14 @@ def test_other_orders_of_the_factors_are_a_class_of_their_own() -> None:
     operands = (*one_feature([1e20], [1], [0], [1e38]), np.array([[1e19]], np.float32))
     right = evaluate(program("batch_norm_grad", operands, 0.0, 1), operands)
     assert right[1].tolist() == [np.float32(1e20)]
-    wrong = (right[0], np.array([np.inf], np.float32), right[2])
-    found = judged("batch_norm_grad", operands, wrong, 0.0)
-    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "order of the factors")
+    ends = (np.inf, "order of the factors"), (-np.inf, "infinity"), (0, "wrong value")
+    for wrong, kind in ends:
+        actual = (right[0], np.array([wrong], np.float32), right[2])
+        found = judged("batch_norm_grad", operands, actual, 0.0)
+        assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
 
 
-def test_products_contracted_into_a_sum_are_a_class_of_their_own() -> None:
+def test_products_are_rounded_or_fused_into_a_sum() -> None:
     """1e39 and -1e39 are an infinity each, and their sum NaN; unrounded they are added to 1e38."""
     x, grad_output = np.array([[1e20], [-1e20]], np.float32), np.full((2, 1), 1e19, np.float32)
     ones = np.ones(1, np.float32)
@@ -180,10 +218,10 @@ def test_products_contracted_into_a_sum_are_a_class_of_their_own() -> None:
     assert np.isnan(right[1]).all()
     wrong = (right[0], np.array([np.inf], np.float32), right[2])
     found = judged("batch_norm_grad", operands, wrong, 0.0)
-    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "contracted product")
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "order of the factors")
 
 
-def test_contracted_product_has_its_class() -> None:
+def test_products_are_fused_into_a_difference() -> None:
     """Rounded, both -2e39 and -2.5e43 are infinite and their difference is NaN; unrounded it is
     not.
     """
@@ -193,7 +231,7 @@ def test_contracted_product_has_its_class() -> None:
     operands = (x, ones, ones, 0 * ones, grad_output)
     right = evaluate(program("batch_norm_grad", operands, 1e-5, 1), operands)
     assert np.isnan(right[0][7]).all()
-    for wrong, kind in ((-np.inf, "contracted product"), (1.0, "NaN")):
+    for wrong, kind in ((-np.inf, "order of the factors"), (1.0, "NaN")):
         result = right[0].copy()
         result[7] = wrong
         found = judged("batch_norm_grad", operands, (result, *right[1:]), 1e-5)
@@ -207,7 +245,7 @@ def test_constants_are_of_the_operands_type() -> None:
     assert np.isnan(to_float64(right)).all()
     wrong = (operands[2].reshape(1, 1),)
     found = judged("batch_norm_inference", operands, wrong, 1e-5)
-    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wider arithmetic")
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "folded normalization")
 
 
 def test_certain_results_of_a_step_are_required() -> None:
@@ -240,7 +278,7 @@ def test_steps_with_certain_overflow_follow_ieee_754() -> None:
     assert output.tolist() == [[3], [3]]  # and +-600 / inf is 0
     wide = np.array([[4], [2]], np.float16), mean, variance
     found = judged("batch_norm_training", operands, wide)
-    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wider arithmetic")
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "one-pass variance")
     # a type without an infinity leaves open what then happens
     operands = one_feature([400, -400], [1], [3], name="f8E4M3FN")
     right = evaluate(program("batch_norm_training", operands, 0.5, 1), operands)
@@ -265,8 +303,13 @@ def test_flushed_subnormal_steps_are_flushed() -> None:
     (right,) = evaluate(program("batch_norm_inference", operands, 0.0, 1), operands)
     assert right[0] > 0
     found = judged("batch_norm_inference", operands, (right,), 0.0)
-    tiny = one_feature([1e-36, -1e-36], [1e30], [0], [0], [1e10])
-    (right,) = evaluate(program("batch_norm_inference", tiny, 0.0, 1), tiny)
-    assert right[0, 0] > 0  # 1e-41 times 1e30
-    found = judged("batch_norm_inference", tiny, (0 * right,), 0.0)
-    assert (found.verdict, found.kind) == (Verdict.FLUSHED, "subnormal intermediate")
+    # 1 / 3e38 is subnormal, and without it nothing is subtracted from a gradient
+    x, grad_output = (np.array([[one], [-one]], np.float32) for one in (1e19, 1))
+    ones = np.ones(1, np.float32)
+    operands = (x, ones, 0 * ones, 3e38 * ones, grad_output)
+    right = evaluate(program("batch_norm_grad", operands, 0.0, 1), operands)
+    flushed = grad_output / np.sqrt(operands[3])
+    for factor, kind in ((1, "subnormal intermediate"), (2, "wrong value")):
+        found = judged("batch_norm_grad", operands, (factor * flushed, *right[1:]), 0.0)
+        verdict = Verdict.FLUSHED if factor == 1 else Verdict.DIVERGENT
+        assert (found.verdict, found.kind) == (verdict, kind)
