@@ -170,7 +170,7 @@ def test_folded_normalization_has_few_values(got, kind) -> None:
 
 def test_an_epsilon_of_zero_is_left_out() -> None:
     """1 / sqrt(-0) is -infinity; -0 + 0 is 0."""
-    operands = one_feature([1], [1], [0], [0], [-0.0])
+    operands = one_feature([-1], [-1], [0], [1], [-0.0])
     right = evaluate(program("batch_norm_inference", operands, 0.0, 1), operands)
     assert right[0] == np.inf
     found = judged("batch_norm_inference", operands, (-right[0],), 0.0)
