@@ -26,7 +26,7 @@ from conformance.fuzzing.execution import judge_in_isolation
 from conformance.fuzzing.finding import working_operations
 from conformance.fuzzing.keeping.bundle import FINDING
 from conformance.fuzzing.minimisation import minimise_failure
-from conformance.fuzzing.trial import Hit, Trial
+from conformance.fuzzing.trial import FailingProgram, Trial
 from conformance.gate.counterexamples import parse_inputs
 from conformance.limits import Limits
 from conformance.results.versions import versions
@@ -47,7 +47,7 @@ def smallest(bug: Bug) -> frozenset[str]:
     outcome = judge_in_isolation(trial, open_session("cpu"), program, inputs)
     if outcome is None or outcome.verdict.value != bug.verdict:
         return operations(bug.program)
-    found = minimise_failure(trial, Hit(0, program, inputs, outcome), Limits.MINIMISING)
+    found = minimise_failure(trial, FailingProgram(0, program, inputs, outcome), Limits.MINIMISING)
     return frozenset(one.name for one in working_operations(found.program))
 
 

@@ -35,8 +35,8 @@ def hunted(backend: Any, ops: frozenset[str], seed: int, budget: float) -> Found
         for start in count(0, PER_TRIAL):
             tried = run_trial(Trial("reference", seed, start, start + PER_TRIAL, ops))
             spent = monotonic() - begun
-            if tried.hits:
-                outcome = tried.hits[0].outcome
+            if tried.failures:
+                outcome = tried.failures[0].outcome
                 return Found(spent, start + PER_TRIAL, f"{outcome.verdict} ({outcome.kind})")
             if spent > budget:
                 return Found(spent, start + PER_TRIAL, "")

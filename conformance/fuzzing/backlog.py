@@ -58,18 +58,18 @@ class Backlog:
     def __init__(self, places: Places) -> None:
         """Nothing waits yet; `places` says which places are new."""
         self._places = places
-        self._hits: dict[str, list[Waiting]] = {}
+        self._failures: dict[str, list[Waiting]] = {}
         self._causes: list[Unexplained] = []
         self._begun: Counter[Hashable] = Counter()
         self._done, self.seconds = 0, 0.0
 
     def __len__(self) -> int:
-        return len(self._causes) + len(self._hits)
+        return len(self._causes) + len(self._failures)
 
     @property
     def pressing(self) -> int:
         """Amount of pending work, without further failures of places that have findings."""
-        return len(self._causes) + sum(map(self._places.is_new, self._hits))
+        return len(self._causes) + sum(map(self._places.is_new, self._failures))
 
     @property
     def usual(self) -> float:
@@ -79,11 +79,11 @@ class Backlog:
     @property
     def places(self) -> list[str]:
         """The places of pending failures."""
-        return list(self._hits)
+        return list(self._failures)
 
     def add(self, waiting: Waiting) -> None:
         """Let a failure wait."""
-        self._hits.setdefault(waiting.place, []).append(waiting)
+        self._failures.setdefault(waiting.place, []).append(waiting)
 
     def explain(self, unexplained: Unexplained) -> None:
         """Let a finding wait for its cause."""
@@ -91,26 +91,26 @@ class Backlog:
 
     def pop_place(self, place: str) -> list[Waiting]:
         """Remove and return the pending failures of a place."""
-        return self._hits.pop(place, [])
+        return self._failures.pop(place, [])
 
     def next(self) -> Waiting | Unexplained | None:
         """Return the most urgent work: a failure to minimise, or a finding to explain."""
-        hit = self._first_hit()
-        if self._causes and (hit is None or not self._places.is_new(hit.place)):
+        failure = self._first_failure()
+        if self._causes and (failure is None or not self._places.is_new(failure.place)):
             return self._causes.pop(0)
-        if hit is not None:
-            self._take(hit)
-        return hit
+        if failure is not None:
+            self._take(failure)
+        return failure
 
     def next_cause(self) -> Unexplained | None:
         """Return the finding whose cause is to be looked for first."""
         return self._causes.pop(0) if self._causes else None
 
-    def _first_hit(self) -> Waiting | None:
+    def _first_failure(self) -> Waiting | None:
         """Return the failure that is to be minimised first; it still waits."""
-        if not self._hits:
+        if not self._failures:
             return None
-        firsts = [self._first_of(place) for place in self._hits]
+        firsts = [self._first_of(place) for place in self._failures]
 
         def order(first: Waiting) -> tuple[int, int, int]:
             begun = self._begun[first.group] * first.weight
@@ -120,16 +120,16 @@ class Backlog:
 
     def _first_of(self, place: str) -> Waiting:
         """Return the first failure of a place with a new culprit, else the first."""
-        hits = self._hits[place]
-        new = (one for one in hits if self._places.is_new_variant(place, one.culprit))
-        return next(new, hits[0])
+        failures = self._failures[place]
+        new = (one for one in failures if self._places.is_new_variant(place, one.culprit))
+        return next(new, failures[0])
 
-    def _take(self, hit: Waiting) -> None:
+    def _take(self, failure: Waiting) -> None:
         """Count a failure as begun; it waits no more."""
-        self._hits[hit.place].remove(hit)
-        if not self._hits[hit.place]:
-            del self._hits[hit.place]
-        self._begun[hit.group] += 1
+        self._failures[failure.place].remove(failure)
+        if not self._failures[failure.place]:
+            del self._failures[failure.place]
+        self._begun[failure.group] += 1
 
     def spent(self, seconds: float) -> None:
         """Count a piece of work as done, and the seconds that a worker spent on it."""

@@ -19,8 +19,8 @@ from conformance.executors.local import Call, CallEnd, Died, TimedOut
 from conformance.executors.lost import crash_verdict
 from conformance.fuzzing.calls import RUN_TRIAL
 from conformance.fuzzing.crashes import CrashHandler, is_ours
+from conformance.fuzzing.failures import LAST, FailureQueue
 from conformance.fuzzing.grouping import place_of
-from conformance.fuzzing.hits import LAST, Hits
 from conformance.fuzzing.keeping.journal import Journal
 from conformance.fuzzing.keeping.keeping import FindingWriter
 from conformance.fuzzing.singles import PER_TRIAL
@@ -81,7 +81,7 @@ class Sitting:
         )
         self._losses = CrashHandler(executor, campaign.limits.attempt)
         keeping = FindingWriter(journal, campaign.folder, versions, campaign.command, watcher.say)
-        self._hits = Hits(
+        self._failures = FailureQueue(
             journal, executor, self._losses, campaign.backend.name, self._trial_of, keeping,
             lambda: self.left,
         )  # fmt: skip
@@ -101,13 +101,13 @@ class Sitting:
         self._count()
         self._watcher.start(self._tally)
         try:
-            for place, hit in self._journal.open_hits():
-                self._hits.take_up(place, hit)
+            for place, failure in self._journal.open_failures():
+                self._failures.take_up(place, failure)
             for ended in run_in_parts(self._executor, self._calls(), self._singles):
                 if ended is not None:
                     self._keep(ended)
                 self._tick()
-            if waiting := self._hits.finish(self._tick):
+            if waiting := self._failures.finish(self._tick):
                 self._watcher.say(
                     f"{waiting} failing programs were not examined: continue with a longer --budget"
                 )
@@ -122,13 +122,13 @@ class Sitting:
     def _calls(self) -> Iterator[Call]:
         """Trials while the budget lasts, interleaved with work on failures."""
         for call in self._trials():
-            yield from self._hits.calls(self.spent - self._spent)
+            yield from self._failures.calls(self.spent - self._spent)
             yield call
 
     @property
     def _has_ended(self) -> bool:
         """Whether no more trials begin: failures that wait have something of the budget."""
-        return self.left <= min(self._hits.needed, LAST * self._campaign.seconds)
+        return self.left <= min(self._failures.needed, LAST * self._campaign.seconds)
 
     # --- Trials ----------------------------------------------------------------------------------
 
@@ -180,7 +180,7 @@ class Sitting:
         if isinstance(ended.call.name, Trial):
             self._keep_trial(ended.call.name, ended.value)
         else:
-            self._hits.ended(ended)
+            self._failures.ended(ended)
             self._count()
 
     def _keep_trial(self, trial: Trial, value: object) -> None:
@@ -195,16 +195,16 @@ class Sitting:
                 "a defect of hlo-conformance, please report it"
             )
             value = TrialResult({"not judged": len(trial)}, (), CampaignCoverage(), 0, 0.0)
-        places = {hit.number: place_of(hit) for hit in value.hits}
+        places = {failure.number: place_of(failure) for failure in value.failures}
         met = self._journal.add(trial.start, trial.stop, value, places)
         self._tally.add(value, met)
-        varied = [hit for hit in value.hits if self._losses.is_varied(hit)]
-        failing = {places[hit.number]: hit.program for hit in varied}
+        varied = [failure for failure in value.failures if self._losses.is_varied(failure)]
+        failing = {places[failure.number]: failure.program for failure in varied}
         self._steering.add(trial.start, value, failing)
         self._journal.set_meta({"seconds": self.spent})
-        for hit in value.hits:
-            self._hits.meet(places[hit.number], hit)
-        if value.hits:
+        for failure in value.failures:
+            self._failures.meet(places[failure.number], failure)
+        if value.failures:
             self._count()
 
     def _trial_of(self, number: int) -> Trial:

@@ -18,7 +18,7 @@ from conformance.fuzzing.calls import GIVES_ANSWER, Timed, measure_call
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.seeds.material import case_of
 from conformance.fuzzing.steering.meetings import CampaignCoverage
-from conformance.fuzzing.trial import Hit, Inputs, Trial, TrialResult
+from conformance.fuzzing.trial import FailingProgram, Inputs, Trial, TrialResult
 from conformance.limits import Limits
 from conformance.pipeline.outcome import Outcome, known_loss
 from conformance.stablehlo.emit import EmitError, emit
@@ -72,76 +72,84 @@ class CrashHandler:
         outcome = known_loss(
             program, trial.expectations, trial.backend, Outcome(verdict, kind, message)
         )
-        hit = Hit(trial.start, program, materialise(program, case.inputs[0]), outcome)
+        failure = FailingProgram(
+            trial.start, program, materialise(program, case.inputs[0]), outcome
+        )
         word = f"known {verdict}" if outcome.known else verdict.value
-        return TrialResult({word: 1}, (hit,), met, 1, 0.0)
+        return TrialResult({word: 1}, (failure,), met, 1, 0.0)
 
-    def is_loss(self, hit: Hit) -> bool:
+    def is_loss(self, failure: FailingProgram) -> bool:
         """Return whether a failure ended its worker; an error that a backend reports does not."""
-        return ends_process(hit.outcome.verdict, hit.outcome.kind)
+        return ends_process(failure.outcome.verdict, failure.outcome.kind)
 
-    def is_varied(self, hit: Hit) -> bool:
+    def is_varied(self, failure: FailingProgram) -> bool:
         """Return whether a failing program is varied.
 
         Known failures and programs that crash are not: their variants would crash the process
         again, each time at another place, and cost a worker.
         """
-        return not (hit.outcome.known or self.is_loss(hit))
+        return not (failure.outcome.known or self.is_loss(failure))
 
     def call(self, name: object, trial: Trial, program: Program, inputs: Inputs) -> Call:
         """Return the call that tries a program, which may cost its worker."""
         return Call(name, measure_call, (GIVES_ANSWER, trial, program, inputs), self.seconds)
 
-    def is_again(self, hit: Hit, value: object) -> bool:
+    def is_again(self, failure: FailingProgram, value: object) -> bool:
         """Return whether a program ended its worker as the failure did, given the value of its
         call.
         """
         if not isinstance(value, (Died, TimedOut)) or is_ours(value):
             return False
         verdict, kind, _ = crash_verdict(value)
-        return verdict is hit.outcome.verdict and kind == hit.outcome.kind
+        return verdict is failure.outcome.verdict and kind == failure.outcome.kind
 
     def minimise_crash(
-        self, trial: Trial, hit: Hit, backend: str, seconds: float = Limits.MINIMISING_CRASHES
+        self,
+        trial: Trial,
+        failure: FailingProgram,
+        backend: str,
+        seconds: float = Limits.MINIMISING_CRASHES,
     ) -> Finding | None:
         """Return the finding of a failure, with its program minimised if it fails every time.
 
         None if a program that had timed out gives an answer now: the machine was slow.
         """
-        if hit.outcome.known:
-            return self.finding(hit, backend)
-        small = CrashMinimisation(hit, seconds)
+        if failure.outcome.known:
+            return self.finding(failure, backend)
+        small = CrashMinimisation(failure, seconds)
         while (tried := small.next()) is not None:
             value = self._executor.one(self.call("", trial, *tried))
-            small.answer(self.is_again(hit, value), spent_on(value))
+            small.answer(self.is_again(failure, value), spent_on(value))
         return self.concluded(trial, small, backend)
 
     def concluded(self, trial: Trial, small: CrashMinimisation, backend: str) -> Finding | None:
         """Return the finding of a failure, as far as it was minimised; None as in `reduced`."""
-        hit = small.hit
+        failure = small.failure
         if not small.fails_again:
-            was_slow = hit.outcome.verdict is Verdict.TIMED_OUT
-            return None if was_slow else self.finding(hit, backend)
-        told = hit.outcome  # what it says of operations is not of the smaller program
+            was_slow = failure.outcome.verdict is Verdict.TIMED_OUT
+            return None if was_slow else self.finding(failure, backend)
+        told = failure.outcome  # what it says of operations is not of the smaller program
         said = Outcome(told.verdict, told.kind, told.message)
         smaller = known_loss(small.program, trial.expectations, backend, said)
-        return self.finding(Hit(hit.number, small.program, small.inputs, smaller), backend)
+        return self.finding(
+            FailingProgram(failure.number, small.program, small.inputs, smaller), backend
+        )
 
-    def finding(self, hit: Hit, backend: str) -> Finding:
+    def finding(self, failure: FailingProgram, backend: str) -> Finding:
         """Return the finding of a failure without further tries."""
-        program = with_named_parameters(hit.program)
+        program = with_named_parameters(failure.program)
         try:
-            text, expected = emit(program), tuple(evaluate(program, hit.inputs))
+            text, expected = emit(program), tuple(evaluate(program, failure.inputs))
         except (EmitError, EvaluationError):
             text, expected = "", ()
-        outcome = hit.outcome
+        outcome = failure.outcome
         operations = program.main.body.operations[:-1]
         culprit = group_title(operations[-1:]) if operations else ""
         return Finding.of(
             outcome,
             program=program,
             text=text,
-            inputs=hit.inputs,
+            inputs=failure.inputs,
             expected=expected,
             actual=(),
             elements=(),
@@ -165,10 +173,10 @@ class _Asked(Exception):
 class CrashMinimisation:
     """Minimisation of a program that crashes, one call per candidate."""
 
-    def __init__(self, hit: Hit, seconds: float = Limits.MINIMISING_CRASHES) -> None:
+    def __init__(self, failure: FailingProgram, seconds: float = Limits.MINIMISING_CRASHES) -> None:
         """Nothing yet; workers may spend so many seconds on it."""
-        self.hit = hit
-        self.program, self.inputs = hit.program, hit.inputs
+        self.failure = failure
+        self.program, self.inputs = failure.program, failure.inputs
         """The smallest that fails, so far."""
         self._answers: list[bool] = []
         self._left = seconds
@@ -186,7 +194,7 @@ class CrashMinimisation:
     def next(self) -> tuple[Program, Inputs] | None:
         """Return the program to be tried next, and its inputs; None if nothing is left to try."""
         if not self._answers:
-            return self.hit.program, self.hit.inputs
+            return self.failure.program, self.failure.inputs
         if not self._answers[0] or self._left <= 0:
             return None
         answers = iter(self._answers[1:])
@@ -200,7 +208,7 @@ class CrashMinimisation:
             return answer
 
         try:
-            minimise(fails, self.hit.program, self.hit.inputs, math.inf, TRIES)
+            minimise(fails, self.failure.program, self.failure.inputs, math.inf, TRIES)
         except _Asked as asked:
             return asked.tried
         return None

@@ -24,7 +24,7 @@ from conformance.fuzzing.trial import (
     KNOWN_TO_CRASH,
     NOT_EVALUATED,
     ONLY_TOGETHER,
-    Hit,
+    FailingProgram,
     Inputs,
     Trial,
     TrialResult,
@@ -90,14 +90,14 @@ def run_trial(trial: Trial) -> TrialResult:
             counts[NOT_EVALUATED] += 1
             continue
         items.append(Item(number, program, sets, expected))
-    hits: list[Hit] = []
+    failures: list[FailingProgram] = []
     (answers,), _ = run_all(Batcher(session, repeats=0), [items])
     for one, given in zip(items, answers, strict=True):
         with in_force(hypotheses_of(trial.expectations, session.name)):
-            word = _judge_program(trial, session, one, given.answer, hits)
+            word = _judge_program(trial, session, one, given.answer, failures)
         counts[word] += 1
     return TrialResult(
-        dict(counts), tuple(hits), met, session.compilations, peak_rss_mb(),
+        dict(counts), tuple(failures), met, session.compilations, peak_rss_mb(),
         tuple(new[:NEW_PER_TRIAL]),
     )  # fmt: skip
 
@@ -115,19 +115,19 @@ def _is_known_to_crash(ends: Sequence[Expectation], backend: str, program: Progr
 
 
 def _judge_program(
-    trial: Trial, session: Session, one: Item, results: Answer, hits: list[Hit]
+    trial: Trial, session: Session, one: Item, results: Answer, failures: list[FailingProgram]
 ) -> str:
-    """Return the verdict on a program as a word that is counted; a failure is added to `hits`."""
+    """Return the verdict on a program as a word to be counted; add a failure to `failures`."""
     if isinstance(results, Unsupported):
         return Verdict.UNSUPPORTED.value
-    word, flushed = Verdict.PASS.value, list[Hit]()
+    word, flushed = Verdict.PASS.value, list[FailingProgram]()
     for number, inputs in enumerate(one.inputs):
         outcome = None
         if not isinstance(results, BackendError):
             outcome = _judge_quickly(trial, session, one, number, results[number])
         if outcome is not None:
             if outcome.verdict.fails:  # other sets of inputs may show something else
-                flushed.append(Hit(one.index, one.program, inputs, outcome))
+                flushed.append(FailingProgram(one.index, one.program, inputs, outcome))
             elif outcome.verdict is not Verdict.PASS:
                 word = outcome.verdict.value
             continue
@@ -135,18 +135,18 @@ def _judge_program(
         if outcome is None:
             return NOT_EVALUATED
         if outcome.verdict.fails:
-            return _count_failure(Hit(one.index, one.program, inputs, outcome), hits)
+            return _count_failure(FailingProgram(one.index, one.program, inputs, outcome), failures)
         word = outcome.verdict.value
         if outcome.verdict is Verdict.PASS and not _is_same_alone(session, one, number, results):
             word = ONLY_TOGETHER
-    return _count_failure(flushed[0], hits) if flushed else word
+    return _count_failure(flushed[0], failures) if flushed else word
 
 
-def _count_failure(hit: Hit, hits: list[Hit]) -> str:
-    """Return the word under which a failing program is counted; the failure is added to `hits`."""
-    hits.append(hit)
-    verdict = hit.outcome.verdict
-    return f"known {verdict}" if hit.outcome.known else verdict.value
+def _count_failure(failure: FailingProgram, failures: list[FailingProgram]) -> str:
+    """Add a failure to `failures`; return the word under which it is counted."""
+    failures.append(failure)
+    verdict = failure.outcome.verdict
+    return f"known {verdict}" if failure.outcome.known else verdict.value
 
 
 def _is_same_alone(session: Session, one: Item, number: int, results: Answer) -> bool:

@@ -12,7 +12,7 @@ from conformance.backends.base import ends_process
 from conformance.fuzzing.attribution.cause import RIGHT, WRONG, Cause
 from conformance.fuzzing.finding import Finding, names_in, working_operations
 from conformance.fuzzing.keeping.journal import StoredFinding
-from conformance.fuzzing.trial import Hit
+from conformance.fuzzing.trial import FailingProgram
 from conformance.gate.classes import EVERYWHERE, OF_ONE_OPERATION, UNEXPLAINED
 from conformance.text import one_line
 from conformance.verdict import Verdict
@@ -69,18 +69,18 @@ _LEFT_OUT = re.compile(r"(?:without pass(?:es)?|before pass) (.*)")
 _SEPARATOR, _AND = " | ", " + "
 
 
-def place_of(hit: Hit) -> str:
+def place_of(failure: FailingProgram) -> str:
     """Return the place of a failure: an estimate of its cause before it is minimised.
 
     It consists of verdict, class and culprit operations, without element types. If the program has
     no results, it has the message instead: the culprit among several operations is unknown then.
     """
-    outcome = hit.outcome
+    outcome = failure.outcome
     verdict, kind = outcome.fault or (outcome.verdict, outcome.kind)
     words = _words(outcome.verdict, outcome.kind, outcome.message)
     culprit = _names_in(outcome.culprit)
     if not (words or culprit):
-        culprit = " ".join(one.name for one in working_operations(hit.program))
+        culprit = " ".join(one.name for one in working_operations(failure.program))
     return _join_parts(verdict.value, kind, words, culprit, ",".join(outcome.known))
 
 

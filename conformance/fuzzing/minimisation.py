@@ -1,4 +1,4 @@
-"""Hits made into findings: minimised on the backend, judged once more; in a worker."""
+"""Failures made into findings: minimised on the backend, judged once more; in a worker."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from conformance.frontends.modules import Unit, units_of
 from conformance.frontends.naming import parameters
 from conformance.fuzzing.execution import judge_in_isolation
 from conformance.fuzzing.finding import Finding
-from conformance.fuzzing.trial import Hit, Trial
+from conformance.fuzzing.trial import FailingProgram, Trial
 from conformance.judging.compare import MALFORMED
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import is_single, judge_program
@@ -33,7 +33,9 @@ from reference.ir.program import Program
 from reference.ir.types import Array
 
 
-def minimise_failure(trial: Trial, hit: Hit, seconds: float, tries: int = TRIES) -> Finding:
+def minimise_failure(
+    trial: Trial, failure: FailingProgram, seconds: float, tries: int = TRIES
+) -> Finding:
     """Return the finding of a failure, with its program minimised for at most `seconds`.
 
     A program that fails only sometimes may fail while it is minimised, and not any more. Then the
@@ -46,42 +48,44 @@ def minimise_failure(trial: Trial, hit: Hit, seconds: float, tries: int = TRIES)
 
     def fails(program: Program, inputs: Inputs) -> bool:
         outcome = judge_in_isolation(quick, session, program, inputs)
-        return outcome is not None and alike(hit.outcome, outcome, program)
+        return outcome is not None and alike(failure.outcome, outcome, program)
 
-    hit = _misshaping_operation(trial, session, hit)
-    small = minimise(fails, flat(hit.program), hit.inputs, seconds, tries)
-    smaller = replace(hit, program=small.program, inputs=small.inputs)
+    failure = _misshaping_operation(trial, session, failure)
+    small = minimise(fails, flat(failure.program), failure.inputs, seconds, tries)
+    smaller = replace(failure, program=small.program, inputs=small.inputs)
     outcome = _failing(trial, session, smaller)
     if outcome is None:
-        return judge_again(trial, session, hit)
+        return judge_again(trial, session, failure)
     return _finding_of(trial, session, replace(smaller, outcome=outcome))
 
 
-def _misshaping_operation(trial: Trial, session: Session, hit: Hit) -> Hit:
+def _misshaping_operation(
+    trial: Trial, session: Session, failure: FailingProgram
+) -> FailingProgram:
     """Return the failure of the one operation whose result has a wrong type, if that is the reason.
 
     What takes such a result may be refused, or give a wrong type too: that tells nothing more.
     """
-    outcome, program = hit.outcome, flat(hit.program)
+    outcome, program = failure.outcome, flat(failure.program)
     is_refused = outcome.verdict in (Verdict.REJECTED, Verdict.CRASHED)
     if is_single(program) or not (is_refused or outcome.kind in MALFORMED):
-        return hit
-    taken = extract_misshaping(session.run, program, hit.inputs)
+        return failure
+    taken = extract_misshaping(session.run, program, failure.inputs)
     if taken is None:
-        return hit
+        return failure
     isolated = judge_in_isolation(trial, session, *taken)
     if isolated is None or not isolated.verdict.fails or isolated.known != outcome.known:
-        return hit
-    return replace(hit, program=taken[0], inputs=taken[1], outcome=isolated)
+        return failure
+    return replace(failure, program=taken[0], inputs=taken[1], outcome=isolated)
 
 
-def unminimised_finding(trial: Trial, hit: Hit) -> Finding:
+def unminimised_finding(trial: Trial, failure: FailingProgram) -> Finding:
     """Return the finding of a failure that is not minimised.
 
     Raises:
         NotAvailable: if the backend is not available.
     """
-    return judge_again(trial, open_session(trial.backend, phase), hit)
+    return judge_again(trial, open_session(trial.backend, phase), failure)
 
 
 def alike(wanted: Outcome, outcome: Outcome, program: Program) -> bool:
@@ -102,14 +106,18 @@ def flat(program: Program) -> Program:
         return program
 
 
-def judge_again(trial: Trial, session: Session, hit: Hit) -> Finding:
+def judge_again(trial: Trial, session: Session, failure: FailingProgram) -> Finding:
     """Return the finding of a program as it is: judged again, if it gives an answer."""
-    outcome = _failing(trial, session, hit) or hit.outcome
-    return _finding_of(trial, session, replace(hit, outcome=outcome))
+    outcome = _failing(trial, session, failure) or failure.outcome
+    return _finding_of(trial, session, replace(failure, outcome=outcome))
 
 
-def _finding_of(trial: Trial, session: Session, hit: Hit) -> Finding:
-    program, inputs, outcome = with_named_parameters(hit.program), hit.inputs, hit.outcome
+def _finding_of(trial: Trial, session: Session, failure: FailingProgram) -> Finding:
+    program, inputs, outcome = (
+        with_named_parameters(failure.program),
+        failure.inputs,
+        failure.outcome,
+    )
     expected = _expected_results(program, inputs, trial.seconds)
     try:
         actual = tuple(next(session.run(program, [inputs])))
@@ -128,10 +136,10 @@ def _finding_of(trial: Trial, session: Session, hit: Hit) -> Finding:
     )
 
 
-def _failing(trial: Trial, session: Session, hit: Hit) -> Outcome | None:
+def _failing(trial: Trial, session: Session, failure: FailingProgram) -> Outcome | None:
     """Judge the program again, at most REPEATS times, until it fails; None if it never does."""
     for _ in range(REPEATS):
-        outcome = judge_in_isolation(trial, session, hit.program, hit.inputs)
+        outcome = judge_in_isolation(trial, session, failure.program, failure.inputs)
         if outcome is None or outcome.verdict.fails:  # what cannot be judged will not be
             return outcome
     return None

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from conformance.fuzzing.grouping import group_of
 
 PER_CAUSE = 3
-"""Hits of one place that are minimised for each cause found there; then new culprits alone are."""
+"""Failures minimised for each cause found at a place; after these, only new culprits are."""
 
 ENOUGH = 100
 """Programs of a group after which failures are counted for its findings, and not minimised any
@@ -29,7 +29,7 @@ class Places:
         minimised before.
         """
         self.begun = Counter[str]()
-        """Hits by place whose minimisation began."""
+        """Failures by place whose minimisation began."""
         self._met = Counter[str]()
         self._variants: set[tuple[str, str]] = set()
         self._findings: defaultdict[str, Counter[str]] = defaultdict(Counter)

@@ -19,7 +19,7 @@ from conformance.fuzzing.calls import EXPLAIN_FINDING, FAILING_PROGRAM, MINIMISE
 from conformance.fuzzing.crashes import CrashHandler
 from conformance.fuzzing.finding import Finding, working_operations
 from conformance.fuzzing.keeping import bundle
-from conformance.fuzzing.trial import Hit, Trial
+from conformance.fuzzing.trial import FailingProgram, Trial
 from conformance.gate.files import Given
 from conformance.gate.reading import load
 from conformance.gate.versions import applicable_entries, given_versions, with_given_version
@@ -116,15 +116,15 @@ def _finding(
     losses = CrashHandler(executor, options.limits.timeout)
     if isinstance(value, (Died, TimedOut)):
         given = executor.one(replace(call, function=_load_failure))
-        if not isinstance(given, Hit):
+        if not isinstance(given, FailingProgram):
             raise UsageError(f"{options.file}: {given}")
         verdict, kind, message = crash_verdict(value)
-        hit = replace(given, outcome=Outcome(verdict, kind, message))
-        smaller = losses.minimise_crash(trial, hit, backend.name, seconds)
-        return smaller or losses.finding(hit, backend.name)
+        failure = replace(given, outcome=Outcome(verdict, kind, message))
+        smaller = losses.minimise_crash(trial, failure, backend.name, seconds)
+        return smaller or losses.finding(failure, backend.name)
     if value is None:
         return None
-    if not isinstance(value, Hit):
+    if not isinstance(value, FailingProgram):
         raise value if isinstance(value, Exception) else UsageError(f"{options.file}: {value}")
     answer = executor.one(
         Call("", MINIMISE_FAILURE, (trial, value, seconds), seconds + options.limits.timeout)
@@ -134,8 +134,8 @@ def _finding(
     return losses.finding(value, backend.name)
 
 
-def _load_failure(trial: Trial, file: Path, inputs: Path | None) -> Hit:
+def _load_failure(trial: Trial, file: Path, inputs: Path | None) -> FailingProgram:
     """In a worker: the program of a file on its inputs, not run."""
-    from conformance.fuzzing.user_programs import reducible
+    from conformance.fuzzing.user_programs import read_reducible
 
-    return reducible(trial, file, inputs)[0]
+    return read_reducible(trial, file, inputs)[0]

@@ -64,7 +64,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class FailingProgram:
     """A program that fails on some inputs: its number, and its outcome."""
 
     number: int
@@ -81,7 +81,7 @@ class TrialResult:
     """
 
     counts: dict[str, int]
-    hits: tuple[Hit, ...]
+    failures: tuple[FailingProgram, ...]
     met: CampaignCoverage
     modules: int
     peak_rss_mb: float

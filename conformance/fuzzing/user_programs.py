@@ -11,7 +11,7 @@ from conformance.frontends.archives import read_inputs
 from conformance.frontends.inputs.drawing import draw_inputs, is_dynamic
 from conformance.frontends.modules import NotChecked, Unit, of_sizes, units
 from conformance.fuzzing.execution import judge_in_isolation, outcome_of
-from conformance.fuzzing.trial import Hit, Trial
+from conformance.fuzzing.trial import FailingProgram, Trial
 from conformance.pipeline.outcome import NotJudged, Outcome
 from conformance.stablehlo.emit import EmitError
 from conformance.stablehlo.parse import Unreadable
@@ -22,7 +22,7 @@ from reference.ir.program import Program
 from reference.ir.types import Array
 
 
-def given(trial: Trial, file: Path, inputs: Path | None) -> list[Hit]:
+def read_program(trial: Trial, file: Path, inputs: Path | None) -> list[FailingProgram]:
     """Return the program of a file with each of its sets of inputs, not run yet.
 
     A test program returns the values that its assertions are about; the reference judges them.
@@ -47,7 +47,8 @@ def given(trial: Trial, file: Path, inputs: Path | None) -> list[Hit]:
         raise UsageError(f"{file}: it has infeeds, which only `check` supports")
     outcome = Outcome(Verdict.PASS)
     return [
-        Hit(0, _program(file, unit, one), one, outcome) for one in _sets(file, trial, unit, inputs)
+        FailingProgram(0, _program(file, unit, one), one, outcome)
+        for one in _sets(file, trial, unit, inputs)
     ]
 
 
@@ -82,13 +83,13 @@ def outcome_of_file(trial: Trial, file: Path, inputs: Path | None) -> Outcome:
     all. It is `unsupported`, with the reason, if the program cannot be judged.
 
     Raises:
-        UsageError: see `given`.
+        UsageError: see `read_program`.
     """
     session = open_session(trial.backend)
     told = Outcome(Verdict.UNSUPPORTED)
-    for hit in given(trial, file, inputs):
+    for failure in read_program(trial, file, inputs):
         try:
-            told = outcome_of(trial, session, hit.program, hit.inputs)
+            told = outcome_of(trial, session, failure.program, failure.inputs)
         except (NotJudged, TooSlow, EvaluationError, EmitError) as error:
             told = Outcome(Verdict.UNSUPPORTED, "not judged", one_line(error))
         if told.verdict.fails:
@@ -96,33 +97,33 @@ def outcome_of_file(trial: Trial, file: Path, inputs: Path | None) -> Outcome:
     return told
 
 
-def reducible(trial: Trial, file: Path, inputs: Path | None) -> list[Hit]:
-    """Return the result of `given`, for a program that can be minimised.
+def read_reducible(trial: Trial, file: Path, inputs: Path | None) -> list[FailingProgram]:
+    """Return the result of `read_program`, for a program that can be minimised.
 
     Raises:
-        UsageError: see `given`; or when several processes execute the program.
+        UsageError: see `read_program`; or when several processes execute the program.
     """
-    hits = given(trial, file, inputs)
-    count = hits[0].program.process_count
+    failures = read_program(trial, file, inputs)
+    count = failures[0].program.process_count
     if count > 1:
         raise UsageError(
             f"{file}: {count} processes execute it; `reduce` minimises programs of one"
         )
-    return hits
+    return failures
 
 
-def failing_program(trial: Trial, file: Path, inputs: Path | None) -> Hit | None:
+def failing_program(trial: Trial, file: Path, inputs: Path | None) -> FailingProgram | None:
     """Return the failure of the program on the first inputs on which it fails; None if it passes.
 
     Raises:
-        UsageError: see `reducible`.
+        UsageError: see `read_reducible`.
     """
     session = open_session(trial.backend)
-    known: Hit | None = None
-    for hit in reducible(trial, file, inputs):
-        outcome = judge_in_isolation(trial, session, hit.program, hit.inputs)
+    known: FailingProgram | None = None
+    for failure in read_reducible(trial, file, inputs):
+        outcome = judge_in_isolation(trial, session, failure.program, failure.inputs)
         if outcome is not None and outcome.verdict.fails:
-            found = Hit(hit.number, hit.program, hit.inputs, outcome)
+            found = FailingProgram(failure.number, failure.program, failure.inputs, outcome)
             if not outcome.known:
                 return found
             known = known or found

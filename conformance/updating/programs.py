@@ -10,7 +10,7 @@ from conformance.backends.session import open_session
 from conformance.frontends.modules import Unit, units_of
 from conformance.fuzzing.execution import judge_in_isolation
 from conformance.fuzzing.minimisation import flat, readable
-from conformance.fuzzing.trial import Hit, Inputs, Trial
+from conformance.fuzzing.trial import FailingProgram, Inputs, Trial
 from conformance.gate.counterexamples import input_text
 from conformance.gate.expectations import Counterexample
 from conformance.phases import phase
@@ -25,10 +25,10 @@ from reference.ir.program import Program, TensorType
 from reference.ir.types import Array
 
 
-def recorded_failure(given: tuple[str, bytes], said: Outcome) -> Hit:
+def recorded_failure(given: tuple[str, bytes], said: Outcome) -> FailingProgram:
     """Return a recorded program with its inputs, not run."""
     program = parse_module(given[0])
-    return Hit(0, program, unpack_inputs(given[1]) if given[1] else (), said)
+    return FailingProgram(0, program, unpack_inputs(given[1]) if given[1] else (), said)
 
 
 def minimise_recorded(
@@ -39,18 +39,18 @@ def minimise_recorded(
     Something else may fail beside it that other entries of the trial know: a program of fewer
     elements may do without.
     """
-    hit, session = (
+    failing, session = (
         recorded_failure(given, Outcome(Verdict.PASS)),
         open_session(trial.backend, phase),
     )
-    if hit.program.process_count > 1:
+    if failing.program.process_count > 1:
         return None
 
     def fails(program: Program, inputs: Inputs) -> bool:
         outcome = judge_in_isolation(trial, session, program, inputs)
         return outcome is not None and id_ in outcome.known
 
-    small = minimise(fails, flat(hit.program), hit.inputs, seconds)
+    small = minimise(fails, flat(failing.program), failing.inputs, seconds)
     return as_counterexample(small.program, small.inputs)
 
 

@@ -13,7 +13,7 @@ from conformance.executors.deferred import Deferred
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call
 from conformance.fuzzing.crashes import CrashHandler, CrashMinimisation, spent_on
-from conformance.fuzzing.trial import Hit, Inputs, Trial
+from conformance.fuzzing.trial import FailingProgram, Inputs, Trial
 from conformance.gate.expectations import Counterexample, Expectation
 from conformance.limits import LIMITS
 from conformance.pipeline.outcome import Outcome, known_loss
@@ -74,10 +74,10 @@ def _find_minimised(
         answer = executor.one(Call("", MINIMISE_RECORDED, asked, 2 * seconds + LIMITS.timeout))
         return answer if isinstance(answer, Counterexample) else None
     said = Outcome(failure.verdict, failure.kind, failure.message)
-    hit = executor.one(Call("", RECORDED_FAILURE, (given, said), LIMITS.timeout))
-    if not isinstance(hit, Hit) or hit.program.process_count > 1:
+    failing = executor.one(Call("", RECORDED_FAILURE, (given, said), LIMITS.timeout))
+    if not isinstance(failing, FailingProgram) or failing.program.process_count > 1:
         return None
-    small = _shrunk(executor, search.trial((entry,)), hit, search.choice.name, seconds)
+    small = _shrunk(executor, search.trial((entry,)), failing, search.choice.name, seconds)
     if small is None:
         return None
     answer = executor.one(Call("", AS_COUNTEREXAMPLE, small, LIMITS.timeout))
@@ -85,16 +85,16 @@ def _find_minimised(
 
 
 def _shrunk(
-    executor: Executor, trial: Trial, hit: Hit, backend: str, seconds: float
+    executor: Executor, trial: Trial, failing: FailingProgram, backend: str, seconds: float
 ) -> tuple[Program, Inputs] | None:
     """Return the smallest program found that crashes in the same way and that the trial's entry
     matches; None if the crash does not repeat.
     """
-    losses, small = CrashHandler(executor, seconds), CrashMinimisation(hit, 4 * seconds)
+    losses, small = CrashHandler(executor, seconds), CrashMinimisation(failing, 4 * seconds)
     while (tried := small.next()) is not None:
-        if known_loss(tried[0], trial.expectations, backend, hit.outcome).known:
+        if known_loss(tried[0], trial.expectations, backend, failing.outcome).known:
             value = executor.one(losses.call("", trial, *tried))
-            small.answer(losses.is_again(hit, value), spent_on(value))
+            small.answer(losses.is_again(failing, value), spent_on(value))
         else:
             small.answer(fails=False, seconds=0.0)
     return (small.program, small.inputs) if small.fails_again else None

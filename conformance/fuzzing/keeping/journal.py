@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.fuzzing.steering.meetings import CampaignCoverage
-from conformance.fuzzing.trial import Hit, TrialResult
+from conformance.fuzzing.trial import FailingProgram, TrialResult
 from conformance.results.database import Database
 
 FILE_NAME = "campaign.sqlite"
@@ -31,8 +31,8 @@ CREATE TABLE steps (
 CREATE TABLE choices (
   op TEXT, dimension TEXT, label TEXT, met INTEGER,
   PRIMARY KEY (op, dimension, label)) WITHOUT ROWID;
-CREATE TABLE hits (
-  number INTEGER PRIMARY KEY, place TEXT, culprit TEXT, hit BLOB, finding TEXT, signature TEXT,
+CREATE TABLE failures (
+  number INTEGER PRIMARY KEY, place TEXT, culprit TEXT, program BLOB, finding TEXT, signature TEXT,
   minimal TEXT);
 CREATE TABLE findings (
   name TEXT PRIMARY KEY, signature TEXT, known TEXT, verdict TEXT, class TEXT, culprit TEXT,
@@ -84,7 +84,7 @@ class Journal(Database):
 
     HOLDS = "campaign"
     TABLES = _TABLES
-    FORMAT = 5
+    FORMAT = 6
     APPLICATION = 0
 
     def __init__(self, folder: Path, *, read_only: bool = False) -> None:
@@ -101,9 +101,9 @@ class Journal(Database):
         Returns:
             The number of pairs of ops that were covered for the first time.
         """
-        hits = [
-            (hit.number, places[hit.number], hit.outcome.culprit, pickle.dumps(hit))
-            for hit in tried.hits
+        failures = [
+            (failure.number, places[failure.number], failure.outcome.culprit, pickle.dumps(failure))
+            for failure in tried.failures
         ]
         with self.transaction() as database:
             before = self.pair_count()
@@ -115,7 +115,7 @@ class Journal(Database):
                 rows = [(*key, count) for key, count in sorted(counts.items())]
                 database.executemany(counting, rows)
             database.executemany(
-                "INSERT OR REPLACE INTO hits VALUES (?, ?, ?, ?, NULL, NULL, NULL)", hits
+                "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, NULL, NULL, NULL)", failures
             )
             return self.pair_count() - before
 
@@ -149,28 +149,30 @@ class Journal(Database):
             total.update(json.loads(counts))
         return total
 
-    def open_hits(self) -> list[tuple[str, Hit]]:
+    def open_failures(self) -> list[tuple[str, FailingProgram]]:
         """Return the failures that wait to be minimised, with their places."""
-        rows = self.rows("SELECT place, hit FROM hits WHERE finding IS NULL ORDER BY number")
-        return [(place, pickle.loads(hit)) for place, hit in rows]  # noqa: S301 - our own
+        rows = self.rows(
+            "SELECT place, program FROM failures WHERE finding IS NULL ORDER BY number"
+        )
+        return [(place, pickle.loads(failure)) for place, failure in rows]  # noqa: S301 - our own
 
     def open_count(self) -> int:
         """Return the number of failures that wait to be minimised."""
-        return int(self.rows("SELECT count(*) FROM hits WHERE finding IS NULL")[0][0])
+        return int(self.rows("SELECT count(*) FROM failures WHERE finding IS NULL")[0][0])
 
-    def hit(self, number: int) -> Hit:
+    def failure(self, number: int) -> FailingProgram:
         """Return the failure of a program that waits to be minimised."""
-        ((hit,),) = self.rows("SELECT hit FROM hits WHERE number = ?", number)
-        return pickle.loads(hit)  # noqa: S301 - our own
+        ((failure,),) = self.rows("SELECT program FROM failures WHERE number = ?", number)
+        return pickle.loads(failure)  # noqa: S301 - our own
 
     def place_counts(self) -> Counter[str]:
         """Return how many failures each place has."""
-        return Counter(dict(self.rows("SELECT place, count(*) FROM hits GROUP BY place")))
+        return Counter(dict(self.rows("SELECT place, count(*) FROM failures GROUP BY place")))
 
     def minimised(self) -> list[tuple[str, str, str]]:
         """Return place, culprit and finding of each failure that was minimised."""
         return self.rows(
-            "SELECT place, culprit, finding FROM hits WHERE signature NOT NULL ORDER BY number"
+            "SELECT place, culprit, finding FROM failures WHERE signature NOT NULL ORDER BY number"
         )
 
     def settle(self, number: int, finding: str, signature: str = "", culprit: str = "") -> None:
@@ -216,7 +218,7 @@ class Journal(Database):
         rows = self.rows(
             "SELECT f.name, f.signature, f.known, f.verdict, f.class, f.culprit, f.operations, "
             "f.elements, f.text, f.message, f.told, f.cause, count(h.number) AS met "
-            "FROM findings f LEFT JOIN hits h ON h.finding = f.name "
+            "FROM findings f LEFT JOIN failures h ON h.finding = f.name "
             "WHERE f.cause = ? OR ? IS NULL GROUP BY f.name ORDER BY met DESC, f.name",
             cause, cause,
         )  # fmt: skip
@@ -232,7 +234,7 @@ class Journal(Database):
         """Return how many failures of each finding have each value of a column, the most first."""
         found: defaultdict[str, dict[str, int]] = defaultdict(dict)
         rows = self.rows(
-            f"SELECT finding, {column} AS value, count(*) AS met FROM hits "  # noqa: S608 - ours
+            f"SELECT finding, {column} AS value, count(*) AS met FROM failures "  # noqa: S608 - ours
             "WHERE finding NOT NULL AND value != '' GROUP BY finding, value "
             "ORDER BY met DESC, value"
         )
@@ -245,6 +247,7 @@ def _settle(
     database: sqlite3.Connection, number: int, finding: str, signature: str, culprit: str
 ) -> None:
     database.execute(
-        "UPDATE hits SET finding = ?, signature = ?, minimal = ?, hit = NULL WHERE number = ?",
+        "UPDATE failures SET finding = ?, signature = ?, minimal = ?, program = NULL "
+        "WHERE number = ?",
         (finding, signature or None, culprit or None, number),
     )

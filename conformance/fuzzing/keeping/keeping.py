@@ -12,7 +12,7 @@ from conformance.fuzzing.finding import Finding, working_operations
 from conformance.fuzzing.grouping import key_of
 from conformance.fuzzing.keeping import bundle
 from conformance.fuzzing.keeping.journal import Journal, StoredFinding
-from conformance.fuzzing.trial import Hit
+from conformance.fuzzing.trial import FailingProgram
 from conformance.judging.messages import verdict_text
 from conformance.text import one_line
 from conformance.triage.minimise.shapes import count_elements
@@ -98,14 +98,14 @@ def stored_finding(finding: Finding, told: dict[str, Any]) -> StoredFinding:
     )  # fmt: skip
 
 
-def matched_failure(hit: Hit) -> StoredFinding:
+def matched_failure(failure: FailingProgram) -> StoredFinding:
     """Return the journal's entry of failures that expectations match; the ids distinguish such
     entries.
     """
-    outcome, known = hit.outcome, ", ".join(hit.outcome.known)
+    outcome, known = failure.outcome, ", ".join(failure.outcome.known)
     return StoredFinding(
         f"known: {known}", known, known, outcome.verdict.value, outcome.kind, outcome.culprit,
-        len(working_operations(hit.program)), count_elements(hit.program), "",
+        len(working_operations(failure.program)), count_elements(failure.program), "",
         one_line(outcome.message),
     )  # fmt: skip
 

@@ -145,18 +145,18 @@ def minimised(tmp_path: Path, text: str) -> list[Path]:
     """The folder that `reduce` writes for a program."""
     file = tmp_path / "given.mlir"
     file.write_text(text)
-    hit = user_programs.failing_program(TRIAL, file, None)
-    assert hit is not None
-    return [bundle.write(tmp_path / "reduced", minimise_failure(TRIAL, hit, 20.0), {}, "")]
+    failure = user_programs.failing_program(TRIAL, file, None)
+    assert failure is not None
+    return [bundle.write(tmp_path / "reduced", minimise_failure(TRIAL, failure, 20.0), {}, "")]
 
 
 def lost(tmp_path: Path, text: str) -> list[Path]:
     """The folder of a finding whose program crashes, as this process writes it."""
     file = tmp_path / "given.mlir"
     file.write_text(text)
-    hit = user_programs.failing_program(TRIAL, file, None)
-    assert hit is not None
-    finding = CrashHandler(None, 1.0).finding(hit, WRONG)  # type: ignore[arg-type]
+    failure = user_programs.failing_program(TRIAL, file, None)
+    assert failure is not None
+    finding = CrashHandler(None, 1.0).finding(failure, WRONG)  # type: ignore[arg-type]
     return [bundle.write(tmp_path / "lost", finding, {}, "")]
 
 
@@ -175,9 +175,9 @@ def reduce(folder: Path) -> None:
         with pytest.raises(UsageError, match="2 processes execute it"):
             user_programs.failing_program(TRIAL, program, inputs_in(folder))
         return
-    hit = user_programs.failing_program(TRIAL, program, inputs_in(folder))
-    assert hit is not None
-    assert minimise_failure(TRIAL, hit, 20.0).verdict is hit.outcome.verdict
+    failure = user_programs.failing_program(TRIAL, program, inputs_in(folder))
+    assert failure is not None
+    assert minimise_failure(TRIAL, failure, 20.0).verdict is failure.outcome.verdict
 
 
 def replay(folder: Path) -> None:
@@ -219,10 +219,10 @@ def test_pieces_are_cut_from_written_programs(writer: str, tmp_path: Path) -> No
 @pytest.mark.parametrize("reader", READERS)
 def test_findings_of_campaigns_are_read(reader: str, tmp_path: Path) -> None:
     trial = Trial(WRONG, 0, 0, 40, frozenset({"subtract"}))
-    hits = [hit for hit in run_trial(trial).hits if not hit.outcome.known]
-    assert hits
-    for hit in hits[:3]:
-        READERS[reader](bundle.write(tmp_path, minimise_failure(trial, hit, 20.0), {}, ""))
+    failures = [failure for failure in run_trial(trial).failures if not failure.outcome.known]
+    assert failures
+    for failure in failures[:3]:
+        READERS[reader](bundle.write(tmp_path, minimise_failure(trial, failure, 20.0), {}, ""))
 
 
 @pytest.mark.parametrize("program", [name for name in PROGRAMS if name != "asserting"])

@@ -1,4 +1,4 @@
-"""Work on hits: bounded, the places that nothing is known of first, nothing forgotten."""
+"""Work on failures: bounded, the places that nothing is known of first, nothing forgotten."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from conformance.fuzzing import hits
+from conformance.fuzzing import failures
 from conformance.fuzzing.backlog import Backlog, Unexplained, Waiting
 from conformance.fuzzing.command import Options, fuzz
 from conformance.fuzzing.finding import Finding
@@ -36,7 +36,7 @@ def test_new_groups_come_first_then_rare_classes() -> None:
     assert len(backlog) == 0
 
 
-def test_heavy_hit_waits_until_others_have_begun() -> None:
+def test_heavy_failure_waits_until_others_have_begun() -> None:
     backlog = Backlog(places := Places())
     for number in range(4):
         backlog.add(Waiting(number, f"a{number}", "flushed", weight=2))
@@ -44,7 +44,7 @@ def test_heavy_hit_waits_until_others_have_begun() -> None:
     assert order(backlog, places) == [0, 10, 11, 1, 12, 13, 2, 3]
 
 
-def test_new_causes_and_culprits_come_before_further_hits() -> None:
+def test_new_causes_and_culprits_come_before_further_failures() -> None:
     backlog = Backlog(places := Places())
     for number, culprit in enumerate(["abs f32", "abs f32", "abs bf16"]):
         backlog.add(Waiting(number, "abs", "divergent", culprit=culprit))
@@ -57,12 +57,12 @@ def campaign(out: Path, **more) -> int:
 
 
 @pytest.mark.slow
-def test_unexamined_hits_stay_in_journal_and_are_reported(
+def test_unexamined_failures_stay_in_journal_and_are_reported(
     tmp_path: Path, monkeypatch, capsys
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(hits, "SHARE", -1.0)  # nothing while programs are tried
-        patch.setattr(hits.Hits, "_is_over", True)  # and nothing after
+        patch.setattr(failures, "SHARE", -1.0)  # nothing while programs are tried
+        patch.setattr(failures.FailureQueue, "_has_ended", True)  # and nothing after
         assert campaign(tmp_path, programs=48) == 0
         assert "failing programs were not examined" in capsys.readouterr().err
     with Journal(tmp_path) as journal:

@@ -14,7 +14,7 @@ from conformance.fuzzing.calls import READABLE
 from conformance.fuzzing.crashes import TRIES, CrashHandler, CrashMinimisation, is_ours
 from conformance.fuzzing.grouping import place_of
 from conformance.fuzzing.singles import PER_TRIAL
-from conformance.fuzzing.trial import Hit, Trial
+from conformance.fuzzing.trial import FailingProgram, Trial
 from conformance.phases import Phase
 from conformance.pipeline.outcome import Outcome
 from conformance.triage.minimise.minimise import minimise
@@ -45,9 +45,9 @@ def test_timeout_is_attributed_by_current_phase(names: tuple[str, ...], ours: bo
     assert not is_ours(Died("SIGSEGV"))
 
 
-def hit(verdict: Verdict, kind: str) -> Hit:
+def failure(verdict: Verdict, kind: str) -> FailingProgram:
     program = one("abs", [typed(2)], typed(2))
-    return Hit(0, program, (array([-1.0, 2.0]),), Outcome(verdict, kind))
+    return FailingProgram(0, program, (array([-1.0, 2.0]),), Outcome(verdict, kind))
 
 
 @pytest.mark.parametrize(
@@ -62,16 +62,16 @@ def test_answered_failure_is_no_worker_loss(words: str, kind: str) -> None:
     assert failure_of(Failed(words)) == (Verdict.CRASHED, kind)
     with executor_of(parse("reference"), jobs=1) as executor:
         losses = CrashHandler(executor, 10.0)
-        assert not losses.is_loss(hit(Verdict.CRASHED, kind))
-        assert losses.is_varied(hit(Verdict.CRASHED, kind))
-        assert losses.is_loss(hit(Verdict.CRASHED, "abort"))
-        assert not losses.is_varied(hit(Verdict.CRASHED, "abort"))
+        assert not losses.is_loss(failure(Verdict.CRASHED, kind))
+        assert losses.is_varied(failure(Verdict.CRASHED, kind))
+        assert losses.is_loss(failure(Verdict.CRASHED, "abort"))
+        assert not losses.is_varied(failure(Verdict.CRASHED, "abort"))
 
 
 def test_single_timeout_is_no_finding_but_single_crash_is() -> None:
     with executor_of(parse("reference"), jobs=1) as executor:
         losses, trial = CrashHandler(executor, 10.0), Trial("reference", 0, 0, 1)
-        slow, dead = hit(Verdict.TIMED_OUT, "no answer"), hit(Verdict.CRASHED, "abort")
+        slow, dead = failure(Verdict.TIMED_OUT, "no answer"), failure(Verdict.CRASHED, "abort")
         assert losses.minimise_crash(trial, slow, "reference") is None
         found = losses.minimise_crash(trial, dead, "reference")
     assert found is not None
@@ -85,14 +85,14 @@ def test_plan_of_crashed_trial_is_not_cached() -> None:
             CrashHandler(executor, 10.0).crash_result(trial, Verdict.CRASHED, "abort", "")
             for _ in range(2)
         ]
-    assert found[0].hits[0].program == found[1].hits[0].program
+    assert found[0].failures[0].program == found[1].failures[0].program
     assert coverage.cache_info().currsize == 0
 
 
 @pytest.mark.slow
 def test_a_backend_that_hangs_every_time_is_found() -> None:
     with executor_of(parse("reference:hang"), jobs=1) as executor:
-        slow = hit(Verdict.TIMED_OUT, "no answer")
+        slow = failure(Verdict.TIMED_OUT, "no answer")
         executor.one(Call("", READABLE, (slow.program,), 60.0))  # to start and load costs time, too
         losses, trial = CrashHandler(executor, 6.0), Trial("reference:hang", 0, 0, 1)
         found = losses.minimise_crash(trial, slow, "reference:hang", seconds=2.0)
@@ -102,7 +102,7 @@ def test_a_backend_that_hangs_every_time_is_found() -> None:
 
 def test_place_of_failure_without_results_ignores_numbers_in_message() -> None:
     def place(message: str, verdict: Verdict = Verdict.REJECTED) -> str:
-        told = hit(verdict, "abort" if verdict is Verdict.CRASHED else "refused as invalid")
+        told = failure(verdict, "abort" if verdict is Verdict.CRASHED else "refused as invalid")
         return place_of(replace(told, outcome=replace(told.outcome, message=message)))
 
     assert place("line 3, column 5: padding is -2") == place("line 10, column 5: padding is -1")
@@ -118,7 +118,7 @@ def test_place_of_failure_without_results_ignores_numbers_in_message() -> None:
 OP = "multiply"
 
 
-def hits() -> list[Hit]:
+def failures() -> list[FailingProgram]:
     """Return failing programs of several operations, of which a single operation is to blame."""
     found = []
     for number in range(80):
@@ -128,7 +128,7 @@ def hits() -> list[Hit]:
         if OP in names and len(names) > 8:
             inputs = materialise(program, case.inputs[0])
             outcome = Outcome(Verdict.CRASHED, "abort", "the process ended with SIGABRT")
-            found.append(Hit(number, program, inputs, outcome))
+            found.append(FailingProgram(number, program, inputs, outcome))
     return found[:4]
 
 
@@ -136,29 +136,31 @@ def fails(program: Program) -> bool:
     return any(one.name == OP for one in program.walk())
 
 
-@pytest.mark.parametrize("hit", hits(), ids=lambda hit: str(hit.number))
-def test_answers_one_by_one_lead_to_the_same_program_as_all_at_once(hit: Hit) -> None:
-    small, count = CrashMinimisation(hit), 0
+@pytest.mark.parametrize("failure", failures(), ids=lambda failure: str(failure.number))
+def test_answers_one_by_one_lead_to_the_same_program_as_all_at_once(
+    failure: FailingProgram,
+) -> None:
+    small, count = CrashMinimisation(failure), 0
     while (tried := small.next()) is not None:
         small.answer(fails(tried[0]), 0.01)
         count += 1
     assert small.fails_again
-    at_once = minimise(lambda p, _: fails(p), hit.program, hit.inputs, 60.0, TRIES)
+    at_once = minimise(lambda p, _: fails(p), failure.program, failure.inputs, 60.0, TRIES)
     assert small.program == at_once.program
     assert 1 < count <= TRIES + 1
-    assert len(list(small.program.walk())) < len(list(hit.program.walk()))
+    assert len(list(small.program.walk())) < len(list(failure.program.walk()))
 
 
 def test_failure_that_does_not_repeat_is_not_minimised() -> None:
-    small = CrashMinimisation(hits()[0])
-    assert small.next() == (small.hit.program, small.hit.inputs)
+    small = CrashMinimisation(failures()[0])
+    assert small.next() == (small.failure.program, small.failure.inputs)
     small.answer(fails=False, seconds=0.1)
     assert small.next() is None
     assert not small.fails_again
 
 
 def test_time_that_is_over_leaves_the_smallest_so_far() -> None:
-    small = CrashMinimisation(hits()[0], 10.0)
+    small = CrashMinimisation(failures()[0], 10.0)
     small.answer(fails=True, seconds=1.0)
     tried = None
     while tried is None or not fails(tried[0]):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.fuzzing import hits, places
+from conformance.fuzzing import failures, places
 from conformance.fuzzing.attribution.cause import NO_ANSWER, RIGHT, WRONG, Cause
 from conformance.fuzzing.command import Options, fuzz
 from conformance.fuzzing.finding import Finding
@@ -25,7 +25,7 @@ from conformance.fuzzing.grouping import (
 )
 from conformance.fuzzing.keeping.journal import Journal
 from conformance.fuzzing.keeping.keeping import stored_finding
-from conformance.fuzzing.trial import Hit
+from conformance.fuzzing.trial import FailingProgram
 from conformance.gate.classes import CLASSES, EVERYWHERE, OF_ONE_OPERATION, UNEXPLAINED
 from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load
@@ -274,9 +274,9 @@ def test_messages_are_compared_without_the_lengths_of_their_lists() -> None:
 
 def test_flushed_subnormals_are_one_group_with_separate_places() -> None:
     def place(op: str, verdict: Verdict) -> str:
-        hit = finding(op, "f32", verdict, "wrong value")
-        outcome = Outcome(verdict, hit.kind, culprit=hit.culprit)
-        return place_of(Hit(0, hit.program, hit.inputs, outcome))
+        failure = finding(op, "f32", verdict, "wrong value")
+        outcome = Outcome(verdict, failure.kind, culprit=failure.culprit)
+        return place_of(FailingProgram(0, failure.program, failure.inputs, outcome))
 
     one, other = place("abs", Verdict.FLUSHED), place("sine", Verdict.FLUSHED)
     assert one != other
@@ -337,7 +337,7 @@ def resumed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A campaign that ended before any cause was known, and went on."""
     out, backend = tmp_path_factory.mktemp("resumed"), "reference:wrong_constant_folding@divide"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hits.Hits, "_explain", _ends)
+        patch.setattr(failures.FailureQueue, "_explain", _ends)
         with pytest.raises(KeyboardInterrupt):
             campaign(out, backend, 64)
     with Journal(out) as journal:
@@ -398,7 +398,7 @@ def test_flushed_subnormals_are_counted_and_not_split_by_attribution(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(places, "ENOUGH", 3)
-    monkeypatch.setattr(hits, "agree", lambda *_: False)
+    monkeypatch.setattr(failures, "agree", lambda *_: False)
     found = campaign(tmp_path, "reference:flush_to_zero", 96, "*")
     flushed = [one for one in found if one["verdict"] == "flushed"]
     assert 0 < len(flushed) < 5

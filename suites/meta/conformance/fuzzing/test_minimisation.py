@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from conformance.fuzzing import minimisation
-from conformance.fuzzing.trial import Hit, Trial
+from conformance.fuzzing.trial import FailingProgram, Trial
 from conformance.pipeline.outcome import Outcome
 from conformance.verdict import Element, Verdict
 from reference.ir.program import Program
@@ -36,8 +36,8 @@ def finding(failing: Program, times: int, monkeypatch: pytest.MonkeyPatch) -> mi
     small = SimpleNamespace(program=SMALL, inputs=(array([0, 0], "f32"),))
     monkeypatch.setattr(minimisation, "minimise", lambda *_: small)
     numbers = array([0, 0, 0, 0, 0], "f32")
-    hit = Hit(0, LARGE, (numbers, numbers), FAILED)
-    return minimisation.minimise_failure(Trial("reference", 0, 0, 1), hit, 1.0)
+    failure = FailingProgram(0, LARGE, (numbers, numbers), FAILED)
+    return minimisation.minimise_failure(Trial("reference", 0, 0, 1), failure, 1.0)
 
 
 @pytest.mark.parametrize("times", [1, 3])

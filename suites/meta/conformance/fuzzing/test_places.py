@@ -1,4 +1,4 @@
-"""Places: a few hits of each are minimised, more where these have several causes."""
+"""Places: a few failures of each are minimised, more where these have several causes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FLUSHED = ("flushed | subnormal input | abs", "flushed | subnormal input | sine"
 
 
 def minimised(some: Places, place: str, culprit: str, finding: str) -> None:
-    """Note a hit that was minimised."""
+    """Note a failure that was minimised."""
     some.begin(place, culprit)
     some.add(place, culprit, finding)
 
@@ -29,7 +29,7 @@ def test_each_new_cause_extends_the_limit_of_a_place() -> None:
     assert not some.is_settled(ABS, "abs f32")
 
 
-def test_hits_count_for_finding_of_culprit_or_place() -> None:
+def test_failures_count_for_finding_of_culprit_or_place() -> None:
     some = Places()
     assert some.finding_of(ABS, "abs f32") == ""
     for culprit, finding in (("abs f32", "one"), ("abs f64", "one"), ("abs bf16", "two")):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from conformance.fuzzing.trial import Trial
-from conformance.fuzzing.user_programs import failing_program, given, outcome_of_file
+from conformance.fuzzing.user_programs import failing_program, outcome_of_file, read_program
 from conformance.verdict import Verdict
 
 CALLING = """
@@ -23,6 +23,6 @@ def test_functions_that_are_called_stay(tmp_path: Path) -> None:
     """Compilers may go wrong where a call hands something on, and not once it is written out."""
     file, trial = tmp_path / "program.mlir", Trial("reference", 0, 0, 1)
     file.write_text(CALLING)
-    assert {len(hit.program.functions) for hit in given(trial, file, None)} == {2}
+    assert {len(failure.program.functions) for failure in read_program(trial, file, None)} == {2}
     assert outcome_of_file(trial, file, None).verdict is Verdict.PASS
     assert failing_program(trial, file, None) is None

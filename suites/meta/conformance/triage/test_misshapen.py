@@ -14,7 +14,7 @@ from conformance.backends.base import Failed
 from conformance.check.settings import Settings
 from conformance.fuzzing.grouping import key_of
 from conformance.fuzzing.minimisation import minimise_failure
-from conformance.fuzzing.trial import Hit, Trial
+from conformance.fuzzing.trial import FailingProgram, Trial
 from conformance.gate.reading import load
 from conformance.pipeline.outcome import Outcome
 from conformance.results.versions import versions
@@ -95,7 +95,7 @@ def test_finding_names_operation_with_wrong_result_shape(
     program = parse_module(BROKEN.format(first="negate", second="cosine"))
     refused = Outcome(Verdict.CRASHED, "internal error", "incompatible shapes")
     trial = Trial("reference:seeded", 0, 0, 1)
-    found = minimise_failure(trial, Hit(0, program, INPUTS, refused), 5.0)
+    found = minimise_failure(trial, FailingProgram(0, program, INPUTS, refused), 5.0)
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wrong shape")
     assert found.culprit == "negate f32"
     assert key_of(found) == "divergent | wrong shape | negate"

@@ -32,7 +32,7 @@ from conformance.fuzzing.attribution.ways import rewritings
 from conformance.fuzzing.execution import judge_in_isolation
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.minimisation import unminimised_finding
-from conformance.fuzzing.trial import Hit, Trial
+from conformance.fuzzing.trial import FailingProgram, Trial
 from conformance.gate.counterexamples import parse_inputs
 from conformance.gate.reading import load
 from conformance.results.versions import versions
@@ -59,7 +59,7 @@ def found(backend: str, program: Program, inputs: tuple) -> tuple[Trial, Finding
     outcome = judge_in_isolation(trial, open_session(backend), program, inputs)
     assert outcome is not None
     assert outcome.verdict.fails
-    return trial, unminimised_finding(trial, Hit(0, program, inputs, outcome))
+    return trial, unminimised_finding(trial, FailingProgram(0, program, inputs, outcome))
 
 
 @pytest.mark.x86

@@ -12,7 +12,7 @@ import pytest
 from conformance.errors import UsageError
 from conformance.fuzzing.keeping.journal import FILE_NAME, Journal, StoredFinding
 from conformance.fuzzing.steering.meetings import CampaignCoverage
-from conformance.fuzzing.trial import Hit, TrialResult
+from conformance.fuzzing.trial import FailingProgram, TrialResult
 from conformance.pipeline.outcome import Outcome
 from conformance.verdict import Verdict
 from suites.meta.support.small_programs import one, typed
@@ -35,20 +35,25 @@ def test_findings_are_read_back_with_their_details(tmp_path: Path) -> None:
 
 
 def test_finding_lists_its_culprits_and_programs(tmp_path: Path) -> None:
-    hits = [
-        Hit(number, PROGRAM, (), Outcome(Verdict.DIVERGENT, "NaN", culprit=culprit))
+    failures = [
+        FailingProgram(number, PROGRAM, (), Outcome(Verdict.DIVERGENT, "NaN", culprit=culprit))
         for number, culprit in enumerate(["add f32", "add f32", "add bf16", ""])
     ]
-    places = {hit.number: "place" for hit in hits}
+    places = {failure.number: "place" for failure in failures}
     with Journal(tmp_path) as journal:
         journal.add(
-            0, 16, TrialResult({"divergent": 4}, tuple(hits), CampaignCoverage(), 1, 0.0), places
+            0,
+            16,
+            TrialResult({"divergent": 4}, tuple(failures), CampaignCoverage(), 1, 0.0),
+            places,
         )
         journal.add_finding(0, replace(FINDING, cause="key"), unexplained="all of it")
         journal.settle(1, "add-1")
         journal.settle(3, "add-1", "s2", "add f16")
         assert journal.unexplained() == [(0, "all of it")]
-        assert [number for _, hit in journal.open_hits() if (number := hit.number)] == [2]
+        assert [number for _, failure in journal.open_failures() if (number := failure.number)] == [
+            2
+        ]
         assert journal.minimised() == [("place", "add f32", "add-1"), ("place", "", "add-1")]
         journal.explain("add-1", {"votes": "three"})
         assert journal.unexplained() == []

@@ -1,4 +1,4 @@
-"""Hits made findings: minimised, grouped by cause, kept, explained; as time allows."""
+"""Failures made findings: minimised, grouped by cause, kept, explained; as time allows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from conformance.fuzzing.grouping import agree, is_everywhere, key_of, may_be_on
 from conformance.fuzzing.keeping.journal import Journal, StoredFinding
 from conformance.fuzzing.keeping.keeping import FindingWriter, cause_in, matched_failure
 from conformance.fuzzing.places import Places
-from conformance.fuzzing.trial import Hit, Trial
+from conformance.fuzzing.trial import FailingProgram, Trial
 from conformance.limits import Limits
 from conformance.verdict import Verdict
 
@@ -47,16 +47,16 @@ try.
 
 
 @dataclass(frozen=True, slots=True)
-class Reducing:
+class MinimisationCall:
     """The name of a call that minimises a failure; `again` takes it as it is, where that failed."""
 
     place: str
-    hit: Hit
+    failure: FailingProgram
     again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Trying:
+class CrashTrialCall:
     """The name of a call that tries a program which may crash its worker, to make one smaller."""
 
     place: str
@@ -64,13 +64,13 @@ class Trying:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class ExplanationCall:
     """The name of a call that looks for the cause of a finding."""
 
     unexplained: Unexplained
 
 
-class Hits:
+class FailureQueue:
     """Failing programs of a campaign, until they are findings."""
 
     def __init__(
@@ -96,24 +96,24 @@ class Hits:
             self._wait_for_cause(Unexplained(number, finding))
         self._begun = left()
 
-    def meet(self, place: str, hit: Hit) -> None:
+    def meet(self, place: str, failure: FailingProgram) -> None:
         """Count a new failure, and take it up."""
-        if not hit.outcome.known:
+        if not failure.outcome.known:
             self._places.meet(place)
-        self.take_up(place, hit)
+        self.take_up(place, failure)
 
-    def take_up(self, place: str, hit: Hit) -> None:
+    def take_up(self, place: str, failure: FailingProgram) -> None:
         """Have a failure minimised when its turn comes, unless it is counted for a finding."""
-        culprit = hit.outcome.culprit
-        if hit.outcome.known:
-            self._journal.add_finding(hit.number, matched_failure(hit))
+        culprit = failure.outcome.culprit
+        if failure.outcome.known:
+            self._journal.add_finding(failure.number, matched_failure(failure))
         elif self._places.is_settled(place, culprit):
-            self._count_for_finding(place, culprit, hit.number)
+            self._count_for_finding(place, culprit, failure.number)
         else:
-            verdict = hit.outcome.verdict
+            verdict = failure.outcome.verdict
             weight = FLUSHED_WEIGHT if verdict is Verdict.FLUSHED else 1
-            group = (verdict, hit.outcome.kind)
-            self._backlog.add(Waiting(hit.number, place, group, weight, culprit))
+            group = (verdict, failure.outcome.kind)
+            self._backlog.add(Waiting(failure.number, place, group, weight, culprit))
 
     def _count_for_finding(self, place: str, culprit: str, number: int) -> None:
         """Assign a failure that is not minimised to the finding that it likely belongs to."""
@@ -144,80 +144,83 @@ class Hits:
                 self._count_for_finding(place, culprit, waiting.number)
                 continue
             self._places.begin(place, culprit)
-            return self._reduce(place, self._journal.hit(waiting.number))
+            return self._reduce(place, self._journal.failure(waiting.number))
         return None
 
-    def _reduce(self, place: str, hit: Hit, *, again: bool = False) -> Call:
-        trial = self._trial_of(hit.number)
-        if self._losses.is_loss(hit):
-            trying = Trying(place, CrashMinimisation(hit))
-            return self._losses.call(trying, trial, hit.program, hit.inputs)
-        name = Reducing(place, hit, again)
+    def _reduce(self, place: str, failure: FailingProgram, *, again: bool = False) -> Call:
+        trial = self._trial_of(failure.number)
+        if self._losses.is_loss(failure):
+            trying = CrashTrialCall(place, CrashMinimisation(failure))
+            return self._losses.call(trying, trial, failure.program, failure.inputs)
+        name = MinimisationCall(place, failure, again)
         if again:
             return Call(
-                name, measure_call, (UNMINIMISED_FINDING, trial, hit), 3 * Limits.MINIMISING
+                name, measure_call, (UNMINIMISED_FINDING, trial, failure), 3 * Limits.MINIMISING
             )
-        seconds = self._seconds_for(Limits.MINIMISING)
+        seconds = self._time_limit(Limits.MINIMISING)
         return Call(
-            name, measure_call, (MINIMISE_FAILURE, trial, hit, seconds), seconds + Limits.TRANSFER
+            name,
+            measure_call,
+            (MINIMISE_FAILURE, trial, failure, seconds),
+            seconds + Limits.TRANSFER,
         )
 
     def _explain(self, one: Unexplained) -> Call:
-        trial, seconds = self._trial_of(one.number), self._seconds_for(Limits.EXPLAINING)
+        trial, seconds = self._trial_of(one.number), self._time_limit(Limits.EXPLAINING)
         return Call(
-            Asking(one),
+            ExplanationCall(one),
             measure_call,
             (EXPLAIN_FINDING, trial, one.finding, seconds),
             seconds + Limits.TRANSFER,
         )
 
-    def _seconds_for(self, most: float) -> float:
+    def _time_limit(self, most: float) -> float:
         """Return the time limit of work on a failure: less if the budget is nearly spent."""
         return max(min(most, self._left()), LEAST_SECONDS)
 
     def ended(self, ended: CallEnd) -> None:
         """Store the outcome of a call of `calls`."""
         name, value = ended.call.name, ended.value
-        if isinstance(name, Trying):
-            self._tried(name, value)
+        if isinstance(name, CrashTrialCall):
+            self._continue_crash(name, value)
             return
         self._backlog.spent(spent_on(value, LEAST_SECONDS))
         if isinstance(value, Timed):  # else the worker was lost
             value = value.value
-        if isinstance(name, Reducing):
-            self._reduced(name, value)
+        if isinstance(name, MinimisationCall):
+            self._store_minimised(name, value)
         elif isinstance(value, Finding):
-            self._explained(name.unexplained, value)
+            self._store_cause(name.unexplained, value)
         else:
             self._alone.append(name.unexplained)
 
-    def _tried(self, name: Trying, value: object) -> None:
+    def _continue_crash(self, name: CrashTrialCall, value: object) -> None:
         """Continue minimising a program that crashes, or accept its current form."""
-        small, hit, seconds = name.small, name.small.hit, spent_on(value)
-        small.answer(self._losses.is_again(hit, value), seconds)
+        small, failure, seconds = name.small, name.small.failure, spent_on(value)
+        small.answer(self._losses.is_again(failure, value), seconds)
         self._backlog.used(seconds)
-        trial, tried = self._trial_of(hit.number), None if self._is_over else small.next()
+        trial, tried = self._trial_of(failure.number), None if self._has_ended else small.next()
         if tried is not None:
             self._executor.push(self._losses.call(name, trial, *tried))
             return
         self._backlog.spent(0.0)
         finding = self._losses.concluded(trial, small, self._backend)
         if finding is None:
-            self._journal.settle(hit.number, NOT_AGAIN)
-            self._keep.say(f"program {hit.number}: timed out, but not when run again")
+            self._journal.settle(failure.number, NOT_AGAIN)
+            self._keep.say(f"program {failure.number}: timed out, but not when run again")
             return
-        one = self._store_finding(name.place, hit, finding)
+        one = self._store_finding(name.place, failure, finding)
         if one is not None:
             self._unexplained.add(one.finding.name)
             self._alone.append(one)
 
-    def _reduced(self, name: Reducing, value: object) -> None:
+    def _store_minimised(self, name: MinimisationCall, value: object) -> None:
         if not isinstance(value, Finding):
             if not name.again:  # smaller programs may end the process: it is kept as it is
-                self._executor.push(self._reduce(name.place, name.hit, again=True))
+                self._executor.push(self._reduce(name.place, name.failure, again=True))
                 return
-            value = self._losses.finding(name.hit, self._backend)
-        one = self._store_finding(name.place, name.hit, value)
+            value = self._losses.finding(name.failure, self._backend)
+        one = self._store_finding(name.place, name.failure, value)
         if one is not None:
             self._wait_for_cause(one)
 
@@ -228,13 +231,15 @@ class Hits:
             self._unexplained.add(one.finding.name)
         self._backlog.explain(one)
 
-    def _store_finding(self, place: str, hit: Hit, finding: Finding) -> Unexplained | None:
+    def _store_finding(
+        self, place: str, failure: FailingProgram, finding: Finding
+    ) -> Unexplained | None:
         """Store a finding, unless another finding may have its cause; return the finding to be
         explained, if any. A finding with the signature of a stored finding has the same cause. So
         has a finding of flushing by the processor, whose key no attribution can refine.
         """
         same = [] if finding.known else self._alike(finding)
-        one = Unexplained(hit.number, finding, place, hit.outcome.culprit, not same)
+        one = Unexplained(failure.number, finding, place, failure.outcome.culprit, not same)
         for other in same:
             if finding.signature in other.signatures or is_everywhere(finding):
                 self._join(one, other.name)
@@ -242,7 +247,7 @@ class Hits:
         if same:
             return one
         self._places.add(place, one.culprit, finding.name)
-        return one if self._keep.finding(hit.number, finding) else None
+        return one if self._keep.finding(failure.number, finding) else None
 
     def _alike(self, finding: Finding) -> list[StoredFinding]:
         """Return the findings that may have the same cause as this finding, as far as attributions
@@ -251,7 +256,7 @@ class Hits:
         key = key_of(finding)
         return [one for one in self._journal.findings(key) if may_be_one(key, finding, one)]
 
-    def _explained(self, one: Unexplained, finding: Finding) -> None:
+    def _store_cause(self, one: Unexplained, finding: Finding) -> None:
         """Keep the cause of a finding, then decide about those that wait for it."""
         if not one.is_kept:
             self._decide(replace(one, finding=finding))
@@ -290,33 +295,33 @@ class Hits:
     def finish(self, tick: Callable[[], None]) -> int:
         """Finish pending work within the time; return the number of failures that still wait.
 
-        Hits that wait at places with a finding are counted for it.
+        Failures that wait at places with a finding are counted for it.
         """
-        while self._may_go_on:
-            for ended in self._executor.results(self._rest()):
+        while self._has_work:
+            for ended in self._executor.results(self._remaining_calls()):
                 if ended is not None:
                     self.ended(ended)
                 tick()
         alone, self._alone = self._alone, []
         for one in sorted(alone, key=lambda one: not one.is_kept):
-            if self._is_over:
+            if self._has_ended:
                 self._alone.append(one)
                 continue
-            self._explained(one, self._explained_alone(one))
+            self._store_cause(one, self._explain_in_isolation(one))
             tick()
-        self._count_those_waiting()
-        self._take_for_the_same()
+        self._count_waiting()
+        self._join_unexplained()
         self._keep.regroup()
         return self._journal.open_count()
 
-    def _count_those_waiting(self) -> None:
+    def _count_waiting(self) -> None:
         """Count failures that wait for the findings of their places, where these have any."""
         for place in self._backlog.places:
             if self._places.finding_of(place, ""):
                 for waiting in self._backlog.pop_place(place):
                     self._count_for_finding(place, waiting.culprit, waiting.number)
 
-    def _take_for_the_same(self) -> None:
+    def _join_unexplained(self) -> None:
         """Join failures that were not explained to a finding with the same key."""
         while (one := self._backlog.next_cause()) is not None:
             self._alone.append(one)
@@ -326,20 +331,20 @@ class Hits:
             self._decide(one, finally_=True)
 
     @property
-    def _is_over(self) -> bool:
+    def _has_ended(self) -> bool:
         return self._left() < -BEYOND * self._begun
 
     @property
-    def _may_go_on(self) -> bool:
+    def _has_work(self) -> bool:
         """Return whether work is left; beyond the budget only pressing work counts."""
         waits = len(self._backlog) if self._left() > 0 else self._backlog.pressing
-        return waits > 0 and not self._is_over
+        return waits > 0 and not self._has_ended
 
-    def _rest(self) -> Iterator[Call]:
-        while self._may_go_on and (call := self._next()) is not None:
+    def _remaining_calls(self) -> Iterator[Call]:
+        while self._has_work and (call := self._next()) is not None:
             yield call
 
-    def _explained_alone(self, one: Unexplained) -> Finding:
+    def _explain_in_isolation(self, one: Unexplained) -> Finding:
         """Return the finding with its cause; each question is asked in a worker of its own."""
         trial = self._trial_of(one.number)
         return explain_in_isolation(self._executor, trial, one.finding, self._losses.seconds)
