@@ -1,4 +1,4 @@
-"""Bugs that others have published, as programs that are judged; see published_bugs.toml."""
+"""Reader of published_bugs.toml: published bugs of XLA, each with a program that shows it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ FILE = Path(__file__).with_suffix(".toml")
 class Bug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A published bug, and the verdict on a version that has it.
 
-    `inputs` are written as those of counterexamples are (conformance/gate/counterexamples.py).
-    `kinds` are the classes that it may show, any where there are none; `versions` the versions of
-    jaxlib that have it, all where that is "". `backends` are those that show it; `culprit` is the
-    pass of a compiler that the thread names, or that stands for what it names.
+    `inputs` have the form of a counterexample's (conformance/gate/counterexamples.py). `kinds` are
+    the classes that the bug may have; any class if empty. `versions` are the versions of jaxlib
+    with the bug; all versions if "". `backends` are the backends with the bug. `culprit` is the
+    compiler pass at fault, as the issue names it or as attribution does.
     """
 
     id: str
@@ -34,15 +34,15 @@ class Bug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     culprit: str = ""
 
     def is_in(self, jaxlib: str, backend: str = "cpu") -> bool:
-        """Return whether a backend has it with that version of jaxlib."""
+        """Return whether a backend has the bug with a version of jaxlib."""
         has = SpecifierSet(self.versions).contains(jaxlib, prereleases=True)
         return has and backend in self.backends
 
     @property
     def expectation(self) -> Expectation:
-        """An expectation that has the bug as its counterexample, whatever goes wrong there."""
+        """An expectation with the bug's program as its counterexample; any failure matches."""
         shown = Counterexample(self.program, self.inputs)
-        # what may end its process is tried by itself
+        # programs that may crash the process are run in isolation
         verdicts = (self.verdict,) if self.verdict in FAILING else ()
         return Expectation(
             self.id, ("*",), self.reason, verdicts=verdicts, words=("*",), link=self.link,
@@ -51,6 +51,6 @@ class Bug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def bugs() -> tuple[Bug, ...]:
-    """The bugs of the file, in its order."""
+    """Return the bugs of the file, in order."""
     given = tomllib.loads(FILE.read_text("utf-8"))["bug"]
     return tuple(msgspec.convert(one, Bug) for one in given)

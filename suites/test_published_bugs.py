@@ -1,4 +1,4 @@
-"""Published bugs on XLA's CPU: flagged where this version has them, and not accused where not."""
+"""Published bugs on XLA's CPU: versions with a bug fail its program, other versions pass it."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def test_bugs_of_this_version_are_flagged_and_others_pass() -> None:
 
 
 def as_published(bug: Bug, found: Replayed, jaxlib: str) -> bool:
-    """Return whether a program was judged as it should be of that version.
+    """Return whether a program has the verdict expected of this version.
 
-    A bug that backends have in different versions is there once for each, with the same program.
+    A bug that backends have in different versions has an entry for each, with the same program.
     """
     same = (one for one in BUGS if (one.program, one.inputs) == (bug.program, bug.inputs))
     here = next((one for one in same if one.is_in(jaxlib)), None)
