@@ -10,7 +10,7 @@ IDENTITY = {"identity": True}
 
 
 def identity_of(options: Any) -> dict[str, Any]:
-    """Return the options that results depend on: values by name, with those of nested options."""
+    """Return the options that results depend on, nested options included: values by name."""
     found: dict[str, Any] = {}
     for one in fields(options):
         value = getattr(options, one.name)
@@ -95,7 +95,7 @@ class Limits:
 
     @property
     def explanation(self) -> float:
-        """The search for the cause of a failure of a user's file: half of a call."""
+        """Seconds for explaining a failure of a user's file: half the time limit of a call."""
         return self.timeout / 2
 
 

@@ -228,7 +228,7 @@ def _unpredictable(seen: View) -> list[tuple[str, str, str]]:
 
 
 def _describe_predicted(seen: View) -> list[tuple[str, str, str]]:
-    """Return the number of predicted elements among those of known failures, if there are any."""
+    """Return the number of predicted elements of known failures, if there are any."""
     known = seen.run.known_elements
     rows: list[tuple[str, str, str]] = []
     if known.percent is not None:

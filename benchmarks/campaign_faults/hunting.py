@@ -24,7 +24,7 @@ class Found:
 
 
 def hunted(backend: Any, ops: frozenset[str], seed: int, budget: float) -> Found:
-    """Try programs of these ops, all where there are none, on a backend until one fails.
+    """Try programs of these ops (of all ops if empty) on a backend until a program fails.
 
     Returns:
         After how many seconds and programs.

@@ -110,7 +110,7 @@ class Corruption:
     values: Array
 
     def fits(self, results: Results) -> bool:
-        """Return whether results have all these elements; those of a wrong shape may have more."""
+        """Return whether results have all these elements; a wrong shape may lack some."""
         return bool((self.positions < results[self.turn][self.number].size).all())
 
     def put(self, results: Results) -> Results:

@@ -130,7 +130,7 @@ def reached_by(trials: Sequence[Trial], part: Part | None = None) -> dict[str, l
 
 @dataclass(frozen=True, slots=True)
 class Cases:
-    """The trials of an op's mutants: those of each profile, and those of the pool."""
+    """The trials of an op's mutants: of each profile, and of the pool."""
 
     op: str
     by_profile: dict[str, list[Trial]]

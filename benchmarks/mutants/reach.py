@@ -42,8 +42,9 @@ _running: ContextVar[str] = ContextVar("running", default="")
 
 
 def own_records(op: str) -> tuple[Op, ...]:
-    """Return the op's record, and that of the instruction it is lowered to if no other op uses
-    it."""
+    """Return the op's record, and the record of the instruction it is lowered to if no other op
+    uses that.
+    """
     record = OPS[op]
     alone = bool(record.twin) and record.twin not in CATALOG
     return (record, OPS[record.twin]) if alone else (record,)

@@ -337,7 +337,7 @@ class SharedExecutable:
 
 
 def _joined_array(parts: Sequence[Any], sharding: Any, of: TensorType) -> Array:
-    """Return the array whose parts are on devices; of replicas, that of the last device."""
+    """Return the array whose parts are on devices; of replicas, take the last device's."""
     whole = np.empty(of.static_shape, of.storage)
     places = sharding.devices_indices_map(of.static_shape)
     for part in parts:

@@ -213,7 +213,7 @@ def cells_of(
     backends: Sequence[str],
     shard: tuple[int, int],
 ) -> list[Cell]:
-    """Return the cells that the patterns match, those of a shard of them."""
+    """Return the cells that the patterns match; only the shard's cells if there are shards."""
     return _shard(cells(ops, element_types, backends), shard)
 
 

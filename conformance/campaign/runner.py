@@ -145,7 +145,7 @@ def _describe(workers: dict[Choice, Executor], given: Mapping[str, str]) -> list
 
 
 def _identify(store: Store, options: Options, planned: Plan, found: dict[str, str]) -> None:
-    """Make the store that of this run, or see that it is.
+    """Write this run's identity to the store, or check that the store has it.
 
     Raises:
         UsageError: when it is another's, naming all that differs.

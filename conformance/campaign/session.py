@@ -98,7 +98,7 @@ class RunSession:
             self._watcher.stop()
 
     def left_out(self) -> list[LeftOut]:
-        """Return the cases that the time was not enough for, or more where it ended early."""
+        """Return the cases that were left out when the time ended."""
         finished = self._store.finished_tasks()
         tasks = [task for task in self._setting.tasks if task.id not in finished]
         profile, ops = self._options.profile, self._planned

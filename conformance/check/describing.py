@@ -52,7 +52,7 @@ def _entry(part: Unit | NotChecked) -> dict[str, Any]:
 
 
 def snippet(unit: Unit) -> str:
-    """Python that writes an archive of inputs, all zero; of several processes, those of each."""
+    """Return Python code that writes an archive of inputs, all zero, for each process."""
     lines = ["import numpy as np", 'np.savez("inputs.npz", **{']
     program = unit.flat.program
     processes = (program.process_count,) if program.process_count > 1 else ()

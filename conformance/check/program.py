@@ -298,8 +298,8 @@ class Work:
         )
 
     def both(self, inputs: tuple[Array, ...]) -> tuple[Sequence[Array] | None, ...]:
-        """Return the results of the reference and of the backend on a set of inputs; None if there
-        are none.
+        """Return the results of the reference and of the backend on a set of inputs; None without
+        results.
         """
         program = self._unit.flat.program
         try:

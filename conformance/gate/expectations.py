@@ -151,7 +151,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return any(matches_any(name, self.backends) for name in names_of(backend))
 
     def matches(self, failure: Failure | Record) -> bool:
-        """Return whether it matches a failure."""
+        """Return whether the entry matches a failure."""
         classes = classes_of(failure)
         return (
             self.names(failure.verdict, failure.kind, failure.message, failure.worst_ulp, classes)
@@ -172,7 +172,8 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
     def matches_class(self, kind: str, classes: Sequence[str] = ()) -> bool:
-        """Return whether it matches a class; `classes` are those of failures that come and go.
+        """Return whether the entry matches a class; `classes` are the classes of intermittent
+        failures.
 
         Failures that come and go match only flaky entries, and unpredictable entries that name
         their class.
@@ -332,7 +333,7 @@ def is_overwriting_known(expectations: Sequence[Expectation], cell: CellKey) -> 
 
 
 def crash_entries(expectations: Sequence[Expectation]) -> tuple[Expectation, ...]:
-    """Return the expectations about cells that crash their process or time out, not only rarely.
+    """Return the expectations about cells that crash their process or time out, without flaky ones.
 
     After an answer, such as an internal error, the process continues.
     """

@@ -11,7 +11,7 @@ from conformance.gate.reading import entries_of
 
 
 def files_about_others(given: Given, backends: Sequence[str]) -> list[str]:
-    """Return a line for each file with entries of which none is about these backends.
+    """Return a line for each file whose entries all concern other backends.
 
     A plugin under another name counts as another backend.
 

@@ -129,7 +129,7 @@ def _gather_values(site: Site, types: tuple[TensorType, ...]) -> tuple[Value, ..
 
 
 def _all_gather_start(site: Site) -> Tree:
-    """Add a gather whose shape is that of its operands, then that of its results."""
+    """Add a gather whose shape has the operands' shapes first, then the results' shapes."""
     result = site.instruction.shape.tuple_shapes[1]
     types = tuple(of for of in leaf_types(result) if isinstance(of, TensorType))
     values = _gather_values(site, types)

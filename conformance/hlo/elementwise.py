@@ -106,7 +106,7 @@ def high_of_products(building: Building, lhs: Value, rhs: Value) -> Value:
 
 
 def _high_signed(building: Building, lhs: Value, rhs: Value) -> Value:
-    """Return the high 64 bits of products of si64, corrected from those of ui64."""
+    """Return the high 64 bits of products of si64, derived from the products of ui64."""
     of = tensor_type_of(lhs)
     unsigned = ELEMENT_TYPES["ui64"]
     a, b = building.bitcast(lhs, unsigned), building.bitcast(rhs, unsigned)

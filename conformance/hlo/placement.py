@@ -60,7 +60,7 @@ class Placement:
         ]
 
     def join(self, results: Sequence[Array]) -> tuple[Array, ...]:
-        """Return results unpartitioned, given those of each device in turn.
+        """Return unpartitioned results, given the results of each device.
 
         Raises:
             CopiesDiffer: when devices have different copies of a part.

@@ -174,8 +174,9 @@ def _deal(
 
 @dataclass(frozen=True, slots=True)
 class RefusedBatch(Generic[_Item]):
-    """Items that the backend refused as one module, in `failed` of `runs` runs, and each of which
-    it compiled and ran in isolation."""
+    """Items that the backend refused as one module, in `failed` of `runs` runs, although it ran
+    each of them in isolation.
+    """
 
     items: Sequence[_Item]
     error: BackendError

@@ -32,7 +32,7 @@ def outcome(state: str, new: int, known: int) -> str:
 
 
 def shares_of(cells: Iterable[CellResults], backends: Iterable[str] = ()) -> tuple[Shares, ...]:
-    """Count the planned cells of each backend, those of `backends` first."""
+    """Count the planned cells of each backend; backends in `backends` come first."""
     counts: dict[str, Counter[str]] = {name: Counter() for name in backends}
     for cell in cells:
         if cell.state != FILTERED:

@@ -94,7 +94,7 @@ def _without_results(block: Block, error: BackendError) -> SweepOutcome:
 
 
 def lost_outcome(block: Block, verdict: Verdict, kind: str, message: str) -> SweepOutcome:
-    """Return the outcome of a function of which a block gave no results."""
+    """Return the outcome of a function without results from a block."""
     one = ClassCount(verdict=verdict, kind=kind, count=block.values, message=message)
     return SweepOutcome(values=block.values, right=0, classes=(one,))
 

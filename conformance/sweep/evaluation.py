@@ -53,7 +53,7 @@ Exact = Callable[[Array], Array]
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """The results whose bits are not those of the correctly rounded results.
+    """The results that differ in bits from the correctly rounded results.
 
     `where` has their positions, ascending, and `expected` the correctly rounded results there. NaN
     in place of another NaN may be left out. `exact(index)` returns exact values of some of them, by

@@ -105,7 +105,7 @@ class Journal:
             self._write(self.header)
 
     def done(self) -> list[Line]:
-        """Return the blocks that are done, those of earlier sessions first."""
+        """Return the finished blocks; blocks of earlier sessions come first."""
         return list(self._done)
 
     def add(self, line: Line) -> None:

@@ -38,7 +38,7 @@ class Part:
 
 
 def is_sweep(path: Path) -> bool:
-    """Return whether a folder, or a file in it, is a sweep's, and no run's."""
+    """Return whether a folder, or a file in it, holds a sweep and not a run."""
     if not path.is_dir():
         return path.name in (FILE_NAME, SUMMARY)
     is_any = any((path / name).is_file() for name in (FILE_NAME, SUMMARY))

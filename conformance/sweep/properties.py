@@ -62,7 +62,7 @@ def _direction(results: Array) -> int:
 
 
 def parity_of(positive: Array, negative: Array) -> int:
-    """Return 1 where results on both sides of zero are those of an even function, -1 of an odd."""
+    """Return 1 for results of an even function on both sides of zero, -1 for an odd function."""
     if is_like(positive, negative, 1).all():
         return 1
     return -1 if is_like(positive, negative, -1).all() else 0

@@ -33,9 +33,7 @@ def _region(region: Region, replacements: Replacements) -> Region:
 
 
 def with_operation(program: Program, one: Operation, *others: Operation) -> Program:
-    """Return the program with a single operation, identified as an object, replaced by other
-    operations.
-    """
+    """Return the program with one operation, compared by identity, replaced by other operations."""
     return replace_operations(program, [(one, others)])
 
 

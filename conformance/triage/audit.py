@@ -106,7 +106,7 @@ class OperationAudit:
     harmless: tuple[WrongOperation, ...] = ()
 
     def has_same_results(self, actual: Sequence[Array]) -> bool:
-        """Return whether the judged results equal those of the run without extra outputs."""
+        """Return whether the judged results equal the results of the run without extra outputs."""
         return all(
             bool(equal_elements(one, actual[number]).all()) for number, one in self.ends.items()
         )

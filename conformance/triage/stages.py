@@ -36,7 +36,7 @@ class Step(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Culprit:
-    """The step of a compiler that goes wrong.
+    """The step of a compiler that changes the meaning of the program.
 
     Attributes:
         step: the kind of step.

@@ -176,7 +176,8 @@ def general(message: str) -> str:
 
 
 def entry_of(group: Group, records: Sequence[Record], taken: Collection[str]) -> Expectation:
-    """Return the entry of a group, without a counterexample; its id is none of those taken.
+    """Return the entry of a group, without a counterexample; its id differs from all ids in
+    `taken`.
 
     `records` are all of the run.
     """

@@ -65,7 +65,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Large(msgspec.Struct, frozen=True, kw_only=True):
-    """A function swept over blocks of all its arguments, of which there are 2^32."""
+    """A function swept over blocks of its 2^32 arguments."""
 
     name: str
     values: int

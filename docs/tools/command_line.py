@@ -63,7 +63,7 @@ def page() -> str:
 
 
 def _commands(of: typer.Typer, prefix: str) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Yield every command with its function, those of groups with the group's name in front."""
+    """Yield every command with its function; commands of a group have the group's name in front."""
     for command in of.registered_commands:
         function = command.callback
         assert function is not None

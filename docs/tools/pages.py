@@ -80,7 +80,9 @@ class Block:
 
 
 class PageError(Exception):
-    """A page whose commands print something else; the message names page, line and difference."""
+    """An error: a command of a page printed another text; the message has page, line and
+    difference.
+    """
 
 
 def blocks(text: str) -> Iterator[Block]:

@@ -289,7 +289,7 @@ _UNARY_EINSUMS = ("i->i", "ij->ji", "ij->i", "ij->", "ijk->kji", "ijk->k")
 
 
 def _einsum_shapes(pick: Pick, config: str) -> tuple[tuple[int, ...], ...]:
-    """Return the shapes of the operands, then that of the result."""
+    """Return the shapes of the operands, then the shape of the result."""
     letters = sorted(set(config) - set(",->"))
     sizes = {letter: choose(pick, _SIZES) for letter in letters}
     parts = config.replace("->", ",").split(",")

@@ -40,7 +40,7 @@ class _LeafFolds:
         self.leaves = leaves
 
     def fold(self, ufunc: np.ufunc, function: Callable[[Array], Array], neutral: float) -> Array:
-        """Return `function` of the leaves and the init value, folded by the ufunc."""
+        """Apply `function` to the leaves and the init value, and fold the results by the ufunc."""
         values, init = function(self.values), function(self.init)
         start = values.dtype.type(neutral)
         folded = self.leaves.fold(ufunc, values, init, start)

@@ -71,7 +71,7 @@ def case_type(
     branches: tuple[Region, ...],
     results: tuple[ValueType, ...] | None = None,
 ) -> tuple[ValueType, ...]:
-    """Return the result types of `case`: those of any branch.
+    """Return the result types of `case`, which every branch returns.
 
     Raises:
         ConstraintViolation: I1 (index is no scalar of si32), C1 (no branch), C2 (a branch takes
@@ -104,7 +104,7 @@ def if_type(
     false_branch: Region,
     results: tuple[ValueType, ...] | None = None,
 ) -> tuple[ValueType, ...]:
-    """Return the result types of `if`: those of either branch.
+    """Return the result types of `if`, which both branches return.
 
     Raises:
         ConstraintViolation: I1 (no scalar of i1), C1 (a branch takes arguments), C2 (the branches
@@ -131,7 +131,7 @@ def while_type(
     body: Region,
     results: tuple[ValueType, ...] | None = None,
 ) -> tuple[ValueType, ...]:
-    """Return the result types of `while`: those of its operands.
+    """Return the result types of `while`, equal to the operands' types.
 
     Raises:
         ConstraintViolation: C1 (type of `cond`), C2 (type of `body`), C3 (type of results).
@@ -157,7 +157,7 @@ def while_(operand: tuple[Any, ...], *, cond: Body, body: Body) -> tuple[Any, ..
 def optimization_barrier_type(
     operand: tuple[ValueType, ...], *, results: tuple[ValueType, ...] | None = None
 ) -> tuple[ValueType, ...]:
-    """Return the result types of `optimization_barrier`: those of its operands.
+    """Return the result types of `optimization_barrier`, equal to the operands' types.
 
     Raises:
         ConstraintViolation: C1 (types differ).
@@ -248,7 +248,7 @@ def composite_type(
     results: tuple[ValueType, ...] | None = None,
     scope: Program | None = None,
 ) -> tuple[ValueType, ...]:
-    """Return the result types of `composite`: those of its decomposition.
+    """Return the result types of `composite`, equal to its decomposition's.
 
     Raises:
         ConstraintViolation: C1 (name without a namespace); if `scope` is known, C2 (no such

@@ -399,7 +399,7 @@ def async_start(operands: tuple[Any, ...], *, body: Body) -> Future:
 def async_done_type(
     operand: ValueType, *, results: tuple[ValueType, ...] | None = None
 ) -> tuple[ValueType, ...]:
-    """Return the result types of `async_done`: those of the future.
+    """Return the result types of `async_done`, which the future holds.
 
     Raises:
         ConstraintViolation: I1 (no future), C1 (other types).

@@ -30,7 +30,9 @@ PlainReasons = Callable[[Operation, Sequence[Array], Array, int], list[Unspecifi
 def unspecified_codes(
     operation: Operation, operands: Sequence[Array], result: Array, number: int, plain: PlainReasons
 ) -> list[Unspecified]:
-    """Return the reasons for an operation on quantized tensors; `plain` returns those of others."""
+    """Return the reasons for an operation on quantized tensors; `plain` returns the reasons for
+    other operations.
+    """
     inner = quantized.plain_operation(operation)
     if not quantized.computes_on_numbers(operation):
         return plain(inner, quantized.convert_to_body_types(operation, operands), result, number)

@@ -344,7 +344,7 @@ def _shifted_selection(lanes: Lanes, rows: Rows) -> Rows:
 
 
 def sequential_selection(lanes: Lanes, rows: Rows) -> Rows:
-    """Select from leaf after leaf, as loops do."""
+    """Select among the leaves one after the other, as a loop does."""
     folded = tuple(x[0] for x in rows)
     for position in range(1, len(rows[0])):
         folded = lanes(*folded, *(x[position] for x in rows))

@@ -40,7 +40,7 @@ class Tables:
 
     @cached_property
     def number_of(self) -> Mapping[CellKey, int]:
-        """The row of each planned cell."""
+        """Row numbers by planned cell."""
         return {cell.key: number for number, cell in enumerate(self.cells)}
 
     def op(self, name: str) -> int:
@@ -118,9 +118,9 @@ def _sparse(errors: Errors | None) -> list[int]:
 
 
 def worst_input(cell: Square, errors: Errors | None) -> str:
-    """Return the input that gives a cell's worst error, "" where none was kept.
+    """Return the input that gives a cell's worst error, "" if none was kept.
 
-    It is that of a failing case's element, or of a sample of a unary function.
+    It belongs to a failing case's element, or to a sample of a unary function.
     """
     record = cell.nearest
     worst = cell.worst

@@ -84,7 +84,7 @@ class Programs:
         self._left = PROGRAM_CHARACTERS
 
     def number(self, program: str) -> int:
-        """Return the number of a program, or -1 if there is none or no room for it."""
+        """Return the number of a program; -1 if it is not shown."""
         if not program or self._left <= 0:
             return self._numbers.get(program, -1)
         if program not in self._numbers:

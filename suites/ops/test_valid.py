@@ -1,7 +1,7 @@
 """A backend computes what the specification says, in every cell of the catalog.
 
-Tasks are those of `hlo-conformance run`. Each pytest process has a worker per backend, so a crash
-fails one cell.
+The tasks equal the tasks of `hlo-conformance run`. Each pytest process has a worker per backend, so
+a crash fails one cell.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def _next_partition(process: Process) -> Process:
 
 
 def _neighbours(process: Process) -> Process:
-    """Return the process with the values of the replicas next to those of its group."""
+    """Return the process with the values of the replicas next to its group."""
     replicas, _ = process.grid
 
     def take(wanted: Sequence[ProcessId]) -> list[Any]:

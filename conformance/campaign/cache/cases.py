@@ -45,7 +45,7 @@ _UNSTEADY = b"-"
 
 @dataclass(slots=True)
 class _Partly:
-    """A task of which some cases are from the cache, the others in `left` tasks of their own."""
+    """A task with some cases from the cache; `left` tasks hold the others."""
 
     task: Task
     results: list[TaskResult]
@@ -107,9 +107,9 @@ class CachedCases:
     def uncached_batches(
         self, given: Iterable[TaskBatch], apart: Container[Cell] = ()
     ) -> Generator[TaskBatch]:
-        """Yield the batches that must be run, without the cases that the cache has. A batch of
-        which the cache has nothing stays as it is. The rest of other batches is batched anew,
-        because a module takes as long to begin as a case to compile.
+        """Yield the batches that must be run, without the cases that the cache has. A batch without
+        cached cases is not changed. The rest of other batches is batched anew, because a module
+        takes as long to begin as a case to compile.
         """
         rest: list[Task] = []
         for batch in given:
@@ -263,6 +263,6 @@ def _encode_record(content: object) -> bytes:
 
 
 def _result(content: bytes) -> TaskResult:
-    """Return the result of a case that the cache has, as that of a task of its own."""
+    """Return the result of a cached case as the result of a task with this case alone."""
     record, errors = msgspec.msgpack.decode(content, type=tuple[Record, Errors])
     return TaskResult((record,), errors, Timing(), 0, 0.0)

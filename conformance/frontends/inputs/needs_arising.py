@@ -102,7 +102,7 @@ def _is_whole(range_: Range) -> bool:
 
 
 def _propagates_elements(operation: Operation) -> bool:
-    """Return whether the elements of the single operand are those of the result."""
+    """Return whether the result has the elements of the single operand."""
     record = OPS.get(operation.name)
     return record is not None and record.carries == (0,) and len(record.operands) == 1
 

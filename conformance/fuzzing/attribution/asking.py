@@ -45,7 +45,9 @@ def explain_finding(trial: Trial, finding: Finding, seconds: float) -> Finding:
 
 
 def _cause(trial: Trial, finding: Finding, seconds: float) -> Cause:
-    """Return the pass that changes the meaning, or the search's answer where stages have none."""
+    """Return the pass that changes the meaning; if the stages do not show it, return the answer of
+    the search.
+    """
 
     def ask(way: CompileVariant) -> str:
         return try_variant(trial, finding, way)

@@ -127,7 +127,7 @@ class Journal(Database):
         return found
 
     def pair_count(self) -> int:
-        """Return the number of covered pairs of ops, of which one uses a result of the other."""
+        """Return the number of covered pairs of ops in which one op uses a result of the other."""
         return int(self.rows("SELECT count(*) FROM pairs")[0][0])
 
     def pairs(self) -> list[tuple[str, str]]:

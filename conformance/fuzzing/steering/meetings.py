@@ -43,7 +43,7 @@ class CampaignCoverage:
 
 
 def pairs_of(program: Program) -> set[Pair]:
-    """Return the pairs of ops of main of which the second uses a result of the first."""
+    """Return the pairs of ops of main in which the second uses a result of the first."""
     return set(_pairs(program))
 
 

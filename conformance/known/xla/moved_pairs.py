@@ -68,8 +68,8 @@ def _round_to_pairs(given: Value, result: Value) -> Iterator[Operation]:
 
 
 def _rounded_real(given: Value, result: Value) -> Iterator[Operation]:
-    """Yield operations that add the nearest f32 and the f32 nearest to the rest, if that is none of
-    the special numbers.
+    """Yield operations that add the nearest f32 and the f32 nearest to the rest. Special numbers
+    stay as they are.
     """
     of = given.type
     assert isinstance(of, TensorType)

@@ -26,7 +26,7 @@ Numbers = Mapping[str, int]
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
-    """Yield the program with other limits of its loops, wherever they are, if any is wrong."""
+    """Yield the program with the miscounted limits in place of its loops' limits, if any differ."""
     functions = tuple(
         replace(function, body=_miscount_loops(function.body, {})) for function in program.functions
     )

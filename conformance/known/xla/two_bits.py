@@ -42,7 +42,7 @@ _PLACES = np.arange(0, 8, 2, dtype=np.int8)
 
 
 def negative(array: Array) -> int | None:
-    """Return the negative number of two bits that all elements are; None if they are none."""
+    """Return the negative two-bit number that all elements equal; None if there is none."""
     if element_type_of(array).name != "si2" or not array.size:
         return None
     first = int(array.reshape(-1)[0])

@@ -87,9 +87,9 @@ def measure_by(arithmetic_for: ArithmeticChoice) -> Measure:
 
 
 def _units(interval: Interval, want: Array, got: Array) -> Array:
-    """Return errors in units of the interval's distance: at most 1 inside, above 1 outside.
+    """Return errors relative to the interval: at most 1 inside it, above 1 outside it.
 
-    Of exact results, return the number of roundings.
+    For exact results, return the number of roundings.
     """
     inside = (interval.low <= got) & (got <= interval.high) | (np.isnan(got) & interval.nan)
     room = np.where(got > want, interval.high - want, want - interval.low)

@@ -268,7 +268,7 @@ def _read_narrower_and_back(chain: Chain, value: Value) -> Value:
 
 
 def _cut_to_a_part_of_a_sum(chain: Chain, value: Value) -> Value:
-    """Write a slice of an elementwise result, of which only that part is needed."""
+    """Write a slice of an elementwise result whose other elements are unused."""
     other = chain.like(tensor(value))
     op = "add" if numbers(tensor(value)) else "select"
     if op == "select":

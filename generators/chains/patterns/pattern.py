@@ -93,7 +93,7 @@ def complexes(of: TensorType) -> bool:
 
 
 def small(of: TensorType) -> bool:
-    """Accept values that may grow several times."""
+    """Accept values small enough to be enlarged several times."""
     return size_of(of) <= LARGEST // 8
 
 

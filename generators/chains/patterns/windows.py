@@ -211,7 +211,7 @@ def _kernel(chain: Chain, size: int, padding: tuple[int, int]) -> _Along:
 
 
 def _count(size: int, along: _Along) -> int:
-    """Return the number of windows along a dimension of a size."""
+    """Return the number of windows along a dimension with `size` elements."""
     image = (size - 1) * along.base + 1 + sum(along.padding) if size else sum(along.padding)
     window = (along.window - 1) * along.dilation + 1
     return max(image - window, -along.stride) // along.stride + 1

@@ -154,7 +154,7 @@ def infer_types(fragment: Fragment) -> Fragment | None:
 
 
 def rename_values(fragment: Fragment, prefix: str) -> Fragment:
-    """Return the fragment with new names for all values, including those of regions."""
+    """Return the fragment with new names for all values, also in regions."""
     names: dict[str, str] = {}
 
     def value(of: Value) -> Value:

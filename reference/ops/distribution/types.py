@@ -301,7 +301,7 @@ def collective_broadcast_type(
     results: Types | None = None,
     scope: Program | None = None,
 ) -> Types:
-    """Return the result types of `collective_broadcast`: those of the data operands.
+    """Return the result types of `collective_broadcast`, equal to the data operands' types.
 
     Raises:
         ConstraintViolation: I1, I2 (types of inputs), C1, C2 (replica_groups), C3 to C5 (operands

@@ -29,7 +29,7 @@ def sort_type(
     is_stable: bool = False,  # noqa: ARG001 - says nothing about types
     results: tuple[TensorType, ...] | None = None,
 ) -> tuple[TensorType, ...]:
-    """Return the result types of `sort`: those of the inputs.
+    """Return the result types of `sort`, equal to the inputs' types.
 
     Raises:
         ConstraintViolation: I1 (per-axis quantized), C1 (nothing to sort), C2, C3 (types and shapes

@@ -131,7 +131,7 @@ def dimensions_fit(
 
 
 def dimensions_of(numbers: DotDimensionNumbers) -> Dimensions:
-    """Return dimension numbers as those of a dot_general."""
+    """Return dimension numbers in the form of dot_general's."""
     return Dimensions(
         numbers.lhs_batch_dimensions, numbers.rhs_batch_dimensions,
         numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions,

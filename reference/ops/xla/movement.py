@@ -74,7 +74,7 @@ def _broadcast_in_dim(
 
 
 def collapse_sizes(sizes: Sizes, dimensions: Sizes) -> Sizes:
-    """Return the sizes with those of consecutive dimensions multiplied into one."""
+    """Return the sizes with consecutive dimensions merged into one."""
     if not dimensions:
         return sizes
     first, last = dimensions[0], dimensions[-1]

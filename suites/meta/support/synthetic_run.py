@@ -220,7 +220,7 @@ def passing_run() -> RunData:
 
 
 def empty_run() -> RunData:
-    """A run of which nothing came: no record at all."""
+    """A run without records."""
     return run_of([], {}, all_cells())
 
 
@@ -251,7 +251,7 @@ def partial_run() -> RunData:
 
 
 def nasty_run() -> RunData:
-    """Hostile text in every field that comes from outside, and numbers that are none."""
+    """A run with hostile text in every field from outside, and with texts for numbers."""
     cells, records = [], []
     for number, text in enumerate(NASTY):
         cell = (

@@ -170,7 +170,7 @@ def cosine(z: Complex) -> Complex:
 
 
 def _halves(x: Number) -> tuple[Number, Number]:
-    """Half the exponential of a number, and half that of the negated."""
+    """Return half the exponential of a number, and half the exponential of its negative."""
     grown = x.exponential()
     return grown * 0.5, _constant(0.5, grown) / grown
 

@@ -47,7 +47,7 @@ def _is_same(other: Array, got: Array) -> Array:
 
 
 def _possible_results(operation: Operation, operands: tuple[Array, ...]) -> Iterator[Array]:
-    """Yield possible results; each element is that of any of these."""
+    """Yield possible results; each element may come from any of them."""
     for flushes in (False, True):
         if operation.name == "compare":
             given: dict[str, Any] = dict(operation.attributes)

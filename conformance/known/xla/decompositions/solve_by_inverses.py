@@ -156,7 +156,7 @@ def nearest(
     predictions: Callable[[Operation, Operands], Iterator[Off]],
     apart: Callable[[Off, Array], Array],
 ) -> Results:
-    """Return how far results are off the prediction that is nearest."""
+    """Return the distance of results from the nearest prediction."""
     (found,) = predict_nothing(expected)
     for predicted in predictions(operation, operands):
         found = np.minimum(found, apart(predicted, actual[0]))

@@ -86,7 +86,7 @@ def _is_taken(value: object) -> bool:
 
 
 def to_f32(array: Array) -> Array:
-    """Return numbers of such a type as those of f32 that they are."""
+    """Return numbers of a narrow type as the same numbers in f32."""
     return to_float64(array).astype(np.float32)  # exact
 
 

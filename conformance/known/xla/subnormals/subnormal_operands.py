@@ -41,7 +41,7 @@ is flushed to, and its exponent is read off as if it had a leading digit."""
 
 
 def _logarithm(of: str, tiny: tuple[Array, ...], x: Array) -> Prediction:
-    """Return the logarithm of half the smallest number; in f64 it is that of zero."""
+    """Return the logarithm of half the smallest number; in f64 the logarithm of zero."""
     if of == "f64":
         return x, np.zeros(x.shape, np.bool_)
     return np.full(x.shape, _HALF[of] * np.log(np.longdouble(2))), tiny[0] & (x > 0)

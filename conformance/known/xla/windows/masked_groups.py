@@ -82,7 +82,7 @@ def _real_sums(lhs: Array, rhs: Array, of: Geometry) -> Array:
 
 
 def products_with_zero(default: DefaultPrecision) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses: products with padding left out, and others with other groups made."""
+    """Return the hypotheses: products with padding are left out, or groups are others."""
 
     def errors(
         operation: Operation,
@@ -175,7 +175,9 @@ def _merge_groups(
 
 
 def _mask_kernel(kernel: Array, of: Geometry) -> Array:
-    """Return the kernel, NaN where that of another batch group is not finite at that place."""
+    """Return the kernel with NaN at positions where the kernel of another batch group is not
+    finite.
+    """
     moved = np.moveaxis(kernel, of.kernel_output_feature, 0)
     by_group = moved.reshape(of.batch_groups, -1, *moved.shape[1:])
     infinite = ~np.isfinite(wide(by_group))

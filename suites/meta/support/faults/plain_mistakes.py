@@ -74,8 +74,9 @@ def plain_mistakes(
 
 
 def _with_swapped_operands(program: Program) -> Program | None:
-    """Return the program whose subject takes its first two operands in the other order; None where
-    these are not of one type, and of a loop, which might never end."""
+    """Return the program with the first two operands of its subject exchanged; None if they differ
+    in type. None for a loop, which might not end.
+    """
     subject, main = program.subject, program.main
     if subject.name in CONTROL_FLOW or len(subject.operands) < 2:
         return None

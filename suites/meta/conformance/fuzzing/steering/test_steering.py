@@ -1,4 +1,4 @@
-"""Steering: with equal budgets more is met than without, in the same way every time."""
+"""Steering: it covers more than unsteered drawing with the same budget, and is deterministic."""
 
 from __future__ import annotations
 
