@@ -4,8 +4,8 @@
 
 Times a sweep of consecutive f32 arguments in one process after the other: the backend's execution,
 numpy's function in float64 on the same arguments, and all of a sweep's block. Then the same values
-are swept by workers, reference and backend at the same time. All ratios are of one run; those of
-CPU seconds hold on a machine that does other work, too.
+are swept by workers, reference and backend at the same time. All ratios are of one run; ratios of
+CPU seconds hold on a busy machine, too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Count what a reader meets on the way of a case to its result, for several commands.
+"""Count the functions and folders between a case and its result, for several commands.
 
     python -m benchmarks.walk [run|check|fuzz|replay ...] [--list]
 

@@ -1,4 +1,4 @@
-"""Recipes made into files: a module as text, and the arguments that it takes beside it."""
+"""Export of recipes to files: a module as text, and a file with its arguments."""
 
 from __future__ import annotations
 

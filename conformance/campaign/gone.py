@@ -1,6 +1,6 @@
 """Entries that matched nothing in a run: whether their counterexamples still reproduce.
 
-What became of a counterexample is kept with the run, so that a run that goes on, or is judged again
+The outcome of a counterexample is kept with the run, so that a run that goes on, or is judged again
 by the same entries, need not replay it.
 """
 
@@ -50,11 +50,12 @@ def find_stale(
     say: Callable[[str], None],
     digests: BackendDigests | None = None,
 ) -> StaleEntries:
-    """Return which entries knew none of the records, and show on none of these backends any more.
+    """Return the entries that matched no record and whose counterexamples no longer reproduce on
+    these backends.
 
-    What was only not met in the run is not gone: its counterexample reproduces. Nor is what does
-    not fail every time, as `flaky` entries say. `say` is called with a line where that takes a
-    while. What a counterexample showed before is in the cache that `digests` are for.
+    An entry that the run merely did not cover is not gone: its counterexample reproduces. Nor is
+    what does not fail every time, as `flaky` entries say. `say` is called with a line where that
+    takes a while. What a counterexample showed before is in the cache that `digests` are for.
     """
     met = {id_ for record in records for id_ in record.expectation_ids}
     unmet = [

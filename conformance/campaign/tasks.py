@@ -1,7 +1,7 @@
 """Tasks: some consecutive cases of a cell, from generation to records, as one pure function.
 
-A task knows nothing of processes or stores. What it returns depends on the cell, the seed, the
-range of indices and the versions installed alone; only the seconds and the memory vary.
+A task knows nothing of processes or stores. Its result depends on the cell, the seed, the range of
+indices and the versions installed alone; only the seconds and the memory vary.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """pebble's process pool, with workers of our own.
 
-What differs from pebble (5.2.3):
+Differences from pebble (5.2.3):
 
 - Messages of workers are read before ends of workers are noticed. A worker says what came of a
   call, and that it takes the next. pebble reads that in one thread, and looks for ended workers in

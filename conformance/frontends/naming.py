@@ -27,8 +27,8 @@ _LABEL = re.compile(r'loc\("((?:[^"\\]|\\.)*)"(?:\(|\))')
 def value_names(unit: Unit) -> Mapping[tuple[str, str], str]:
     """Return the names in the file of arguments and of operations' first results, without the %.
 
-    By function and name, as `conformance.stablehlo.parse` gives them. What stands for an operation
-    that was expanded has the name of that.
+    By function and name, as `conformance.stablehlo.parse` gives them. The replacement of an
+    expanded operation has the operation's name.
 
     Raises:
         ParseError: when the text without its locations is none.

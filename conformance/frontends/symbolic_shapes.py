@@ -1,7 +1,7 @@
 """Programs with dimensions of unknown size, made over for inputs of given sizes.
 
-XLA compiles static shapes only. Who runs an export of jax with symbolic shapes refines it first:
-the sizes of the arguments are written into the module, and from there into everything they decide.
+XLA compiles static shapes only. To run an export of jax with symbolic shapes, refine it first: the
+sizes of the arguments are written into the module, and from there into everything they decide.
 jaxlib has both steps; what they make is a program of static shapes that means the same.
 
 Source: StableHLO, docs/dynamism.md (refinement); jax.export (how it calls what it exported).

@@ -1,8 +1,8 @@
 """Trials: some consecutive programs of a campaign, from generation to failures, in a worker.
 
-What a trial gives depends on seed, numbers and versions alone. XlaBuilder's ops are lowered before
-all else, so that nothing that follows has to know them. The programs are compiled
-together; what differs from the reference is judged, and what fails so is tried again alone.
+The result of a trial depends only on seed, numbers and versions. XlaBuilder's ops are lowered
+before all else, so that nothing that follows has to know them. The programs are compiled together;
+what differs from the reference is judged, and what fails so is tried again alone.
 """
 
 from __future__ import annotations

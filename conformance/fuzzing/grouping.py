@@ -109,9 +109,9 @@ def key_of(finding: Finding) -> str:
 def _key_without_results(finding: Finding, verdict: Verdict, kind: str) -> str:
     """Return the key of a program that the backend refuses or crashes on.
 
-    The message, without instructions, numbers, shapes and element types. What is written to the
-    wrong place crashes a process in many ways: these are one class. Programs over which nothing is
-    said have one key; see `may_be_one`. An arithmetic exception is a division by zero.
+    The message, without instructions, numbers, shapes and element types. A write to a wrong address
+    crashes a process in many ways: these are one class. Programs over which nothing is said have
+    one key; see `may_be_one`. An arithmetic exception is a division by zero.
     """
     if kind == DIVISION_BY_ZERO:
         return _class_key(verdict.value, kind)

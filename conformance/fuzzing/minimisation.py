@@ -64,7 +64,8 @@ def _misshaping_operation(
 ) -> FailingProgram:
     """Return the failure of the one operation whose result has a wrong type, if that is the reason.
 
-    What takes such a result may be refused, or give a wrong type too: that tells nothing more.
+    Operations that use such a result may be refused or give a wrong type too, which adds no
+    information.
     """
     outcome, program = failure.outcome, flat(failure.program)
     is_refused = outcome.verdict in (Verdict.REJECTED, Verdict.CRASHED)

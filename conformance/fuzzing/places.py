@@ -60,7 +60,7 @@ class Places:
         return not self.begun[place]
 
     def is_new_variant(self, place: str, culprit: str) -> bool:
-        """Return whether no failure of a place with this culprit was minimised."""
+        """Return whether all failures of a place with this culprit are still unminimised."""
         return (place, culprit) not in self._variants
 
     def finding_of(self, place: str, culprit: str) -> str:

@@ -1,8 +1,8 @@
 """Programs of one operation in a campaign: cases of ops, as `run` plans them.
 
-What longer programs would meet by luck of the draw is tried by design: every other trial holds
-cases of the plan that has every value of every attribute in few programs. They are compiled several
-times as fast as longer programs, which have most of the time still.
+Combinations that longer programs contain only by chance are tried systematically: every other trial
+holds cases of the plan that has every value of every attribute in few programs. They are compiled
+several times as fast as longer programs, which have most of the time still.
 """
 
 from __future__ import annotations

@@ -324,8 +324,8 @@ def is_crash_known(expectations: Sequence[Expectation], cell: CellKey) -> bool:
 def is_overwriting_known(expectations: Sequence[Expectation], cell: CellKey) -> bool:
     """Return whether the cell's programs are known to write to memory that is not theirs.
 
-    A flaky entry about crashes says so: the process ends, or not, as it happens. What runs in that
-    process later may have a wrong result.
+    A flaky entry about crashes says so: the process ends, or not, as it happens. Programs that run
+    in that process later may have a wrong result.
     """
     return any(
         e.flaky and Verdict.CRASHED.value in e.verdicts and e.applies(cell) for e in expectations

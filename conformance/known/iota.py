@@ -33,7 +33,9 @@ def as_iotas(arrays: Sequence[Any], folded: Sequence[bool]) -> tuple[Any, ...] |
 
 
 def is_iota(array: Array) -> bool:
-    """Return whether an array has the numbers 0, 1, 2, ... along a dimension, at least two."""
+    """Return whether an array has the numbers 0, 1, 2, ... along a dimension of at least two
+    elements.
+    """
     if array.ndim != 1 or array.size < LEAST:
         return False
     of = element_type_of(array)

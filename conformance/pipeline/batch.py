@@ -1,7 +1,7 @@
 """Batches: items compiled as one module, and split where the backend refuses the whole.
 
-Every command that runs several programs at once does it here. What a *worker* is lost over is split
-in `splitting.py`.
+Every command that runs several programs at once does it here. A batch that crashes its *worker* is
+split in `splitting.py`.
 """
 
 from __future__ import annotations
@@ -189,10 +189,10 @@ def run_all(
 ) -> tuple[list[list[ItemAnswer]], list[RefusedBatch[_Item]]]:
     """Run groups of items as one module where the backend compiles it, else in parts.
 
-    The first parts are the groups. Items that the backend would refuse unseen are in no module.
-    Items of different process grids cannot share a module, and items of different meshes do not:
-    XLA reads the replica groups of all collectives in a module as if they were of one mesh.
-    A program that the backend separates is in a module of its own.
+    The first parts are the groups. Items that the backend refuses without compilation are in no
+    module. Items of different process grids cannot share a module, and items of different meshes do
+    not: XLA reads the replica groups of all collectives in a module as if they were of one mesh. A
+    program that the backend separates is in a module of its own.
 
     Returns:
         The answers to the items of each group, and the batches that were refused as a whole only.

@@ -99,8 +99,8 @@ class JudgedCase:
 
 
 def _failing(item: Item, whole: Judgement, judgements: Sequence[Judgement]) -> tuple[Failing, ...]:
-    """Return the classes that fail in a case, the class that the record shows first. Each has the
-    inputs that show it, unless the same inputs show all.
+    """Return the failing classes of a case, the record's class first. Each class has the inputs
+    that show it, unless the same inputs show all classes.
     """
     turns: dict[tuple[Verdict, str], int] = {}
     for turn, judgement in enumerate(judgements):

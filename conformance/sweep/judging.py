@@ -169,7 +169,7 @@ class _Judged:
     def _has_subnormal(self, rest: Array) -> Array:
         """Tell where an argument, the expected or the actual result is a subnormal number.
 
-        What fails there is most often flushed on the way, which says nothing about accuracy.
+        Failures at such numbers mostly come from flushing, which says nothing about accuracy.
         """
         operands = (operand[self.where[rest]] for operand in self.operands)
         found = np.zeros(len(rest), np.bool_)

@@ -46,7 +46,7 @@ class Search:
     seconds: float
 
     def trial(self, entries: tuple[Expectation, ...]) -> Trial:
-        """Return the settings that programs are judged with."""
+        """Return the trial whose settings judge the programs."""
         return Trial(self.choice.spelling, 0, 0, 1, frozenset(), entries, self.seconds)
 
 

@@ -228,7 +228,7 @@ class Chain:
         )  # fmt: skip
 
     def apart(self, *types: TensorType) -> Chain:
-        """Return a block that sees no outer values, with arguments of these types."""
+        """Return a block without access to outer values, with arguments of these types."""
         inner = self.within(*types)
         inner.data = list(inner.arguments)
         return inner

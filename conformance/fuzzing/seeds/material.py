@@ -1,4 +1,4 @@
-"""The pieces that are material for a campaign: kept in its folder, taken by some programs."""
+"""The fragments that a campaign inserts into some programs; they are stored in its folder."""
 
 from __future__ import annotations
 

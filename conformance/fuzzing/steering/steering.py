@@ -1,8 +1,8 @@
-"""Steering a campaign: what it met seldom is to be drawn more often by the trials that follow, and
-what failed, or met something new, is varied by them.
+"""Steering of a campaign: later trials draw rarely covered choices more often, and vary programs
+that failed or covered something new.
 
-A trial is steered by what the trials some way before it have met, by their numbers and not by the
-time at which they ended: with one worker the same seed steers in the same way.
+A trial is steered by the coverage of earlier trials. These are selected by number, not by the time
+at which they ended, so that with one worker a seed determines the campaign.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ class Matcher:
 
 
 def _with_term(bound: Bindings, term: Term) -> Bindings:
-    """Return bindings that have a term by its name, where there is none of that name before."""
+    """Return the bindings, extended by a term under its name if the name is not bound yet."""
     return {binding_key(term.op): term, **bound}
 
 

@@ -42,7 +42,9 @@ Exclusions = tuple[tuple[tuple[str, Array], ...], ...]
 
 
 def _dkw_bound(count: int) -> float:
-    """Return the largest distance of an empirical distribution from its own, by the DKW bound."""
+    """Return the largest distance of an empirical distribution from the true distribution, by the
+    DKW bound.
+    """
     return math.sqrt(math.log(2 / PROBABILITY) / (2 * count))
 
 

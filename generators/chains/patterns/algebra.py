@@ -137,7 +137,9 @@ def _with_itself(chain: Chain, value: Value) -> Value:
 
 
 def _of_its_square(chain: Chain, value: Value) -> Value:
-    """Write the absolute value or the sign of a square, which is negative for wrapping integers."""
+    """Write the absolute value or the sign of a square. Squares of integers may wrap to negative
+    numbers.
+    """
     chain.widen(value)
     square = chain.op("multiply", value, value)
     op = choose(chain.pick, ("compare", "abs", "sign", "maximum", "sqrt of abs"))

@@ -19,7 +19,7 @@ _COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 def calls_of(work: Callable[[], Any]) -> int:
     """Count the calls of the reference's functions that `work` makes, without numpy's own.
 
-    What goes element by element, or pair by pair, makes at least as many.
+    Work by element, or by pair, makes at least as many calls.
     """
     count = 0
 

@@ -180,7 +180,7 @@ NAMES = ("cpu", "gpu", "plugin:vendor")
 def large_run(backends: int, cases: int = 12_000) -> RunData:
     """Every cell of the catalog on several backends, `cases` on each: as many as `standard` has.
 
-    What one backend fails, the others pass: they differ in thousands of cases.
+    A case that one backend fails passes on the others: they differ in thousands of cases.
     """
     names = NAMES[:backends]
     run = full_run(names)

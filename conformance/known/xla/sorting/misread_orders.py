@@ -54,7 +54,7 @@ def rank_by_code(array: Array) -> Array | None:
 
 
 def rounded_up(array: Array) -> Array | None:
-    """Return f8E5M2FNUZ numbers, those that are subnormal in f16 as 2^-14 of their sign."""
+    """Return f8E5M2FNUZ numbers; numbers that are subnormal in f16 become 2^-14 with their sign."""
     of = element_type_of(array)
     if of.name != "f8E5M2FNUZ":
         return None

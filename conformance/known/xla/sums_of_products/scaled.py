@@ -28,10 +28,10 @@ def _flushed_errors(
     """Return the errors of sums in which values subnormal in bf16 are flushed, on a side or on
     both.
 
-    What is lost of a side may be lost of its scales, too.
+    The scales of a side may be flushed, too.
 
-    The least number of f8E8M0FNU is such a scale. A constant may be scaled when the program is
-    compiled, and keep what is lost of the other side.
+    The least number of f8E8M0FNU is such a scale. A constant may be scaled at compile time, and is
+    then not flushed, unlike the other side.
     """
     product, default = as_dot_general(operation, operands)
     measure, to = (

@@ -63,7 +63,7 @@ def _remove_dilation(operation: Operation, sizes: tuple[int, ...]) -> Operation 
 def _error(result: Array, limit: Array | None, got: Array) -> Array:
     """Errors of what was got, as elements of the smaller result and what stands behind them.
 
-    What stands behind tells nothing where the smaller result does not stand before it.
+    Elements behind the smaller result count only where the smaller result precedes them.
     """
     count = min(result.size, got.size)
     want, have = result.reshape(-1)[:count], got.reshape(-1)[:count]

@@ -358,7 +358,7 @@ def test_a_program_that_the_verifier_refuses_is_its_own_counterexample() -> None
 
 
 def test_an_extension_that_a_backend_takes_is_accepted_where_an_entry_says_so() -> None:
-    """A user's program that breaks C13 so is no mistake; the near miss of a run is a mistake."""
+    """A user's program may break C13 by this extension; a near miss of a run may not."""
     given = Counterexample(
         "func.func @main(%x: tensor<2xf32>, %y: tensor<2xf64>) -> tensor<f32> {\n"
         "  %0 = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : "

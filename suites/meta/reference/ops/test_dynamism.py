@@ -303,7 +303,7 @@ def test_stablehlos_verifier_misses_known_constraints() -> None:
 
 @pytest.mark.parametrize("size", [7, 8])
 def test_stablehlo_takes_constant_sizes_for_signed(size: int) -> None:
-    """Its verifier refuses a valid program: why such sizes are drawn as parameters only."""
+    """StableHLO's verifier refuses a valid program, so such sizes are drawn as parameters only."""
     kind = TensorType((size,), F32)
     sizes = np.array([size], TYPES["ui4"].storage)
     shape = Dense.of(sizes, TensorType((1,), TYPES["ui4"]))

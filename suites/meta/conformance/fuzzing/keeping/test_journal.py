@@ -69,7 +69,9 @@ def test_a_journal_of_another_version_is_a_line(tmp_path: Path) -> None:
         pass
     with closing(sqlite3.connect(tmp_path / FILE_NAME)) as file:
         file.execute("PRAGMA user_version = 1")
-    with pytest.raises(UsageError, match=rf"has format 1, .* reads {Journal.FORMAT}: start over with --fresh"):
+    with pytest.raises(
+        UsageError, match=rf"has format 1, .* reads {Journal.FORMAT}: start over with --fresh"
+    ):
         Journal(tmp_path)
     (tmp_path / FILE_NAME).write_text("no database")
     with pytest.raises(UsageError, match="damaged or not a database"):
