@@ -189,6 +189,10 @@ def reinterpret(building: Building, value: Value, element: ElementType) -> Value
         zero = building.full(0, TensorType(tensor_type_of(value).shape, ELEMENT_TYPES["ui8"]))
         return building.compare("NE", building.bitcast(value, ELEMENT_TYPES["ui8"]), zero)
     byte = ELEMENT_TYPES["ui8"]
+    if own.name in _SIX_BITS:
+        return reinterpret(building, _code_of_six_bits(building, value), element)
+    if element.name in _SIX_BITS:
+        return _from_six_bits(building, reinterpret(building, value, byte), element)
     narrow = own if own.bits < element.bits else element
     code = ELEMENT_TYPES.get(f"ui{narrow.bits}")
     if code is None:
@@ -196,6 +200,40 @@ def reinterpret(building: Building, value: Value, element: ElementType) -> Value
     if own is narrow:
         return reinterpret(building, building.convert(building.bitcast(value, code), byte), element)
     return building.bitcast(building.convert(reinterpret(building, value, byte), code), element)
+
+
+_SIX_BITS = {"f6E3M2FN": (12, 2), "f6E2M3FN": (14, 3)}
+"""By how many powers of two a number is larger than the number of f16 with the same exponent bits,
+and how many bits its significand has."""
+
+
+def _code_of_six_bits(building: Building, value: Value) -> Value:
+    """Return the bits of numbers of six bits as bytes: from those of f16, as no integer has six."""
+    of = tensor_type_of(value)
+    power, digits = _SIX_BITS[of.element.name]
+    wide = building.convert(value, ELEMENT_TYPES["f16"])
+    scale = building.full(2.0**-power, tensor_type_of(wide))
+    bits = building.bitcast(building.binary("multiply", wide, scale), ELEMENT_TYPES["ui16"])
+    kind = tensor_type_of(bits)
+    shifted = building.binary("shift_right_logical", bits, building.full(10 - digits, kind))
+    size = building.binary("and", shifted, building.full(0x1F, kind))
+    top = building.binary("shift_right_logical", bits, building.full(15, kind))
+    sign = building.binary("shift_left", top, building.full(5, kind))
+    return building.convert(building.binary("or", size, sign), ELEMENT_TYPES["ui8"])
+
+
+def _from_six_bits(building: Building, code: Value, element: ElementType) -> Value:
+    """Return the numbers of six bits that bytes hold."""
+    power, digits = _SIX_BITS[element.name]
+    bits = building.convert(code, ELEMENT_TYPES["ui16"])
+    kind = tensor_type_of(bits)
+    size = building.binary("and", bits, building.full(0x1F, kind))
+    low = building.binary("shift_left", size, building.full(10 - digits, kind))
+    top = building.binary("and", bits, building.full(0x20, kind))
+    sign = building.binary("shift_left", top, building.full(10, kind))
+    wide = building.bitcast(building.binary("or", low, sign), ELEMENT_TYPES["f16"])
+    scale = building.full(2.0**power, tensor_type_of(wide))
+    return building.convert(building.binary("multiply", wide, scale), element)
 
 
 def _reinterpret_width(building: Building, value: Value, source: Shape, target: Shape) -> Value:

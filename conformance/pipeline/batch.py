@@ -97,6 +97,8 @@ class Batcher:
             BackendError: when the backend does not give results.
         """
         compiled = self.compiled.get(id(item)) or self.compile([item])
+        if only_compiles(self.session.name):
+            self.compiled[id(item)] = compiled
         sets = [[compiled.run(inputs) for _ in range(self.repeats)] for inputs in item.inputs]
         return [list(results) for results in zip(*sets, strict=True)]
 

@@ -97,10 +97,16 @@ def emit(program: Program) -> str:
 
 
 def spell_operation(operation: Operation) -> str:
-    """Return an operation with its regions as MLIR's generic form, "" where it has no spelling."""
+    """Return an operation with its regions as MLIR's generic form, "" where it has no spelling.
+
+    An op of XlaBuilder is spelled as `emit` writes it: as its lowering, or as a composite without
+    its decomposition.
+    """
+    alone = Program((Function("main", Region((), (operation,)), ()),))
     try:
-        return "\n".join(_region(Region((), (operation,)), "", "func.return", ""))
-    except EmitError:
+        written = write_composites(lower_program(alone)).main.body
+        return "\n".join(_region(written, "", "func.return", ""))
+    except (EmitError, ConstraintViolation):
         return ""
 
 
