@@ -243,13 +243,12 @@ def _reinterpret_width(building: Building, value: Value, source: Shape, target: 
     """
     held, given = storage_bits(source), storage_bits(target)
     unit = ELEMENT_TYPES[f"ui{min(held, given)}"]
-    count, wanted = math.prod(source.dimensions), math.prod(target.dimensions)
+    count = math.prod(source.dimensions)
     flat = _split_into_units(building, building.reshape(value, (count,)), held, unit)
     order = order_of(source, target, held // unit.bits, given // unit.bits)
     units = building.take_elements(flat, order.tolist(), (order.size,))
-    return building.reshape(
-        _join_units(building, units, wanted, element_of(target)), tuple(target.dimensions)
-    )
+    elements = _join_units(building, units, given // unit.bits, element_of(target))
+    return building.reshape(elements, tuple(target.dimensions))
 
 
 def _split_into_units(building: Building, flat: Value, held: int, unit: ElementType) -> Value:
@@ -263,12 +262,12 @@ def _split_into_units(building: Building, flat: Value, held: int, unit: ElementT
     )
 
 
-def _join_units(building: Building, units: Value, count: int, element: ElementType) -> Value:
-    """Return units as so many elements, each of one or several."""
-    (total,) = tensor_type_of(units).static_shape
-    if total == count:
+def _join_units(building: Building, units: Value, width: int, element: ElementType) -> Value:
+    """Return units as elements, each of `width` units."""
+    if width == 1:
         return reinterpret(building, units, element)
-    pairs = building.reshape(units, (count, total // max(1, count)))
+    count = tensor_type_of(units).static_shape[0] // width
+    pairs = building.reshape(units, (count, width))
     return building.one("bitcast_convert", (pairs,), TensorType((count,), element))
 
 

@@ -7,10 +7,13 @@ missing. The parts of a complex number are a pair too.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from conformance.hlo.building import Building, tensor_type_of
-from conformance.hlo.shapes import Tree, tensor_of
+from conformance.hlo.moving import reinterpret
+from conformance.hlo.shapes import Tree, element_of, order_of, tensor_of
 from conformance.hlo.site import Handler, Site
 from reference.ir.program import Dense, TensorType, Value
 from reference.ir.types import ELEMENT_TYPES
@@ -88,6 +91,22 @@ def _allocate(site: Site) -> Tree:
     return site.building.full(0, site.type)
 
 
+def _padded_with_zeros(site: Site) -> Tree:
+    """Add the memory of an array up to the end of its last tile, with zeros in the padding."""
+    source, target, value = site.shapes[0], site.instruction.shape, site.value(0)
+    own = tensor_type_of(value)
+    if element_of(source) != element_of(target):
+        raise site.unreadable("its result has another element type")
+    has_zero = not own.element.is_float or own.element.float_format.has_zero
+    flat = site.building.reshape(value, (math.prod(own.static_shape),))
+    codes = flat if has_zero else reinterpret(site.building, flat, ELEMENT_TYPES["ui8"])
+    order = order_of(source, target)
+    if np.unique(order[order >= 0]).size != math.prod(own.static_shape):
+        raise site.unreadable("its result has not all elements of its operand")
+    taken = site.building.take_elements(codes, order.tolist(), tuple(target.dimensions))
+    return reinterpret(site.building, taken, own.element)
+
+
 def _inverse(*, lower: bool) -> Handler:
     """Return a handler that adds inverses of triangular matrices; complex matrices are given as two
     parts.
@@ -131,5 +150,6 @@ TARGETS: dict[str, Handler] = {
     "X64Combine": _combine,
     "X64SplitHigh": _high,
     "X64SplitLow": _low,
+    "ZeroCrop": _padded_with_zeros,
 }
 """The function that reads calls of each target."""
