@@ -8,9 +8,16 @@ from conformance.known.candidates import Candidate, candidates
 from conformance.known.hypothesis import Arithmetic, Hypothesis
 from conformance.known.interpreter import indices
 from conformance.known.rewritings.identities import LEFT_OUT
-from conformance.known.xla import float_pairs, folded_bitcasts, moved_pairs, trip_counts
+from conformance.known.xla import (
+    float_pairs,
+    folded_bitcasts,
+    missing_zero,
+    moved_pairs,
+    trip_counts,
+)
 from conformance.known.xla.indexing import bounded_starts, bounded_windows, reshaped_padding
 from conformance.known.xla.processes import (
+    gathered_by_sum,
     gathered_first,
     misread_groups,
     operands_as_parts,
@@ -47,6 +54,17 @@ PROGRAMS = (
     Hypothesis(
         folded_bitcasts.SIGN_ABOVE,
         rewrite=folded_bitcasts.extend_sign, concerns=folded_bitcasts.concerns,
+    ),
+    Hypothesis(
+        gathered_by_sum.LABEL, rewrite=gathered_by_sum.rewrite, several=True,
+        platform=Hardware.TPU,
+    ),
+    *(
+        Hypothesis(
+            missing_zero.LABEL, rewrite=missing_zero.rewrite, several=several,
+            platform=Hardware.TPU,
+        )
+        for several in (True, False)
     ),
     Hypothesis(float_pairs.LABEL, rewrite=moved_pairs.rewrite, platform=Hardware.TPU),
     Hypothesis(

@@ -15,7 +15,8 @@ from reference.ops.contraction import Dimensions, arrange_matrices, dot_dimensio
 from reference.ops.ragged import products_of_groups, ragged_numbers
 
 
-def _dimensions(operation: Operation, lhs: Array) -> Dimensions:
+def dimensions_of(operation: Operation, lhs: Array) -> Dimensions:
+    """Return the dimension numbers of a `dot` or a `dot_general`."""
     if operation.name == "dot":
         return dot_dimensions(lhs.ndim)
     given = given_attributes(operation)
@@ -43,7 +44,7 @@ def contraction_sums(
             lhs, rhs, group_sizes, numbers, magnitudes if sizes else unrounded_products
         )
     lhs, rhs = operands
-    a, b, shape = arrange_matrices(lhs, rhs, _dimensions(operation, lhs))
+    a, b, shape = arrange_matrices(lhs, rhs, dimensions_of(operation, lhs))
     return (magnitudes(a, b) if sizes else unrounded_products(a, b)).reshape(shape)
 
 
@@ -54,7 +55,7 @@ def depth_of(operation: Operation, operands: tuple[Array, ...]) -> int:
         ones = tuple(np.ones(one.shape, np.float32) for one in operands)
         return int(einsum_sums(ones, str(config), magnitudes=True).max(initial=0))
     lhs = operands[0]
-    return prod(lhs.shape[d] for d in _dimensions(operation, lhs).lhs_contracting)
+    return prod(lhs.shape[d] for d in dimensions_of(operation, lhs).lhs_contracting)
 
 
 CONTRACTED = sum_of_products_rule("sum of products", contraction_sums, depth_of)

@@ -13,6 +13,7 @@ from conformance.known.xla.sums_of_products.product_types import (
     in_operand_type,
     result_type_hypothesis,
 )
+from conformance.known.xla.sums_of_products.rounded_products import OF_OPERANDS
 from conformance.known.xla.windows.added_groups import added_groups_hypothesis
 from conformance.known.xla.windows.float_sums import ADDED_UP
 from conformance.known.xla.windows.image_overrun import IMAGE_OVERRUN
@@ -118,13 +119,14 @@ def of_contraction(platform: str) -> tuple[Hypothesis, ...]:
     """Return the classes of sums of products on a `Hardware`."""
     default = default_precision(platform)
     of = contraction.contraction_sums, contraction.depth_of, default
-    kept = (Hypothesis(IN_BF16, _predict_bf16_sums),) if platform not in _PRECISE_BY_CHOICE else ()
+    is_cpu = platform not in _PRECISE_BY_CHOICE
     return (
+        *(() if is_cpu else (OF_OPERANDS,)),  # first: it predicts most exactly
         flushing(*of),
         _without_algorithm(default),
         result_type_hypothesis(make_bound(*of)),
         in_operand_type(make_bound(*of)),
-        *kept,
+        *((Hypothesis(IN_BF16, _predict_bf16_sums),) if is_cpu else ()),
     )
 
 

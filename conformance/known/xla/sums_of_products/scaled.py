@@ -9,6 +9,7 @@ import numpy as np
 
 from conformance.known.hypothesis import Hypothesis, Operands, Results
 from conformance.known.xla.sums_of_products.products import FLUSHED, IN_BF16, kept_in_bf16
+from conformance.known.xla.sums_of_products.rounded_products import OF_SCALED_OPERANDS
 from conformance.tolerance.bounds.contraction import contraction_sums, depth_of
 from conformance.tolerance.bounds.products import make_measure, quantum_of
 from conformance.tolerance.bounds.scaled import as_dot_general, factors_of, on_scaled_operands
@@ -77,4 +78,5 @@ def _other_zeros(expected: Results, actual: Results) -> Array:
 SCALED = (
     Hypothesis(FLUSHED, _flushed_errors, flushes=True, signs=True),
     Hypothesis(IN_BF16, on_scaled_operands(kept_in_bf16)),
+    OF_SCALED_OPERANDS,
 )

@@ -1,0 +1,104 @@
+"""Products rounded to the type of operands or result before they are added.
+
+The compilers for GPU and TPU write a product with a vector, and an outer product, as elementwise
+products: in the operands' or the result's type, whichever has more range (see product_types.py).
+They are added in f32, or in the same type. Scaled operands are rounded to such a type, too.
+
+Source: xla/service/algebraic_simplifier.cc (dot strength reduction), read; libtpu 0.0.50 and
+jaxlib 0.12.0 for GPUs, measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_nothing
+from conformance.tolerance.bounds.contraction import dimensions_of
+from conformance.tolerance.bounds.scaled import as_dot_general, factors_of
+from reference.ir.program import Operation
+from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of
+from reference.numerics.alike import equal_elements
+from reference.numerics.arithmetic import quiet
+from reference.numerics.rounding import round_to, to_float64
+from reference.ops.contraction import arrange_matrices
+
+LABEL = "products rounded before they are added"
+
+_BF16 = ELEMENT_TYPES["bf16"]
+_MOST = 1 << 22
+"""Largest number of products that are computed one by one."""
+_F32 = 2.0**-24
+
+
+def _of_operands(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    types = {element_type_of(one) for one in operands[:2]} | {element_type_of(expected[0])}
+    if len(operands) != 2 or not all(_is_narrow(one) for one in types):
+        return predict_nothing(expected)
+    return _errors(operation, operands, types, expected, actual)
+
+
+def _of_scaled_operands(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    product, _ = as_dot_general(operation, operands)
+    types = {_BF16, element_type_of(expected[0])}
+    return _errors(product, factors_of(operands), types, expected, actual)
+
+
+def _is_narrow(of: ElementType) -> bool:
+    return of.is_float and of.bits <= 16
+
+
+@quiet
+def _errors(
+    operation: Operation,
+    operands: Operands,
+    types: set[ElementType],
+    expected: Results,
+    actual: Results,
+) -> Results:
+    """Return 0 for elements that are sums of products rounded to a type, else infinity."""
+    lhs, rhs, shape = arrange_matrices(*operands, dimensions_of(operation, operands[0]))
+    found = np.full(expected[0].shape, np.inf)
+    for of in sorted(types, key=lambda one: one.name):
+        for low, high in _sums(_rounded(lhs, of), _rounded(rhs, of), of):
+            ends = (round_to(one.reshape(shape), element_type_of(actual[0])) for one in (low, high))
+            found[_lies_between(*ends, actual[0])] = 0.0
+    return (found,)
+
+
+def _rounded(numbers: Array, of: ElementType) -> Array:
+    return to_float64(round_to(np.asarray(numbers, np.float64), of))
+
+
+def _sums(lhs: Array, rhs: Array, of: ElementType) -> Iterator[tuple[Array, Array]]:
+    """Yield the smallest and the largest sums of rounded factors, and of rounded products."""
+    rows, depth, columns = lhs.shape[-2], lhs.shape[-1], rhs.shape[-1]
+    size = _F32 * depth * np.matmul(np.abs(lhs), np.abs(rhs))
+    total = np.matmul(lhs, rhs)
+    yield total - size, total + size
+    is_elementwise = min(rows, columns) == 1 or depth <= 1
+    if not is_elementwise or lhs.size * columns > _MOST:
+        return
+    products = _rounded(lhs[..., :, :, None] * rhs[..., None, :, :], of)
+    total, size = products.sum(axis=-2), _F32 * depth * np.abs(products).sum(axis=-2)
+    yield total - size, total + size
+    one_by_one = np.zeros(total.shape)
+    for number in range(depth):
+        one_by_one = _rounded(one_by_one + products[..., number, :], of)
+    yield one_by_one, one_by_one
+
+
+def _lies_between(low: Array, high: Array, got: Array) -> Array:
+    """Return which elements are between two numbers, or equal to one of them."""
+    below, above, at = map(to_float64, (low, high, got))
+    is_inside = (below <= at) & (at <= above)
+    return is_inside | equal_elements(low, got) | equal_elements(high, got)
+
+
+OF_OPERANDS = Hypothesis(LABEL, _of_operands)
+OF_SCALED_OPERANDS = Hypothesis(LABEL, _of_scaled_operands)
