@@ -60,6 +60,9 @@ _BOUND = 2.0**10
 _SIGNS = ((1.0, 1.0), (-1.0, 1.0), (1.0, -1.0))
 """Directions in which operands of even and of odd number are changed."""
 
+_LINEAR = ("cholesky", "triangular_solve")
+"""Ops that solve linear systems."""
+
 
 def round_to_pairs(array: Array) -> Array:
     """Return numbers of f64, or complex numbers of f64, as the sums of the pairs that represent
@@ -140,6 +143,26 @@ def _shift_by_pair_errors(operand: Array, sign: float, *, single: bool) -> Array
     return np.where(is_tiny & (sign > 0), np.copysign(_NORMAL, operand), changed)
 
 
+def _shift_each(operand: Array) -> Array:
+    """Return numbers that are larger or smaller, each by itself: linear systems magnify that."""
+    signs = np.random.default_rng(0).choice((-1.0, 1.0), operand.shape)
+    return np.asarray(operand * (1 + signs * _NUDGE))
+
+
+def _shift_operands(
+    operation: Operation, operands: Operands, *, single: bool
+) -> Iterator[list[Array]]:
+    """Yield operands with the errors of pairs."""
+    for even, odd in _SIGNS:
+        signs = [odd if n % 2 else even for n in range(len(operands))]
+        yield [
+            _apply_to_parts(partial(_shift_by_pair_errors, sign=sign, single=single), one)
+            for one, sign in zip(operands, signs, strict=True)
+        ]
+    if operation.name in _LINEAR:
+        yield [_apply_to_parts(_shift_each, one) for one in operands]
+
+
 def _flush(operand: Array) -> Array:
     return np.where(np.abs(operand) < _NORMAL, np.copysign(0.0, operand), operand)
 
@@ -153,12 +176,7 @@ def _limits(
         np.abs(one) * precision + _SMALLEST if _is_wide(one) else np.zeros(one.shape)
         for one in results
     ]
-    for even, odd in _SIGNS:
-        signs = [odd if n % 2 else even for n in range(len(operands))]
-        changed = [
-            _apply_to_parts(partial(_shift_by_pair_errors, sign=sign, single=single), one)
-            for one, sign in zip(operands, signs, strict=True)
-        ]
+    for changed in _shift_operands(operation, operands, single=single):
         for number, other in enumerate(apply(operation, changed)):
             if _is_wide(other):
                 apart = np.abs(other - results[number])

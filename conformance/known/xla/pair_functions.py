@@ -62,6 +62,13 @@ def _has_large_quotient(lhs: Array, rhs: Array) -> Array:
     return ~(np.abs(lhs) < 2.0**125 * np.abs(rhs))
 
 
+def _power_errors(lhs: Array, rhs: Array) -> Array:
+    """Return the errors of exp(rhs * log(lhs)): those of the exponent, magnified."""
+    size = np.abs(lhs)
+    found = np.power(size, rhs) * np.abs(rhs * np.log(size)) * 2.0**-46
+    return np.where(np.isfinite(found), found, 0.0)
+
+
 def _is_power_lost(lhs: Array, rhs: Array) -> Array:
     """Return where rhs * log(lhs) is a product of 0 and infinity."""
     is_log_infinite = (lhs == 0) | np.isinf(lhs)
@@ -89,7 +96,7 @@ _PERIODIC = Weakness(_zero, partial(_exceeds, _REDUCIBLE), _nowhere)
 
 WEAKNESSES: dict[str, Weakness] = {
     "cosine": _PERIODIC,
-    "power": Weakness(_zero, _is_power_lost, _is_negative_odd),
+    "power": Weakness(_power_errors, _is_power_lost, _is_negative_odd),
     "remainder": Weakness(_remainder_errors, _has_large_quotient, _nowhere),
     "sine": _PERIODIC,
     "tan": _PERIODIC,
@@ -103,10 +110,27 @@ def _has_large_part(operand: Array) -> Array:
     return np.logical_or(*(_exceeds(_REDUCIBLE, part) for part in parts))
 
 
-COMPLEX_WEAKNESSES: dict[str, Weakness] = dict.fromkeys(
-    (
-        "cosine", "exponential", "exponential_minus_one", "logistic", "sine", "tan", "tanh",
+def _has_large_exponential(operand: Array) -> Array:
+    """Return where exp(-z) of 1 / (1 + exp(-z)) overflows."""
+    return _has_large_part(operand) | (np.real(operand) < -_EXPONENT)
+
+
+def _is_complex_power_lost(lhs: Array, rhs: Array) -> Array:
+    """Return where a factor of |x|^c exp(-d arg x) is out of range, or its angle is."""
+    log, angle = np.log(np.abs(lhs)), np.angle(lhs)
+    c, d = np.real(rhs), np.imag(rhs)
+    turn = c * angle + d * log
+    return ~(np.maximum(np.abs(c * log), np.abs(d * angle)) < _EXPONENT) | ~(
+        np.abs(turn) < _REDUCIBLE
+    )
+
+
+COMPLEX_WEAKNESSES: dict[str, Weakness] = {
+    **dict.fromkeys(
+        ("cosine", "exponential", "exponential_minus_one", "sine", "tan", "tanh"),
+        Weakness(_zero, _has_large_part, _nowhere),
     ),
-    Weakness(_zero, _has_large_part, _nowhere),
-)  # fmt: skip
-"""The weaknesses of functions of complex numbers: sines and cosines of a part."""
+    "logistic": Weakness(_zero, _has_large_exponential, _nowhere),
+    "power": Weakness(_zero, _is_complex_power_lost, _nowhere),
+}
+"""The weaknesses of functions of complex numbers: sines and cosines of a part, exponentials."""

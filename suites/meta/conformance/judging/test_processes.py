@@ -11,12 +11,14 @@ import pytest
 from conformance.catalog import CATALOG
 from conformance.judging.compare import judge
 from conformance.known.xla.processes import (
+    gathered_by_sum,
     gathered_first,
     misread_groups,
     operands_as_parts,
     process_order,
 )
 from conformance.stablehlo.parse import parse_module
+from conformance.tolerance.hardware import Hardware
 from conformance.verdict import Verdict
 from generators.case.case import Case, InputRecipe
 from generators.case.choices import Pick
@@ -75,6 +77,26 @@ def test_several_operands_gathered_along_the_first_dimension() -> None:
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, gathered_first.LABEL)
     found = judge(program, inputs, expected, [blocks[0] + 1, *blocks[1:]], rule)
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, "wrong value")
+
+
+@pytest.mark.parametrize(
+    ("platform", "zero", "kind"),
+    [
+        (Hardware.TPU, 0.0, gathered_by_sum.LABEL),
+        (Hardware.CPU, 0.0, "signed zero"),
+        (Hardware.TPU, 1.0, "wrong value"),
+    ],
+)
+def test_negative_zeros_gathered_by_a_sum(platform: str, zero: float, kind: str) -> None:
+    given: dict[str, Any] = {"all_gather_dim": 0, "replica_groups": matrix([[0, 1]])}
+    program = single_op("all_gather", (Value("x", tensor(F32, 1)),), (tensor(F32, 2),), given)
+    program = replace(program, process_grid=(2, 1))
+    inputs = (np.array([-0.0], np.float32), np.array([2.0], np.float32))
+    expected = evaluate(program, inputs)
+    rule = CATALOG["all_gather"].tolerance
+    got = [np.array([zero, 2.0], np.float32)] * 2
+    found = judge(program, inputs, expected, got, rule, platform=platform)
+    assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
 
 
 def _scattered() -> tuple[Program, tuple[Array, ...]]:

@@ -116,6 +116,18 @@ def test_a_compiler_without_its_device_compiles_an_item_by_itself_once(
     assert session.sizes == [1] * modules
 
 
+@pytest.mark.parametrize(("name", "modules"), [("tpu-compile", 1), ("cpu", 2)])
+def test_a_compiler_without_its_device_compiles_a_failing_item_of_a_batch_once(
+    name: str, modules: int
+) -> None:
+    session, items = _Refusing("", ""), _items("abs", "sine")
+    session.name = name
+    batcher = Batcher(session, repeats=1)  # type: ignore[arg-type]
+    for _ in range(2):
+        batcher.run_in_isolation(items[0])
+    assert session.sizes == [1] * modules
+
+
 @pytest.mark.parametrize(
     ("words", "most"),
     [("'stablehlo.cosine' op can't be translated", 4), ("HLO opcode `cosine` is not there", 4),

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from conformance.stablehlo.emit import EmitError, emit
+from conformance.stablehlo.emit import EmitError, emit, spell_operation
 from conformance.stablehlo.parse import parse_module
 from generators.cells import plan
 from generators.invalid.table import near_misses
@@ -135,3 +135,12 @@ def test_dictionaries_hold_lists_and_types() -> None:
     assert said == (("dims", ((1, 2), (), (True, "x"))), ("of", types[0]), ("to", types[1]))
     assert parse_module(emit(program)) == program
     np.testing.assert_array_equal(evaluate(program, (np.array(2, np.float32),))[0], 2)
+
+
+def test_operations_of_xla_builder_are_spelled_as_they_are_written() -> None:
+    """Without that, no expectation for crashes could describe them."""
+    operands, given = EXPORTED["batches"]
+    program = parse_module(exported(*operands, **given))
+    spelled = spell_operation(program.subject)
+    assert spelled in emit(program).replace("\n    ", "\n")
+    assert 'name = "xla.scaled_dot"' in spelled
