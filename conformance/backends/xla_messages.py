@@ -33,6 +33,7 @@ _UNSUPPORTED = (
     re.compile(r"No FFI handler registered for "),
     re.compile(r"Custom emitter for \S+ not found"),  # of the TPU's compiler
     re.compile(r"INT2 is not supported for "),  # the same
+    re.compile(r"Tpu does not support int2 type usage"),  # the same
     re.compile(r"Unexpected operand type for FFT: (?:f64|c128)"),  # the same
     re.compile(r"Accuracy analysis for \w+ is not implemented yet"),  # the same
     re.compile(r"No implementation found for requested accuracy"),
