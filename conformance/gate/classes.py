@@ -60,7 +60,7 @@ CLASSES = (
     "feature groups masked by products", "folded normalization",
     "gathered along the first dimension", "gathered by a sum", "image read beyond its end",
     "index truncated to 32 bits", "index vectors of no components",
-    "integers added up in float64", "logarithm of few digits",
+    "integers added up in float64", "kernel dilated with zeros", "logarithm of few digits",
     "NaN for a zero of f8E8M0FNU",
     "NaN left out", "NaN sorted as the largest number", "NaN taken for infinity",
     "no order of the updates",

@@ -193,8 +193,9 @@ def run_all(
 
     The first parts are the groups. Items that the backend refuses without compilation are in no
     module. Items of different process grids cannot share a module, and items of different meshes do
-    not: XLA reads the replica groups of all collectives in a module as if they were of one mesh. A
-    program that the backend separates is in a module of its own.
+    not: XLA reads the replica groups of all collectives in a module as if they were of one mesh. It
+    also combines permutes among replicas with permutes among partitions. A program that the backend
+    separates is in a module of its own.
 
     Returns:
         The answers to the items of each group, and the batches that were refused as a whole only.
@@ -220,17 +221,20 @@ def run_all(
     return [[split.answers[id(one)] for one in group] for group in groups], split.refused
 
 
-_ModuleKind = tuple[ProcessGrid | None, frozenset[tuple[object, ...]], int]
-"""The traits that programs in one module share: process grid and meshes with their device_ids. The
-number identifies a program that the backend separates, and is 0 for others."""
+_ModuleKind = tuple[ProcessGrid | None, frozenset[tuple[object, ...]], frozenset[bool], int]
+"""The traits that programs in one module share: process grid, meshes with their device_ids, and
+whether permutes are among replicas or partitions. The number identifies a program that the backend
+separates, and is 0 for others."""
 
 
 def _module_kind(backend: str, item: Item) -> _ModuleKind:
     program = item.program
     stated = (value for one in program.walk() for _, value in one.attributes)
     meshes = ((of.mesh, of.device_ids) for of in stated if isinstance(of, MeshGroups))
+    permutes = (one for one in program.walk() if one.name == "collective_permute")
+    channels = frozenset(one.attribute("channel_id", 0) != 0 for one in permutes)
     own = id(item) if is_separated(backend, program) else 0
-    return program.process_grid, frozenset(meshes), own
+    return program.process_grid, frozenset(meshes), channels, own
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from conformance.known.xla.sums_of_products.product_types import (
 )
 from conformance.known.xla.sums_of_products.rounded_products import OF_OPERANDS
 from conformance.known.xla.windows.added_groups import added_groups_hypothesis
+from conformance.known.xla.windows.dilated_kernels import dilated_kernels_hypothesis
 from conformance.known.xla.windows.float_sums import ADDED_UP
 from conformance.known.xla.windows.image_overrun import IMAGE_OVERRUN
 from conformance.known.xla.windows.masked_groups import products_with_zero
@@ -29,6 +30,7 @@ from conformance.tolerance.bounds.products import (
     make_measure,
 )
 from conformance.tolerance.hardware import Hardware
+from conformance.tolerance.rule import Bound
 from conformance.tolerance.ulp import ulps_from_prediction
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation
@@ -134,6 +136,10 @@ _PRECISE_BY_CHOICE = (Hardware.GPU, Hardware.TPU)
 """Hardware that rounds operands by default, of which no sums kept in bf16 are known."""
 
 
+def _of_gpus(bound: Bound) -> tuple[Hypothesis, ...]:
+    return added_groups_hypothesis(bound), dilated_kernels_hypothesis(bound)
+
+
 @cache
 def of_convolution(platform: str) -> tuple[Hypothesis, ...]:
     """Return the classes of convolutions on a `Hardware`.
@@ -142,7 +148,7 @@ def of_convolution(platform: str) -> tuple[Hypothesis, ...]:
     are not exact, where the specification defines each result as a `dot_general`; what stands
     behind the image in place of padding; products with zero that are left out or added; integers
     that are added up in float64; and windows whose reversal is left out. On GPUs, too, batch groups
-    that are added up.
+    that are added up, and kernels whose holes are zeros.
     """
     default = default_precision(platform)
     of = convolution.convolution_sums, convolution.depth_of, default
@@ -156,5 +162,5 @@ def of_convolution(platform: str) -> tuple[Hypothesis, ...]:
         *products_with_zero(default),
         ADDED_UP,
         unreversed_hypothesis(make_bound(*of)),
-        *((added_groups_hypothesis(make_bound(*of)),) if platform == Hardware.GPU else ()),
+        *(_of_gpus(make_bound(*of)) if platform == Hardware.GPU else ()),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -17,7 +18,7 @@ from generators.cells.plan import cases
 from generators.values.contents import materialise
 from reference.interpreter.evaluate import evaluate
 from reference.ir.mesh import MeshGroups
-from reference.ir.program import Program, TensorType, Value, single_op
+from reference.ir.program import Dense, Program, TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES
 
 F32 = ELEMENT_TYPES["f32"]
@@ -102,6 +103,22 @@ def test_a_program_that_a_backend_separates_is_in_a_module_of_its_own() -> None:
         session.name = name
         run_all(Batcher(session), [items])  # type: ignore[arg-type]
         assert session.sizes == sizes
+
+
+def test_permutes_among_replicas_and_among_partitions_are_in_different_modules() -> None:
+    """XLA's compiler for GPUs combines them (docs/findings.md)."""
+    items: list[Item] = []
+    for number, channel in enumerate((0, 1, 0)):
+        of = TensorType((2,), ELEMENT_TYPES["f32"])
+        pairs = Dense.of(np.array([[0, 1]]), TensorType((1, 2), ELEMENT_TYPES["si64"]))
+        given = {"source_target_pairs": pairs, "channel_id": channel}
+        program = single_op("collective_permute", (Value("x", of),), (of,), given)
+        program = replace(program, process_grid=(2, 2))
+        inputs = tuple(np.zeros(2, np.float32) for _ in range(4))
+        items.append(Item(number, program, [inputs], [tuple(evaluate(program, inputs))]))
+    session = _Refusing("", "")
+    run_all(Batcher(session), [items])  # type: ignore[arg-type]
+    assert session.sizes == [2, 1]
 
 
 @pytest.mark.parametrize(("name", "modules"), [("tpu-compile", 1), ("cpu", 2)])
