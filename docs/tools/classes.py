@@ -23,7 +23,11 @@ from docs.tools.pages import ROOT
 MEANINGS = Path(__file__).with_name("classes.toml")
 KNOWN = ROOT / "conformance" / "gate" / "known"
 BACKENDS = {"cpu": "XLA's CPU", "interpreter": "StableHLO's interpreter"}
-OTHERS = {"gpu": "XLA on an NVIDIA GPU", "tpu-compile": "XLA's compiler for TPUs"}
+OTHERS = {
+    "gpu": "XLA on an NVIDIA GPU",
+    "gpu-compile": "XLA's compiler for GPUs",
+    "tpu-compile": "XLA's compiler for TPUs",
+}
 """Backends whose entries are examples of classes that no other backend shows."""
 
 HEAD = """# The classes
