@@ -62,12 +62,13 @@ def _errors(
     actual: Results,
 ) -> Results:
     """Return 0 for elements that are sums of products rounded to a type, else infinity."""
-    lhs, rhs, shape = arrange_matrices(*operands, dimensions_of(operation, operands[0]))
-    found = np.full(expected[0].shape, np.inf)
+    left, right = operands
+    lhs, rhs, shape = arrange_matrices(left, right, dimensions_of(operation, left))
+    found, to = np.full(expected[0].shape, np.inf), element_type_of(actual[0])
     for of in sorted(types, key=lambda one: one.name):
         for low, high in _sums(_rounded(lhs, of), _rounded(rhs, of), of):
-            ends = (round_to(one.reshape(shape), element_type_of(actual[0])) for one in (low, high))
-            found[_lies_between(*ends, actual[0])] = 0.0
+            least, most = (round_to(one.reshape(shape), to) for one in (low, high))
+            found[_lies_between(least, most, actual[0])] = 0.0
     return (found,)
 
 

@@ -111,7 +111,7 @@ def test_permutes_among_replicas_and_among_partitions_are_in_different_modules()
     for number, channel in enumerate((0, 1, 0)):
         of = TensorType((2,), ELEMENT_TYPES["f32"])
         pairs = Dense.of(np.array([[0, 1]]), TensorType((1, 2), ELEMENT_TYPES["si64"]))
-        given = {"source_target_pairs": pairs, "channel_id": channel}
+        given: dict[str, Any] = {"source_target_pairs": pairs, "channel_id": channel}
         program = single_op("collective_permute", (Value("x", of),), (of,), given)
         program = replace(program, process_grid=(2, 2))
         inputs = tuple(np.zeros(2, np.float32) for _ in range(4))
