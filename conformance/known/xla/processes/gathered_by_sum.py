@@ -1,6 +1,7 @@
 """all_gather as a sum over processes: each adds its operand to zeros, at its own position.
 
-So -0 becomes +0. f8E8M0FNU has no zero: its smallest number is added, and 2^-127 becomes 2^-126. The process groups may be misread beside that (misread_groups.py, process_order.py).
+So -0 becomes +0. f8E8M0FNU has no zero: its smallest number is added, and 2^-127 becomes 2^-126.
+The process groups may be misread beside that (misread_groups.py, process_order.py).
 
 Source: libtpu 0.0.50, measured: an all-reduce of a dynamic-update-slice of zeros.
 """
