@@ -28,6 +28,14 @@ def dimensions_of(operation: Operation, lhs: Array) -> Dimensions:
     )
 
 
+def matrices_of(
+    operation: Operation, operands: tuple[Array, ...]
+) -> tuple[Array, Array, tuple[int, ...]]:
+    """Return the operands as stacks of wide matrices, and the result's shape."""
+    lhs, rhs = operands
+    return arrange_matrices(lhs, rhs, dimensions_of(operation, lhs))
+
+
 def contraction_sums(
     operation: Operation,
     operands: tuple[Array, ...],
@@ -43,8 +51,7 @@ def contraction_sums(
         return products_of_groups(
             lhs, rhs, group_sizes, numbers, magnitudes if sizes else unrounded_products
         )
-    lhs, rhs = operands
-    a, b, shape = arrange_matrices(lhs, rhs, dimensions_of(operation, lhs))
+    a, b, shape = matrices_of(operation, operands)
     return (magnitudes(a, b) if sizes else unrounded_products(a, b)).reshape(shape)
 
 

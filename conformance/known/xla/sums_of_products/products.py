@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 
@@ -34,7 +34,8 @@ from conformance.tolerance.rule import Bound
 from conformance.tolerance.ulp import ulps_from_prediction
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation
-from reference.ir.types import ELEMENT_TYPES, element_type_of
+from reference.ir.types import ELEMENT_TYPES, Array, element_type_of
+from reference.numerics.unrounded import rounded_sum, unrounded_number, unrounded_product
 
 FLUSHED = "subnormal intermediate"
 IN_BF16 = "sums kept in bf16"
@@ -42,6 +43,10 @@ NOT_KEPT = "stated algorithm not kept"
 TRANSFORMED = "transformed convolution"
 
 _BF16 = ELEMENT_TYPES["bf16"]
+_OTHER_FORMS = ("einsum_config", "lhs_ragged_dimensions")
+"""Attributes of operations whose operands are no pair of matrices."""
+_MOST_PRODUCTS = 1 << 22
+"""Largest number of products that are added in order."""
 _FEW = 128
 """Number of roundings to bf16 whose error may equal the sum of all products."""
 
@@ -100,10 +105,33 @@ def _without_algorithm(default: DefaultPrecision) -> Hypothesis:
 def _ulps_ignoring(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
-    """Return how many ulp results are off the sums that ignore the algorithm, rounded once."""
+    """Return how many ulp results are off the sums that ignore the algorithm.
+
+    The sums are rounded once, or in f32 and f64 after each product, in order.
+    """
     del expected
-    others = (apply(other, operands) for other in _ignoring(operation))
-    return (np.minimum(*(ulps_from_prediction(other, actual[0]) for (other,) in others)),)
+    others = [apply(other, operands)[0] for other in _ignoring(operation)]
+    others.extend(_sums_in_order(operation, operands))
+    return (np.minimum.reduce([ulps_from_prediction(other, actual[0]) for other in others]),)
+
+
+def _sums_in_order(operation: Operation, operands: Operands) -> Iterator[Array]:
+    """Yield sums of products in order, with the products rounded, then fused into the sums."""
+    of = element_type_of(operands[0])
+    is_other = any(operation.attribute(name) is not None for name in _OTHER_FORMS)
+    if of.name not in ("f32", "f64") or is_other:
+        return
+    wide_lhs, wide_rhs, shape = contraction.matrices_of(operation, operands)
+    lhs, rhs = wide_lhs.astype(of.storage), wide_rhs.astype(of.storage)
+    if lhs.size * rhs.shape[-1] > _MOST_PRODUCTS:
+        return
+    rounded = fused = np.zeros((*lhs.shape[:-1], rhs.shape[-1]), of.storage)
+    for number in range(lhs.shape[-1]):
+        column, row = np.broadcast_arrays(lhs[..., number, None], rhs[..., number, None, :])
+        rounded = rounded + column * row
+        product = unrounded_product(column, row)
+        fused = rounded_sum(product, unrounded_number(fused), of)
+    yield from (one.reshape(shape) for one in (rounded, fused))
 
 
 def _ignoring(operation: Operation) -> tuple[Operation, Operation]:

@@ -121,6 +121,21 @@ def test_operands_that_are_not_rounded_as_stated_are_named(
     assert judged(lhs, rhs, actual + 1, **given).kind != NOT_KEPT
 
 
+def test_sums_in_order_without_the_stated_algorithm_are_predicted() -> None:
+    lhs, rhs = _normal(3)
+    given: dict[str, Any] = {
+        "lhs_precision_type": "bf16", "rhs_precision_type": "bf16",
+        "accumulation_type": "f32", "lhs_component_count": 1, "rhs_component_count": 1,
+        "num_primitive_operations": 1, "allow_imprecise_accumulation": False,
+    }  # fmt: skip
+    products = lhs[:, :, None] * rhs[None]
+    for ordered, is_predicted in ((products, True), (products[:, ::-1], False)):
+        actual = np.add.accumulate(ordered, axis=1, dtype=np.float32)[:, -1]
+        found = judged(lhs, rhs, actual, **given)
+        assert {one.kind for one in found.failing} == {NOT_KEPT}
+        assert all(one.predicted == one.wrong for one in found.failing) is is_predicted
+
+
 def test_sums_no_better_than_without_the_stated_algorithm_are_named() -> None:
     """Their exact sum is 9.0017, which is 10 in f8E5M2; rounded to 9 on the way it is 8."""
     of = TYPES["f8E5M2"].storage
