@@ -84,7 +84,7 @@ class Tracer:
         return telling
 
     def follow(self, compute: Callable[[], T]) -> tuple[T, Reach]:
-        """Return the result of a computation, and the lines that it reaches."""
+        """Return the result of a computation, and the source lines that it executes."""
         forget()
         by_op: dict[str, set[tuple[str, int]]] = {}
         with self._following(by_op):

@@ -164,7 +164,7 @@ def _value(payload: bytes, at: int, kind: int) -> tuple[Any, int]:
     elif kind in (_FIXED32, _FIXED64):
         end = at + (4 if kind == _FIXED32 else 8)
     else:
-        raise WireError(f"wire type {kind} is none that is in use")
+        raise WireError(f"wire type {kind} is not in use")
     if end > len(payload):
         raise IndexError(end)
     return payload[at:end], end

@@ -48,8 +48,8 @@ def with_flushed_comparisons(region: Region) -> tuple[Region, ...]:
 
 
 def rewrite(region: Region, ways: Ways, numbers: Iterator[int] | None = None) -> Region:
-    """Return the region with comparisons that treat subnormal numbers as zeros, with these choices
-    between equal operands.
+    """Return the region with comparisons that treat subnormal numbers as zeros. `choices` decide
+    between operands that then are equal.
 
     `numbers` yields the numbers of new values.
     """

@@ -191,7 +191,7 @@ _PRODUCTS: tuple[ProfileRow, ...] = (
 
 
 def rows_of(op: str, element_type: ElementType) -> tuple[ProfileRow, ...]:
-    """Return profiles for an op's data; most sums and products do not overflow."""
+    """Return profile rows for an op's data; most sums and products do not overflow."""
     every = _rows_of_all_profiles(element_type)
     if element_type.is_integer or element_type.is_boolean:
         return every

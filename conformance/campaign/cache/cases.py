@@ -56,8 +56,8 @@ class _Partly:
 class Dependencies:
     """The digests that cases on one backend depend on.
 
-    `own` is the digest of the sources that decide what passes, `whole` of all our sources,
-    `backend` of the backend. `manner` is how cases are run and judged, beside that.
+    `own` is the digest of the sources that decide which cases pass, `whole` of all our sources,
+    `backend` of the backend. `manner` are the settings by which cases are run and judged.
     """
 
     own: str

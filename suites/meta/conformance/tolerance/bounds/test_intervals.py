@@ -105,7 +105,7 @@ def test_intervals_keep_the_sign_of_an_exact_zero() -> None:
 
 
 def test_an_epsilon_in_wider_arithmetic_does_not_permit_wrong_results() -> None:
-    """1e-5 is 0 in f8E4M3B11FNUZ; folded in f16, where it is none, x s and mean s cancel to 0."""
+    """1e-5 is 0 in f8E4M3B11FNUZ. Folded in f16, where it is not 0, x s and mean s cancel to 0."""
     of = ELEMENT_TYPES["f8E4M3B11FNUZ"]
     row, whole = TensorType((1,), of), TensorType((1, 1), of)
     names = ("scale", "offset", "mean", "variance")
