@@ -60,7 +60,7 @@ def main() -> int:
     """Seed the faults, run the campaigns, print the table; return 1 if any was not found."""
     asked = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     asked.add_argument("--faults", type=int, default=0, help="changed ops to be found")
-    asked.add_argument("--rewritings", nargs="*", help="wrong rewritings to be found; none for all")
+    asked.add_argument("--rewritings", nargs="*", help="wrong rewritings to seed; all if omitted")
     asked.add_argument("--seed", type=int, default=0, help="of faults and of campaigns")
     asked.add_argument("--budget", default="60s", help="time for a campaign over a family")
     asked.add_argument("--long", default="5m", help="time for a campaign over all ops")

@@ -225,7 +225,7 @@ def _slice_of_pad(seen: Seen, one: Operation) -> Iterable[Operation] | None:
 
 
 def _slice_of_concatenate(seen: Seen, one: Operation) -> Iterable[Operation] | None:
-    """Taken from the first operand wherever it would fit."""
+    """Slice the first operand of a concatenation wherever the slice would fit."""
     made = seen.maker(one.operands[0], "concatenate") if one.name == "slice" else None
     if made is None:
         return None

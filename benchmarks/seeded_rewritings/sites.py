@@ -11,7 +11,7 @@ from benchmarks.seeded_rewritings.messages import Message
 
 @dataclass(slots=True)
 class Site:
-    """An instruction of a computation, all of whose instructions may be changed."""
+    """An instruction, with its computation, whose other instructions may be changed, too."""
 
     instructions: list[Message]
     position: int

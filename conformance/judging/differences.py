@@ -152,7 +152,7 @@ class Differing:
 
     @property
     def record(self) -> Op | None:
-        """The record of the operation; None for the call of a function, which has none."""
+        """The record of the operation; None for the call of a function."""
         return OPS.get(self.operation.name)
 
     @cached_property

@@ -187,7 +187,7 @@ def _type(value: Value | None, part: str, following: str) -> str:
     if of is not None and part == "T":
         return spell(of) + following
     if not isinstance(of, TensorType):
-        raise TemplateError("$E and $S are of tensors alone")
+        raise TemplateError("$E and $S are defined for tensors only")
     if part == "S":
         sizes = "x".join("?" if size is None else str(size) for size in of.shape)
         return f"{sizes}{following}" if sizes else ""

@@ -66,8 +66,9 @@ def _describe_cases_not_run(run: RunData) -> list[str]:
 
 
 def _unsteady(run: RunData) -> list[str]:
-    """Return what is told of cases that did not fail every time, and of lost batches that fail
-    nothing: those that a flaky entry knows, and those refused as not implemented."""
+    """Return the lines about cases that did not fail every time, and about lost batches that do not
+    fail the run: batches matched by a flaky entry, and batches refused as not implemented.
+    """
     repeated = sum(record.repeats is not None for record in run.records)
     lines = [f"not deterministic: {repeated} cases did not fail every time"] if repeated else []
     known = [one for one in run.lost_batches if one.known]

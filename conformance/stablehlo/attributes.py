@@ -31,7 +31,7 @@ class EmitError(ValueError):
 
 
 class Verbatim(NamedTuple):
-    """An attribute that no kind here knows, kept as MLIR spells it (type included)."""
+    """An attribute of an unknown kind, kept as MLIR spells it (type included)."""
 
     text: str
 

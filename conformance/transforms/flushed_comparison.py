@@ -48,7 +48,7 @@ def with_flushed_comparisons(region: Region) -> tuple[Region, ...]:
 
 
 def rewrite(region: Region, ways: Ways, numbers: Iterator[int] | None = None) -> Region:
-    """Return the region with comparisons that treat subnormal numbers as zeros. `choices` decide
+    """Return the region with comparisons that treat subnormal numbers as zeros. `ways` decide
     between operands that then are equal.
 
     `numbers` yields the numbers of new values.

@@ -35,7 +35,7 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
 
 
 def concerns(operation: Operation) -> bool:
-    """Return whether an operation is such a reshape."""
+    """Return whether the operation is a dynamic reshape, which may misread padding."""
     return operation.name == _RESHAPES
 
 

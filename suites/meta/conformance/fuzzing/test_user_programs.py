@@ -20,7 +20,7 @@ func.func private @twice(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 
 def test_functions_that_are_called_stay(tmp_path: Path) -> None:
-    """Compilers may go wrong where a call hands something on, and not once it is written out."""
+    """Compilers may be wrong about calls that are right once the calls are inlined."""
     file, trial = tmp_path / "program.mlir", Trial("reference", 0, 0, 1)
     file.write_text(CALLING)
     assert {len(failure.program.functions) for failure in read_program(trial, file, None)} == {2}

@@ -1,4 +1,4 @@
-"""Operands for elementary functions, and how results of theirs are compared."""
+"""Operands for elementary functions, and the comparison of their results."""
 
 from contextlib import contextmanager
 
