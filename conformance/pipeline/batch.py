@@ -231,7 +231,7 @@ def _module_kind(backend: str, item: Item) -> _ModuleKind:
     program = item.program
     stated = (value for one in program.walk() for _, value in one.attributes)
     meshes = ((of.mesh, of.device_ids) for of in stated if isinstance(of, MeshGroups))
-    permutes = (one for one in program.walk() if one.name == "collective_permute")
+    permutes = (p for p in program.walk() if p.attribute("source_target_pairs") is not None)
     channels = frozenset(one.attribute("channel_id", 0) != 0 for one in permutes)
     own = id(item) if is_separated(backend, program) else 0
     return program.process_grid, frozenset(meshes), channels, own
