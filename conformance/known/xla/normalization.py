@@ -86,7 +86,7 @@ class Machine:
 
     def reciprocal_roots(self, numbers: Array) -> Iterator[Array]:
         """Yield 1 / sqrt(x), correctly rounded, then its neighbours."""
-        exact = 1 / np.sqrt(numbers.astype(np.longdouble))
+        exact = 1 / np.sqrt(to_float64(numbers).astype(np.longdouble))
         nearest = round_to(exact, self.of)
         yield self.kept(nearest)
         larger = smaller = nearest
@@ -112,7 +112,7 @@ class Machine:
         ordered = zero
         for row in products:
             ordered = self.kept(ordered + row)
-        wide = products.astype(np.longdouble).sum(axis=0)
+        wide = to_float64(products).astype(np.longdouble).sum(axis=0)
         for one in (total, ordered, self.kept(round_to(wide, self.of))):
             yield np.expand_dims(one, axes)
 
@@ -187,7 +187,7 @@ def _normalize_in_one_pass(given: Given) -> Iterator[Results]:
     XLA of jaxlib 0.12 puts 0 in place of a negative variance.
     """
     machine, (x, scale, offset) = given.machine, given.operands
-    inverse = machine.kept(1 / given.count)
+    inverse = machine.kept(np.ones_like(given.count) / given.count)
     added = zip(machine.sums(x, axes=given.axes), machine.sums(x, x, axes=given.axes), strict=True)
     for total, squares in added:
         mean = machine.kept(total * inverse)
@@ -210,7 +210,10 @@ def _normalize_in_one_pass(given: Given) -> Iterator[Results]:
 def _reorder(given: Given) -> Iterator[Results]:
     """Yield gradients with 1 / sqrt(variance + epsilon) factored out of the sums."""
     machine, (x, scale, mean, variance, grad_output) = given.machine, given.operands
-    centered, inverse = machine.kept(x - mean), machine.kept(1 / given.count)
+    centered, inverse = (
+        machine.kept(x - mean),
+        machine.kept(np.ones_like(given.count) / given.count),
+    )
     sums = zip(
         machine.sums(grad_output, axes=given.axes),
         machine.sums(grad_output, centered, axes=given.axes),
@@ -222,7 +225,9 @@ def _reorder(given: Given) -> Iterator[Results]:
             result
             for whole in machine.multiply_add(grad_output, given.count, -offset)
             for spread in given.spreads(variance)
-            for result in machine.multiply_add(along, machine.kept(1 / spread), whole)
+            for result in machine.multiply_add(
+                along, machine.kept(np.ones_like(spread) / spread), whole
+            )
         ]
         for root in given.roots(variance):
             factor = machine.kept(machine.kept(scale * root) * inverse)
@@ -239,10 +244,12 @@ _EXPANSIONS: dict[str, tuple[str, Callable[[Given], Iterator[Results]]]] = {
 
 
 def _computed_types(of: ElementType) -> Iterator[ElementType]:
-    """Yield the types in which operands of a type are computed."""
+    """Yield the types in which operands of a type are computed: their own last if it is narrow."""
     if of in _COMPUTED:
         yield of
     yield from (one for one in _COMPUTED if of.bits < one.bits <= _COMPUTED[0].bits)
+    if of not in _COMPUTED:
+        yield of
 
 
 def _predict(
