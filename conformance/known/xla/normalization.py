@@ -37,8 +37,8 @@ from reference.ops.table import OPS
 
 GRAD, INFERENCE, TRAINING = (record.name for record in ops.OPS)
 
-_COMPUTED = tuple(ELEMENT_TYPES[name] for name in ("f32", "f16", "f64"))
-"""Types that backends compute in. Narrower types are computed in f32, then in f16."""
+_COMPUTED = tuple(ELEMENT_TYPES[name] for name in ("f32", "f16", "f64", "bf16"))
+"""Types that backends compute in. Narrower types are computed in f32 or f16, on TPUs in bf16."""
 
 _MOST_ADDED = 1 << 14
 """Largest number of elements of a sum that is predicted: sums in order are slow here."""
