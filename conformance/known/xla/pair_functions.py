@@ -115,6 +115,11 @@ def _has_large_exponential(operand: Array) -> Array:
     return _has_large_part(operand) | (np.real(operand) < -_EXPONENT)
 
 
+def _has_large_sinh(operand: Array) -> Array:
+    """Return where sinh(b)^2, by which tan(a + b i) divides, overflows."""
+    return _has_large_part(operand) | _exceeds(_EXPONENT / 2, np.imag(operand))
+
+
 def _is_complex_power_lost(lhs: Array, rhs: Array) -> Array:
     """Return where a factor of |x|^c exp(-d arg x) is out of range, or its angle is."""
     log, angle = np.log(np.abs(lhs)), np.angle(lhs)
@@ -127,9 +132,10 @@ def _is_complex_power_lost(lhs: Array, rhs: Array) -> Array:
 
 COMPLEX_WEAKNESSES: dict[str, Weakness] = {
     **dict.fromkeys(
-        ("cosine", "exponential", "exponential_minus_one", "sine", "tan", "tanh"),
+        ("cosine", "exponential", "exponential_minus_one", "sine", "tanh"),
         Weakness(_zero, _has_large_part, _nowhere),
     ),
+    "tan": Weakness(_zero, _has_large_sinh, _nowhere),
     "logistic": Weakness(_zero, _has_large_exponential, _nowhere),
     "power": Weakness(_zero, _is_complex_power_lost, _nowhere),
 }
