@@ -40,6 +40,7 @@ from conformance.triage.audit import OperationAudit, audit
 from conformance.triage.conclusion import Concluder
 from conformance.triage.fault import FailedProgram, Fault
 from conformance.triage.localise import Search
+from conformance.triage.misshapen import judge_shown
 from conformance.triage.stages import find_culprit
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, check, evaluate
@@ -175,7 +176,7 @@ class Work:
         if self._is_reference:
             return _outcome(judge_program(permitted, actual))
         if describe_malformed(permitted.expected, actual) is not None:
-            return self._malformed_outcome(program, permitted, actual)
+            return self._malformed_outcome(program, inputs, permitted, actual)
 
         def on_wrong(found: OperationAudit) -> None:
             worst = max(
@@ -247,8 +248,9 @@ class Work:
             return replace(outcome, message=message)
 
     def _malformed_outcome(
-        self, program: Program, permitted: PermittedResults, actual: Sequence[Array]
-    ) -> Outcome:
+        self, program: Program, inputs: tuple[Array, ...], permitted: PermittedResults,
+        actual: Sequence[Array],
+    ) -> Outcome:  # fmt: skip
         """Return the outcome for results that are not of the right types: the operation that
         defines the first of them is at fault.
         """
@@ -264,7 +266,7 @@ class Work:
         made = program.main.body.operations[-1].operands[number] if number is not None else None
         makers = (o for o in program.main.body.operations if made in o.results)
         maker = next(makers, None)
-        if maker is None:
+        if number is None or maker is None:
             return outcome
         before = program.main.body.operations[: program.main.body.operations.index(maker)]
         known: tuple[str, ...] = ()
@@ -272,6 +274,9 @@ class Work:
             if known := self._explainer.match(one, judgement):
                 maker = one
                 break
+        shown = None if known else judge_shown(program, maker, inputs, [actual[number]])
+        if shown is not None:
+            known = self._explainer.match(maker, shown)
         where = describe_operation(self._unit, maker)
         return replace(outcome, operation=where, known=known, culprit=group_title((maker,)))
 

@@ -183,8 +183,8 @@ def reinterpret(building: Building, value: Value, element: ElementType) -> Value
         return value
     if own.bits == element.bits:
         return building.bitcast(value, element)
-    if own.is_boolean:
-        return building.convert(value, element)
+    if own.is_boolean:  # a byte, 0 or 1
+        return reinterpret(building, building.convert(value, ELEMENT_TYPES["ui8"]), element)
     if element.is_boolean:
         zero = building.full(0, TensorType(tensor_type_of(value).shape, ELEMENT_TYPES["ui8"]))
         return building.compare("NE", building.bitcast(value, ELEMENT_TYPES["ui8"]), zero)

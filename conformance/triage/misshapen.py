@@ -12,6 +12,7 @@ from typing import Any
 
 from conformance.backends.base import BackendError
 from conformance.judging.compare import MALFORMED, describe_malformed, judge_operation
+from conformance.judging.judgement import Judgement
 from conformance.transforms.extract import extract, extract_operation
 from conformance.transforms.values import evaluate_values
 from conformance.triage.audit import Run
@@ -80,3 +81,20 @@ def _match_misshaping(
         return ""
     judged = judge_operation(*taken, expected, actual)
     return knows(operation, judged.kind, judged.message)
+
+
+def judge_shown(
+    program: Program, operation: Operation, inputs: Sequence[Array], shown: Sequence[Array]
+) -> Judgement | None:
+    """Judge an operation's results of another type, on the operands that the reference computes.
+
+    None if they are not of another type, or if the operation cannot be evaluated in isolation.
+    """
+    try:
+        taken = extract_operation(program, operation, evaluate_values(program, inputs))
+        expected = None if taken is None else evaluate(*taken)
+    except (EvaluationError, KeyError):
+        return None
+    if taken is None or expected is None or describe_malformed(expected, shown) is None:
+        return None
+    return judge_operation(*taken, expected, shown)

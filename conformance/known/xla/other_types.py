@@ -19,12 +19,12 @@ from conformance.known.xla.memory import constant
 from conformance.transforms.extract import returning, with_body
 from conformance.transforms.retype import element_of, retype
 from reference.ir.program import Operation, Program, Region, TensorType, Value, attributes
-from reference.ir.types import ELEMENT_TYPES, ElementType
+from reference.ir.types import ELEMENT_TYPES, ElementType, bits_dtype, from_bits
 
 BYTES = "one truth value a byte"
 """The class of results of another shape that are the bytes which i1 values have."""
 
-_BYTE = 8
+_BYTE, _SIX_BITS = 8, 6
 _MEMORY = ELEMENT_TYPES["ui8"]
 
 
@@ -81,10 +81,13 @@ def _bitcast_by_bytes(bitcast: Operation) -> Iterator[Operation]:
     of, to = element_of(value), element_of(result)
     if of is None or to is None or not (of.is_boolean or to.is_boolean):
         return
-    if to.is_complex or any(one.bits < _BYTE and _BYTE % one.bits for one in (of, to)):
-        return
     before = value.type
     assert isinstance(before, TensorType)
+    if of.is_boolean and to.bits == _SIX_BITS:  # has a byte, too
+        yield from _codes_of_truth(value, replace(result, type=TensorType(before.shape, to)), to)
+        return
+    if to.is_complex or any(one.bits < _BYTE and _BYTE % one.bits for one in (of, to)):
+        return
     shape = bitcast_shape(before.static_shape, of, to)
     if shape is None:
         return
@@ -103,6 +106,17 @@ def _bitcast_by_bytes(bitcast: Operation) -> Iterator[Operation]:
     yield constant(zero, np.zeros(shape, np.uint8))
     given = attributes(comparison_direction="NE")
     yield Operation("compare", (bytes_, zero), (made,), given)
+
+
+def _codes_of_truth(value: Value, made: Value, to: ElementType) -> Iterator[Operation]:
+    """Yield the numbers of code 0 and 1 for false and true."""
+    assert isinstance(made.type, TensorType)
+    one, zero = (Value(f"{made.name}.{n}", made.type) for n in ("one", "zero"))
+    shape = made.type.static_shape
+    for code, constant_value in ((1, one), (0, zero)):
+        codes = np.full(shape, code, bits_dtype(to))
+        yield constant(constant_value, from_bits(codes, to))
+    yield Operation("select", (value, one, zero), (made,))
 
 
 def _bits(of: ElementType) -> int:

@@ -70,13 +70,13 @@ def _parsed(path: Path) -> bytes:
 
 def _compiled(path: Path, compiler: str) -> bytes | None:
     from conformance.backends.compiled.backend import CompiledBackend
-    from conformance.backends.registry import open_backend
+    from conformance.backends.registry import open_backend, parse
     from conformance.errors import NotAvailable
     from conformance.stablehlo.emit import emit
     from conformance.stablehlo.parse import parse_module
 
     try:
-        backend = open_backend(compiler)
+        backend = open_backend(parse(compiler))
     except NotAvailable:
         return None
     assert isinstance(backend, CompiledBackend)

@@ -16,10 +16,11 @@ from conformance.fuzzing.grouping import key_of
 from conformance.fuzzing.minimisation import minimise_failure
 from conformance.fuzzing.trial import FailingProgram, Trial
 from conformance.gate.reading import load
+from conformance.known.xla.other_types import BYTES
 from conformance.pipeline.outcome import Outcome
 from conformance.results.versions import versions
 from conformance.stablehlo.parse import parse_module
-from conformance.triage.misshapen import extract_misshaping, find_misshaping
+from conformance.triage.misshapen import extract_misshaping, find_misshaping, judge_shown
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
@@ -32,6 +33,12 @@ func.func @main(%x: tensor<1xf32>, %y: tensor<1xf32>) -> (tensor<1xf32>, tensor<
   %1 = stablehlo.{second} %y : tensor<1xf32>
   %2 = stablehlo.add %0, %y : tensor<1xf32>
   return %1, %2 : tensor<1xf32>, tensor<1xf32>
+}}"""
+BITCASTS = """
+func.func @main(%x: tensor<{0}>) -> tensor<{2}> {{
+  %0 = stablehlo.bitcast_convert %x : (tensor<{0}>) -> tensor<{1}>
+  %1 = stablehlo.bitcast_convert %0 : (tensor<{1}>) -> tensor<{2}>
+  return %1 : tensor<{2}>
 }}"""
 INPUTS = (np.ones(1, np.float32), np.ones(1, np.float32))
 
@@ -72,6 +79,20 @@ def test_refusal_without_the_misshapen_value_is_not_known() -> None:
 def test_operations_that_are_right_in_isolation_are_not_at_fault() -> None:
     assert misshaped("abs", "sine") is None
     assert misshaped("cosine", "sine") is None
+
+
+def test_shown_results_of_another_shape_are_judged_element_by_element() -> None:
+    program = parse_module(BITCASTS.format("1xf16", "1x2xi8", "1x2x8xi1"))
+    inputs, operation = [np.ones(1, np.float16)], program.main.body.operations[1]
+
+    def kinds(shown: Array) -> set[str] | None:
+        found = judge_shown(program, operation, inputs, [shown])
+        return None if found is None else {one.kind for one in found.failures}
+
+    assert kinds(np.array([[False, True]])) == {BYTES}
+    assert kinds(np.array([[True, True]])) == {BYTES, "wrong value"}
+    assert kinds(np.array([True])) == {"wrong shape"}
+    assert kinds(np.ones((1, 2, 8), np.bool_)) is None
 
 
 def test_operation_with_wrong_result_shape_is_extracted() -> None:
@@ -122,3 +143,19 @@ def test_wrong_element_type_is_known_after_unspecified_result(tmp_path: Path) ->
     settings = Settings("cpu", inputs=tmp_path / "in.npz", expectations=shipped)
     found = checked(tmp_path, DRAWN, settings)
     assert (found.kind, found.known) == ("unsigned element type", ("random-bits-are-unsigned",))
+
+
+@pytest.mark.parametrize(
+    ("types", "known"),
+    [
+        (("2xf32", "2x2xi16", "2x2x2xi8"), "bitcast-of-a-bitcast"),
+        (("2x2x2xi8", "2x2xi16", "2xf32"), "bitcast-of-a-bitcast"),
+        (("1xf16", "1x2xi8", "1x2x8xi1"), "bitcast-i1-shape"),
+    ],
+)
+def test_bitcast_of_a_bitcast_is_known(
+    types: tuple[str, str, str], known: str, tmp_path: Path
+) -> None:
+    settings = Settings("cpu", expectations=load(None, ("cpu",), versions()))
+    found = checked(tmp_path, BITCASTS.format(*types), settings)
+    assert found.known == (known,)

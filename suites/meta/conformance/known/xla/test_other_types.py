@@ -77,6 +77,8 @@ def test_bodies_of_updates_in_narrow_types_predict_nothing(
     [
         ("1xi16", "1x16xi1", np.array([0x7922], np.int16),
          np.array([[0x22, 1]], np.uint8).view(np.bool_)),
+        ("2x6xi1", "2xf6E3M2FN", np.eye(2, 6, dtype=np.bool_),
+         (np.eye(2, 6) / 16).astype(ml_dtypes.float6_e3m2fn)),
         ("2x8xi1", "2xi8", np.eye(2, 8, dtype=np.bool_), np.eye(2, 8, dtype=np.int8)),
         ("2x4xi1", "2xi4", np.eye(2, 4, dtype=np.bool_),
          np.stack([np.eye(2, 4), np.zeros((2, 4))], axis=-1).astype(ml_dtypes.int4)),
