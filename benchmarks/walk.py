@@ -3,7 +3,7 @@
     python -m benchmarks.walk [run|check|fuzz|replay ...] [--list]
 
 A *stop* is a function that the case passes through, but no property: every function of the rooms
-that make up the way (`WAYS`), and those of other rooms that they call. A *room* is a module. A
+that make up the way (`WAYS`), and functions of other rooms that they call. A *room* is a module. A
 *climb* is a stop in a room that was left before. Calls of workers are made in this process.
 """
 

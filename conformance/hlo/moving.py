@@ -208,7 +208,7 @@ and how many bits its significand has."""
 
 
 def _code_of_six_bits(building: Building, value: Value) -> Value:
-    """Return the bits of numbers of six bits as bytes: from those of f16, as no integer has six."""
+    """Return the bits of numbers of six bits as bytes, by way of f16: no integer has six."""
     of = tensor_type_of(value)
     power, digits = _SIX_BITS[of.element.name]
     wide = building.convert(value, ELEMENT_TYPES["f16"])

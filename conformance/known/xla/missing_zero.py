@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from conformance.known.xla.memory import constant
 from conformance.transforms.replacing import replace_operations
-from reference.ir.program import Dense, Operation, Program, TensorType, Value, attributes
+from reference.ir.program import Operation, Program, TensorType, Value
 
 LABEL = "NaN for a zero of f8E8M0FNU"
 
@@ -44,4 +45,4 @@ def _nans(operation: Operation) -> Iterator[Operation]:
     for one in operation.results:
         assert isinstance(one.type, TensorType)
         array = np.full(one.type.static_shape, np.nan).astype(one.type.storage)
-        yield Operation("constant", (), (one,), attributes(value=Dense.of(array, one.type)))
+        yield constant(one, array)

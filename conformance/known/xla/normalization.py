@@ -31,7 +31,7 @@ from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of
 from reference.numerics.alike import equal_elements, flush_subnormals
 from reference.numerics.rounding import next_down, next_up, round_to, to_float64
-from reference.numerics.unrounded import rounded_sum, unrounded_number, unrounded_product
+from reference.numerics.unrounded import fused_multiply_add
 from reference.ops import normalization as ops
 from reference.ops.table import OPS
 
@@ -76,9 +76,7 @@ class Machine:
 
     def fused(self, x: Array, y: Array, addend: Array) -> Array:
         """Return x * y + addend, rounded once."""
-        x, y, addend = np.broadcast_arrays(x, y, addend)
-        product = unrounded_product(x, y)
-        return self.kept(rounded_sum(product, unrounded_number(addend), self.of))
+        return self.kept(fused_multiply_add(x, y, addend, self.of))
 
     def multiply_add(self, x: Array, y: Array, addend: Array) -> Iterator[Array]:
         """Yield x * y + addend with the product unrounded, then rounded."""

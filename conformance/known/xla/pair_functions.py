@@ -63,7 +63,7 @@ def _has_large_quotient(lhs: Array, rhs: Array) -> Array:
 
 
 def _power_errors(lhs: Array, rhs: Array) -> Array:
-    """Return the errors of exp(rhs * log(lhs)): those of the exponent, magnified."""
+    """Return the errors of exp(rhs * log(lhs)): the magnified errors of the exponent."""
     size = np.abs(lhs)
     found = np.power(size, rhs) * np.abs(rhs * np.log(size)) * 2.0**-46
     return np.where(np.isfinite(found), found, 0.0)

@@ -14,10 +14,11 @@ from itertools import chain
 
 import numpy as np
 
+from conformance.known.xla.memory import constant
 from conformance.known.xla.processes import gathered_first, misread_groups, process_order
 from conformance.transforms.collective import collectives_of
 from conformance.transforms.replacing import replace_operations
-from reference.ir.program import Dense, Operation, Program, TensorType, Value, attributes
+from reference.ir.program import Operation, Program, TensorType, Value
 
 LABEL = "gathered by a sum"
 
@@ -41,10 +42,10 @@ def _with_zeros(gather: Operation) -> Iterator[Operation]:
     for one in sums:
         assert isinstance(one.type, TensorType)
         zero = Value(f"{one.name}.zero", one.type)
-        array = np.zeros(one.type.static_shape, np.uint8).astype(one.type.storage)
-        if not one.type.element.part.float_format.has_zero:
-            array = np.zeros(one.type.static_shape, np.uint8).view(one.type.storage)
-        yield Operation("constant", (), (zero,), attributes(value=Dense.of(array, one.type)))
+        zeros = np.zeros(one.type.static_shape, np.uint8)
+        has_zero = one.type.element.part.float_format.has_zero
+        array = zeros.astype(one.type.storage) if has_zero else zeros.view(one.type.storage)
+        yield constant(zero, array)
         yield Operation("add", (parts[one.name], zero), (one,))
 
 

@@ -35,7 +35,7 @@ from conformance.tolerance.ulp import ulps_from_prediction
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, Array, element_type_of
-from reference.numerics.unrounded import rounded_sum, unrounded_number, unrounded_product
+from reference.numerics.unrounded import fused_multiply_add
 
 FLUSHED = "subnormal intermediate"
 IN_BF16 = "sums kept in bf16"
@@ -127,10 +127,9 @@ def _sums_in_order(operation: Operation, operands: Operands) -> Iterator[Array]:
         return
     rounded = fused = np.zeros((*lhs.shape[:-1], rhs.shape[-1]), of.storage)
     for number in range(lhs.shape[-1]):
-        column, row = np.broadcast_arrays(lhs[..., number, None], rhs[..., number, None, :])
+        column, row = lhs[..., number, None], rhs[..., number, None, :]
         rounded = rounded + column * row
-        product = unrounded_product(column, row)
-        fused = rounded_sum(product, unrounded_number(fused), of)
+        fused = fused_multiply_add(column, row, fused, of)
     yield from (one.reshape(shape) for one in (rounded, fused))
 
 
