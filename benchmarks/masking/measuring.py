@@ -23,9 +23,8 @@ from conformance.gate.expectations import Expectation, hypotheses_of, match_reco
 from conformance.gate.reading import load
 from conformance.known.in_force import in_force
 from conformance.pipeline.batch import Batcher, run_all
-from conformance.pipeline.confirmation import conclude
+from conformance.pipeline.confirmation import JudgementCache, conclude
 from conformance.pipeline.items import CellItem, Inputs, Item, ItemAnswer, Results
-from conformance.pipeline.records import JudgedCase
 from conformance.results.versions import versions
 from conformance.verdict import Record, Verdict
 from generators.case.columns import Invalid
@@ -328,7 +327,7 @@ class _Judging:
         if not corruption.fits(right):
             return outcome
         corrupted = corruption.put(right)
-        verdict = JudgedCase.of(self.prepared, corrupted, self.batcher).verdict
+        verdict = JudgementCache(self.prepared, self.batcher).of(corrupted).whole.verdict
         return outcome if verdict.fails else replace(outcome, end=End(verdict.value), entry="")
 
     def _record(

@@ -6,7 +6,7 @@ Unsupported, Rejected or Failed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
@@ -19,9 +19,10 @@ from conformance.backends.base import (
     Settings,
     Unsupported,
 )
-from conformance.backends.registry import Choice, open_backend, parse
+from conformance.backends.registry import Choice, is_separated, open_backend, parse
 from conformance.stablehlo.emit import EmitError, emit
 from conformance.tolerance.hardware import Hardware
+from conformance.transforms.merge import merge, merge_arguments, merge_kind, split_results
 from reference.ir.program import Program
 from reference.ir.types import Array
 
@@ -121,6 +122,25 @@ class Session:
             executable = self._backend.compile(text, program)
             return Compiled(executable, program.process_count, self._around)
 
+    def batch_kind(self, program: Program) -> Hashable:
+        """Return the traits that programs must share to be compiled as a batch.
+
+        A program that the backend separates shares them with no other.
+        """
+        return object() if is_separated(self.name, program) else merge_kind(program)
+
+    def compile_batch(self, programs: Sequence[Program]) -> CompiledBatch:
+        """Compile several programs of one kind (`batch_kind`) as one module.
+
+        Raises:
+            EmitError: if a program cannot be written as text; the backend is not called then.
+            BackendError: the backend's answer, if it is an error.
+        """
+        with self._around(EMISSION):
+            whole = merge(programs)
+            text = emit(whole)
+        return CompiledBatch(programs, self.compile(whole, text))
+
     def run(
         self, program: Program, sets: Sequence[Sequence[Array]], text: str = ""
     ) -> Iterator[list[Array]]:
@@ -173,6 +193,27 @@ class Compiled:
         shares = [inputs[n * each : (n + 1) * each] for n in range(self.processes)]
         with self.around(EXECUTION), _answering():
             return [array for share in self.executable.execute(shares) for array in share]
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledBatch:
+    """Programs that a session has compiled as one module."""
+
+    programs: Sequence[Program]
+    module: Compiled
+
+    def run(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
+        """Return the results of each program, given the arguments of each.
+
+        Raises:
+            BackendError: the backend's answer, if it is an error; Failed also if the number of
+                results is wrong.
+        """
+        results = self.module.run(merge_arguments(self.programs, inputs))
+        try:
+            return split_results(self.programs, results)
+        except ValueError as error:
+            raise Failed(str(error)) from None
 
 
 @contextmanager

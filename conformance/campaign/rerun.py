@@ -20,10 +20,10 @@ from conformance.gate.reading import load
 from conformance.gate.versions import applicable_entries, needs_backend_version, with_given_version
 from conformance.known.in_force import in_force
 from conformance.known.rewritings.stated import Stated
-from conformance.pipeline.batch import open_batcher
-from conformance.pipeline.confirmation import conclude
+from conformance.pipeline.batch import Batcher
+from conformance.pipeline.confirmation import JudgementCache, conclude
 from conformance.pipeline.items import CellItem, Item, ItemAnswer, Results
-from conformance.pipeline.records import ONLY_IN_BATCH, JudgedCase, refused
+from conformance.pipeline.records import ONLY_IN_BATCH, refused
 from conformance.results.inputs import unpack_inputs
 from conformance.results.versions import versions
 from conformance.stablehlo.emit import emit
@@ -104,7 +104,7 @@ def _again_in_batch(
 
 def _run_again(task: Task, record: Record, generic: bool) -> Replay:
     """Run and judge the case, and show the arrays of its worst input set."""
-    batcher = open_batcher(task.cell.backend)
+    batcher = Batcher(open_session(task.cell.backend))
     program, inputs = _case(task, record)
     expected = [evaluate(program, one) for one in inputs]
     item = CellItem(record.index, program, inputs, expected, task.cell)
@@ -113,7 +113,9 @@ def _run_again(task: Task, record: Record, generic: bool) -> Replay:
     except BackendError as error:
         return _show_arrays(item, refused(item, error), 0, None, generic)
     new = conclude(item, ItemAnswer(results, [item]), batcher).record
-    return _show_arrays(item, new, JudgedCase.of(item, results, batcher).turn, results, generic)
+    return _show_arrays(
+        item, new, JudgementCache(item, batcher).of(results).worst_turn, results, generic
+    )
 
 
 def _case(task: Task, record: Record) -> tuple[Program, list[tuple[Array, ...]]]:

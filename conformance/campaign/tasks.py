@@ -13,11 +13,12 @@ from dataclasses import astuple, dataclass, field, replace
 from functools import partial, reduce
 
 from conformance.backends.base import BackendError, Rejected, Unsupported, failure_of
+from conformance.backends.session import open_session
 from conformance.catalog import Cell
 from conformance.judging.judgement import merge_errors
 from conformance.known.in_force import in_force
 from conformance.known.rewritings.stated import Stated
-from conformance.pipeline.batch import REPEATS, Batcher, RefusedBatch, open_batcher, run_all
+from conformance.pipeline.batch import REPEATS, Batcher, RefusedBatch, StopWatch, run_all
 from conformance.pipeline.confirmation import conclude, conclude_miss
 from conformance.pipeline.items import CellItem
 from conformance.pipeline.records import (
@@ -129,7 +130,9 @@ def run_tasks(tasks: Sequence[Task], manner: Manner = Manner()) -> list[TaskResu
     Raises:
         NotAvailable: when the backend cannot be had.
     """
-    batcher = open_batcher(tasks[0].cell.backend, manner.repeats)
+    watch = StopWatch()
+    session = open_session(tasks[0].cell.backend, watch.timed)
+    batcher = Batcher(session, watch, manner.repeats)
     lost: list[LostBatch] = []
     with in_force(manner.hypotheses):
         if any(isinstance(task.cell.element_type, Invalid) for task in tasks):
@@ -142,14 +145,14 @@ def run_tasks(tasks: Sequence[Task], manner: Manner = Manner()) -> list[TaskResu
                 [conclude(one, answer, batcher) for one, answer in zip(*pair, strict=True)]
                 for pair in zip(groups, answers, strict=True)
             ]
-    whole, seconds = sum(map(len, tasks)), batcher.watch.seconds
+    whole, seconds = sum(map(len, tasks)), watch.seconds
     kinds = {one.record.kind for results in concluded for one in results}
     return [
         TaskResult(
             tuple(one.record for one in results),
             reduce(merge_errors, (one.errors for one in results), Errors()),
             Timing(**{part: s * len(task) / whole for part, s in seconds.items()}),
-            0 if number else batcher.session.compilations,
+            0 if number else session.compilations,
             peak_rss_mb(),
             tuple(results) if manner.by_case else (),
             () if number else tuple(lost),
@@ -221,8 +224,7 @@ def _run_misses(task: Task, batcher: Batcher) -> list[CaseResult]:
 
 def _miss_record(item: CellItem, id_: str, batcher: Batcher) -> Record:
     try:
-        program = lower_program(item.program)
-        batcher.compile([replace(item, program=program)])
+        batcher.session.compile(lower_program(item.program))
     except (Rejected, EmitError, ConstraintViolation):  # what cannot be written reaches no backend
         return Record(*item.key, Verdict.PASS)
     except BackendError as error:

@@ -22,6 +22,7 @@ from conformance.judging.differences import Differing
 from conformance.judging.joint_results import JointResults, Operands, operand_tracer
 from conformance.judging.judgement import (
     Judgement,
+    SetJudgements,
     collapse_failing,
     combine,
     passing_judgement,
@@ -175,6 +176,21 @@ def _judge_other_types(judged: Judgement, other: Candidate, bad: tuple[str, str]
     kind = other_types.BYTES if kind == "wrong shape" else kind
     types = Judgement(Verdict.DIVERGENT, kind, message, wrong, 0)
     return combine([judged, collapse_failing(types, other.near())])
+
+
+def judge_sets(
+    program: Program,
+    inputs: Sequence[Sequence[Array]],
+    expected: Sequence[Sequence[Array]],
+    actual: Sequence[Sequence[Array]],
+    rule: Rule,
+    *,
+    platform: str = "cpu",
+) -> SetJudgements:
+    """Judge a backend's results of a program on each of its input sets; see `judge`."""
+    sets = zip(inputs, expected, actual, strict=True)
+    each = [judge(program, *one, rule, platform=platform) for one in sets]
+    return SetJudgements(each, combine(each))
 
 
 def judge_operation(

@@ -43,6 +43,22 @@ class Judgement:
         return (Failing(self.verdict, self.kind, self.message, self.wrong, self.elements),)
 
 
+@dataclass(frozen=True, slots=True)
+class SetJudgements:
+    """The judgements on the results of a program on each of its input sets.
+
+    `whole` is all of them combined.
+    """
+
+    each: Sequence[Judgement]
+    whole: Judgement
+
+    @property
+    def worst_turn(self) -> int:
+        """The number of the first input set with the severest verdict."""
+        return [one.verdict for one in self.each].index(self.whole.verdict)
+
+
 def passing_judgement(total: int) -> Judgement:
     """Return the judgement on results whose elements, `total` in number, are all permitted."""
     return Judgement(Verdict.PASS, "", "", 0, total)

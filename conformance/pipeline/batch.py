@@ -7,23 +7,18 @@ split in `splitting.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Hashable, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Generic, TypeVar
 
-from conformance.backends.base import BackendError, Failed, Unsupported
-from conformance.backends.registry import is_separated, only_compiles
-from conformance.backends.session import EMISSION, Compiled, Session, open_session
-from conformance.pipeline.items import Inputs, Item, ItemAnswer, Results, Unwritable
+from conformance.backends.base import BackendError, Unsupported
+from conformance.backends.registry import only_compiles
+from conformance.backends.session import Compiled, Session
+from conformance.pipeline.items import Item, ItemAnswer, Results, Unwritable
 from conformance.stablehlo.emit import EmitError
-from conformance.transforms.merge import merge
-from reference.interpreter.evaluate import split_by_process
-from reference.ir.mesh import MeshGroups
-from reference.ir.processes import ProcessGrid
 from reference.ir.program import Program
-from reference.ir.types import Array
 
 REPEATS = 3
 """Default number of further runs of a failing item, which show whether it fails every time."""
@@ -54,7 +49,7 @@ class StopWatch:
 
 @dataclass(frozen=True, slots=True)
 class Batcher:
-    """Compiles and runs batches in a session; the watch takes the session's time, too."""
+    """Compiles and runs batches in a session. Open the session with `watch.timed` to time it."""
 
     session: Session
     watch: StopWatch = field(default_factory=StopWatch)
@@ -76,14 +71,15 @@ class Batcher:
             EmitError: when a program cannot be written.
             BackendError: when the backend does not give results.
         """
-        compiled = self.compile(batch)
+        compiled = self.session.compile_batch([one.program for one in batch])
         if len(batch) == 1 and only_compiles(self.session.name):
-            self.compiled[id(batch[0])] = compiled
-        results: list[Results] = [[] for _ in batch]
-        for turn in range(max(len(one.inputs) for one in batch)):
-            outputs = compiled.run(inputs_of(batch, turn))
-            _deal(outputs, batch, turn, results)
-        return results
+            self.compiled[id(batch[0])] = compiled.module
+        turns = range(max(len(one.inputs) for one in batch))
+        sets = [compiled.run([one.inputs_of_turn(turn) for one in batch]) for turn in turns]
+        return [
+            [results[number] for results in sets[: len(one.inputs)]]
+            for number, one in enumerate(batch)
+        ]
 
     def run_in_isolation(self, item: Item) -> list[Results]:
         """Compile a failing item by itself and run each input set several times in succession.
@@ -96,7 +92,7 @@ class Batcher:
         Raises:
             BackendError: when the backend does not give results.
         """
-        compiled = self.compiled.get(id(item)) or self.compile([item])
+        compiled = self.compiled.get(id(item)) or self.session.compile(item.program)
         if only_compiles(self.session.name):
             self.compiled[id(item)] = compiled
         sets = [[compiled.run(inputs) for _ in range(self.repeats)] for inputs in item.inputs]
@@ -122,57 +118,6 @@ class Batcher:
         except BackendError as error:
             return error
 
-    def compile(self, batch: Sequence[Item]) -> Compiled:
-        """Compile the batch as one module.
-
-        Raises:
-            EmitError: when a program cannot be written.
-            BackendError: when the backend refuses it.
-        """
-        with self.watch.timed(EMISSION):
-            program = batch[0].program if len(batch) == 1 else merge([p.program for p in batch])
-        return self.session.compile(program)
-
-
-def open_batcher(backend: str, repeats: int = REPEATS) -> Batcher:
-    """Return a batcher with a session of a backend and a new stop-watch.
-
-    Raises:
-        NotAvailable: when the backend cannot be had.
-    """
-    watch = StopWatch()
-    return Batcher(open_session(backend, watch.timed), watch, repeats)
-
-
-def inputs_of(batch: Sequence[Item], turn: int) -> Inputs:
-    """Return the arguments of a batch: the input set of each item with that number, or its last.
-
-    The arguments of a process are adjacent, as one main takes them.
-    """
-    shares = [split_by_process(p.program, p.inputs[min(turn, len(p.inputs) - 1)]) for p in batch]
-    return tuple(
-        array for process in zip(*shares, strict=True) for share in process for array in share
-    )
-
-
-def _deal(
-    outputs: Sequence[Array], batch: Sequence[Item], turn: int, results: list[Results]
-) -> None:
-    """Append its part of a batch's outputs to the results of each item."""
-    counts = [len(one.program.main.result_types) for one in batch]  # in each process
-    wanted = sum(counts) * batch[0].program.process_count
-    if len(batch) > 1 and len(outputs) != wanted:
-        raise Failed(f"{wanted} results expected of the batch, got {len(outputs)}")
-    dealt: list[list[Array]] = [[] for _ in batch]
-    for share in split_by_process(batch[0].program, outputs):
-        at = 0
-        for count, mine in zip(counts, dealt, strict=True):
-            mine += share[at : at + count] if len(batch) > 1 else share
-            at += count
-    for item, mine, kept in zip(batch, dealt, results, strict=True):
-        if turn < len(item.inputs):
-            kept.append(mine)
-
 
 @dataclass(frozen=True, slots=True)
 class RefusedBatch(Generic[_Item]):
@@ -192,23 +137,19 @@ def run_all(
     """Run groups of items as one module where the backend compiles it, else in parts.
 
     The first parts are the groups. Items that the backend refuses without compilation are in no
-    module. Items of different process grids cannot share a module, and items of different meshes do
-    not: XLA reads the replica groups of all collectives in a module as if they were of one mesh. It
-    also combines permutes among replicas with permutes among partitions. A program that the backend
-    separates is in a module of its own.
+    module. A module has items of one kind (`Session.batch_kind`).
 
     Returns:
         The answers to the items of each group, and the batches that were refused as a whole only.
     """
     split: _Split[_Item] = _Split(batcher)
-    modules: dict[_ModuleKind, list[list[_Item]]] = {}
+    modules: dict[Hashable, list[list[_Item]]] = {}
     for group in groups:
-        taken: dict[_ModuleKind, list[_Item]] = {}
+        taken: dict[Hashable, list[_Item]] = {}
         for one in group:
             error = batcher.session.refusal(one.program)
             if error is None:
-                kind = _module_kind(batcher.session.name, one)
-                taken.setdefault(kind, []).append(one)
+                taken.setdefault(batcher.session.batch_kind(one.program), []).append(one)
             else:
                 split.answers[id(one)] = ItemAnswer(error, [one])
         for kind, part in taken.items():
@@ -219,22 +160,6 @@ def run_all(
         else:
             split.run([one for part in parts for one in part], parts)
     return [[split.answers[id(one)] for one in group] for group in groups], split.refused
-
-
-_ModuleKind = tuple[ProcessGrid | None, frozenset[tuple[object, ...]], frozenset[bool], int]
-"""The traits that programs in one module share: process grid, meshes with their device_ids, and
-whether permutes are among replicas or partitions. The number identifies a program that the backend
-separates, and is 0 for others."""
-
-
-def _module_kind(backend: str, item: Item) -> _ModuleKind:
-    program = item.program
-    stated = (value for one in program.walk() for _, value in one.attributes)
-    meshes = ((of.mesh, of.device_ids) for of in stated if isinstance(of, MeshGroups))
-    permutes = (p for p in program.walk() if p.attribute("source_target_pairs") is not None)
-    channels = frozenset(one.attribute("channel_id", 0) != 0 for one in permutes)
-    own = id(item) if is_separated(backend, program) else 0
-    return program.process_grid, frozenset(meshes), channels, own
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,18 +8,20 @@ batch, and never in isolation, is `only in batch`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from conformance.backends.base import BackendError, Unsupported, failure_of
 from conformance.gate.classes import ANY_BITS, NOT_DETERMINISTIC
 from conformance.gate.unpredictable import UNPREDICTABLE
+from conformance.judging.compare import judge_sets
+from conformance.judging.judgement import SetJudgements
 from conformance.known.in_force import unpredictable_classes
 from conformance.pipeline.batch import Batcher
 from conformance.pipeline.items import Answer, CellItem, Item, ItemAnswer, Results, Unwritable
 from conformance.pipeline.records import (
     CaseResult,
-    JudgedCase,
     have_one_ending,
+    judged_result,
     not_deterministic,
     refused,
 )
@@ -38,26 +40,26 @@ def conclude(item: CellItem, answered: ItemAnswer, batcher: Batcher) -> CaseResu
     Raises:
         Unwritable: if the case cannot be written as text, which is a defect of ours.
     """
-    first = answered.answer
+    first, cache = answered.answer, JudgementCache(item, batcher)
     if isinstance(first, Unwritable):
         raise first
     if isinstance(first, Unsupported):
         return CaseResult(refused(item, first), Errors())
     if isinstance(first, BackendError):
-        return _conclude_errors(JudgementCache(item, batcher, []), first)
-    judged = JudgedCase.of(item, first, batcher)
-    if not judged.verdict.fails:
-        return judged.result()
-    if judged.verdict is Verdict.FLUSHED or item.cell.rule.is_nondeterministic:
-        return judged.result(is_steady=True)
-    return _confirm(JudgementCache(item, batcher, [(first, judged)]), first, answered.batch)
+        return _conclude_errors(cache, first)
+    judged = cache.of(first)
+    if not judged.whole.verdict.fails:
+        return judged_result(item, judged)
+    if judged.whole.verdict is Verdict.FLUSHED or item.cell.rule.is_nondeterministic:
+        return judged_result(item, judged, is_steady=True)
+    return _confirm(cache, first, answered.batch)
 
 
 def _confirm(cache: JudgementCache, first: Results, batch: Sequence[Item]) -> CaseResult:
     """Return the record of a case with wrong results, after it was run again in isolation."""
     judged = cache.of(first)
     try:
-        rounds = _rounds(cache, judged.verdict)
+        rounds = _rounds(cache, judged.whole.verdict)
     except BackendError:
         return _conclude_errors(cache, first)
     turn = _changing(rounds)
@@ -65,10 +67,10 @@ def _confirm(cache: JudgementCache, first: Results, batch: Sequence[Item]) -> Ca
         return _conclude_varying(cache, [first, *rounds], turn)
     failing = cache.failing(rounds)
     if failing:  # max has the first of the severest
-        worst = max(failing, key=lambda one: one.verdict.severity)
-        return worst.result(is_steady=turn is None)
+        worst = max(failing, key=lambda one: one.whole.verdict.severity)
+        return judged_result(cache.item, worst, is_steady=turn is None)
     if _is_explained(cache, [first]):
-        return judged.result()
+        return judged_result(cache.item, judged)
     return _conclude_batch(cache, first, batch, rounds)
 
 
@@ -85,7 +87,7 @@ def _conclude_errors(cache: JudgementCache, first: Answer) -> CaseResult:
     if shown is None:  # wrong in a batch, right or unsupported in isolation
         results = [one for one in outcomes if not isinstance(one, BackendError)]
         if _is_explained(cache, results):  # whether it is unsupported depends on the same memory
-            return cache.of(results[0]).result()
+            return judged_result(item, cache.of(results[0]))
         return CaseResult(not_deterministic(item, Verdict.DIVERGENT, repeats), Errors())
     if repeats.failed == repeats.runs:
         words = {str(one) if isinstance(one, BackendError) else "" for one in outcomes}
@@ -115,7 +117,7 @@ def _conclude_batch(
         outcomes = [first, *cache.batcher.batch_again(batch, cache.item)]
     repeats = repeats_of([cache.finding(one) for one in outcomes])
     if repeats.failed == repeats.runs:
-        return cache.of(first).result(batch=batch)
+        return judged_result(cache.item, cache.of(first), batch=batch)
     return CaseResult(not_deterministic(cache.item, Verdict.DIVERGENT, repeats), Errors())
 
 
@@ -148,19 +150,27 @@ class JudgementCache:
 
     item: CellItem
     batcher: Batcher
-    seen: list[tuple[Results, JudgedCase]]
+    seen: list[tuple[Results, SetJudgements]] = field(
+        default_factory=list["tuple[Results, SetJudgements]"]
+    )
 
-    def of(self, results: Results) -> JudgedCase:
-        """Return the judgement of results."""
+    def of(self, results: Results) -> SetJudgements:
+        """Return the judgements on results, by the rule of the case's cell."""
         for before, judged in self.seen:
             if _changing([before, results]) is None:
                 return judged
-        self.seen.append((results, JudgedCase.of(self.item, results, self.batcher)))
-        return self.seen[-1][1]
+        item, hardware = self.item, self.batcher.session.hardware
+        with self.batcher.watch.timed("comparison"):
+            judged = judge_sets(
+                item.program, item.inputs, item.expected, results, item.cell.rule,
+                platform=hardware,
+            )  # fmt: skip
+        self.seen.append((results, judged))
+        return judged
 
-    def failing(self, rounds: Sequence[Results]) -> list[JudgedCase]:
+    def failing(self, rounds: Sequence[Results]) -> list[SetJudgements]:
         """Return the judgements of the rounds that fail."""
-        return [one for one in map(self.of, rounds) if one.verdict.fails]
+        return [one for one in map(self.of, rounds) if one.whole.verdict.fails]
 
     def finding(self, outcome: Answer, turn: int | None = None) -> Finding:
         """Return verdict and class of the results of a run, of one input set or the worst."""
@@ -169,7 +179,7 @@ class JudgementCache:
         if isinstance(outcome, BackendError):
             return failure_of(outcome)
         judged = self.of(outcome)
-        shown = judged.whole if turn is None else judged.judgements[turn]
+        shown = judged.whole if turn is None else judged.each[turn]
         return shown.verdict, shown.kind
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from dataclasses import replace
+from typing import NamedTuple
 
 from conformance.backends.base import BackendError, Unsupported, failure_of, kind_of_unsupported
 from conformance.gate.classes import NOT_DETERMINISTIC
-from conformance.judging.compare import judge
-from conformance.judging.judgement import Judgement, combine
-from conformance.pipeline.batch import Batcher, inputs_of
-from conformance.pipeline.items import CellItem, Inputs, Item, Results
+from conformance.judging.judgement import Judgement, SetJudgements
+from conformance.pipeline.items import CellItem, Inputs, Item
 from conformance.results.inputs import pack_inputs
 from conformance.stablehlo.emit import emit
-from conformance.transforms.merge import merge
+from conformance.transforms.merge import merge, merge_arguments
 from conformance.verdict import Detail, Errors, Failing, Record, Repeats, Verdict
 from reference.ir.program import Program
 
@@ -42,68 +40,45 @@ def have_one_ending(records: Iterable[Record]) -> bool:
     return len({(one.verdict, one.kind, one.message) for one in records}) == 1
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedCase:
-    """The judgements of a case on its input sets, and all of them combined."""
-
-    item: CellItem
-    judgements: Sequence[Judgement]
-    whole: Judgement
-
-    @classmethod
-    def of(cls, item: CellItem, results: Results, batcher: Batcher) -> Self:
-        """Judge the results of a case on each of its input sets by the rule of its cell."""
-        rule, hardware = item.cell.rule, batcher.session.hardware
-        with batcher.watch.timed("comparison"):
-            judgements = [
-                judge(item.program, inputs, expected, actual, rule, platform=hardware)
-                for inputs, expected, actual in zip(
-                    item.inputs, item.expected, results, strict=True
-                )
-            ]
-        return cls(item, judgements, combine(judgements))
-
-    @property
-    def verdict(self) -> Verdict:
-        """The severest verdict."""
-        return self.whole.verdict
-
-    @property
-    def turn(self) -> int:
-        """The number of the first input set with the severest verdict."""
-        return [one.verdict for one in self.judgements].index(self.verdict)
-
-    def result(self, *, is_steady: bool = False, batch: Sequence[Item] = ()) -> CaseResult:
-        """Return the record of the case; `batch` is given if only the batch shows the results."""
-        item, whole = self.item, self.whole
-        detail, failing = None, ()
-        if batch and self.verdict is not Verdict.PASS:
-            inputs, program = inputs_of(batch, self.turn), merge([one.program for one in batch])
-            detail = _detail(program, inputs, self.judgements[self.turn])
-        elif self.verdict is not Verdict.PASS:
-            detail = _detail(item.program, item.inputs[self.turn], self.judgements[self.turn])
-            failing = _failing(item, whole, self.judgements)
-        record = Record(
-            *item.key,
-            verdict=whole.verdict,
-            kind=ONLY_IN_BATCH if batch else whole.kind,
-            message=printable(whole.message),
-            pairs=len(self.judgements),
-            values=whole.total,
-            worst_ulp=whole.worst_ulp,
-            budget_ulp=whole.budget_ulp,
-            detail=detail,
-            failing=failing,
-        )
-        return CaseResult(record, whole.errors, is_steady)
+def judged_result(
+    item: CellItem,
+    judged: SetJudgements,
+    *,
+    is_steady: bool = False,
+    batch: Sequence[Item] = (),
+) -> CaseResult:
+    """Return the record of a case with results; `batch` is given if only the batch shows them."""
+    whole, turn = judged.whole, judged.worst_turn
+    detail, failing = None, ()
+    if batch and whole.verdict is not Verdict.PASS:
+        programs = [one.program for one in batch]
+        inputs = merge_arguments(programs, [one.inputs_of_turn(turn) for one in batch])
+        detail = _detail(merge(programs), inputs, judged.each[turn])
+    elif whole.verdict is not Verdict.PASS:
+        detail = _detail(item.program, item.inputs[turn], judged.each[turn])
+        failing = _failing(item, judged)
+    record = Record(
+        *item.key,
+        verdict=whole.verdict,
+        kind=ONLY_IN_BATCH if batch else whole.kind,
+        message=whole.message,
+        pairs=len(judged.each),
+        values=whole.total,
+        worst_ulp=whole.worst_ulp,
+        budget_ulp=whole.budget_ulp,
+        detail=detail,
+        failing=failing,
+    )
+    return CaseResult(record, whole.errors, is_steady)
 
 
-def _failing(item: Item, whole: Judgement, judgements: Sequence[Judgement]) -> tuple[Failing, ...]:
+def _failing(item: Item, judged: SetJudgements) -> tuple[Failing, ...]:
     """Return the failing classes of a case, the record's class first. Each class has the inputs
     that show it, unless the same inputs show all classes.
     """
+    whole = judged.whole
     turns: dict[tuple[Verdict, str], int] = {}
-    for turn, judgement in enumerate(judgements):
+    for turn, judgement in enumerate(judged.each):
         for one in judgement.failures:
             turns.setdefault((one.verdict, one.kind), turn)
     several = len({*turns.values()}) > 1
@@ -112,9 +87,7 @@ def _failing(item: Item, whole: Judgement, judgements: Sequence[Judgement]) -> t
         is_shown = (one.verdict, one.kind) == (whole.verdict, whole.kind)
         source = whole if is_shown else one
         inputs = _stored_inputs(item.inputs[turns[one.verdict, one.kind]]) if several else b""
-        one = replace(
-            one, message=printable(source.message), elements=source.elements, inputs=inputs
-        )
+        one = replace(one, message=source.message, elements=source.elements, inputs=inputs)
         found.insert(0 if is_shown else len(found), one)
     return tuple(found)
 

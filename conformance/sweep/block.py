@@ -128,4 +128,4 @@ def _execute(compiled: Compiled, block: Block, operands: tuple[Array, ...]) -> l
 def program_of(block: Block, size: int) -> Program:
     """Return the program of all functions of a block, on vectors of a size."""
     programs = [domain.function.program(size) for domain in block.domains]
-    return programs[0] if len(programs) == 1 else merge(programs)
+    return merge(programs)

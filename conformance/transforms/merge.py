@@ -1,21 +1,40 @@
-"""Merging of several programs into a single program."""
+"""Merging of several programs into a single program, with their arguments and results."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
+from reference.interpreter.evaluate import split_by_process
+from reference.ir.mesh import MeshGroups
 from reference.ir.program import Function, Operation, Program, Region, Value, attributes
+from reference.ir.types import Array
 from reference.ops.structure import redirect_calls
 
 
+def merge_kind(program: Program) -> Hashable:
+    """Return the traits that programs must share to be merged.
+
+    These are the process grid, the meshes with their device ids, and whether permutes are among
+    replicas or partitions. XLA reads the replica groups of all collectives in a module as if they
+    were of one mesh, and combines permutes among replicas with permutes among partitions.
+    """
+    stated = (value for one in program.walk() for _, value in one.attributes)
+    meshes = frozenset((of.mesh, of.device_ids) for of in stated if isinstance(of, MeshGroups))
+    permutes = (p for p in program.walk() if p.attribute("source_target_pairs") is not None)
+    channels = frozenset(one.attribute("channel_id", 0) != 0 for one in permutes)
+    return program.process_grid, meshes, channels
+
+
 def merge(programs: Sequence[Program]) -> Program:
-    """Return a program that computes the results of all the programs.
+    """Return a program that computes the results of all the programs; a single program as it is.
 
     Parameters and results of its `main` are those of the programs, concatenated in order. Each
     program becomes functions (`p0`, `p1`, ...; others `p0_name`) that are called once: the compiler
     inlines them, and they compile as fast as operations written into `main`.
     """
+    if len(programs) == 1:
+        return programs[0]
     functions: list[Function] = []
     parameters: list[Value] = []
     results: list[Value] = []
@@ -33,6 +52,40 @@ def merge(programs: Sequence[Program]) -> Program:
     body = Region(tuple(parameters), tuple(calls))
     main = Function("main", body, tuple(value.type for value in results))
     return Program((main, *functions), programs[0].process_grid)
+
+
+def merge_arguments(
+    programs: Sequence[Program], inputs: Sequence[Sequence[Array]]
+) -> tuple[Array, ...]:
+    """Return the arguments of the merged program, given those of each program.
+
+    The arguments of a process are adjacent, as one main takes them.
+    """
+    shares = map(split_by_process, programs, inputs)
+    return tuple(
+        array for process in zip(*shares, strict=True) for share in process for array in share
+    )
+
+
+def split_results(programs: Sequence[Program], results: Sequence[Array]) -> list[list[Array]]:
+    """Return the results of each program, given those of the merged program.
+
+    Raises:
+        ValueError: if their number is wrong. A single program has any number of results.
+    """
+    if len(programs) == 1:
+        return [[*results]]
+    counts = [len(one.main.result_types) for one in programs]  # in each process
+    wanted = sum(counts) * programs[0].process_count
+    if len(results) != wanted:
+        raise ValueError(f"{wanted} results expected of the batch, got {len(results)}")
+    found: list[list[Array]] = [[] for _ in programs]
+    for share in split_by_process(programs[0], results):
+        at = 0
+        for count, own in zip(counts, found, strict=True):
+            own += share[at : at + count]
+            at += count
+    return found
 
 
 def _prefix_functions(program: Program, prefix: str) -> list[Function]:

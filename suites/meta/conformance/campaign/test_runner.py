@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conformance.backends.session import open_session
 from conformance.campaign import runner, session
 from conformance.campaign.isolation import run_isolated
 from conformance.campaign.planning import PROFILES, Options, plan
@@ -27,10 +28,10 @@ from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.reading import ExpectationError
 from conformance.known.xla.sorting.sorts import LABEL as NEGATIVE
 from conformance.limits import Limits
-from conformance.pipeline.batch import Batcher, open_batcher
-from conformance.pipeline.confirmation import conclude
+from conformance.pipeline.batch import Batcher
+from conformance.pipeline.confirmation import JudgementCache, conclude
 from conformance.pipeline.items import CellItem, ItemAnswer
-from conformance.pipeline.records import ONLY_IN_BATCH, JudgedCase
+from conformance.pipeline.records import ONLY_IN_BATCH, judged_result
 from conformance.results.inputs import unpack_inputs
 from conformance.results.lines import lines_of
 from conformance.results.store import FILE_NAME, Store
@@ -151,7 +152,7 @@ def test_result_read_from_memory_has_its_class_if_refused_in_isolation(
     inputs = (np.array([[3], [1], [2]], np.float32),)
     cell = Cell("sort", F32, "cpu")
     prepared = CellItem(0, program, [inputs], [evaluate(program, inputs)], cell)
-    batcher = open_batcher("reference:unsupported")
+    batcher = Batcher(open_session("reference:unsupported"))
     wrong = [[np.array(given_back, np.float32).reshape(3, 1)]]
     record, *_ = conclude(prepared, ItemAnswer(wrong, [prepared, prepared]), batcher)
     assert (record.verdict, record.kind) == (Verdict.DIVERGENT, kind)
@@ -167,7 +168,7 @@ def test_result_read_from_memory_has_its_class_if_only_batch_fails(
     x, got = (np.array(one, np.float32).reshape(3, 1) for one in ([3, 1, 2], given_back))
     cell = Cell("sort", F32, "reference")
     prepared = CellItem(0, program, [(x,)], [evaluate(program, (x,))], cell)
-    batcher = open_batcher("reference")
+    batcher = Batcher(open_session("reference"))
     ran = ItemAnswer([[got]], [prepared, prepared])
     with monkeypatch.context() as patch:
         patch.setattr(Batcher, "batch_again", lambda *_: [[[got]]] * 3)
@@ -441,7 +442,8 @@ def test_all_failures_of_case_are_stored_with_their_inputs(tmp_path: Path) -> No
     results[0][0].reshape(-1)[0] = 12345.0
     results[1][0].reshape(-1)[-1] = np.nan
     expected[1][0].reshape(-1)[-1] = 1.0
-    record, *_ = JudgedCase.of(prepared, results, open_batcher("reference")).result()
+    judged = JudgementCache(prepared, Batcher(open_session("reference"))).of(results)
+    record, *_ = judged_result(prepared, judged)
     assert {one.kind for one in record.failing} == {"wrong value", "NaN"}
     kept = {one.kind: unpack_inputs(one.inputs) for one in record.failing}
     for kind, turn in (("wrong value", 0), ("NaN", 1)):

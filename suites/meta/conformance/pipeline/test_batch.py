@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from conformance.backends.base import Failed
-from conformance.pipeline.batch import Batcher, open_batcher, run_all
+from conformance.backends.session import Session, open_session
+from conformance.pipeline.batch import REPEATS, Batcher, run_all
 from conformance.pipeline.items import Item
 from generators.case.case import Case
 from generators.cells.plan import cases
 from generators.values.contents import materialise
-from reference.interpreter.evaluate import evaluate
+from reference.interpreter.evaluate import evaluate, split_by_process
 from reference.ir.mesh import MeshGroups
 from reference.ir.program import Dense, Program, TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES
@@ -42,14 +43,14 @@ def test_modules_are_of_one_grid_and_mesh(monkeypatch: pytest.MonkeyPatch) -> No
         inputs = materialise(one.program, one.inputs[0])
         prepared.append(Item(number, one.program, [inputs], [evaluate(one.program, inputs)]))
     modules: list[list[int]] = []
-    compiled = Batcher.compile
+    run = Batcher.run
 
     def counting(self: Batcher, group: list[Item]) -> object:
         modules.append([one.index for one in group])
-        return compiled(self, group)
+        return run(self, group)
 
-    monkeypatch.setattr(Batcher, "compile", counting)
-    run_all(open_batcher("reference"), [prepared[::2], prepared[1::2]])
+    monkeypatch.setattr(Batcher, "run", counting)
+    run_all(Batcher(open_session("reference")), [prepared[::2], prepared[1::2]])
     assert sorted(number for module in modules for number in module) == list(range(len(made)))
     assert len(modules) == len(wanted)
     assert all(len({_mesh(made[number]) for number in module}) == 1 for module in modules)
@@ -59,7 +60,7 @@ _OF = TensorType((2,), ELEMENT_TYPES["f32"])
 
 
 class _Refusing:
-    """A session of a backend that refuses an op, and says so in some words; it counts modules."""
+    """A backend that refuses an op, and says so in some words; it counts modules."""
 
     name = "cpu"
 
@@ -69,17 +70,25 @@ class _Refusing:
     def refusal(self, program: Program) -> None:
         pass
 
-    def compile(self, program: Program) -> Any:
+    def compile(self, text: str, program: Program) -> Any:
+        del text
         names = [one.name for one in program.walk()]
         self.sizes.append(len(program.main.result_types))
         if self.op in names:
             raise Failed(self.words)
-        return _Compiled(lambda inputs: list(evaluate(program, inputs)))
+        return _Executable(program)
+
+    def batcher(self, repeats: int = REPEATS) -> Batcher:
+        return Batcher(Session(self), repeats=repeats)  # type: ignore[arg-type]
 
 
-class _Compiled:
-    def __init__(self, run: Callable[[Any], Any]) -> None:
-        self.run = run
+class _Executable:
+    def __init__(self, program: Program) -> None:
+        self.program = program
+
+    def execute(self, inputs: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
+        flat = tuple(array for share in inputs for array in share)
+        return split_by_process(self.program, evaluate(self.program, flat))
 
 
 def _items(*ops: str) -> list[Item]:
@@ -99,10 +108,10 @@ def test_a_program_that_a_backend_separates_is_in_a_module_of_its_own() -> None:
         inputs = (np.array([8, 9], of.storage), np.array([2, 4], of.storage))
         items.append(Item(number, program, [inputs], [tuple(evaluate(program, inputs))]))
     for name, sizes in (("tpu-compile", [1, 2, 1]), ("cpu", [4])):
-        session = _Refusing("", "")
-        session.name = name
-        run_all(Batcher(session), [items])  # type: ignore[arg-type]
-        assert session.sizes == sizes
+        backend = _Refusing("", "")
+        backend.name = name
+        run_all(backend.batcher(), [items])
+        assert backend.sizes == sizes
 
 
 def test_permutes_among_replicas_and_among_partitions_are_in_different_modules() -> None:
@@ -116,33 +125,33 @@ def test_permutes_among_replicas_and_among_partitions_are_in_different_modules()
         program = replace(program, process_grid=(2, 2))
         inputs = tuple(np.zeros(2, np.float32) for _ in range(4))
         items.append(Item(number, program, [inputs], [tuple(evaluate(program, inputs))]))
-    session = _Refusing("", "")
-    run_all(Batcher(session), [items])  # type: ignore[arg-type]
-    assert session.sizes == [2, 1]
+    backend = _Refusing("", "")
+    run_all(backend.batcher(), [items])
+    assert backend.sizes == [2, 1]
 
 
 @pytest.mark.parametrize(("name", "modules"), [("tpu-compile", 1), ("cpu", 2)])
 def test_a_compiler_without_its_device_compiles_an_item_by_itself_once(
     name: str, modules: int
 ) -> None:
-    session, items = _Refusing("", ""), _items("abs")
-    session.name = name
-    batcher = Batcher(session, repeats=1)  # type: ignore[arg-type]
+    backend, items = _Refusing("", ""), _items("abs")
+    backend.name = name
+    batcher = backend.batcher(repeats=1)
     run_all(batcher, [items])
     assert len(batcher.run_in_isolation(items[0])) == 1
-    assert session.sizes == [1] * modules
+    assert backend.sizes == [1] * modules
 
 
 @pytest.mark.parametrize(("name", "modules"), [("tpu-compile", 1), ("cpu", 2)])
 def test_a_compiler_without_its_device_compiles_a_failing_item_of_a_batch_once(
     name: str, modules: int
 ) -> None:
-    session, items = _Refusing("", ""), _items("abs", "sine")
-    session.name = name
-    batcher = Batcher(session, repeats=1)  # type: ignore[arg-type]
+    backend, items = _Refusing("", ""), _items("abs", "sine")
+    backend.name = name
+    batcher = backend.batcher(repeats=1)
     for _ in range(2):
         batcher.run_in_isolation(items[0])
-    assert session.sizes == [1] * modules
+    assert backend.sizes == [1] * modules
 
 
 @pytest.mark.parametrize(
@@ -152,9 +161,9 @@ def test_a_compiler_without_its_device_compiles_a_failing_item_of_a_batch_once(
 )  # fmt: skip
 def test_refused_item_is_found_by_message_or_by_halving(words: str, most: int) -> None:
     ops = ["abs", "sine", "cosine", "abs", "tan", "negate", "cosine", "sine"]
-    session = _Refusing("cosine", words)
+    backend = _Refusing("cosine", words)
     items = _items(*ops)
-    (answers,), refused = run_all(Batcher(session, repeats=0), [items])  # type: ignore[arg-type]
+    (answers,), refused = run_all(backend.batcher(repeats=0), [items])
     assert not refused
     for one, answered in zip(items, answers, strict=True):
         if ops[one.index] == "cosine":
@@ -163,25 +172,25 @@ def test_refused_item_is_found_by_message_or_by_halving(words: str, most: int) -
             assert isinstance(answered.answer, list)
             (((got,),), ((want,),)) = answered.answer, one.expected
             assert got.tobytes() == want.tobytes()
-    assert len(session.sizes) <= most + 1
+    assert len(backend.sizes) <= most + 1
 
 
 def test_items_are_tried_in_isolation_if_all_contain_the_refused_op() -> None:
-    session = _Refusing("cosine", "cosine")
-    run_all(Batcher(session), [_items(*["cosine"] * 8)])  # type: ignore[arg-type]
-    assert session.sizes == [8, *[1] * 8]
+    backend = _Refusing("cosine", "cosine")
+    run_all(backend.batcher(), [_items(*["cosine"] * 8)])
+    assert backend.sizes == [8, *[1] * 8]
 
 
 def test_a_batch_that_is_refused_as_a_whole_only_is_run_again() -> None:
-    session, items = _Refusing("", "no"), _items("abs", "sine", "abs")
-    compiled = session.compile
+    backend, items = _Refusing("", "no"), _items("abs", "sine", "abs")
+    compiled = backend.compile
 
-    def compile_few(program: Program) -> Any:
+    def compile_few(text: str, program: Program) -> Any:
         if len(program.main.result_types) == len(items):
             raise Failed("too many")
-        return compiled(program)
+        return compiled(text, program)
 
-    session.compile = compile_few  # type: ignore[method-assign]
-    (answers,), (refused,) = run_all(Batcher(session, repeats=2), [items])  # type: ignore[arg-type]
+    backend.compile = compile_few  # type: ignore[method-assign]
+    (answers,), (refused,) = run_all(backend.batcher(repeats=2), [items])
     assert all(isinstance(one.answer, list) for one in answers)
     assert (len(refused.items), refused.failed, refused.runs) == (3, 3, 3)

@@ -20,7 +20,7 @@ from conformance.transforms.complex_parts import (
 from conformance.transforms.dead_code import restrict_to, without_unused
 from conformance.transforms.extract import extract, extract_operation, prefix, returning, with_entry
 from conformance.transforms.inline import inline
-from conformance.transforms.merge import merge
+from conformance.transforms.merge import merge, merge_arguments, split_results
 from conformance.transforms.observe import with_observable_loops
 from conformance.transforms.outline import as_program, outline
 from conformance.transforms.replacing import with_operations
@@ -38,7 +38,8 @@ from conformance.transforms.values import (
     used_values,
 )
 from reference.interpreter.evaluate import apply, evaluate
-from reference.ir.program import Operation, Program, Value
+from reference.ir.program import Operation, Program, TensorType, Value, single_op
+from reference.ir.types import ELEMENT_TYPES
 
 TEXT = """
 func.func private @scaled(%x: tensor<4xf32>, %s: tensor<4xf32>) -> tensor<4xf32> {
@@ -164,6 +165,32 @@ def test_inlined_programs_and_programs_of_several_compute_the_same() -> None:
     merged = merge([WHOLE, FLAT])
     alike(evaluate(merged, (*INPUTS, *INPUTS)), (*RESULTS, *RESULTS))
     assert len({function.name for function in merged.functions}) == len(merged.functions)
+
+
+@pytest.mark.parametrize("grid", [None, (1, 2)])
+def test_arguments_and_results_of_a_merged_program_are_those_of_its_programs(grid: Any) -> None:
+    of = TensorType((2,), ELEMENT_TYPES["f32"])
+    programs = [
+        replace(single_op(op, (Value("x", of),), (of,)), process_grid=grid)
+        for op in ("abs", "negate", "abs")
+    ]
+    processes = programs[0].process_count
+    inputs = [
+        tuple(np.array([number, -process], np.float32) for process in range(processes))
+        for number in range(len(programs))
+    ]
+    results = evaluate(merge(programs), merge_arguments(programs, inputs))
+    wanted = [evaluate(one, given) for one, given in zip(programs, inputs, strict=True)]
+    for found, want in zip(split_results(programs, results), wanted, strict=True):
+        alike(found, want)
+    with pytest.raises(ValueError, match="results expected of the batch"):
+        split_results(programs, results[1:])
+
+
+def test_a_single_program_is_merged_with_nothing() -> None:
+    assert merge([WHOLE]) is WHOLE
+    assert merge_arguments([WHOLE], [INPUTS]) == tuple(INPUTS)
+    assert split_results([WHOLE], RESULTS[:1]) == [[RESULTS[0]]]
 
 
 def test_a_function_as_main() -> None:

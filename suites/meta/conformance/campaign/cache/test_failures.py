@@ -10,17 +10,17 @@ import pytest
 
 from conformance.backends import session as backend_sessions
 from conformance.backends.fake.faults import FAULTS
+from conformance.backends.session import Compiled, Session
 from conformance.campaign import gone, isolation, session
 from conformance.campaign.planning import Options
 from conformance.campaign.runner import run
 from conformance.campaign.tasks import Manner, Task, TaskBatch, TaskResult, run_tasks
 from conformance.executors.local import Call
 from conformance.limits import Limits
-from conformance.pipeline.batch import Batcher
-from conformance.pipeline.items import Item
-from conformance.pipeline.records import JudgedCase
+from conformance.pipeline import confirmation
 from conformance.results.lines import lines_of
 from conformance.verdict import Verdict
+from reference.ir.program import Program
 
 FAULT = "off_by_100_ulp"
 ENTRY = """
@@ -58,7 +58,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
     judgements.
     """
     seen = Work()
-    judge, compiled = JudgedCase.of, Batcher.compile
+    judge, compiled = confirmation.judge_sets, Session.compile
 
     def isolated(
         _: object, bundles: Iterable[TaskBatch], *given: object
@@ -68,17 +68,17 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
         for batch in bundles:
             yield from zip(batch, run_tasks(batch, manner), strict=True)
 
-    def judging(*given):
+    def judging(*given, **named):
         seen.judged += 1
-        return judge(*given)
+        return judge(*given, **named)
 
-    def compiling(self: Batcher, group: list[Item]):
-        seen.compiled.append(len(group))
-        return compiled(self, group)
+    def compiling(self: Session, program: Program, text: str = "") -> Compiled:
+        seen.compiled.append(len(program.main.result_types))
+        return compiled(self, program, text)
 
     monkeypatch.setattr(session, "run_isolated", isolated)
-    monkeypatch.setattr(JudgedCase, "of", judging)
-    monkeypatch.setattr(Batcher, "compile", compiling)
+    monkeypatch.setattr(confirmation, "judge_sets", judging)
+    monkeypatch.setattr(Session, "compile", compiling)
     return seen
 
 

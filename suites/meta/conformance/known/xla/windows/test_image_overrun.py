@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from conformance.backends.session import open_session
 from conformance.catalog import Cell
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.judging.compare import judge
 from conformance.known.xla.windows.image_overrun import LABEL
 from conformance.known.xla.windows.masked_groups import PADDING
-from conformance.pipeline.batch import Batcher, open_batcher
+from conformance.pipeline.batch import Batcher
 from conformance.pipeline.confirmation import conclude
 from conformance.pipeline.items import CellItem, ItemAnswer
 from conformance.tolerance.table import RULES
@@ -109,7 +110,7 @@ def test_memory_that_happens_to_be_right_now_and_then(
     cell = Cell("convolution", F32, "reference")
     prepared = CellItem(0, subject, [(IMAGE, KERNEL)], [(expected,)], cell)
     answered = ItemAnswer(rounds[-1], [prepared])
-    record, *_ = conclude(prepared, answered, open_batcher("reference"))
+    record, *_ = conclude(prepared, answered, Batcher(open_session("reference")))
     assert record.kind == kind
 
 
@@ -122,6 +123,6 @@ def test_unexplained_changing_result_is_not_deterministic(monkeypatch: pytest.Mo
     cell = Cell("convolution", F32, "reference")
     prepared = CellItem(0, subject, [(IMAGE, KERNEL)], [(expected,)], cell)
     answered = ItemAnswer([[other]], [prepared])
-    record, *_ = conclude(prepared, answered, open_batcher("reference"))
+    record, *_ = conclude(prepared, answered, Batcher(open_session("reference")))
     assert record.kind == NOT_DETERMINISTIC
     assert record.message.endswith("again: wrong in 2 of 3 runs")
