@@ -1,4 +1,4 @@
-"""`python -m conformance` is `hlo-conformance`."""
+"""Entry point of `python -m conformance`, which is the same as `hlo-conformance`."""
 
 from conformance.cli import main
 

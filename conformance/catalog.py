@@ -56,7 +56,7 @@ XLA_BUILDER = "XlaBuilder: "
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One op: its family, the rule that judges it, and its share of a run's cases.
+    """A row of the catalog: an op, its family, the rule that judges it, and its share of cases.
 
     `weight` multiplies the cases of a profile, for ops whose dimensions of variation need more
     cases, or that their twins have tested already. In the profile `standard` it gives the largest
@@ -243,7 +243,7 @@ _COMPOSITES = (
     Row("RngBernoulli", XLA_BUILDER + RANDOM, random.BERNOULLI, weight=5),
     Row("ScaledDot", XLA_BUILDER + CONTRACTION, scaled.SCALED, weight=3),
 )
-"""Ops of XlaBuilder that have no twin, and are written as composites."""
+"""Ops of XlaBuilder that have no StableHLO counterpart, and are written as composites."""
 
 _BY_NAME = {row.name: row for row in (*_ROWS, *_INSTRUCTIONS, *_COMPOSITES)}
 
@@ -266,7 +266,7 @@ CATALOG: dict[str, Row] = {row.name: row for row in (*_ROWS, *_XLA)}
 """Every op by its name, in the specification's order; those of XlaBuilder come last."""
 
 RULED = CATALOG | _BY_NAME
-"""Every op that an operation of a program may be."""
+"""Every op that may occur in a judged program."""
 
 if RULED.keys() != OPS.keys():
     apart = ", ".join(sorted(RULED.keys() ^ OPS.keys()))

@@ -1,9 +1,9 @@
 """The command line. See `hlo-conformance --help`.
 
 Exit codes: 0 conforms, 1 new divergence or loss, 2 usage, 3 backend not available, 4 nothing was
-tested, 130 interrupted. Whatever goes wrong is one line on standard error; with
-HLO_CONFORMANCE_DEBUG=1 in the environment it is a traceback. Modules are imported by the commands
-that need them: a worker process loads this file too.
+tested, 130 interrupted. Any error is printed as one line on standard error, or as a traceback with
+HLO_CONFORMANCE_DEBUG=1 in the environment. Modules are imported by the commands that need them: a
+worker process loads this file too.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ FormatOption = Annotated[Format, typer.Option("--format", help="How to print.")]
 
 
 class _RefusedError(Exception):
-    """Something asked for that cannot be; its text is the line to print."""
+    """A request that cannot be met; its text is the line to print."""
 
 
 @app.callback()
@@ -242,7 +242,7 @@ def _run(ci: CI, options: Options) -> int:
 
 
 class _NothingTestedError(_RefusedError):
-    """Exit code 4."""
+    """Nothing was tested: exit code 4."""
 
 
 app.command()(report)

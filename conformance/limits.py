@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 IDENTITY = {"identity": True}
-"""Metadata of an option that results depend on: a run is not resumed with another value of it."""
+"""Metadata of an option on which results depend: a run is not resumed with another value."""
 
 
 def identity_of(options: Any) -> dict[str, Any]:
-    """Return the options that results depend on, nested options included: values by name."""
+    """Return the options on which results depend, also nested options: values by name."""
     found: dict[str, Any] = {}
     for one in fields(options):
         value = getattr(options, one.name)
@@ -40,44 +40,47 @@ class Limits:
     """Limits on the work of one command. Times are seconds of wall time, sizes are bytes."""
 
     timeout: float = limit(60.0, "Seconds for a call of a worker.", least=0.1)
-    """A call of a worker: a batch of cases, of programs or of counterexamples, or a user's file."""
+    """Time of a worker's call: a batch of cases, programs or counterexamples, or a user's file."""
 
     memory_limit: int = limit(
         6 << 30, "GiB of memory for each worker process; 0 for no limit.", least=0, unit=1 << 30
     )
-    """The data that a worker may map; 0 for no limit."""
+    """Memory for data that a worker may map; 0 for no limit."""
 
     EVALUATIONS: ClassVar[int] = 8
     """Evaluations by the reference that have to fit in a call: judging a program takes several."""
 
     START: ClassVar[float] = 120.0
-    """Opening a backend."""
+    """Time for opening a backend."""
 
     TRANSFER: ClassVar[float] = 40.0
     """Time that a call with a time budget of its own may take beyond that budget."""
 
     GENERATED: ClassVar[float] = 1.0
-    """An evaluation of a generated program: it takes milliseconds, unless it loops without end."""
+    """Time of an evaluation of a generated program: it takes milliseconds, unless it loops for
+    ever.
+    """
 
     MINIMISING: ClassVar[float] = 20.0
-    """Minimising a failing program of a campaign."""
+    """Time for minimising a failing program of a campaign."""
 
     MINIMISING_CRASHES: ClassVar[float] = 40.0
-    """Minimising a program that crashes its worker, where each attempt may cost a worker."""
+    """Time for minimising a program that crashes its worker, where each attempt may cost a worker.
+    """
 
     EXPLAINING: ClassVar[float] = 20.0
-    """The search for the cause of a finding, in one worker."""
+    """Time of the search for the cause of a finding, in one worker."""
 
     EXPLAINING_CRASHES: ClassVar[float] = 30.0
-    """The search for the cause of a finding, if each question is asked in its own worker."""
+    """Time of the search for the cause of a finding, if each question needs its own worker."""
 
     READING: ClassVar[float] = 600.0
-    """Reading one file of programs that a campaign varies."""
+    """Time for reading a file of programs that a campaign varies."""
 
     @property
     def item(self) -> float:
-        """The limit for a program of a batch whose worker crashed or timed out, in a call of its
-        own: a third of a call.
+        """The time of a program in a call of its own, after its batch crashed or timed out: a third
+        of a call.
 
         A hang costs a whole call for the batch, and two thirds of a call to find the program.
         """
@@ -90,7 +93,7 @@ class Limits:
 
     @property
     def evaluation(self) -> float:
-        """An evaluation by the reference: its share of a call."""
+        """The time of an evaluation by the reference: its share of a call."""
         return self.timeout / self.EVALUATIONS
 
     @property

@@ -18,7 +18,7 @@ from reference.ops.xla.page import UNSUPPORTED_HEADINGS
 
 
 def op_entry(row: Row) -> dict[str, Any]:
-    """All facts of the catalog about an op, as JSON can hold them."""
+    """Return all facts of the catalog about an op as a JSON object."""
     semantics = OPS[row.name]
     return {
         "name": row.name,
@@ -66,7 +66,9 @@ def constraints_tested(op: str) -> list[str]:
 
 
 def _ids(row: Row) -> str:
-    """Return a row's constraint ids, those that its twin states with the twin's ids beside them."""
+    """Return a row's constraint ids; those of a counterpart with the counterpart's ids beside
+    them.
+    """
     theirs = dict(OPS[row.name].restates)
     return " ".join(
         f"{id_} ({', '.join(theirs[id_])})" if id_ in theirs else id_ for id_ in row.constraints
@@ -87,7 +89,7 @@ def ops_table() -> Table:
 
 
 def op_table(row: Row) -> Table:
-    """One op, a line per property."""
+    """Return a table of one op, a line per property."""
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
@@ -144,7 +146,7 @@ def coverage_page() -> str:
 
 
 def _readings() -> list[str]:
-    """Return a line of the page for each reading, with the ops whose rows take it."""
+    """Return a line for each reading of the specification, with the ops that have it."""
     ops: dict[str, list[str]] = {}
     for name in CATALOG:
         for reading in OPS[name].readings:

@@ -20,10 +20,10 @@ from conformance.executors.executor import LOCAL, Engine, EngineName
 from conformance.limits import Limits
 
 NAME = "hlo-conformance"
-"""The name of the command line."""
+"""The name of the command."""
 
 PROFILES = ("smoke", "standard", "deep")
-"""Profiles by name, as conformance.campaign.planning has them: known here without loading it."""
+"""The names of profiles, as in conformance.campaign.planning, without loading that module."""
 
 PROFILE_HELP = "Cases per cell: smoke 2, standard 8, deep 100."
 BACKEND_HELP = (
@@ -63,7 +63,7 @@ class OpsFormat(StrEnum):
 
 
 class CI(StrEnum):
-    """The systems of continuous integration that get output of their own."""
+    """CI systems that get output of their own."""
 
     AUTO = "auto"
     GITHUB = "github"
@@ -119,7 +119,7 @@ def complete_element_types(incomplete: str) -> list[str]:
 
 
 def _tell_version(asked: bool) -> None:
-    """Print the version with all that decides a run's records, and leave."""
+    """Print the version and everything else that decides a run's records, and exit."""
     if asked:
         from conformance.results.versions import build, versions
 
@@ -269,7 +269,7 @@ def _limits(given: dict[str, Any]) -> Limits:
 
 
 def join_help_lines(app: typer.Typer) -> None:
-    """Make each paragraph of the commands' docstrings a line of their help.
+    """Make each paragraph of the commands' docstrings one line of their help.
 
     Typer prints line breaks as they stand in a docstring, also where a terminal is narrower.
     """
@@ -282,5 +282,5 @@ def join_help_lines(app: typer.Typer) -> None:
 
 
 def given_command() -> str:
-    """Return the command that was given, as a shell takes it."""
+    """Return the given command as a shell command line."""
     return shlex.join([NAME, *sys.argv[1:]])

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 _FREE = 1.25
-"""Factor of the suggested time limit over the estimated time."""
+"""Factor by which the suggested time limit exceeds the estimated time."""
 
 _DOING = {
     "drawing": "inputs had been drawn for {}",
@@ -30,7 +30,7 @@ _DOING = {
     "locating": "the search for the first wrong operation had run for {}",
     "settling": "operations had been judged on the backend's own operands for {}",
 }
-"""Messages for the innermost phase."""
+"""Message about each innermost phase."""
 
 _AROUND = {
     "drawing": "while inputs were drawn",
@@ -42,12 +42,12 @@ _AROUND = {
     "locating": "during the search for the first wrong operation",
     "settling": "while operations were judged on the backend's own operands",
 }
-"""Messages for the phases around it."""
+"""Message about each enclosing phase."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """Something that was done: number `number` of `of` such, where that is known (else 0).
+    """A timed step: number `number` of `of`, or 0 if unknown.
 
     `began` and `ended` are seconds since the call began; `ended` is None while it goes on.
     """
@@ -60,7 +60,7 @@ class Phase:
 
 
 class _Notes:
-    """The file of one call, made when there is something to be noted."""
+    """The file of notes of one call, created when the first note is written."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._start = path, time.monotonic()
@@ -120,7 +120,7 @@ def phase(name: str, number: int = 0, of: int = 0) -> Generator[None]:
 
 
 def keep(value: object) -> None:
-    """Leave a value for the process that ends this call before it returns; the last one counts.
+    """Store a value for the parent before this call returns; the last value counts.
 
     Where nobody listens, nothing is done.
     """

@@ -1,4 +1,4 @@
-"""Text for people: error messages and reasons as they stand in a line of output or a table."""
+"""Text for people: error messages and reasons in one line of output or of a table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def one_line(text: object) -> str:
-    """Return the text of an object on one line: white space, line breaks included, collapsed."""
+    """Return the text of an object on one line, with runs of white space as one space."""
     return " ".join(str(text).split())
 
 
@@ -18,19 +18,19 @@ def matches_any(name: str, patterns: Iterable[str]) -> bool:
 
 
 def spell_option(value: Any) -> str:
-    """Return the value of an option as messages have it: all for an empty list, or unknown."""
+    """Return the value of an option as text for messages; "all" for an empty list."""
     if isinstance(value, list):
         return ",".join(map(str, value)) or "all"  # pyright: ignore[reportUnknownArgumentType]
     return "unknown" if value is None else str(value)
 
 
 def join_versions(versions: Iterable[tuple[str, object]]) -> str:
-    """Return the versions of several things by name, in one line."""
+    """Return versions by name as text, in one line."""
     return ", ".join(f"{name} {number}" for name, number in versions)
 
 
 def list_differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
-    """Return which options, by name, are others there than here, each with both values."""
+    """Return the differing options by name, each with both values."""
     return [
         f"{name} {spell_option(there.get(name))} there and {spell_option(value)} here"
         for name, value in here.items()

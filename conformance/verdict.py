@@ -37,7 +37,9 @@ class Verdict(StrEnum):
 
     @property
     def has_results(self) -> bool:
-        """Whether the backend compiled the program, and gave results where it ran it."""
+        """Whether the backend compiled the program, and returned results if it executed the
+        program.
+        """
         return self not in (
             Verdict.UNSUPPORTED, Verdict.REJECTED, Verdict.TIMED_OUT, Verdict.CRASHED
         )  # fmt: skip
@@ -64,9 +66,9 @@ def gravity(kind: str) -> int:
 class Element:
     """An element of a result that differs: its index, the expected and the actual value.
 
-    `expected` and `actual` are decimal; the `_hex` forms are the bits. `inputs` are the elements
-    of the operands that met there, as (name, decimal, hex), where shapes make that meaningful.
-    `ulp` is the distance in units in the last place of the result's type, None where not finite.
+    `expected` and `actual` are decimal; the `_hex` forms are the bits. `inputs` are the operands'
+    elements at the same position, as (name, decimal, hex), if shapes determine them. `ulp` is the
+    distance in units in the last place of the result's type, None where not finite.
     """
 
     result: int

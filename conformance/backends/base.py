@@ -48,9 +48,9 @@ ANSWERED = {
     "internal error": re.compile(""),
 }
 """Classes of errors that a backend itself reports, by words of the message; the first match counts.
-Its process continues. A `crashed` program of any other class has ended its process.
 
-Its process goes on, as it does not where the verdict is `crashed` and the class another.
+The backend's process continues after such an error. A `crashed` program of any other class has
+ended its process.
 """
 
 
@@ -77,7 +77,7 @@ def ends_process(verdict: Verdict, kind: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings of a compiler that differ from its defaults.
+    """Compiler settings that differ from the defaults.
 
     `without` are passes to disable, by the compiler's names. `unoptimized` disables optimisation of
     the generated code. `dump` is a folder for the program after each pass that changes it, as text
@@ -134,8 +134,7 @@ class Backend(Protocol):
     def configured(self, settings: Settings) -> Backend:
         """Return the same backend with other compiler settings; the original is unchanged.
 
-        Raises:
-            Unsupported: if the backend has no compiler with settings.
+        Raises: Unsupported: if the backend has no compiler with settings.
         """
         ...
 

@@ -95,7 +95,7 @@ def request_in_block(maximum: str) -> Generator[None]:
 
 
 def target_sets(maximum: str = "") -> frozenset[str]:
-    """Return the instruction sets that XLA targets here with a maximum.
+    """Return the instruction sets that XLA targets on this machine under a maximum.
 
     Without a maximum, the environment's applies, if any.
     """
@@ -115,7 +115,9 @@ def _is_cpu(backend: str) -> bool:
 
 
 def identity(backends: Iterable[str]) -> dict[str, str]:
-    """Return the properties, by name, that identify a run on these backends beside versions."""
+    """Return the properties by name that identify a run on these backends, in addition to
+    versions.
+    """
     cpus = [name for name in backends if _is_cpu(name)]
     return {f"instruction sets of {name}": as_text(backend_sets(name)) for name in cpus}
 
@@ -147,7 +149,7 @@ def as_text(sets: Collection[str]) -> str:
 
 
 def check_condition(condition: str) -> None:
-    """Raise ValueError with the permitted forms if this is no condition on instruction sets."""
+    """Raise ValueError, with the permitted forms, if a text is no condition on instruction sets."""
     for part in filter(None, condition.split(",")):
         found = _CONDITION.fullmatch(part.strip())
         if found is None or found[2] not in INSTRUCTION_SETS:

@@ -18,7 +18,7 @@ _STARTED = re.compile(r"\]\s+HLO pass (?P<name>\S.*)$")
 _ENDED = re.compile(r"\] HLO pass: (?P<name>\S.*?) time: ")
 
 PRINTING = {"TF_CPP_MIN_LOG_LEVEL": "0", "TF_CPP_VMODULE": "hlo_pass_pipeline=1"}
-"""The environment in which XLA prints passes: it is read when a process logs its first line."""
+"""The environment in which XLA prints passes; a process reads it when it logs its first line."""
 
 
 @dataclass(frozen=True, slots=True)

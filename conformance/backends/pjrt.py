@@ -205,10 +205,12 @@ def runtime_of(client: Any) -> str:
 
 
 class PjrtExecutable:
-    """A module compiled by XLA, with the types and devices of its arguments."""
+    """A module that XLA has compiled, with the types and devices of its arguments."""
 
     def __init__(self, loaded: Any, devices: list[Any], text: str, program: Program) -> None:
-        """Keep an executable loaded for a device per process; the program tells the types."""
+        """Wrap an executable that is loaded for one device per process; `program` supplies the
+        types.
+        """
         import jaxlib._jax as private
 
         jax = jax_module()
@@ -294,8 +296,8 @@ class SharedExecutable:
     """A module of one process that XLA has partitioned among devices."""
 
     def __init__(self, loaded: Any, devices: list[Any], text: str, program: Program) -> None:
-        """Keep an executable loaded for these devices; it knows the sharding of arguments and
-        results.
+        """Wrap an executable that is loaded for these devices; it knows the sharding of its
+        values.
         """
         self._loaded, self._devices, self._text, self._program = loaded, devices, text, program
         self._types = [_static(argument.type) for argument in program.main.arguments]
@@ -337,7 +339,7 @@ class SharedExecutable:
 
 
 def _joined_array(parts: Sequence[Any], sharding: Any, of: TensorType) -> Array:
-    """Return the array whose parts are on devices; of replicas, take the last device's."""
+    """Return the array whose parts are on devices; of replicas, the last device's copy."""
     whole = np.empty(of.static_shape, of.storage)
     places = sharding.devices_indices_map(of.static_shape)
     for part in parts:
@@ -428,8 +430,9 @@ class PjrtBackend:
         )
 
     def refusal(self, program: Program) -> BackendError | None:
-        """Return the error of programs that main cannot pass, that wait for ever, or that XLA never
-        translates."""
+        """Return the error for programs with untransferable values, that wait for ever, or that XLA
+        never translates.
+        """
         waiting = {operation.name for operation in program.walk()} & HOST
         if waiting:
             return Unsupported(f"{min(waiting)}: jaxlib has no interface for host transfers")

@@ -1,8 +1,8 @@
 """Any PJRT plugin: a library with PJRT's C interface, driven by jaxlib's client.
 
-jaxlib parses and verifies a module, and hands it on in the version of StableHLO that the plugin
-asks for; so a plugin sees what it would see under jax. Of pypjrt, the other client on PyPI, it was
-found (0.1.1) that it has no types under 8 bits and takes eight times as long to run a small
+jaxlib parses and verifies a module, and gives it to the plugin in the version of StableHLO that the
+plugin asks for; so a plugin sees what it would see under jax. Of pypjrt, the other client on PyPI,
+it was found (0.1.1) that it has no types under 8 bits and takes eight times as long to run a small
 program, and that older plugins are given text which they cannot read.
 """
 
@@ -49,7 +49,7 @@ class PluginBackend(PjrtBackend):
 
 
 def _spoken(client: Any) -> tuple[tuple[str, str], ...]:
-    """Return the versions of PJRT's interface and of StableHLO that a plugin reports."""
+    """Return the versions of PJRT's interface and of StableHLO that a plugin states."""
     interface = [getattr(client, f"pjrt_c_api_{part}_version", "?") for part in ("major", "minor")]
     dialect = getattr(client, "stablehlo_current_version", ())
     return tuple(

@@ -1,4 +1,4 @@
-"""Backends by name, `family` or `family:argument`; only this module splits a name."""
+"""Registry of backends by name, `family` or `family:argument`; only this module splits a name."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def is_separated(name: str, program: Program) -> bool:
 
 
 def only_compiles(name: str) -> bool:
-    """Return whether a backend only compiles programs, so that each has the same results again."""
+    """Return whether a backend only compiles programs, so that repeated runs give equal results."""
     family = BACKENDS.get(name.partition(":")[0])
     return family is not None and family.only_compiles
 
@@ -109,7 +109,7 @@ def parse_all(names: Iterable[str]) -> tuple[Choice, ...]:
     """Return the backends of these names, each once.
 
     Raises:
-        UsageError: when there is none of a name, or two would have the same name in records.
+        UsageError: when a name is unknown, or two backends have the same name in records.
     """
     chosen = {choice.spelling: choice for choice in map(parse, names)}
     called: dict[str, Choice] = {}
@@ -125,7 +125,7 @@ def open_backend(choice: Choice) -> Backend:
     """Return the chosen backend, ready to compile.
 
     Raises:
-        NotAvailable: when it cannot be had on this machine, with how to mend it.
+        NotAvailable: when it is not available on this machine; the message says how to mend it.
     """
     return BACKENDS[choice.family].open(choice)
 
@@ -134,7 +134,7 @@ def open_backend(choice: Choice) -> Backend:
 
 
 def _plain(family: str, argument: str) -> Choice:
-    """Return a backend with the family's name."""
+    """Return the choice of a family's backend without an argument."""
     return Choice(family, argument, f"{family}:{argument}" if argument else family)
 
 
@@ -152,7 +152,7 @@ def _choose_cpu(family: str, argument: str) -> Choice:
 
 
 def _argument_chooser(what: str, known: Sequence[str]) -> Callable[[str, str], Choice]:
-    """Return a function that chooses a backend whose argument, if any, is in `known`."""
+    """Return a function that chooses a backend whose optional argument is in `known`."""
 
     def choose(family: str, argument: str) -> Choice:
         found = next((name for name in known if name.lower() == argument.lower()), "")

@@ -1,4 +1,4 @@
-"""Sessions: all parts of the harness compile and run programs through them.
+"""Sessions: every part of the harness compiles and runs programs through a session.
 
 A backend is opened once per process. Whatever it raises becomes its answer here, and nowhere else:
 Unsupported, Rejected or Failed.
@@ -30,10 +30,11 @@ EMISSION, COMPILATION, EXECUTION = "emission", "compilation", "execution"
 """The steps of a session."""
 
 Around = Callable[[str], AbstractContextManager[None]]
-"""A function of a step: a context manager around each step of a session, such as a timer."""
+"""A function from a step to a context manager that surrounds it, such as a timer."""
 
 KEPT = 32
-"""Compiled programs that a session keeps, because a search runs the same programs on other inputs.
+"""Number of compiled programs that a session caches; searches run the same programs on other
+inputs.
 """
 
 _opened: dict[str, tuple[Choice, Backend]] = {}
@@ -75,7 +76,7 @@ class Session:
     """
 
     def __init__(self, backend: Backend, around: Around | None = None) -> None:
-        """Drive an open backend; `around` is a context manager around each step."""
+        """Drive an open backend; `around` returns a context manager for each step."""
         self._backend = backend
         self._around: Around = around or (lambda _: nullcontext())
         self._compiled: dict[str, Compiled] = {}
@@ -144,7 +145,7 @@ class Session:
     def run(
         self, program: Program, sets: Sequence[Sequence[Array]], text: str = ""
     ) -> Iterator[list[Array]]:
-        """Yield the results of a program on each set of inputs; `kept` compiles it.
+        """Yield the results of a program on each set of inputs; `kept` compiles the program.
 
         Raises:
             BackendError: the backend's answer, if it is an error.
@@ -184,7 +185,7 @@ class Compiled:
     around: Around
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
-        """Return the results of main on these arguments, those of each process in turn.
+        """Return the results of main on these arguments, process after process.
 
         Raises:
             BackendError: the backend's answer, if it is an error.
@@ -218,7 +219,9 @@ class CompiledBatch:
 
 @contextmanager
 def _answering() -> Generator[None]:
-    """Convert exceptions of a backend to its answer, so that they are no error of the harness."""
+    """Convert exceptions of a backend to answers, so that they do not count as errors of the
+    harness.
+    """
     try:
         yield
     except BackendError:

@@ -6,11 +6,11 @@ from importlib.metadata import PackageNotFoundError, distribution, distributions
 from pathlib import Path
 
 GIVEN = "version given"
-"""The name, in a backend's description, of the version given by `--backend-version`."""
+"""The key of a description under which the version from `--backend-version` stands."""
 
 
 def distribution_versions(*names: str) -> tuple[tuple[str, str], ...]:
-    """Return the version of each of these distributions, by name."""
+    """Return the installed versions of distributions, by name."""
     return tuple((name, _version(name)) for name in names)
 
 

@@ -52,10 +52,10 @@ _REJECTED = (
 """Words of messages of XLA's shape inference, about programs that MLIR's verifier accepts."""
 
 _UNSUPPORTED_F6 = re.compile(r"Failed to translate module to LLVM IR")
-"""Words of XLA:CPU's internal error about conversions of f6 types: LLVM has no 6-bit float."""
+"""Words of XLA:CPU's internal error on conversions of f6 types: LLVM has no 6-bit float."""
 
 _UNREGISTERED = re.compile(r"unregistered operation 'stablehlo\.(\w+)'")
-"""Words of the message of a dialect that is older than an op."""
+"""Words of the error of a jaxlib whose dialect is older than an op."""
 
 _LOCATION = re.compile(
     r'(?:loc\(.*?\)\): |(?:loc\()?"?(?:-|<\w+>)"?:\d+(?::\d+)?\)?:? ?)(?:error: )?'
@@ -67,7 +67,7 @@ _PATH = re.compile(r"(?<![\w/])/?(?:[\w.+-]+/)+(?:([\w.+-]+\.(?:cc|cpp|h))|[\w.+
 
 
 def short_message(message: str) -> str:
-    """Return an error message on one line, without locations; of paths, the source file."""
+    """Return an error message on one line, without locations and without folders of paths."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     if not lines:
         return "no message"

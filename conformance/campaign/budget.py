@@ -1,4 +1,4 @@
-"""A run with a time limit: every cell has its first cases before any cell has its second cases."""
+"""Time budgets: every cell runs its first cases before any cell runs its second cases."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 FIRST = 2
-"""Cases of a cell's first helping. Each later one brings as many as there were before, and no more
-than fill a module."""
+"""Cases of the first round of a cell.
+
+Each later round doubles the number of cases, but adds at most as many as fill a module.
+"""
 
 
 def seconds_of(budget: str) -> float:
     """Return the seconds of a budget such as 90s, 30m or 8h.
 
     Raises:
-        UsageError: if the text is no budget.
+        UsageError: if the text cannot be parsed.
     """
     found = _TIME.fullmatch(budget.strip())
     if found is None or not float(found[1]):
@@ -36,9 +38,7 @@ def seconds_of(budget: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """The end of a session of a run: `seconds` after it begins, or no limit. Calls that have begun
-    may take `grace` seconds longer.
-    """
+    """The end of a session of a run: `seconds` after its start, or no limit."""
 
     begun: float
     seconds: float | None
@@ -56,7 +56,9 @@ class Deadline:
 
 
 def helpings(tasks: Iterable[Task]) -> tuple[Task, ...]:
-    """Return tasks cut into helpings: indices 0 to 1, 2 to 3, 4 to 7 and so on, by cell."""
+    """Return tasks cut into rounds of doubling size by cell: indices 0 to 1, 2 to 3, 4 to 7 and so
+    on.
+    """
     return tuple(part for task in tasks for part in _cut(task))
 
 
@@ -72,7 +74,7 @@ def _cut(task: Task) -> Iterable[Task]:
 def rounds(tasks: Sequence[Task], seed: int) -> list[list[Task]]:
     """Return the first task of every cell, then the second of every cell, and so on.
 
-    In each round ops come in an order of the seed's, so that a limit does not always leave out the
+    In each round the seed decides the order of ops, so that a limit does not always leave out the
     same ops.
     """
     found: dict[int, list[Task]] = {}
@@ -88,7 +90,7 @@ def _turn(op: str, seed: int) -> tuple[int, str]:
 
 
 def count_left_out(tasks: Iterable[Task]) -> list[LeftOut]:
-    """Return the cases of these tasks, cell by cell."""
+    """Return the cases of these tasks that were left out, by cell."""
     spans: dict[CellKey, list[tuple[int, int]]] = {}
     for task in tasks:
         if len(task):

@@ -1,4 +1,4 @@
-"""Entries that matched nothing in a run: whether their counterexamples still reproduce.
+"""Replay of the counterexamples of entries that matched nothing in a run.
 
 The outcome of a counterexample is kept with the run, so that a run that goes on, or is judged again
 by the same entries, need not replay it.
@@ -25,17 +25,16 @@ from conformance.results.store import Store
 from conformance.verdict import Record
 
 _KEPT = "counterexamples"
-"""The key in the store of the outcomes of counterexamples."""
+"""The key of the outcomes of counterexamples in the store."""
 
 
 MANY = 20
-"""Counterexamples that take a while to be replayed."""
+"""Number of counterexamples from which on a message says that replaying takes a while."""
 
 
 @dataclass(frozen=True, slots=True)
 class StaleEntries:
-    """The ids of entries that show no more: `stale` whose counterexamples do not reproduce, and of
-    these `fixed` whose counterexamples pass. `problem` is why nothing more could be told."""
+    """The ids of entries whose divergence no longer shows."""
 
     stale: tuple[str, ...]
     fixed: tuple[str, ...]
@@ -106,14 +105,14 @@ class _Cache:
         return cls(None if digests is None or digest is None else digests.entries, digest or "")
 
     def state_of(self, expectation: Expectation) -> str:
-        """Return the stored outcome of a counterexample, "" if there is none."""
+        """Return the cached outcome of a counterexample, "" if there is none."""
         if self.entries is None:
             return ""
         key = self._key(expectation)
         return self.entries.get([key]).get(key, b"").decode()
 
     def keep(self, expectation: Expectation, seen: Replayed) -> None:
-        """Store the outcome of a counterexample."""
+        """Cache the outcome of a counterexample."""
         is_certain = not is_unsteady(expectation) and seen.verdict not in LOSING
         if self.entries is not None and (seen.reproduces or is_certain):
             self.entries.put(self._key(expectation), seen.state.encode())
@@ -125,11 +124,11 @@ class _Cache:
 
 
 def _key(expectation: Expectation, choice: Choice) -> str:
-    """Return a key that changes when an entry is edited."""
+    """Return the cache key, which changes when an entry is edited."""
     digest = hashlib.sha256(_content(expectation) + choice.spelling.encode()).hexdigest()
     return f"{expectation.id}: {digest[:16]}"
 
 
 def _content(expectation: Expectation) -> bytes:
-    """Return all parts of an entry that decide the outcome of its counterexample."""
+    """Return the parts of an entry that decide the outcome of its counterexample."""
     return msgspec.json.encode(msgspec.structs.replace(expectation, reason="", link=""))

@@ -1,4 +1,4 @@
-"""Tasks in workers: several at once, and where a worker is lost, one by one and case by case."""
+"""Tasks in workers: batches at first; after a crash or timeout, task by task and case by case."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ from conformance.verdict import Errors, LostBatch, Timing
 Notice = Callable[[str], None]
 
 Losing = Callable[[LostBatch], None]
-"""Called with each batch whose worker crashed or timed out, at once, and again when more is known.
+"""A function that is called with each batch whose worker crashed or timed out, at once and when
+more is known.
 """
 
 
@@ -51,7 +52,9 @@ class _Lost:
 
     @property
     def blames_nobody(self) -> bool:
-        """Whether each part has results, or an answer of the backend."""
+        """Return whether each part has results, or an error of the backend, so that no case is to
+        blame.
+        """
         records = [record for result in self.results for record in result.records]
         if len(records) < sum(map(len, self.tasks)):
             return False  # over a case without a record, the harness raised an error: it was told
@@ -78,7 +81,7 @@ def run_isolated(
     losing: Losing | None = None,
     overwriting: Container[Cell] = (),
 ) -> Generator[tuple[Task, TaskResult] | None]:
-    """Do the tasks of these batches in workers and yield each with its result, as they end.
+    """Run the tasks of these batches in workers, and yield each task with its result when it ends.
 
     If the worker of a batch crashes or times out, the batch is split into its tasks, and a task
     into its cases. That costs hardly more than halving, and a hang is waited for twice more, not
@@ -171,7 +174,7 @@ class _Splitter:
     def _finish_retries(
         self, batch: TaskBatch, results: Sequence[TaskResult]
     ) -> Sequence[TaskResult]:
-        """Return the result of a case once it was run often enough; until then none."""
+        """Return the result of a case that has been run often enough, else None."""
         tries = self.tries.setdefault(batch, [])
         tries += results
         if len(tries) > (0 if batch[0].cell in self.apart else self.manner.repeats):
@@ -180,8 +183,8 @@ class _Splitter:
         return []
 
     def _parts(self, batch: TaskBatch, value: Any = None) -> list[Call]:
-        """Return the calls of a batch's parts, which are awaited from now on; `value` is the end of
-        the whole.
+        """Return the calls for the parts of a batch, and await them; `value` is the end of the
+        whole.
         """
         lost = _lost_batch(batch, value)
         is_defect = value is not None and lost is None
@@ -194,7 +197,7 @@ class _Splitter:
         return [self._call((one,), seconds) for one in parts]
 
     def _call(self, batch: TaskBatch, timeout: float) -> Call:
-        """Return the call of a worker that does the tasks of a batch."""
+        """Return the worker call that runs the tasks of a batch."""
         overwrites = any(task.cell in self.overwriting for task in batch)
         return Call(batch, run_tasks, (batch, self.manner), timeout, overwrites)
 
@@ -224,7 +227,7 @@ class _Splitter:
                 yield task, result
 
     def _count_crash(self, again: _Again, value: Any) -> None:
-        """Count a run of a whole batch, which had lost its worker before."""
+        """Count a repeated run of a whole batch whose worker had crashed before."""
         batch = self.again[again.tasks]
         failed = batch.failed + isinstance(value, (Died, TimedOut))
         self.again[again.tasks] = batch = replace(batch, failed=failed, runs=batch.runs + 1)
@@ -257,8 +260,8 @@ def _crash_result(task: Task, ended: CallEnd) -> TaskResult:
 
 
 def _summarise(tries: Sequence[TaskResult]) -> TaskResult:
-    """Return the result of a case whose worker crashed or timed out in the first of these tries. If
-    it did not fail in every try, the record says in how many it did.
+    """Return the result of a case from several tries; the worker crashed or timed out in the
+    first.
     """
     first = tries[0]
     records = [record for one in tries for record in one.records]

@@ -21,7 +21,7 @@ from conformance.results.summary import RunData, read
 from conformance.text import spell_option
 
 _OWN = ("shard", "backend")
-"""Options in which merged runs may differ, of all that identify a run."""
+"""Options in which merged runs may differ, among those that identify a run."""
 
 _SETS = "instruction sets of "
 """Prefix of the keys for instruction sets in the identity of a run."""
@@ -29,7 +29,7 @@ _SETS = "instruction sets of "
 
 @dataclass(frozen=True)
 class Part:
-    """A run that is merged with others: where it lies, and all that its store says of it."""
+    """A run that is merged with others: its folder, and the content of its store."""
 
     path: Path
     store: Store
@@ -145,7 +145,7 @@ def _backend_differences(ours: list[dict[str, Any]], theirs: list[dict[str, Any]
 
 
 def _clear(target: Path, parts: Sequence[Part]) -> None:
-    """Delete the result of an earlier merge at a path, and nothing else.
+    """Delete the result of an earlier merge at a path; leave anything else.
 
     Raises:
         UsageError: when something else is there.
@@ -163,7 +163,7 @@ def _clear(target: Path, parts: Sequence[Part]) -> None:
 
 
 def _groups(parts: Sequence[Part]) -> list[list[Part]]:
-    """Return the shards of each set of backends together."""
+    """Return the shards grouped by their sets of backends."""
     found: dict[tuple[str, ...], list[Part]] = {}
     for part in parts:
         found.setdefault(part.backends, []).append(part)

@@ -31,8 +31,9 @@ PROFILES: dict[str, int] = {"smoke": 2, "standard": 8, "deep": 100}
 """Cases per cell of an op whose row has no weight of its own."""
 
 SPARING = "standard"
-"""The profile in which a cell, once it has its number of cases, ends with the last that reaches
-anything new of its op's values and pairs."""
+"""The profile in which a cell ends with the last case that covers anything new. ¶ New are values of
+its op's dimensions and pairs of values.
+"""
 
 FASTEST = "smoke"
 """The profile in which a unit of weight adds a single case to an op's cell instead of multiplying
@@ -91,7 +92,7 @@ class Plan:
 
 
 def plan(options: Options) -> Plan:
-    """Return the plan for these options. It depends on nothing else.
+    """Return the plan for these options, which depends on nothing else.
 
     Raises:
         UsageError: for a backend, op, type or profile that does not exist, or a shard that makes no
@@ -177,8 +178,8 @@ def make_batches(tasks: Iterable[Task], apart: Container[Cell] = ()) -> Generato
 def harmful_cells(
     tasks: Iterable[Task], expectations: Sequence[Expectation]
 ) -> tuple[set[Cell], set[Cell]]:
-    """Return the cells of tasks that are known to crash or time out, and those that are known to
-    write to memory that is not theirs.
+    """Return the cells of tasks that are known to crash or time out, and the cells that corrupt
+    memory.
     """
     cells = {task.cell for task in tasks}
     crashing = {cell for cell in cells if is_crash_known(expectations, cell.key)}
@@ -218,7 +219,9 @@ def cells_of(
 
 
 def _shard(chosen: list[Cell], shard: tuple[int, int]) -> list[Cell]:
-    """Every n-th cell of a fixed shuffle, so that no shard gets all the cells of a costly type."""
+    """Return every n-th cell of a fixed shuffle, so that no shard gets all cells of a costly
+    type.
+    """
     part, parts = shard
     shuffled = sorted(chosen, key=lambda cell: (zlib.crc32(str(cell).encode()), str(cell)))
     return shuffled[part - 1 :: parts]

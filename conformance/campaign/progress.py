@@ -1,4 +1,4 @@
-"""Progress of a run: a live bar on a terminal, a line now and then in a log."""
+"""Progress of a run: a live bar on a terminal, occasional lines in a log."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOG_SECONDS = 15.0
 
 
 class Progressing(Protocol):
-    """Progress that can be shown: how much is done, how much is planned, and a line about it."""
+    """Progress that can be shown: the amount done, the amount planned, and a line of text."""
 
     @property
     def done(self) -> float:
@@ -30,13 +30,13 @@ class Progressing(Protocol):
         ...
 
     def line(self) -> str:
-        """All of it in one line."""
+        """Return the progress in one line."""
         ...
 
 
 @dataclass(slots=True)
 class Tally:
-    """The progress of a run in this session and, as (cases, cells), in earlier sessions."""
+    """The progress of a run: in this session, and in earlier sessions as (cases, cells)."""
 
     cases: int = 0
     cases_planned: int = 0
@@ -67,7 +67,7 @@ class Tally:
 
 
 class Watcher:
-    """Shows a tally. This one shows nothing: for tests, and for calls from Python."""
+    """A display of a tally. This class shows nothing: for tests, and for calls from Python."""
 
     def start(self, tally: Progressing) -> None:
         """Begin, with the progress of earlier sessions of the same run."""
@@ -92,7 +92,7 @@ class BarWatcher(Watcher):
         self._task = self._bar.add_task("starting", total=None)
 
     def start(self, tally: Progressing) -> None:
-        """Begin."""
+        """Show the bar."""
         self._bar.start()
         self.update(tally)
 
@@ -106,12 +106,12 @@ class BarWatcher(Watcher):
         self._console.print(Text(line))
 
     def stop(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         self._bar.stop()
 
 
 class LogWatcher(Watcher):
-    """A line every quarter of a minute, for logs that are read later."""
+    """A display that writes a line every 15 seconds, for logs that are read later."""
 
     def __init__(self, console: Console) -> None:
         """Write to this console."""
@@ -131,7 +131,7 @@ class LogWatcher(Watcher):
 
 
 def watcher(console: Console) -> Watcher:
-    """Return a bar for a terminal, lines for a log or continuous integration."""
+    """Return a bar for a terminal, or lines for a log or continuous integration."""
     return (
         LogWatcher(console)
         if not console.is_terminal or os.environ.get("CI")

@@ -10,7 +10,7 @@ from conformance.verdict import Record
 
 @dataclass(frozen=True, slots=True)
 class RecordedCase:
-    """A case as a run recorded it, with all that is needed to make it again.
+    """A case as recorded by a run, with all that is needed to generate it again.
 
     `backend` is the backend to run it on: as given to the run, or as given now. `expectations` is
     the run's option, None for the shipped expectations. `version` is the backend's own version, if
@@ -27,7 +27,8 @@ class RecordedCase:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A case run again: its new record, and the arrays of the worst input set as text.
+    """The result of replaying a case: its new record, and the arrays of the worst input set as
+    text.
 
     `arguments` are (name, type, values); `results` are (type, expected, actual), with nothing where
     the backend gave none. `unit` is the unit of errors.

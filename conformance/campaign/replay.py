@@ -47,7 +47,7 @@ def find(path: Path, id: str) -> RecordedCase:  # noqa: A002 - what it is called
 
 
 def _version_given(described: Sequence[Mapping[str, Any]], name: str) -> str:
-    """Return the version of a backend that a run was given by hand; "" where it was not."""
+    """Return the version that `--backend-version` stated for a backend, "" if it stated none."""
     told = (one["versions"] for one in described if one["name"] == name)
     return next((number for found in told for key, number in found if key == GIVEN), "")
 

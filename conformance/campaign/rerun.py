@@ -36,7 +36,7 @@ from reference.ir.program import Program
 from reference.ir.types import Array, element_type_of
 
 _SHOWN = 60
-"""Elements of an array beyond which only its ends are shown."""
+"""Number of elements above which only the ends of an array are shown."""
 
 
 def rerun(case: RecordedCase, generic: bool) -> Replay:
@@ -69,7 +69,7 @@ def _rerun(case: RecordedCase, hypotheses: Sequence[Stated], generic: bool) -> R
 
 
 def _batch_of(cell: Cell, index: int, case: RecordedCase) -> TaskBatch:
-    """Return the tasks with which the case was compiled in a run of all cells of the op."""
+    """Return the tasks that were compiled with the case, in a run of all cells of the op."""
     beside = cells([cell.op], backends=[cell.backend])
     tasks = [task for one in beside for task in plan_of(one, case.profile, case.seed)]
     return next(
@@ -80,8 +80,8 @@ def _batch_of(cell: Cell, index: int, case: RecordedCase) -> TaskBatch:
 
 
 def crash_replay(case: RecordedCase, reason: Died | TimedOut) -> Replay:
-    """Return the replay of a case whose worker crashed or timed out. The parent calls this; nothing
-    is run.
+    """Return the replay of a case whose worker crashed or timed out. The parent calls this
+    function, which runs nothing.
     """
     record = case.record
     cell = Cell(record.op, column(record.element_type), parse(case.backend).name)
@@ -119,7 +119,7 @@ def _run_again(task: Task, record: Record, generic: bool) -> Replay:
 
 
 def _case(task: Task, record: Record) -> tuple[Program, list[tuple[Array, ...]]]:
-    """Return the stored program and inputs; a case that passed is made again."""
+    """Return the stored program and inputs; generate a case that passed again."""
     detail = record.detail
     if detail is not None and detail.inputs:
         from conformance.stablehlo.parse import parse_module  # loads jaxlib

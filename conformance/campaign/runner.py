@@ -1,4 +1,4 @@
-"""A run: from options, over planned tasks in workers, to a store with the results.
+"""A run: from options, through planned tasks in workers, to a store with the results.
 
 The parent plans, stores and shows. It never loads a backend, and leaves all computation to workers.
 """
@@ -51,11 +51,11 @@ from conformance.text import list_differences
 
 
 def run(options: Options, watcher: Watcher | None = None) -> RunData:
-    """Run the cases that the options select, or the rest of them, and return the whole run's data.
+    """Run the selected cases, or the rest of them, and return the data of the whole run.
 
     Raises:
         UsageError: see `plan`; also for a folder that holds a run with other options.
-        NotAvailable: when a backend cannot be had here.
+        NotAvailable: when a backend is not available here.
         ExpectationError: when the expectations make no sense.
         StoreError: when the results cannot be stored.
         BaselineError: when nothing of the run is in the baseline.
@@ -125,7 +125,9 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
 
 
 def _absolute(given: Given) -> list[str] | None:
-    """Return expectations as `load` takes them in any folder: files by their absolute path."""
+    """Return expectations with absolute paths of files, so that `load` finds them from any
+    folder.
+    """
     asked = as_tuple(given)
     if asked is None:
         return None
@@ -148,7 +150,7 @@ def _identify(store: Store, options: Options, planned: Plan, found: dict[str, st
     """Write this run's identity to the store, or check that the store has it.
 
     Raises:
-        UsageError: when it is another's, naming all that differs.
+        UsageError: when the store has another identity; the message names all differences.
     """
     identity = {
         "backend": [choice.name for choice in parse_all(options.backends)],
@@ -225,7 +227,7 @@ def _same_backends(store: Store, described: list[Description], options: Options)
 
 
 def _store_expectation(expectation: Expectation) -> dict[str, Any]:
-    """Return the stored form of an expectation that applied to a cell."""
+    """Return the stored form of an expectation that applied to a cell of the run."""
     one = expectation
     return asdict(Known(one.reason, one.link, one.unpredictable, one.flaky))
 
@@ -238,7 +240,7 @@ def _assign(store: Store, expectations: Sequence[Expectation]) -> None:
 
 
 def _assign_batches(store: Store, expectations: Sequence[Expectation]) -> None:
-    """Say of each lost batch which expectation knows it."""
+    """Store for each lost batch which expectation matches it."""
     known = [
         (one, next((e.id for e in expectations if e.matches_batch(one)), ""))
         for one in store.lost_batches()

@@ -1,4 +1,4 @@
-"""One call of `run`: the tasks that are left, done in workers and stored one by one."""
+"""One call of `run`: the unfinished tasks, run in workers and stored one by one."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Setting:
 
 
 class RunSession:
-    """The work of one call of `run`: tasks in progress, and totals."""
+    """The session of one call of `run`: tasks in progress, and totals."""
 
     def __init__(self, setting: Setting) -> None:
         """Continue from the stored results."""
@@ -77,7 +77,7 @@ class RunSession:
         self._deadline = Deadline(setting.begun, left, self._options.limits.timeout)
 
     def work(self, workers: Mapping[Choice, Executor], finished: set[str]) -> None:
-        """Do the tasks that are not finished, backend by backend; with a budget in rounds."""
+        """Run the unfinished tasks, backend by backend; under a budget in rounds."""
         self._count(finished)
         self._watcher.start(self._tally)
         todo = [task for task in self._setting.tasks if task.id not in finished]
@@ -98,7 +98,7 @@ class RunSession:
             self._watcher.stop()
 
     def left_out(self) -> list[LeftOut]:
-        """Return the cases that were left out when the time ended."""
+        """Return the cases that were left out when the time was over."""
         finished = self._store.finished_tasks()
         tasks = [task for task in self._setting.tasks if task.id not in finished]
         profile, ops = self._options.profile, self._planned
@@ -112,7 +112,7 @@ class RunSession:
         manner: Manner,
         cached: CachedCases | None,
     ) -> None:
-        """Do tasks of one backend: plan, run in batches, store."""
+        """Run tasks of one backend: plan, execute in batches, store."""
         apart = self._crashing | self._overwriting
         batches: Iterable[TaskBatch] = make_batches(self._planned_tasks(tasks, cached), apart)
         if cached is not None:
@@ -129,9 +129,7 @@ class RunSession:
                 return
 
     def _planned_tasks(self, tasks: Sequence[Task], cached: CachedCases | None) -> Generator[Task]:
-        """Yield the tasks with their plans, as workers request them. A plan covers all cells of an
-        op, so each worker would make the whole plan.
-        """
+        """Yield the tasks with their plans, on demand of workers."""
         for task in tasks:
             if self._deadline.is_over:
                 return
@@ -158,7 +156,7 @@ class RunSession:
         return Manner(known, repeats, by_case=has_cache)
 
     def _cases(self, choice: Choice, executor: Executor) -> CachedCases | None:
-        """Return the cached cases of a backend, where there is a cache."""
+        """Return the cached cases of a backend, or None without a cache."""
         digests = self._setting.digests
         digest = None if digests is None else digests.of(choice, executor)
         if digests is None or digest is None:
@@ -182,12 +180,14 @@ class RunSession:
         self._from_cache[task.id] = cases
 
     def _is_surely_known(self, record: Record) -> bool:
-        """Return whether entries know all that fails in a case, and none says that it varies."""
+        """Return whether expectations match all failures of a case, and none is about varying
+        results.
+        """
         matched = match_record(record, self._setting.expectations)
         return not (matched.is_new_failure or self._varying & {*matched.expectation_ids})
 
     def _release(self) -> None:
-        """Put the cases that were held back into the cache, cases of lost batches separately."""
+        """Cache the cases that were held back, except cases of lost batches."""
         if not self._cached:
             return
         lost = unexplained_batches(self._store.lost_batches(), self._store.records())
@@ -235,7 +235,7 @@ class RunSession:
         tally.new += sum(record.is_new_failure for record in records)
 
     def _lose(self, batch: LostBatch) -> None:
-        """Keep a batch that lost its worker, as long as no case is known to be to blame."""
+        """Store a batch whose worker crashed or timed out, until a case is found to blame."""
         self._store.keep_lost([batch])
         for cached in self._cached.values():
             cached.suspect([batch])

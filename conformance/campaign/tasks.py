@@ -40,15 +40,15 @@ from reference.ir.constraints import ConstraintViolation
 from reference.ops.xla.lowering import lower_program
 
 LOSING = (Verdict.CRASHED, Verdict.TIMED_OUT)
-"""The verdicts on cases that a worker may have been lost over."""
+"""The verdicts of cases whose worker may have crashed or timed out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
     """The cases of a cell from index `start` to before `stop`.
 
-    `plans` is what they take of their op's dimensions of variation, as the plan of all its cells
-    has it: whoever has made that plan can spare others to make it again.
+    `plans` are the parts of the op's plan that these cases cover; they spare workers the whole
+    plan.
     """
 
     cell: Cell
@@ -59,7 +59,7 @@ class Task:
 
     @property
     def id(self) -> str:
-        """The task's name in the store: of its cell and where it starts, as its end may change."""
+        """The task's name in the store: its cell and its start, as its end may change."""
         return f"{self.cell}:{self.start}"
 
     def __len__(self) -> int:
@@ -69,7 +69,7 @@ class Task:
         return self.start <= index < self.stop
 
     def singles(self) -> list[Task]:
-        """Return the same cases, each as a task of its own."""
+        """Return the same cases as tasks of one case each."""
         return [self._single(index) for index in range(self.start, self.stop)]
 
     def _single(self, index: int) -> Task:
@@ -87,15 +87,12 @@ class Task:
 
 
 TaskBatch = tuple[Task, ...]
-"""Tasks of one call of a worker. They are compiled as one module if the backend takes it."""
+"""Tasks of one call of a worker. They are compiled as one module if the backend accepts it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """Options of a worker for doing tasks. `hypotheses` are the hypotheses of expectations,
-    `repeats` is the number of times that a failing case is run again. With `by_case`, results have
-    the conclusion on each case.
-    """
+    """The options by which a worker runs tasks."""
 
     hypotheses: tuple[Stated, ...] = ()
     repeats: int = REPEATS
@@ -104,7 +101,7 @@ class Manner:
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """A task's records by index, their error picture, and what they cost.
+    """A task's records by index, their error statistics, and their cost.
 
     `by_case` are the conclusions on the single cases, where they were asked for.
     `lost` are batches, with cases of this task among them, that failed as a whole alone. It
@@ -185,7 +182,7 @@ def _items_of(task: Task, batcher: Batcher) -> list[CellItem]:
 
 
 def _lost_batch(module: RefusedBatch[CellItem]) -> LostBatch:
-    """Return the lost batch of a module that was refused although none of its programs was."""
+    """Return the lost batch for a module that was refused although each of its programs ran."""
     cases = tuple((one.cell.op, one.cell.element_type.name, one.index) for one in module.items)
     verdict, kind = Verdict.UNSUPPORTED, ""
     if not isinstance(module.error, Unsupported):
@@ -210,7 +207,9 @@ def cases_of(task: Task) -> list[Case]:
 
 
 def _run_misses(task: Task, batcher: Batcher) -> list[CaseResult]:
-    """Compile each near miss on its own: a backend that does accepts an invalid program."""
+    """Compile each near miss in isolation: a backend that compiles it accepts an invalid
+    program.
+    """
     misses = ordered_misses(task.cell.op)[task.start : task.stop]
     items = [
         (CellItem(number, program, [()], [], task.cell), id_)
@@ -234,7 +233,7 @@ def _miss_record(item: CellItem, id_: str, batcher: Batcher) -> Record:
 
 
 def join_results(parts: Sequence[TaskResult]) -> TaskResult:
-    """Return the results of several parts of a task as a single result."""
+    """Return the results of several parts of a task as one result."""
     seconds = zip(*(astuple(part.timing) for part in parts), strict=True)
     return TaskResult(
         tuple(sorted((r for part in parts for r in part.records), key=lambda r: r.index)),

@@ -1,1 +1,1 @@
-"""Programs of the user: from a file to a verdict."""
+"""Check of the user's programs: from a file to a verdict."""

@@ -11,13 +11,13 @@ CHECK_BATCH = Deferred("conformance.check.file", "check_batch")
 """Return the verdicts on the files of a batch."""
 
 JUDGE_LOST = Deferred("conformance.check.file", "judge_lost")
-"""Return the verdict on a file that lost its worker, with the expectations that match it."""
+"""Return the verdict on a file whose worker crashed or timed out, with matching expectations."""
 
 REPLAY_BATCH = Deferred("conformance.check.counterexample", "replay_batch")
 """Replay some counterexamples, one after the other."""
 
 REPLAY_LOST = Deferred("conformance.check.counterexample", "replay_lost")
-"""Match an expectation with its counterexample, which lost its worker."""
+"""Match an expectation with its counterexample, whose worker crashed or timed out."""
 
 DESCRIBE_FILE = Deferred("conformance.check.describing", "describe_file")
 """Return the parameters and results of each program of a file."""

@@ -63,7 +63,7 @@ def check(options: Options) -> int:
     program, 4 where nothing could be checked, 0 otherwise.
 
     Raises:
-        UsageError: when a file, the backend, the inputs or a folder cannot be had.
+        UsageError: when a file, the backend, the inputs or a folder is not usable.
         ExpectationError: when the expectations make no sense.
         InputsError: when the inputs are not what a program takes.
         NotAvailable: when the backend cannot be had here.
@@ -111,7 +111,7 @@ def _settings(options: Options, backend: Choice) -> tuple[Settings, dict[str, st
 def _true_of(
     described: Description, settings: Settings, options: Options
 ) -> tuple[Expectation, ...]:
-    """Return the expectations that are true of the backend's own version."""
+    """Return the expectations that apply to the backend's own version."""
     from conformance.gate.versions import applicable_entries, given_versions, with_given_version
 
     given = given_versions(options.backend_versions, (described.name,))
@@ -119,7 +119,7 @@ def _true_of(
 
 
 def _can_be_written(folder: Path) -> None:
-    """Make the folder for failing programs, and test whether it is writable."""
+    """Create the folder for failing programs, and check that it is writable."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -131,7 +131,7 @@ def _can_be_written(folder: Path) -> None:
 def _report(
     verdicts: Iterable[Checked | None], options: Options, reasons: Mapping[str, str]
 ) -> int:
-    """Print a line for each verdict, and their counts where there are several; the exit code."""
+    """Print a line for each verdict, and counts if there are several; return the exit code."""
     counts: Counter[str] = Counter()
     codes: set[int] = set()
     failed = 0
@@ -171,7 +171,9 @@ def _word(checked: Checked) -> str:
 
 
 def _code_of(checked: Checked) -> int:
-    """1 for a divergence, 2 for a file that is no valid program, 4 where nothing was tested."""
+    """Return 1 for a divergence, 2 for a file without a valid program, 4 if nothing was tested,
+    else 0.
+    """
     if checked.is_invalid:
         return USAGE
     if checked.verdict.value == "unsupported":

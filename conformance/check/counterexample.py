@@ -1,4 +1,4 @@
-"""Replaying one counterexample, in a worker: its program checked as a user's program is."""
+"""Replay of one counterexample in a worker: its program is checked like a user's program."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def replay(expectation: Expectation, name: str) -> Replayed:
 def replay_lost(
     expectation: Expectation, backend: str, verdict: Verdict, kind: str, message: str
 ) -> tuple[Replayed, ...]:
-    """Match an expectation with its program, which lost a worker."""
+    """Match an expectation with its program, whose worker crashed or timed out."""
     reproduces = knows_lost(expectation, backend, Outcome(verdict, kind, message))
     return (Replayed(verdict, kind, message, id=expectation.id, reproduces=reproduces),)
 
@@ -63,7 +63,8 @@ def replay_batch(batch: Sequence[Expectation], backend: str) -> tuple[Replayed, 
 
 
 def knows_lost(expectation: Expectation, name: str, outcome: Outcome) -> bool:
-    """Return whether an expectation knows its program, which a worker was lost over in this way.
+    """Return whether an expectation matches its program, whose worker crashed or timed out with
+    this outcome.
 
     Raises:
         UsageError: when it cannot be read.
@@ -121,7 +122,7 @@ def _try_program(
 def _extension_constraint(outcome: Outcome) -> str:
     """Return the constraint that a program breaks by an extension which the backend takes.
 
-    Of a user's program that is a note; as a near miss of a run it is accepted.
+    For a user's program that is a note; for a near miss of a run, acceptance is an error.
     """
     broken = re.match(r"breaks (\w+) of ", outcome.message)
     return broken[1] if broken and outcome.verdict is Verdict.PASS else ""

@@ -1,8 +1,8 @@
-"""Counterexamples of expectations, replayed: which known divergences this backend still shows.
+"""Replay of the counterexamples of expectations: which known divergences a backend still shows.
 
-Each is checked as a program of the user's is, with its own expectation alone: it reproduces when
-that expectation knows what goes wrong. They are replayed in workers, many to a call; those that
-crash, each in a call of its own.
+Each is checked like a user's program, with its own expectation only: it reproduces if that
+expectation matches the failure. They are replayed in workers, many to a call; those that crash,
+each in a call of its own.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ BATCH = 16
 def replay_counterexamples(
     executor: Executor, expectations: Sequence[Expectation], backend: str, jobs: int = 1
 ) -> Generator[Replayed | None]:
-    """Replay the counterexamples of expectations, in the order of ending.
+    """Replay the counterexamples of expectations, in the order in which they end.
 
     `backend` is the name as given (see Choice.spelling). Yields None now and then, while no call
     ends.

@@ -1,4 +1,4 @@
-"""Parameters and results of programs, and how to make an archive of inputs: `check --describe`."""
+"""Parameters and results of programs, and code for an archive of inputs: `check --describe`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reference.ir.program import TensorType
 from reference.ir.types import bits_dtype
 
 UNKNOWN_SIZE = 3
-"""The size in the snippet of a dimension of unknown size; users may change it."""
+"""The size that the snippet states for a dimension of unknown size; users may change it."""
 
 
 def describe_file(file: str) -> list[dict[str, Any]]:

@@ -39,7 +39,7 @@ from conformance.text import one_line
 def select_expectations(
     given: Given, name: str, ids: Sequence[str], own_versions: Sequence[str] = ()
 ) -> tuple[Expectation, ...]:
-    """Return the expectations of a backend for the installed versions: all, or those with `ids`.
+    """Return the expectations of a backend for the installed versions: all, or only those in `ids`.
     `own_versions` are the backend's versions, as `--backend-version` takes them.
 
     Raises:
@@ -75,7 +75,7 @@ def select_by_id(
 
 
 def entry(expectation: Expectation) -> dict[str, Any]:
-    """Return an expectation as JSON can hold it."""
+    """Return an expectation as a JSON object."""
     shown = expectation.counterexample
     return {
         "id": expectation.id,

@@ -35,7 +35,7 @@ class MatchedFailures:
 
 
 Failures = dict[CellKey, list[Record]]
-"""The records of a run that fail, by their cells."""
+"""The failing records of a run, by cell."""
 
 
 def failures_in(db: Path, backend: str) -> Failures:

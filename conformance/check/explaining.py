@@ -1,4 +1,4 @@
-"""The time that failures of a file are explained in: half of what the file may take.
+"""The time for explaining failures of a file: half of the file's time limit.
 
 The other half is for judging. A verdict is settled before it is explained, and stands when the time
 is over.
@@ -18,12 +18,12 @@ from conformance.limits import Limits
 _T = TypeVar("_T")
 
 _RESERVE, _LEAST_RESERVE = 0.05, 0.5
-"""Part of a file's time, and seconds at least, that are left for writing down the verdict."""
+"""Share of a file's time, and minimum of seconds, reserved for writing the verdict."""
 
 
 @dataclass(slots=True)
 class ExplanationTime:
-    """The time that is left for explanations, of all programs and inputs of a file together.
+    """The time left for explanations of all programs and inputs of a file.
 
     `deadline` is when its worker is ended, by
     `time.monotonic()`, None where other files share the worker's time and come again if it is over.
@@ -59,7 +59,7 @@ class ExplanationTime:
             self._spent += time.monotonic() - began
 
     def note(self) -> str:
-        """Return the message about an explanation that was ended."""
+        """Return the message about an explanation that ran out of time."""
         return (
             "the search for the cause was not finished in half of the time "
             f"(--timeout {2 * self.limits.timeout:g} allows twice as long)"

@@ -1,4 +1,4 @@
-"""Checking programs of the user's own: one file, from its text to a verdict.
+"""Check of one file of the user's, from its text to a verdict.
 
 A file may hold several programs, each is run on several sets of inputs
 (conformance/check/program.py).
@@ -92,8 +92,9 @@ def check_file(path: str, settings: Settings, deadline: float | None = None) -> 
 
 
 def _taking(parts: Sequence[Unit | NotChecked], settings: Settings) -> Iterator[Unit | NotChecked]:
-    """Yield the programs of a file; of several, those that do not take the inputs given are not
-    checked, unless none does."""
+    """Yield the programs of a file; skip those that do not accept the given inputs, unless none
+    does.
+    """
     taking = [part for part in parts if isinstance(part, Unit) and part.flat.program.main.arguments]
     if settings.inputs is None or len(taking) < 2:
         yield from parts
@@ -109,7 +110,7 @@ def _taking(parts: Sequence[Unit | NotChecked], settings: Settings) -> Iterator[
 
 
 def _refusal(part: Unit, inputs: Path) -> str | None:
-    """Return why a program does not take the inputs of an archive, if so."""
+    """Return why a program does not accept the inputs of an archive, or None."""
     try:
         read_inputs(part, inputs)
     except InputsError as error:
@@ -130,7 +131,9 @@ def matching_expectations(
 
 
 def judge_lost(batch: Batch, lost: Died | TimedOut) -> tuple[Checked, ...]:
-    """Return the verdict on a file that lost its worker, with the expectations that match it."""
+    """Return the verdict on a file whose worker crashed or timed out, with matching
+    expectations.
+    """
     (file,) = batch.files
     verdict, kind, message = words_of(lost)
     known = matching_expectations(file, batch.settings, verdict, kind, message)
@@ -140,13 +143,13 @@ def judge_lost(batch: Batch, lost: Died | TimedOut) -> tuple[Checked, ...]:
 def _with_matching_entries(
     part: Unit, expectations: Sequence[Expectation], backend: str, outcome: Outcome
 ) -> Outcome:
-    """Return the outcome with the expectations that know it; calls may be why, too."""
+    """Return the outcome with the expectations that match it; a call may also be the cause."""
     told = [known_loss(one, expectations, backend, outcome) for one in part.given]
     return next((one for one in told if one.known), outcome)
 
 
 def merge_outcomes(path: str, checked: Sequence[Checked]) -> Checked:
-    """One verdict for all programs of a file: the worst of those that were checked."""
+    """Return one verdict for all checked programs of a file: the worst."""
     if not checked:
         return Checked(
             Verdict.UNSUPPORTED, "nothing to check", "the file has no program", file=path
@@ -166,7 +169,7 @@ _O = TypeVar("_O", bound=Outcome)
 
 
 def _worst(found: Sequence[_O]) -> _O:
-    """Return the worst of several; new failures are worse than known failures."""
+    """Return the worst of several outcomes; a new failure is worse than a known failure."""
     return max(found, key=lambda one: (one.is_new_failure, one.verdict.severity))
 
 
@@ -222,7 +225,7 @@ def _check_part(
 
 
 def _summary(path: str, named: str, found: Sequence[Outcome], notes: Sequence[str]) -> Checked:
-    """Return the verdict on a program from its outcomes on some sets of inputs."""
+    """Return the verdict on a program from its outcomes on several sets of inputs."""
     worst = _worst(found)
     message = "; ".join(filter(None, (worst.message, *notes)))
     message = named + message if message else ""
@@ -300,7 +303,7 @@ def _specialise_to_inputs(
 
 @phase("drawing")
 def _inputs(unit: Unit, settings: Settings) -> tuple[list[tuple[Array, ...]], tuple[str, ...]]:
-    """Return the sets of inputs, and notes about them."""
+    """Return the sets of inputs of a program, and notes about them."""
     program = unit.flat.program
 
     def evaluated(inputs: tuple[Array, ...]) -> Sequence[Array]:

@@ -1,4 +1,4 @@
-"""Checking many files: in worker processes, a batch of files at a time, answers in order.
+"""Checks of many files: batches of files in worker processes, verdicts in order.
 
 A worker that dies or hangs takes its batch with it; the files of the batch are then checked one by
 one, and only those that do it again are blamed.

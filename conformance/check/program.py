@@ -50,7 +50,7 @@ from reference.ir.types import Array
 from reference.numerics.alike import equal_elements
 
 RIGHT = ("reference", "reference:right")
-"""The names of the backend that is the reference itself."""
+"""The name of the backend that is the reference itself."""
 
 COMPILED_ANEW = 3
 """Number of times that a program is recompiled to see whether its results change."""
@@ -130,7 +130,7 @@ class Work:
         self, program: Program, inputs: tuple[Array, ...], permitted: PermittedResults,
         actual: Sequence[Array], settled: Settled,
     ) -> Outcome:  # fmt: skip
-        """Return the outcome of a program that gave results."""
+        """Return the outcome of a program that returned results."""
         if self._unit.assertions:
             outcome = self._judge_assertions(permitted, actual)
         elif is_single(program):
@@ -153,7 +153,7 @@ class Work:
         self, outcome: Outcome, inputs: tuple[Array, ...], permitted: PermittedResults,
         actual: Sequence[Array], settled: Settled,
     ) -> Outcome:  # fmt: skip
-        """Return a new failure with the step of the compiler that goes wrong, if stages show it."""
+        """Return a new failure with the compiler pass that goes wrong, if dumped stages show it."""
         time_left = self._explanation_time is None or self._explanation_time.seconds_left() > 0
         if not outcome.verdict.fails or outcome.known or self._is_reference or not time_left:
             return outcome
@@ -220,7 +220,7 @@ class Work:
         found: OperationAudit | None,
         judged: float,
     ) -> tuple[str, ...]:
-        """Return the notes on one set of inputs, given the seconds of judging it."""
+        """Return the notes for one set of inputs, given the seconds that judging it took."""
         left = self._explanation_time.seconds_left() if self._explanation_time else math.inf
         seconds = min(max(judged, LEAST_SECONDS), left)
         return self._auditor.notes(program, inputs, seconds, found)
@@ -349,7 +349,7 @@ class Work:
         return replace(outcome, operation=where, known=(id_,), culprit=group_title((operation,)))
 
     def _judge_assertions(self, permitted: PermittedResults, actual: Sequence[Array]) -> Outcome:
-        """Return the worst outcome of a test program's own assertions."""
+        """Return the worst outcome of the assertions of a test program."""
         bad = describe_malformed(permitted.expected, actual)
         if bad is not None:
             return Outcome(Verdict.DIVERGENT, *bad)
@@ -420,7 +420,7 @@ class Work:
         actual: Sequence[Array],
     ) -> tuple[str, ...]:
         """Return the expectations of nondeterminism that match an operation at fault, if the
-        program's results change when it is compiled anew. Then no search can find another fault.
+        program's results change when it is recompiled. Then no search can find another fault.
         """
         known = self._explainer.match_unsteady(fault.group or (fault.operation,))
         before = [array.tobytes() for array in actual]
@@ -431,7 +431,9 @@ class Work:
         return ()
 
     def _describe_fault(self, fault: Fault) -> str:
-        """Return a text about the operation at fault, and those without which it is right."""
+        """Return a text that describes the operation at fault, and the operations without which it
+        is right.
+        """
         told = describe_operation(self._unit, fault.operation, fault.within)
         others = [one for one in fault.group if one is not fault.operation]
         if others:

@@ -11,7 +11,7 @@ from conformance.bar import progress_bar
 
 
 class FilesBar:
-    """A bar on a terminal that shows how many files are done; nothing outside of a terminal."""
+    """A progress bar of checked files on a terminal; without a terminal it shows nothing."""
 
     def __init__(self, console: Console, total: int) -> None:
         """Show on this console, once entered as a context manager."""

@@ -1,4 +1,4 @@
-"""Files about a failing check: a folder with the program, its inputs and its results.
+"""Folders of failing checks: the program, its inputs and its results.
 
 Another tool can continue from the folder, and `check` can be run again on it. The inputs are
 written before the backend runs, because it may crash the process. The folder of a program that
@@ -37,7 +37,7 @@ VERDICT = "verdict.json"
 
 _UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
 _LONGEST = 60
-"""Characters of a name that are kept in the name of a folder."""
+"""Number of characters of a name that the name of a folder contains."""
 
 
 class _Outcome(Protocol):
@@ -65,8 +65,9 @@ class SavedProgram:
 
 
 def saved_program(unit: Unit) -> SavedProgram:
-    """Return a program's text as in its file where that holds it alone, else the program written
-    anew, with the names of its parameters for an archive: every command reads them again."""
+    """Return a text with only this program, and the names of its parameters. ¶ The text is that of
+    the file if it holds only this program, else the program written anew.
+    """
     for text in _texts(unit):
         found = list(units_of(text))
         if len(found) == 1 and isinstance(found[0], Unit) and _is_same(found[0], unit):
@@ -75,7 +76,7 @@ def saved_program(unit: Unit) -> SavedProgram:
 
 
 def _texts(unit: Unit) -> Iterator[str]:
-    """Yield the texts that may hold the program alone."""
+    """Yield texts that may hold this program and no other."""
     yield unit.source
     with suppress(EmitError):
         yield print_pretty([emit(unit.program)])[0]
@@ -137,7 +138,7 @@ class Folder:
         expected: Sequence[Array] | None,
         actual: Sequence[Array] | None,
     ) -> None:
-        """Write the verdict and the results, the reference's and the backend's, where these are.
+        """Write the verdict, and the results of the reference and of the backend if there are any.
 
         Raises:
             UsageError: when they cannot be written.
@@ -155,7 +156,7 @@ class Folder:
             raise UsageError(f"cannot write to {self.path}: {error.strerror or error}") from error
 
     def remove(self) -> None:
-        """Remove all of it: nothing fails."""
+        """Remove the folder, because nothing fails."""
         shutil.rmtree(self.path, ignore_errors=True)
 
     def _write(
@@ -191,7 +192,7 @@ class Folder:
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
-    """Write an .npz archive of arrays; of types that numpy does not have, their bits.
+    """Write an .npz archive of arrays; types unknown to numpy are written as bits.
 
     numpy.savez takes no array called `file`, and saves types of ml_dtypes as void.
     """

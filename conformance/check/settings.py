@@ -1,4 +1,4 @@
-"""Settings and outcomes of checks, as they pass between processes."""
+"""Settings and outcomes of checks, which are sent between processes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from conformance.pipeline.outcome import Outcome
 from conformance.verdict import Verdict
 
 INVALID = "invalid program"
-"""The class of a file that holds no program, or a program that breaks constraints."""
+"""The class of a file without a program, or with a program that breaks constraints."""
 
 UNJUDGED = "operations were not judged individually"
-"""First words of a note on a program that passes; the reason follows."""
+"""First words of the note on a passing program that was not fully judged; the reason follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +36,21 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Files to be checked in one call, from the one numbered `start`."""
+    """Files that one call checks; the first has the number `start`."""
 
     start: int
     files: tuple[str, ...]
     settings: Settings
 
     def singles(self) -> Iterator[Batch]:
-        """Yield the same files, each a batch of its own."""
+        """Yield a batch for each file."""
         for number, file in enumerate(self.files):
             yield Batch(self.start + number, (file,), self.settings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked(Outcome):
-    """The outcome of a file: of the worst of its programs.
+    """The outcome of a file: that of its worst program.
 
     `notes` are on operations that exceed their own budget, if programs pass nevertheless. It
     `is_settled` if only notes are missing.
@@ -62,7 +62,7 @@ class Checked(Outcome):
 
     @property
     def is_invalid(self) -> bool:
-        """Whether the file holds no valid program: a mistake of the user's."""
+        """Whether the file holds no valid program, which is the user's mistake."""
         return self.verdict is Verdict.REJECTED and self.kind == INVALID
 
 

@@ -1,4 +1,4 @@
-"""Notes on operations that are off by more than their own budget in a program that passes.
+"""Notes on operations of a passing program that exceed their own budget.
 
 The bound of a whole program covers the errors of all its operations together: an operation deep in
 a long program may be off by far more than it may be by itself. So where results differ at all from
@@ -22,16 +22,16 @@ from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 
 MOST_OPERATIONS = 2000
-"""Operations of a program that are judged one by one, at most."""
+"""Largest number of operations of a program that are judged one by one."""
 
 LEAST_SECONDS = 20.0
-"""Seconds that judging them one by one may take in any case."""
+"""Number of seconds that judging operations one by one may always take."""
 
 SHOWN = 3
-"""Operations that get a note of their own."""
+"""Number of operations that get a note each."""
 
 _UNTOLD = (Verdict.PASS, Verdict.UNSPECIFIED, Verdict.FLUSHED)
-"""Verdicts on an operation that say nothing of its accuracy."""
+"""Verdicts on an operation that do not concern its accuracy."""
 
 Describe = Callable[[Operation, tuple[Operation, ...]], str]
 """describe(operation, the loops and branches around it): the operation in the user's words."""
@@ -77,7 +77,9 @@ class Auditor:
         return tuple(self._describe_steps(found))
 
     def _describe_steps(self, found: OperationAudit) -> Iterator[str]:
-        """Yield a note on each operation that is off, of the first few, and how many more are."""
+        """Yield a note for each of the first inaccurate operations, and one with the number of the
+        rest.
+        """
         wrong = [one for one in (*found.wrong, *found.harmless) if self._is_told(one)]
         for one in wrong[:SHOWN]:
             where = self.describe(one.operation, one.within)

@@ -1,1 +1,1 @@
-"""Commands of the command line with files of their own; conformance.cli has the others."""
+"""Commands that have files of their own; conformance.cli has the others."""

@@ -208,7 +208,7 @@ def _report_campaign(path: Path, out: Path | None, format: LinesFormat, *, is_al
 
 @dataclass(frozen=True)
 class _Read:
-    """A run as the user names it.
+    """A run that a command has read, with the paths that reports mention.
 
     `at` is the folder in which `replay` finds it, `folder` the folder to which reports are written.
     `merged` is how many runs were merged into it, 0 for a stored run; `missing` has
@@ -263,7 +263,7 @@ def _lines(
     *,
     is_strict: bool,
 ) -> list[str]:
-    """Return the lines about a run that are printed before its report and the messages for CI."""
+    """Return the lines about a run that are printed before the reports and the messages for CI."""
     from conformance.gate.conclusion import closing_lines
     from conformance.results.history import history_lines
     from conformance.results.lines import lines_of
@@ -285,7 +285,7 @@ def _lines(
 
 
 def _swept_line(sweeps: tuple[Sweep, ...]) -> str:
-    """Return how many functions and values the sweeps beside a run tried."""
+    """Return a line with the number of functions and values of the sweeps that accompany a run."""
     from reports.sweeps.tables import tables_of
     from reports.text import plural
 

@@ -11,7 +11,7 @@ import typer
 from conformance.errors import UsageError, describe_unknown
 
 NAMES = ("report", "check", "sweep", "campaign", "finding", "verdict")
-"""The outputs, as conformance.outputs.schema has them: known here without loading it."""
+"""The names of the outputs, as in conformance.outputs.schema, without loading that module."""
 
 
 class SchemaFormat(StrEnum):

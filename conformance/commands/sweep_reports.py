@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # the whole harness, which `--help` must not wait for
 
 @dataclass(frozen=True)
 class SweepReport:
-    """A sweep that was reported: its results, lines to print, and the exit code."""
+    """A reported sweep: its results, the lines to print, and the exit code."""
 
     result: Sweep
     lines: tuple[str, ...]
@@ -62,7 +62,7 @@ def _merge(paths: list[Path], out: Path | None) -> SweepReport:
 
 
 def save(swept: Swept, out: Path) -> Sweep:
-    """Write the files of a sweep and its page; return its results."""
+    """Write the files and the page of a sweep; return its results."""
     from conformance.sweep import saving, summary
     from reports.sweeps import page
 
@@ -73,7 +73,7 @@ def save(swept: Swept, out: Path) -> Sweep:
 
 
 def places(out: Path) -> list[str]:
-    """Return lines that say where the results and the page of a sweep are."""
+    """Return lines with the paths of the results and the page of a sweep."""
     from conformance.sweep import saving
     from reports.sweeps import page
 

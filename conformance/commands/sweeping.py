@@ -22,7 +22,7 @@ from conformance.options import (
 )
 
 SAMPLE = 1 << 18
-"""The default of `--sample` (conformance.sweep.planning): known here without loading it."""
+"""The default of `--sample`, as in conformance.sweep.planning, without loading that module."""
 
 Types = Annotated[
     list[str] | None,

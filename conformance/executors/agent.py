@@ -1,4 +1,5 @@
-"""The part of the Ray engine that runs on each node: it keeps local workers, and makes calls there.
+"""The part of the Ray engine that runs on each node: it owns local workers, and makes calls in
+them.
 
 A Ray worker that a backend ends would be a loss that Ray reports without the last words, and takes
 seconds to replace. So an agent is a process that never opens a backend: it has a `LocalExecutor`,
@@ -26,7 +27,7 @@ from conformance.executors.local import Call, CallEnd, LocalExecutor
 from conformance.limits import Limits
 
 _TICK = 0.02
-"""Seconds after which an agent with a free worker looks again for a call."""
+"""Seconds between two looks of an agent with a free worker for a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ class _Ticket:
 
 
 class _Line:
-    """Calls of several threads, made by the workers of one executor, which has its own thread."""
+    """Calls of several threads that one executor makes, in a thread of its own."""
 
     def __init__(self, executor: LocalExecutor) -> None:
         self._executor = executor
@@ -141,7 +142,7 @@ class _Line:
         return ticket.ended.result()
 
     def end(self) -> None:
-        """End the workers; calls in progress are given up."""
+        """End the workers, and abandon the calls in progress."""
         self._is_over = True
         self._calls.put(None)
         self._thread.join()
@@ -154,7 +155,7 @@ class _Line:
                     self._make(first)
 
     def _make(self, first: Call) -> None:
-        """Make this call, and those that arrive before all have ended."""
+        """Make a call, and the calls that arrive until all have ended."""
         waiting = {first.name}
         try:
             arriving = _Arriving(first, self._calls, waiting)
@@ -170,7 +171,7 @@ class _Line:
 
 
 class _Arriving(Iterator[Call]):
-    """Calls that are there; after an end there may be more."""
+    """An iterator over arrived calls; more may arrive after a call ends."""
 
     def __init__(
         self, first: Call, calls: queue.SimpleQueue[Call | None], waiting: set[_Ticket]

@@ -37,14 +37,15 @@ def executor_of(
     engine: Engine = LOCAL,
     notice: Callable[[str], None] = _say,
 ) -> Executor:
-    """Return workers that have this backend open: as many as it can use when `jobs` is None.
+    """Return an executor whose workers have a backend open: as many as it can use if `jobs` is
+    None.
 
     `limits` hold for each worker. `functions` are those that calls will make: a new worker need not
     load their modules. `engine` says where they run, `notice` is told of machines that cannot be
     used.
 
     Raises:
-        NotAvailable: when the engine cannot be had.
+        NotAvailable: when the engine is not available.
     """
     family = BACKENDS[choice.family]
     warm_up, preload = (
@@ -70,7 +71,9 @@ def workers(choice: Choice) -> int:
 
 
 def _open_backend(spelling: str) -> bool:
-    """Open the backend; whether the memory limit holds for it: a driver maps more than it uses."""
+    """Open the backend; return whether the memory limit applies, as a driver maps more than it
+    uses.
+    """
     from conformance.backends.session import open_session
     from conformance.tolerance.hardware import Hardware
 

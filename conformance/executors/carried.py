@@ -1,4 +1,6 @@
-"""Calls as bytes for another machine, with the files that they name: those may be missing there."""
+"""Calls serialised for another machine, with the files that they name, which may be missing
+there.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 CarriedFile = tuple[str, int, int]
-"""A file by its absolute path, its size, and when it was changed, in ns."""
+"""A file by its absolute path, its size, and its time of modification in ns."""
 
 
 @dataclass(frozen=True, slots=True)
 class CarriedCall:
-    """A function and its arguments, pickled, and the files that are among these.
+    """A serialised function with its arguments, and the files among the arguments.
 
     `ends_worker` says that the worker is replaced afterwards.
     """
@@ -56,7 +58,7 @@ def _carried_file(path: Path) -> CarriedFile:
 def carry(
     function: Callable[..., Any], arguments: tuple[Any, ...], *, ends_worker: bool = False
 ) -> CarriedCall:
-    """Return a call as bytes. Files that its arguments name as `Path` are listed, not read."""
+    """Return a serialised call. Files that its arguments name as `Path` are listed, not read."""
     stream = io.BytesIO()
     writer = _Writer(stream)
     writer.dump((function, arguments))
@@ -64,13 +66,15 @@ def carry(
 
 
 def answer(pickled: bytes, folder: Path) -> bytes:
-    """Make a carried call and return its result, pickled; `folder` has files that are not here."""
+    """Make a serialised call and return its pickled result; `folder` holds files that this machine
+    lacks.
+    """
     function, arguments = _Reader(io.BytesIO(pickled), folder).load()
     return pickle.dumps(function(*arguments))
 
 
 def is_here(file: CarriedFile) -> bool:
-    """Whether this machine has that file itself."""
+    """Return whether this machine has the same file."""
     try:
         return _carried_file(Path(file[0])) == file
     except OSError:
@@ -78,13 +82,13 @@ def is_here(file: CarriedFile) -> bool:
 
 
 def place_of(file: CarriedFile, folder: Path) -> Path:
-    """Return where a file that was carried is in a folder: it keeps its name."""
+    """Return the path of a transferred file in a folder, which keeps its name."""
     digest = hashlib.sha256(repr(file).encode()).hexdigest()[:16]
     return folder / digest / Path(file[0]).name
 
 
 def put(file: CarriedFile, content: bytes, folder: Path) -> None:
-    """Write a file that was carried into a folder, unless it is here or there already."""
+    """Write a transferred file into a folder, unless this machine or the folder has it."""
     place = place_of(file, folder)
     if is_here(file) or place.exists():
         return

@@ -1,4 +1,4 @@
-"""The interface between callers and the engines that run calls in workers."""
+"""The interface between callers and the engines that make calls in workers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Executor(Protocol):
 
 
 class EngineName(StrEnum):
-    """The place where workers run."""
+    """The name of an engine: where workers run."""
 
     LOCAL = "local"
     RAY = "ray"
@@ -70,4 +70,4 @@ class Engine:
 
 
 LOCAL = Engine()
-"""Worker processes of this machine."""
+"""The engine with worker processes on this machine."""

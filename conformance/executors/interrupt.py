@@ -1,4 +1,4 @@
-"""Ctrl-C that cannot get lost.
+"""Interrupts (Ctrl-C) that cannot get lost.
 
 Python raises KeyboardInterrupt wherever it happens to be: in a destructor or a callback of the
 garbage collector it is printed and forgotten. So it is also remembered, for a loop that waits to

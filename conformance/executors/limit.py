@@ -1,4 +1,4 @@
-"""A limit on how long a computation of our own may take, in the process that makes it."""
+"""A time limit on a computation in this process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from types import FrameType
 from conformance.limits import Limits
 
 _AGAIN = 0.5
-"""Seconds after which a limit that is over interrupts once more: see `_is_dropped`."""
+"""Seconds between two interrupts of an expired limit: see `_is_dropped`."""
 
 
 class TooSlow(Exception):
@@ -29,7 +29,7 @@ class OutOfTime(BaseException):
 
 
 class Clock(Enum):
-    """The clock that is measured: wall time, or the processor time of the process."""
+    """The clock of a limit: wall time, or the processor time of the process."""
 
     WALL = (signal.ITIMER_REAL, signal.SIGALRM)
     PROCESSOR = (signal.ITIMER_VIRTUAL, signal.SIGVTALRM)
@@ -54,8 +54,8 @@ def interrupt_after(
 ) -> Generator[None]:
     """Raise this error in the block after `seconds`.
 
-    Signals reach a process's main thread only: in any other there is no limit. Nor may limits by
-    one clock be nested. Where the error would be dropped, it is raised later.
+    Signals reach only the main thread: other threads have no limit. Limits of one clock cannot be
+    nested. If Python would drop the error, it is raised later.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

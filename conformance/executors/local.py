@@ -42,7 +42,7 @@ TASKS_PER_WORKER = 200
 """Calls after which a worker is replaced, so that leaks of a compiler stay bounded."""
 
 _WATCH = 1.0
-"""Seconds after which a worker looks again whether there is anybody to work for."""
+"""Seconds between two checks of a worker whether its parent still exists."""
 
 QUIET = {
     "OMP_NUM_THREADS": "1",
@@ -50,7 +50,7 @@ QUIET = {
     "MKL_NUM_THREADS": "1",
     "TF_CPP_MIN_LOG_LEVEL": "2",
 }
-"""Environment of workers, where nothing else is asked for: one thread for each, and few lines."""
+"""Default environment of workers: one thread each, and few log lines."""
 _STARTS = 3  # pools that may break one after the other before we give up
 _TELLING = re.compile(
     r"check failed:|LLVM ERROR|what\(\)|assertion|fatal|^\w+\(\): |^double free|^corrupted ", re.I
@@ -59,17 +59,15 @@ _CHANGING = re.compile(r"^[FEWI]\d{4} [\d:.]+\s+\d+ |0x[0-9a-f]+|\bpid \d+\b", r
 _NOTES = ".phases"  # how the files end in which workers note what they are doing
 _NO_LOGS = (_NOTES, ".kept", ".new")
 _FATAL = re.compile(r"^F\d{4} [\d:.]+ +\d+ .*\n", re.M)
-"""The line that Abseil writes at a fatal error, before the stack trace."""
+"""Pattern of the line that Abseil writes at a fatal error, before the stack trace."""
 _ENDING = (signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV)
-"""Signals that end a worker at once. A compiler may handle them: libtpu looks up the names of the
-functions on its stack for a second, and nobody reads them.
-"""
+"""Signals that end a worker at once, without a handler of the compiler."""
 _LOG_READ = 1 << 18  # bytes of a log's end, where a stack trace may follow the telling line
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function to call in a worker, with a name for it, and the seconds it may take.
+    """A call for a worker: a function, a name, and a time limit in seconds.
 
     `ends_worker` says that the worker is replaced afterwards, because the call may have overwritten
     its memory.
@@ -84,7 +82,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Died:
-    """The worker ended in the middle of the call: by which signal or exit code, and last words.
+    """The end of a worker during a call: the signal or exit code, and its last words.
 
     `kept` is the value that the call left before (`conformance.phases.keep`), None for nothing.
     """
@@ -96,7 +94,7 @@ class Died:
 
 @dataclass(frozen=True, slots=True)
 class TimedOut:
-    """The call took longer than it may; its worker was stopped.
+    """The timeout of a call, whose worker was stopped.
 
     `phases` are the noted phases, `kept` is the value that it left (`conformance.phases.keep`).
     """
@@ -254,7 +252,7 @@ class LocalExecutor:
 
 
 def _context(preload: list[str]) -> ForkServerContext:
-    """Workers are forked off a server that has the harness loaded, one thread, and nothing else.
+    """Return the context of a server that has the harness loaded, from which workers are forked.
 
     A spawned worker would load every module anew, which is most of the cost of replacing a worker.
     The command line is among them because a worker loads the program that it was started by. The
@@ -295,7 +293,7 @@ def _last_words(log: Path) -> str:
 def _set_up(
     warm_up: Callable[[], bool] | None, limits: Limits, logs: str, parent: int
 ) -> Exception | None:
-    """Set a worker up. Return an exception, which then answers all of its calls, or None."""
+    """Prepare a worker. Return an exception, which then answers all its calls, or None."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a worker that hangs in a compiler ends at once
     threading.Thread(target=_end_after_parent, args=(parent,), daemon=True).start()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -324,7 +322,7 @@ def _limit_memory(limit: int) -> None:
 
 
 def _end_early(log: Path) -> None:
-    """End this worker once its log says that a check within the compiler has failed.
+    """End this worker once its log reports a failed check of the compiler.
 
     It is about to end itself, by the same signal, but takes a quarter of a second or more to look
     up the names of the functions on its stack, which nobody reads.
@@ -340,7 +338,7 @@ def _end_early(log: Path) -> None:
 
 
 def _end_after_parent(parent: int) -> None:
-    """End this worker soon after the process that gives it work, however that ended.
+    """End this worker soon after its parent ends, in whatever way.
 
     The server that workers are forked from does not tell: it lives as long as any of them does.
     """

@@ -26,7 +26,7 @@ _OURS = re.compile(rf"{_ENDED} [\w ]+(?:: )?|{_UNANSWERED} .*|^in \d+ of \d+ run
 
 
 def own_words(message: str) -> str:
-    """Return the backend's own words in a message on a program without results."""
+    """Return the backend's own words in a message about a program without results."""
     return _OURS.sub("", message)
 
 

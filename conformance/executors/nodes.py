@@ -1,4 +1,4 @@
-"""The nodes of a Ray cluster: which of them compute as this machine does, and the agent of each."""
+"""The nodes of a Ray cluster: which of them compute like this machine, and the agent of each."""
 
 from __future__ import annotations
 
@@ -23,26 +23,27 @@ from conformance.text import list_differences, one_line
 Notice = Callable[[str], None]
 
 _LOOK = 2.0
-"""Seconds after which the cluster is asked again which nodes there are."""
+"""Seconds between two queries of the cluster for its nodes."""
 
 _PATIENCE = 60.0
-"""Seconds without a usable node after which we give up, if none was left out."""
+"""Seconds without a usable node after which the call fails, if no node was left out."""
 
 _BUSY = 20.0
-"""Seconds after which we say that a node's cores are taken."""
+"""Seconds after which a message says that a node's cores are taken."""
 
 _AGENTS = 3
-"""Agents of a node that may end before they start, before the node is left out."""
+"""Number of agents of a node that may end before they start; then the node is left out."""
 
 _CARRIED = (
     "XLA_", "JAX_", "TF_", "LIBTPU_", "PJRT_", "OMP_", "MKL_", "OPENBLAS_",
 )  # fmt: skip
-"""Prefixes of the environment variables that workers on nodes have as on this machine."""
+"""Prefixes of the environment variables that workers on nodes inherit from this machine."""
 
 _LABEL = re.compile(r"\w+: ")
 
 _OF_RAY = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_memory_monitor_refresh_ms": "0"}
-"""Environment of a cluster that Ray starts for us: workers have a limit of memory of their own."""
+"""Environment of a cluster that Ray starts for this command: workers have their own memory limit.
+"""
 
 
 def load_ray() -> Any:
@@ -136,12 +137,12 @@ class Nodes:
         self._is_ours = True
 
     def need(self, device: str) -> None:
-        """Use nodes with this device only, named as Ray names it; "" for no device."""
+        """Restrict the nodes to those with a device, by Ray's name for it; "" for no device."""
         self._devices |= {device} - {""}
 
     @property
     def workers(self) -> int:
-        """The number of workers; before any has started, their largest number."""
+        """The number of workers; before any has started, the largest number possible."""
         started = sum(node.workers for node in self._nodes.values())
         return started or self._jobs or sum(_cores(one) for one in self._alive()) or 1
 
@@ -181,7 +182,9 @@ class Nodes:
         return found
 
     def lose(self, node: Node, reason: str) -> None:
-        """Give up an agent. A node that is still there gets another, a few times."""
+        """Drop the agent of a node. A node that still exists gets another agent, a limited number
+        of times.
+        """
         if self._nodes.pop(node.id, None) is None:
             return
         if node.is_started:
@@ -194,7 +197,7 @@ class Nodes:
             self.leave_out(node, f"its agent ended {_AGENTS} times before it started: {reason}")
 
     def leave_out(self, node: Node, reason: str) -> None:
-        """Use a node no more, and say why."""
+        """Stop using a node, and report why."""
         self._end_agent(node)
         self._nodes.pop(node.id, None)
         line = f"node {node.name} is left out: {reason}"
@@ -207,7 +210,7 @@ class Nodes:
         return [one for one in self._ray.nodes() if one["Alive"]]
 
     def _look(self) -> None:
-        """Take up nodes that came, drop those that went."""
+        """Add nodes that joined the cluster, drop nodes that left."""
         now = monotonic()
         if now - self._looked < _LOOK:
             return
@@ -247,7 +250,9 @@ class Nodes:
     # --- what they answer ------------------------------------------------------------------------
 
     def _advance(self, opening: bytes) -> None:
-        """Go on with each node that has answered: versions, then an agent, then the backend."""
+        """Advance each node that has answered: compare versions, start an agent, open the
+        backend.
+        """
         asked = {
             ref: node
             for node in self._nodes.values()
@@ -298,7 +303,7 @@ class Nodes:
         self.leave_out(node, reason)
 
     def _start(self, node: Node) -> None:
-        """Start the agent of a node, as far as there are workers left to be started."""
+        """Start the agent of a node, within the number of workers that remain."""
         started = sum(one.workers for one in self._nodes.values() if one is not node)
         workers = node.cores if self._jobs is None else min(node.cores, self._jobs - started)
         if workers < 1:
@@ -341,7 +346,7 @@ def _check_reachable(address: str) -> None:
 
 
 def _probe() -> Callable[[bytes], object]:
-    """Return a function that calls a pickled function, or says that it cannot be loaded.
+    """Return a function that calls a pickled function, or reports that it cannot be loaded.
 
     It is defined here so that Ray sends its code: a node may lack this package.
     """

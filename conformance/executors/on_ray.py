@@ -27,27 +27,27 @@ _SUSPECT, _BLAMED = 2, 4
 """Nodes that a call may lose before it gets a node of its own, and before it counts as a crash."""
 
 _FILES = 100
-"""Files of calls that are held in Ray's store at most."""
+"""Largest number of files of calls that Ray's store holds."""
 
 _LOOK = 0.1
-"""Seconds after which nodes are looked for again, while there are none."""
+"""Seconds between two searches for nodes while there are none."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """A call, the node that makes it, and how many nodes were lost under it before."""
+    """A call in progress: its node, and the number of nodes that it has lost before."""
 
     call: Call
     losses: int = 0
     node: Node | None = None
 
     def to(self, node: Node) -> _Sent:
-        """Return the call on its way to a node."""
+        """Return the call as sent to a node."""
         node.in_flight += 1
         return replace(self, node=node)
 
     def release(self) -> Node:
-        """Return the node, which has room for another call now."""
+        """Return the node, which has room for another call again."""
         assert self.node is not None
         self.node.in_flight -= 1
         if self.losses >= _SUSPECT:
@@ -131,7 +131,7 @@ class RayExecutor:
         return None if call is None else _Sent(call)
 
     def _has_more(self, waiting: Iterator[Call]) -> bool:
-        """Whether there are calls that wait for a node."""
+        """Return whether calls wait for a node."""
         if not self._suspects and (following := self._next(waiting)):
             self._urgent.appendleft(following)
         return bool(self._suspects or self._urgent)
@@ -170,7 +170,7 @@ class RayExecutor:
         return make(self._opening, call, sent.call.timeout, *contents)
 
     def _content(self, file: CarriedFile) -> Any:
-        """Return the content of a file in Ray's store: it is sent to a node once."""
+        """Return the content of a file in Ray's store, from which a node fetches it once."""
         if file not in self._contents:
             if len(self._contents) >= _FILES:
                 self._contents.clear()
@@ -178,7 +178,7 @@ class RayExecutor:
         return self._contents[file]
 
     def _end_of_call(self, ref: Any, sent: _Sent) -> CallEnd | None:
-        """Return how a call ended; None where it is to be made again."""
+        """Return how a call ended; None if it is made again."""
         node = sent.release()
         errors = self._ray.exceptions
         try:
@@ -203,7 +203,7 @@ class RayExecutor:
 
 @dataclass(slots=True)
 class _Shared:
-    """The nodes of a cluster, and how many executors use them."""
+    """The nodes of a cluster, and the number of executors that use them."""
 
     nodes: Nodes
     users: int = 0

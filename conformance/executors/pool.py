@@ -33,7 +33,7 @@ from pebble.pool.channel import WorkerChannel
 from pebble.pool.process import NoMessage, PoolManager, TaskResult, WorkerManager
 
 LOOK = 0.02
-"""Seconds after which the pool looks again for ended workers."""
+"""Seconds between two looks of the pool for ended workers."""
 
 SetUp = Callable[[], BaseException | None]
 """set_up(): prepares a worker before its first call, and returns an exception or None."""
@@ -41,7 +41,7 @@ SetUp = Callable[[], BaseException | None]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A call without arguments; its worker may end afterwards."""
+    """A call without arguments; its worker may end after it."""
 
     function: Callable[[], Any]
     ends_worker: bool = False

@@ -1,4 +1,4 @@
-"""Archives of a program's inputs, as all commands write and read them."""
+"""Archives of a program's inputs, which all commands write and read in this form."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read_inputs(unit: Unit, path: Path) -> GivenInputs:
 
 
 def stack_inputs(program: Program, inputs: Sequence[Array]) -> list[Array]:
-    """Return an array for each parameter, as an archive has it.
+    """Return the array of each parameter in the form of an archive.
 
     Those of several processes are stacked along a new first dimension.
     """

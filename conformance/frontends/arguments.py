@@ -1,4 +1,4 @@
-"""Inputs of a program to check, out of an .npz archive; frontends/inputs/ draws others."""
+"""Inputs of a checked program from an .npz archive; frontends/inputs/ draws inputs instead."""
 
 from __future__ import annotations
 
@@ -97,11 +97,11 @@ def select_inputs(
 ) -> GivenInputs:
     """Return the program's inputs from an archive, and the names of arrays that are no inputs.
 
-    By the parameters' names, or those that the program's author gave them; in order as `arr_0`,
-    ...; in order too where neither the archive nor the program has names that tell. An archive may
-    hold more than the program takes, as jit leaves out arguments that nothing depends on: what has
-    no name of a parameter is ignored, and of arrays without names those are taken that alone fit
-    by type, in order.
+    Arrays are assigned by the names of parameters in the text, or by the author's names. Otherwise
+    they are assigned in order: if they are called `arr_0`, ..., or if neither the archive nor the
+    program has telling names. An archive may hold more than the program takes, as jit leaves out
+    arguments that nothing depends on: what has no name of a parameter is ignored, and of arrays
+    without names those are taken that alone fit by type, in order.
 
     Types that numpy does not have (bf16, f8, i4, ...) are given as the arrays of ml_dtypes that
     numpy saves as void, or as unsigned integers of the same width that hold their bits; a quantized
@@ -125,7 +125,7 @@ def select_inputs(
 
 _NUMBERED = re.compile(r"arr_(\d+)")
 _GENERIC = re.compile(r"(?:arg|a)?_?\d+")
-"""Names that printers and compilers give, which say nothing."""
+"""Names that printers and compilers generate."""
 
 
 def _parameter_label(number: int, named: Sequence[Parameter]) -> str:

@@ -1,4 +1,4 @@
-"""Assertions of StableHLO's own test programs about their values, and when an assertion holds.
+"""Assertions of StableHLO's own test programs about their values, and tests whether they hold.
 
 Two spellings are understood here: custom calls (`@check.expect_eq` and others, in the programs made
 from JAX's tests) and the ops of the `check` dialect (in the interpreter's tests), which jaxlib does
@@ -28,14 +28,14 @@ CLOSE_ULPS = 3
 """Tolerance in ulps of a custom call of `check.expect_close` that has no attribute for it."""
 
 CALL_TOLERANCE, OP_TOLERANCE, EQ_TOLERANCE = 1e-3, 1e-4, 1e-4
-"""Absolute errors: of the custom call expect_almost_eq, of the op of that name, of check.eq."""
+"""Absolute tolerances: of the custom call expect_almost_eq, of the op of that name, of check.eq."""
 
 _PREFIX = "check."
 
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """One assertion: that two values are equal, near in absolute terms, or near in ulp.
+    """An assertion about two values: equal, or close in absolute terms or in ulp.
 
     `tolerance` is the absolute error permitted (None: not judged so), to which `relative` times
     the expected value's magnitude is added; `ulps` the smallest and largest distance in ulp (None:
@@ -51,13 +51,14 @@ class Assertion:
 
     @property
     def is_near(self) -> bool:
-        """Whether nearly equal values satisfy it."""
+        """Whether the assertion has a tolerance."""
         return self.tolerance is not None or (self.ulps is not None and self.ulps[0] == 0)
 
     def fails(self, actual: Array, expected: Array) -> Array:
         """Return the mask of elements for which the assertion fails.
 
-        Equal is what `==` says, which knows no sign of zero; NaN equals NaN, whatever its bits.
+        Values are equal if `==` says so, with zeros of either sign equal; NaN equals NaN, whatever
+        its bits.
         """
         of = element_type_of(expected)
         if not (of.is_float or of.is_complex):
@@ -88,7 +89,9 @@ MOST_ULPS = (1 << 64) - 1
 
 
 def _ulps_apart(actual: Array, expected: Array) -> list[int]:
-    """Distances in ulp as CheckOps counts them: zeros are one number, so are all NaNs."""
+    """Return distances in ulp as CheckOps counts them: all zeros are one number, and all NaNs
+    are.
+    """
     finite = np.isfinite(to_float64(actual)) & np.isfinite(to_float64(expected))
     got, want = to_float64(actual), to_float64(expected)
     same = (got == want) | (np.isnan(got) & np.isnan(want))
@@ -233,7 +236,9 @@ def _with_constant(match: re.Match[str], name: str) -> str:
 
 
 def _from_generic(found: re.Match[str], name: str) -> str:
-    """`"check.expect_close"(%a, %b) {max_ulp_difference = 3 : ui64} : ...`."""
+    """Rewrite an assertion in generic form: `"check.expect_close"(%a, %b) {max_ulp_difference = 3 :
+    ui64} : ...`.
+    """
     assertion, actual, expected, inside, of, _ = found.groups()
     inside = inside or ""
     limits = {key: re.search(rf"\b{key}\s*=\s*([-\w.+]+)", inside) for key in _LIMITS}

@@ -34,7 +34,7 @@ needed, and for ragged dots not always equal to the op (docs/interpreter.md).
 """
 
 _HIDDEN = "kept."
-"""Before the names of these while that pass runs: no dialect that it knows."""
+"""Prefix that hides the names of these ops from the pass, which ignores unknown dialects."""
 
 
 def module_text(data: bytes) -> str:
@@ -123,7 +123,7 @@ def _legalise(module: ir.Module) -> None:
 
 
 def _rename(module: ir.Module, names: Mapping[str, str]) -> None:
-    """Give operations of some names others, wherever they stand in the module."""
+    """Rename operations of a module, also nested operations."""
     found: list[ir.Operation] = []
 
     def seen(operation: ir.Operation) -> ir.WalkResult:

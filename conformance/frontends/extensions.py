@@ -1,4 +1,4 @@
-"""Constraints that producers break on purpose, and backends accept as extensions.
+"""Constraints that producers break on purpose; backends accept that as an extension.
 
 A program that breaks only these is evaluated and judged like a valid program; a note says so.
 """
@@ -12,12 +12,12 @@ from reference.ir.program import Operation, QuantizedType, TensorType
 from reference.ir.types import ElementType
 
 Broken = Sequence[tuple[Operation, tuple[str, ...]]]
-"""Operations with the ids of the constraints that they break."""
+"""Operations, each with the ids of the constraints that it breaks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """A constraint that may be broken: by which ops, how, why, and the source."""
+    """A constraint that may be broken: the ops, the condition, the reason, and the source."""
 
     ops: frozenset[str]
     id: str

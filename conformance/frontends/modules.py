@@ -1,7 +1,7 @@
 """Files of programs: MLIR text, bytecode and portable artifacts, and the programs they hold.
 
-A file of StableHLO's own tests holds many: parts between lines of `// -----`, in each of which
-every function that takes nothing and that nothing calls is a test.
+A file of StableHLO's own tests holds many: parts between lines of `// -----`, and in each part
+every function without arguments and callers is a test.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def unit_of(program: Program) -> Unit:
 
 @dataclass(frozen=True, slots=True)
 class NotChecked:
-    """A part of a file that is not checked, and why; `invalid` where MLIR refuses the text."""
+    """A part of a file that is not checked, with the reason; `invalid` if MLIR refuses the text."""
 
     reason: str
     invalid: bool = False
@@ -192,7 +192,9 @@ def _read(
 
 
 def _entries(program: Program) -> list[Function]:
-    """Return main, or else the functions without references: tests if some take no arguments."""
+    """Return main, or else the functions that nothing calls: only tests if some take no
+    arguments.
+    """
     for function in program.functions:
         if function.name == "main":
             return [function]

@@ -1,4 +1,4 @@
-"""Text of older versions, rewritten in the current spelling; MHLO as StableHLO.
+"""Text of older versions rewritten in the current spelling; MHLO converted to StableHLO.
 
 Attributes that are lists of integers were dense tensors until 2024 (StableHLO 0.17), and enums were
 quoted until 2022. Portable artifacts need none of this: jaxlib upgrades them as it reads them.
@@ -36,14 +36,14 @@ _DENSE_LIST = re.compile(
 _QUOTED_ENUM = re.compile(r"#(stablehlo|mhlo|chlo)<\"\0(\d+)\">")
 _MHLO = re.compile(r'(?:^|=)[ \t]*"?(mhlo\.\w+)"?(?!\s*=|\w)', re.MULTILINE)
 _KNOWN = {name for name in OPS if name.startswith("mhlo.")}
-"""Instructions that StableHLO lacks: they are read as they are."""
+"""Instructions that StableHLO lacks: they keep their MHLO names."""
 _OF_ITS_TIME = re.compile(
     r'"stablehlo\.trace"|#(?:stablehlo|mhlo)\.type_extensions'
     r"|\b(?:comparison_direction|compare_type|fft_type|rng_distribution|precision_config)\s*=\s*"
     r'(?:"|\[")'
     r"|\bdot_dimension_numbers\s*=\s*\{|\bdimension_numbers\s*=\s*\{"
 )
-"""Spellings that are no more, and are not rewritten here."""
+"""Obsolete spellings that this module does not rewrite."""
 
 
 def update_spellings(text: str) -> str:
@@ -57,12 +57,14 @@ def update_spellings(text: str) -> str:
 
 
 def is_of_its_time(text: str) -> bool:
-    """Return whether a text has a spelling of older versions that cannot be read."""
+    """Return whether a text has an obsolete spelling that cannot be read."""
     return _OF_ITS_TIME.search(blank_strings(text)) is not None
 
 
 def _list(match: re.Match[str], strings: list[str]) -> str:
-    """`array<i64: 1, 2>` for `dense<[1, 2]> : tensor<2xi64>`; anything else as it is."""
+    """Return `array<i64: 1, 2>` for `dense<[1, 2]> : tensor<2xi64>`, and any other text
+    unchanged.
+    """
     name, equals, body, sizes, bits = match.groups()
     element = "i64" if _LISTS[name] is I64_ARRAY else "i1"
     if element != f"i{bits}":

@@ -1,4 +1,4 @@
-"""Programs with dimensions of unknown size, made over for inputs of given sizes.
+"""Programs with dimensions of unknown size, specialised to inputs of given sizes.
 
 XLA compiles static shapes only. To run an export of jax with symbolic shapes, refine it first: the
 sizes of the arguments are written into the module, and from there into everything they decide.

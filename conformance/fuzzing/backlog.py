@@ -18,13 +18,12 @@ SHARE = 1 / 3
 """Largest share of the workers' time for minimisation and attribution while there is budget."""
 
 USUAL = 6.0
-"""Seconds that either is taken to need before any has ended."""
+"""Seconds that a piece of work is assumed to take before any has ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A failure that waits to be minimised: its number, place and culprit, and its verdict and
-    class.
+    """A failure that waits to be minimised: its number, place, culprit, verdict and class.
 
     A failure of `weight` 4 counts as much as four others, so fewer of its group are minimised at
     first.
@@ -39,7 +38,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Unexplained:
-    """A finding whose cause is to be looked for, and the number and place of its program's failure.
+    """A finding that waits for its cause, with the number and the place of its program's failure.
 
     `is_kept`: it has a folder. If not, the cause decides whether it gets a folder: another finding
     may have the same cause.
@@ -56,7 +55,7 @@ class Backlog:
     """Pending work, in the order in which it is done, and the seconds spent on such work."""
 
     def __init__(self, places: Places) -> None:
-        """Nothing waits yet; `places` says which places are new."""
+        """Begin without pending work; `places` decides which places are new."""
         self._places = places
         self._failures: dict[str, list[Waiting]] = {}
         self._causes: list[Unexplained] = []
@@ -68,7 +67,7 @@ class Backlog:
 
     @property
     def pressing(self) -> int:
-        """Amount of pending work, without further failures of places that have findings."""
+        """Amount of pending work, not counting further failures of places that have findings."""
         return len(self._causes) + sum(map(self._places.is_new, self._failures))
 
     @property
@@ -82,11 +81,11 @@ class Backlog:
         return list(self._failures)
 
     def add(self, waiting: Waiting) -> None:
-        """Let a failure wait."""
+        """Add a failure that waits to be minimised."""
         self._failures.setdefault(waiting.place, []).append(waiting)
 
     def explain(self, unexplained: Unexplained) -> None:
-        """Let a finding wait for its cause."""
+        """Add a finding that waits for its cause."""
         self._causes.append(unexplained)
 
     def pop_place(self, place: str) -> list[Waiting]:
@@ -103,11 +102,11 @@ class Backlog:
         return failure
 
     def next_cause(self) -> Unexplained | None:
-        """Return the finding whose cause is to be looked for first."""
+        """Return the finding whose cause is searched for next."""
         return self._causes.pop(0) if self._causes else None
 
     def _first_failure(self) -> Waiting | None:
-        """Return the failure that is to be minimised first; it still waits."""
+        """Return the failure that is minimised next, without removing it."""
         if not self._failures:
             return None
         firsts = [self._first_of(place) for place in self._failures]
@@ -119,23 +118,23 @@ class Backlog:
         return min(firsts, key=order)
 
     def _first_of(self, place: str) -> Waiting:
-        """Return the first failure of a place with a new culprit, else the first."""
+        """Return the first failure of a place with a new culprit, or else its first failure."""
         failures = self._failures[place]
         new = (one for one in failures if self._places.is_new_variant(place, one.culprit))
         return next(new, failures[0])
 
     def _take(self, failure: Waiting) -> None:
-        """Count a failure as begun; it waits no more."""
+        """Remove a failure whose minimisation begins."""
         self._failures[failure.place].remove(failure)
         if not self._failures[failure.place]:
             del self._failures[failure.place]
         self._begun[failure.group] += 1
 
     def spent(self, seconds: float) -> None:
-        """Count a piece of work as done, and the seconds that a worker spent on it."""
+        """Count a finished piece of work, and the seconds that a worker spent on it."""
         self.used(seconds)
         self._done += 1
 
     def used(self, seconds: float) -> None:
-        """Count seconds that a worker spent on a piece of work that is not done yet."""
+        """Count seconds that a worker spent on an unfinished piece of work."""
         self.seconds += seconds

@@ -26,25 +26,25 @@ READABLE = Deferred("conformance.fuzzing.minimisation", "readable")
 """Return a program's text as people read it; "" if it cannot be written."""
 
 EXPLAIN_FINDING = Deferred("conformance.fuzzing.attribution.asking", "explain_finding")
-"""Return a finding with its cause and the third vote, looked for in so many seconds."""
+"""Return a finding with its cause and the third vote; the search is limited in seconds."""
 
 PLAN = Deferred("conformance.fuzzing.attribution.asking", "plan")
 """Return the variants to try for a finding's cause; the worker may crash."""
 
 TRY_VARIANT = Deferred("conformance.fuzzing.attribution.asking", "try_variant")
-"""Return the outcome of a finding's program in another way; it may crash the worker."""
+"""Return the outcome of a finding's program in a variant; it may crash the worker."""
 
 VOTE = Deferred("conformance.fuzzing.attribution.third", "vote")
 """Return how StableHLO's interpreter votes on a finding; it may crash the worker."""
 
 OBSERVE_PASSES = Deferred("conformance.fuzzing.attribution.watched", "observe_passes")
-"""Return the passes that a program's process ended in, and those before.
+"""Return the passes during which a program's process ended, and the passes before.
 
 The program is run in another process, for at most so many seconds.
 """
 
 CUT_FILES = Deferred("conformance.fuzzing.seeds.files", "cut_files")
-"""Return the pieces of all programs in some files; a file may crash the worker."""
+"""Return the fragments of all programs in some files; a file may crash the worker."""
 
 OUTCOME_OF_FILE = Deferred("conformance.fuzzing.user_programs", "outcome_of_file")
 """Return the outcome of the program of a file; it may crash the worker.

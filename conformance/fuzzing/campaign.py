@@ -1,4 +1,4 @@
-"""A campaign: trials in workers until the budget is spent, their failures minimised and kept.
+"""A campaign: trials in workers until the budget is spent; failures are minimised and stored.
 
 The parent keeps the journal and writes the findings' folders. It loads no backend.
 """
@@ -49,12 +49,12 @@ class Campaign:
 
     @property
     def folder(self) -> Path:
-        """The folder of the folders of findings."""
+        """The folder that contains the folders of findings."""
         return self.corpus or self.out / "findings"
 
 
 class Sitting:
-    """The work of one call of `fuzz`: trials, minimisation, storage."""
+    """The session of one call of `fuzz`: trials, minimisation, storage."""
 
     def __init__(
         self,
@@ -67,9 +67,7 @@ class Sitting:
         seeds: Path | None = None,
         varied: Sequence[Fragment] = (),
     ) -> None:
-        """Continue where the journal ends. `seeds` is the file of pieces for programs, `varied` the
-        programs that can be varied already.
-        """
+        """Continue where the journal ends."""
         self._seeds = seeds
         self._campaign, self._expectations = campaign, tuple(expectations)
         self._journal, self._executor, self._watcher = journal, executor, watcher
@@ -93,7 +91,7 @@ class Sitting:
 
     @property
     def left(self) -> float:
-        """Seconds of the budget that are left; less than 0 once it is overdrawn."""
+        """Seconds of the budget that are left; negative if it is overdrawn."""
         return self._campaign.seconds - self.spent if self._campaign.seconds else math.inf
 
     def work(self) -> None:
@@ -120,14 +118,16 @@ class Sitting:
         self._watcher.update(self._tally)
 
     def _calls(self) -> Iterator[Call]:
-        """Trials while the budget lasts, interleaved with work on failures."""
+        """Yield trials while the budget lasts, interleaved with work on failures."""
         for call in self._trials():
             yield from self._failures.calls(self.spent - self._spent)
             yield call
 
     @property
     def _has_ended(self) -> bool:
-        """Whether no more trials begin: failures that wait have something of the budget."""
+        """Return whether no more trials begin, because pending failures need the rest of the
+        budget.
+        """
         return self.left <= min(self._failures.needed, LAST * self._campaign.seconds)
 
     # --- Trials ----------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ class Sitting:
         return Trial(spelling, of.seed, start, stop, *rest)
 
     def _steer_trial(self, start: int, stop: int) -> Trial:
-        """Return the trial with the coverage so far, so that it covers something else."""
+        """Return the trial with the coverage so far, so that it covers other choices."""
         return self._steering.steer(self._trial(start, stop))
 
     def _call(self, trial: Trial, seconds: float) -> Call:

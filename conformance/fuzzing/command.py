@@ -45,7 +45,7 @@ from generators.chains.seeds.fragment import Fragment
 from reference.ops.table import OPS
 
 _MOST_SHOWN = 3
-"""Culprits of a finding that are named in a line."""
+"""Number of culprits of a finding that a line mentions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +70,20 @@ class Options:
 
 
 Report = Callable[[Path], Path]
-"""report(folder): the page of a campaign, written into its folder; where it is."""
+"""A function report(folder) that writes the page of a campaign into its folder, and returns its
+path.
+"""
 
 
 def fuzz(options: Options, report: Report | None = None) -> int:
-    """Run a campaign, or go on with it, and return the exit code; `report` is called at the end.
+    """Run a campaign, or continue it, and return the exit code; `report` is called at the end.
 
     1 where there are findings that no expectation matches, 4 where nothing could be tested.
 
     Raises:
         UsageError: when the options make no sense, or --out holds another campaign.
         ExpectationError: when the expectations make no sense.
-        NotAvailable: when the backend cannot be had here.
+        NotAvailable: when the backend is not available here.
     """
     backend = parse(options.backend)
     seconds = seconds_of(options.budget) if options.budget else 0.0
@@ -130,7 +132,7 @@ def fuzz(options: Options, report: Report | None = None) -> int:
 def _replay(
     executor: Executor, campaign: Campaign, known: Sequence[Expectation], journal: Journal
 ) -> None:
-    """Report the outcomes of the corpus's findings, before anything else is tried."""
+    """Print the outcomes of the corpus's findings before any new program is tried."""
     if campaign.corpus is None:
         return
     spelling, limits = campaign.backend.spelling, campaign.limits
@@ -171,7 +173,7 @@ def _identify(
     material: Material,
     known: Sequence[Expectation],
 ) -> None:
-    """Write the identity of this campaign into the journal, or check it.
+    """Write the identity of this campaign into the journal, or compare it with the stored identity.
 
     Other expectations make it another campaign: programs that expectations match are only counted,
     so that other expectations cannot be matched later.

@@ -1,4 +1,4 @@
-"""Programs that crash or hang, and their minimisation: each attempt may cost a worker.
+"""Programs that crash or hang, and their minimisation; each attempt may crash a worker.
 
 The next attempt depends on the answers so far only, and its answer may come at any time, so that a
 campaign goes on meanwhile. The same steps are taken again each time, as far as their answers are
@@ -33,16 +33,18 @@ from reference.ir.program import Program
 from reference.ops.xla.lowering import lower_program
 
 A_WORKER = 0.5
-"""Seconds of a trial that crashes its worker, with the time to start a new worker."""
+"""Assumed seconds of a trial that crashes its worker, with the time to start a new worker."""
 
 
 def spent_on(value: object, lost: float = A_WORKER) -> float:
-    """Return the seconds that a worker spent on a call; `lost` if the worker ended."""
+    """Return the seconds that a worker spent on a call; `lost` if the worker crashed or timed
+    out.
+    """
     return value.seconds if isinstance(value, (Timed, TimedOut)) else lost
 
 
 def is_ours(lost: Died | TimedOut) -> bool:
-    """Whether the time of a call ran out on the harness.
+    """Return whether a call timed out in the harness, and not in the backend.
 
     It is the backend's fault where that had been compiling or executing one program for at least
     half of the time: many programs are run to find the operation that goes wrong.
@@ -95,8 +97,8 @@ class CrashHandler:
         return Call(name, measure_call, (GIVES_ANSWER, trial, program, inputs), self.seconds)
 
     def is_again(self, failure: FailingProgram, value: object) -> bool:
-        """Return whether a program ended its worker as the failure did, given the value of its
-        call.
+        """Return whether a program ended its worker in the same way as the failure, given the value
+        of its call.
         """
         if not isinstance(value, (Died, TimedOut)) or is_ours(value):
             return False
@@ -123,7 +125,9 @@ class CrashHandler:
         return self.concluded(trial, small, backend)
 
     def concluded(self, trial: Trial, small: CrashMinimisation, backend: str) -> Finding | None:
-        """Return the finding of a failure, as far as it was minimised; None as in `reduced`."""
+        """Return the finding of a failure with the smallest program so far; None as in
+        `minimise_crash`.
+        """
         failure = small.failure
         if not small.fails_again:
             was_slow = failure.outcome.verdict is Verdict.TIMED_OUT
@@ -136,7 +140,7 @@ class CrashHandler:
         )
 
     def finding(self, failure: FailingProgram, backend: str) -> Finding:
-        """Return the finding of a failure without further tries."""
+        """Return the finding of a failure without minimising it."""
         program = with_named_parameters(failure.program)
         try:
             text, expected = emit(program), tuple(evaluate(program, failure.inputs))
@@ -163,7 +167,7 @@ TRIES = 60
 
 
 class _Asked(Exception):
-    """A try has no answer yet."""
+    """Raised when an attempt has no answer yet."""
 
     def __init__(self, program: Program, inputs: Inputs) -> None:
         super().__init__()
@@ -174,7 +178,7 @@ class CrashMinimisation:
     """Minimisation of a program that crashes, one call per candidate."""
 
     def __init__(self, failure: FailingProgram, seconds: float = Limits.MINIMISING_CRASHES) -> None:
-        """Nothing yet; workers may spend so many seconds on it."""
+        """Begin without attempts; workers may spend so many seconds on this minimisation."""
         self.failure = failure
         self.program, self.inputs = failure.program, failure.inputs
         """The smallest that fails, so far."""

@@ -1,8 +1,8 @@
 """Trials: some consecutive programs of a campaign, from generation to failures, in a worker.
 
 The result of a trial depends only on seed, numbers and versions. XlaBuilder's ops are lowered
-before all else, so that nothing that follows has to know them. The programs are compiled together;
-what differs from the reference is judged, and what fails so is tried again alone.
+before all else, so that later steps handle no such ops. The programs are compiled as one module.
+Differing results are judged, and failing programs are run again in isolation.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _is_known_to_crash(ends: Sequence[Expectation], backend: str, program: Progr
 def _judge_program(
     trial: Trial, session: Session, one: Item, results: Answer, failures: list[FailingProgram]
 ) -> str:
-    """Return the verdict on a program as a word to be counted; add a failure to `failures`."""
+    """Return the word under which a program's verdict is counted; add any failure to `failures`."""
     if isinstance(results, Unsupported):
         return Verdict.UNSUPPORTED.value
     word, flushed = Verdict.PASS.value, list[FailingProgram]()
@@ -150,7 +150,9 @@ def _count_failure(failure: FailingProgram, failures: list[FailingProgram]) -> s
 
 
 def _is_same_alone(session: Session, one: Item, number: int, results: Answer) -> bool:
-    """Whether a program gives the same alone as among others, and so is right there too."""
+    """Return whether a program gives the same results in isolation as in the batch, and is right in
+    both.
+    """
     if isinstance(results, BackendError):
         return False
     alone = next(session.run(one.program, [one.inputs[number]]))
@@ -223,7 +225,7 @@ def judge_in_isolation(
 
 
 def gives_answer(trial: Trial, program: Program, inputs: Inputs) -> bool:
-    """Return whether a program gives an answer; it may end this process."""
+    """Return whether a program gives an answer; it may crash this process."""
     return (
         judge_in_isolation(trial, open_session(trial.backend, phase), program, inputs) is not None
     )

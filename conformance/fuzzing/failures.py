@@ -1,4 +1,6 @@
-"""Failures made findings: minimised, grouped by cause, kept, explained; as time allows."""
+"""Failures on their way to findings: minimised, grouped by cause, stored and explained in the time
+left.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,11 @@ from conformance.limits import Limits
 from conformance.verdict import Verdict
 
 LEAST_SECONDS = 4.0
-"""Seconds that it may take where the budget is nearly spent, or is."""
+"""Seconds that work on a failure may always take, even if the budget is spent."""
 
 FLUSHED_WEIGHT = 4
-"""Weight of a finding of flushed subnormal numbers when it is decided what to minimise next: all
-ops may flush, for one reason.
+"""Weight of a finding of flushed subnormals in the order of minimisation: one reason may affect all
+ops.
 """
 
 BEYOND = 0.1
@@ -41,14 +43,16 @@ LAST = 0.2
 """Largest share of a budget that is reserved for waiting failures at its end."""
 
 NOT_AGAIN = "not again"
-"""The outcome of failures that are no findings: a timeout at first, and an answer at the second
-try.
+"""The outcome of failures that are no findings: a timeout in the first run, an answer in the
+second.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class MinimisationCall:
-    """The name of a call that minimises a failure; `again` takes it as it is, where that failed."""
+    """The name of a call that minimises a failure; with `again` the failure is not minimised,
+    because that failed.
+    """
 
     place: str
     failure: FailingProgram
@@ -57,7 +61,7 @@ class MinimisationCall:
 
 @dataclass(frozen=True, slots=True)
 class CrashTrialCall:
-    """The name of a call that tries a program which may crash its worker, to make one smaller."""
+    """The name of a call that runs a candidate of a crashing program."""
 
     place: str
     small: CrashMinimisation
@@ -71,7 +75,7 @@ class ExplanationCall:
 
 
 class FailureQueue:
-    """Failing programs of a campaign, until they are findings."""
+    """The failing programs of a campaign on their way to findings."""
 
     def __init__(
         self,
@@ -97,13 +101,13 @@ class FailureQueue:
         self._begun = left()
 
     def meet(self, place: str, failure: FailingProgram) -> None:
-        """Count a new failure, and take it up."""
+        """Count a new failure, and schedule it."""
         if not failure.outcome.known:
             self._places.meet(place)
         self.take_up(place, failure)
 
     def take_up(self, place: str, failure: FailingProgram) -> None:
-        """Have a failure minimised when its turn comes, unless it is counted for a finding."""
+        """Schedule a failure for minimisation, unless it is counted for an existing finding."""
         culprit = failure.outcome.culprit
         if failure.outcome.known:
             self._journal.add_finding(failure.number, matched_failure(failure))
@@ -116,13 +120,13 @@ class FailureQueue:
             self._backlog.add(Waiting(failure.number, place, group, weight, culprit))
 
     def _count_for_finding(self, place: str, culprit: str, number: int) -> None:
-        """Assign a failure that is not minimised to the finding that it likely belongs to."""
+        """Assign a failure that is not minimised to the finding that probably has its cause."""
         self._journal.settle(number, self._places.finding_of(place, culprit))
 
     # --- While programs are tried ----------------------------------------------------------------
 
     def calls(self, elapsed: float) -> Iterator[Call]:
-        """Yield the calls that may be made for failures, `elapsed` seconds after the beginning."""
+        """Yield the calls that may be made for failures now, `elapsed` seconds after the start."""
         while self._backlog.seconds <= SHARE * elapsed * self._executor.jobs:
             call = self._next()
             if call is None:
@@ -131,11 +135,11 @@ class FailureQueue:
 
     @property
     def needed(self) -> float:
-        """Seconds that are kept for the failures that wait, when the budget ends."""
+        """Seconds of the budget that are reserved for waiting failures."""
         return self._backlog.pressing * self._backlog.usual / self._executor.jobs
 
     def _next(self) -> Call | None:
-        """Return the call that is to be made first."""
+        """Return the next call for a failure."""
         while (waiting := self._backlog.next()) is not None:
             if isinstance(waiting, Unexplained):
                 return self._explain(waiting)
@@ -175,11 +179,11 @@ class FailureQueue:
         )
 
     def _time_limit(self, most: float) -> float:
-        """Return the time limit of work on a failure: less if the budget is nearly spent."""
+        """Return the time limit of work on a failure, which shrinks as the budget ends."""
         return max(min(most, self._left()), LEAST_SECONDS)
 
     def ended(self, ended: CallEnd) -> None:
-        """Store the outcome of a call of `calls`."""
+        """Store the result of a call that `calls` yielded."""
         name, value = ended.call.name, ended.value
         if isinstance(name, CrashTrialCall):
             self._continue_crash(name, value)
@@ -234,10 +238,7 @@ class FailureQueue:
     def _store_finding(
         self, place: str, failure: FailingProgram, finding: Finding
     ) -> Unexplained | None:
-        """Store a finding, unless another finding may have its cause; return the finding to be
-        explained, if any. A finding with the signature of a stored finding has the same cause. So
-        has a finding of flushing by the processor, whose key no attribution can refine.
-        """
+        """Store a finding, unless another finding may have its cause."""
         same = [] if finding.known else self._alike(finding)
         one = Unexplained(failure.number, finding, place, failure.outcome.culprit, not same)
         for other in same:
@@ -250,14 +251,14 @@ class FailureQueue:
         return one if self._keep.finding(failure.number, finding) else None
 
     def _alike(self, finding: Finding) -> list[StoredFinding]:
-        """Return the findings that may have the same cause as this finding, as far as attributions
+        """Return the findings that may have the cause of this finding, as far as attributions
         permit.
         """
         key = key_of(finding)
         return [one for one in self._journal.findings(key) if may_be_one(key, finding, one)]
 
     def _store_cause(self, one: Unexplained, finding: Finding) -> None:
-        """Keep the cause of a finding, then decide about those that wait for it."""
+        """Store the cause of a finding, then decide about the findings that wait for it."""
         if not one.is_kept:
             self._decide(replace(one, finding=finding))
             return
@@ -268,10 +269,7 @@ class FailureQueue:
             self._decide(other)
 
     def _decide(self, one: Unexplained, *, finally_: bool = False) -> None:
-        """Join a finding to a finding with the same cause, or store it as new. It waits while
-        another finding with its key has no attribution; with `finally_`, both are assumed to be the
-        same.
-        """
+        """Merge a finding into a finding with the same cause, or store it as new."""
         is_waiting = False
         for other in self._alike(one.finding):
             if other.name in self._unexplained and not finally_:
@@ -286,7 +284,7 @@ class FailureQueue:
         self._places.add(one.place, one.culprit, new)
 
     def _join(self, one: Unexplained, name: str) -> None:
-        """Assign a minimised failure to a finding that there is."""
+        """Assign a minimised failure to an existing finding."""
         self._keep.join(one.number, one.finding, name)
         self._places.add(one.place, one.culprit, name)
 
@@ -315,14 +313,14 @@ class FailureQueue:
         return self._journal.open_count()
 
     def _count_waiting(self) -> None:
-        """Count failures that wait for the findings of their places, where these have any."""
+        """Assign waiting failures to the findings of their places, if there are any."""
         for place in self._backlog.places:
             if self._places.finding_of(place, ""):
                 for waiting in self._backlog.pop_place(place):
                     self._count_for_finding(place, waiting.culprit, waiting.number)
 
     def _join_unexplained(self) -> None:
-        """Join failures that were not explained to a finding with the same key."""
+        """Assign unexplained failures to a finding with the same key."""
         while (one := self._backlog.next_cause()) is not None:
             self._alone.append(one)
         left = [one for one in (*self._undecided, *self._alone) if not one.is_kept]

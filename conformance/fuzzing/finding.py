@@ -1,4 +1,4 @@
-"""Findings: minimised failing programs, with all that is reported about them."""
+"""Findings: minimised failing programs, with everything that is reported about them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def digest(signature: str) -> str:
 
 
 def working_operations(program: Program) -> list[Operation]:
-    """Return the operations of main that are no constants."""
+    """Return the operations of main that are not constants."""
     return [one for one in program.main.body.operations[:-1] if not is_constant(one)]
 
 

@@ -1,4 +1,4 @@
-"""The key that findings of one cause are grouped by.
+"""The key by which findings of one cause are grouped.
 
 docs/fuzzing.md states what the key means, and why.
 """
@@ -22,14 +22,14 @@ from reference.numerics.alike import flush_subnormals
 from reference.ops.table import FAMILIES
 
 WITHOUT_RESULTS = (Verdict.REJECTED, Verdict.CRASHED)
-"""Verdicts on programs of which the backend says something instead of giving results."""
+"""Verdicts on programs for which the backend gives a message instead of results."""
 
 DIVISION_BY_ZERO = "arithmetic exception"
-"""The class of processes that end as they divide an integer by zero."""
+"""The class of processes that end because they divide an integer by zero."""
 
 MEMORY_FAULTS = ("bus error", "segmentation fault")
 MEMORY_FAULT = "memory fault"
-"""The class of all processes that end because they access memory that is not theirs."""
+"""The class of processes that end because they access foreign memory."""
 
 SILENT = "without a word"
 """The key of a program that ends a backend's process without a message."""
@@ -159,7 +159,7 @@ def may_be_one(key: str, finding: Finding, other: StoredFinding) -> bool:
 
 
 def _ends_in(ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Return whether the last operation of one program is in the other."""
+    """Return whether the last operation of one program occurs in the other."""
     return bool({*ours[-1:]} & {*theirs} or {*theirs[-1:]} & {*ours})
 
 
@@ -192,7 +192,8 @@ def agree(one: Cause, other: Cause) -> bool:
 
 
 def _vanishing(cause: Cause, of_passes: bool) -> set[str]:
-    """Return the passes without which a divergence vanishes, or the other ways in which it does.
+    """Return the passes without which a divergence disappears, or the other variants in which it
+    does.
 
     Passes that are left out together count one by one.
     """
@@ -261,9 +262,7 @@ def _join_parts(*parts: str) -> str:
 
 
 def group_of(place: str) -> str:
-    """Return the group of places that likely have the same cause: all places of a class that has
-    one cause in all operations, or in all of a family. Any other place is a group by itself.
-    """
+    """Return the group of places that probably have the same cause."""
     verdict, _, rest = place.partition(_SEPARATOR)
     kind, _, culprit = rest.partition(_SEPARATOR)
     if verdict in {one.value for one in WITHOUT_RESULTS}:

@@ -1,4 +1,4 @@
-"""Failures made into findings: minimised on the backend, judged once more; in a worker."""
+"""Minimisation of failures on the backend, with a final judgement; this runs in a worker."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def minimise_failure(
 ) -> Finding:
     """Return the finding of a failure, with its program minimised for at most `seconds`.
 
-    A program that fails only sometimes may fail while it is minimised, and not any more. Then the
-    finding is the failure as it is, with the message of its own program.
+    A program that fails only sometimes may stop failing after it was minimised. Then the finding is
+    the original failure.
 
     Raises:
         NotAvailable: if the backend is not available.
@@ -62,7 +62,8 @@ def minimise_failure(
 def _misshaping_operation(
     trial: Trial, session: Session, failure: FailingProgram
 ) -> FailingProgram:
-    """Return the failure of the one operation whose result has a wrong type, if that is the reason.
+    """Return the failure of the single operation whose result has a wrong type, if that is the
+    reason.
 
     Operations that use such a result may be refused or give a wrong type too, which adds no
     information.
@@ -90,9 +91,9 @@ def unminimised_finding(trial: Trial, failure: FailingProgram) -> Finding:
 
 
 def alike(wanted: Outcome, outcome: Outcome, program: Program) -> bool:
-    """Whether an outcome is the same failure: the same verdict and class, and not known.
+    """Return whether an outcome is the same failure: the same verdict and class, and not known.
 
-    A single operation is judged by a rule that may have a class of its own for it.
+    The rule of a single operation may give it another class.
     """
     if outcome.verdict is not wanted.verdict or outcome.known != wanted.known:
         return False
@@ -108,7 +109,7 @@ def flat(program: Program) -> Program:
 
 
 def judge_again(trial: Trial, session: Session, failure: FailingProgram) -> Finding:
-    """Return the finding of a program as it is: judged again, if it gives an answer."""
+    """Return the finding of an unminimised program, judged again if it gives an answer."""
     outcome = _failing(trial, session, failure) or failure.outcome
     return _finding_of(trial, session, replace(failure, outcome=outcome))
 
@@ -138,7 +139,9 @@ def _finding_of(trial: Trial, session: Session, failure: FailingProgram) -> Find
 
 
 def _failing(trial: Trial, session: Session, failure: FailingProgram) -> Outcome | None:
-    """Judge the program again, at most REPEATS times, until it fails; None if it never does."""
+    """Judge the program again until it fails, at most REPEATS times; return None if it never
+    fails.
+    """
     for _ in range(REPEATS):
         outcome = judge_in_isolation(trial, session, failure.program, failure.inputs)
         if outcome is None or outcome.verdict.fails:  # what cannot be judged will not be

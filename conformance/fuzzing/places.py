@@ -14,8 +14,8 @@ PER_CAUSE = 3
 """Failures minimised for each cause found at a place; after these, only new culprits are."""
 
 ENOUGH = 100
-"""Programs of a group after which failures are counted for its findings, and not minimised any
-more.
+"""Number of programs of a group after which failures are counted for its findings and not
+minimised.
 """
 
 
@@ -25,9 +25,7 @@ class Places:
     def __init__(
         self, counts: Mapping[str, int] = {}, minimised: Iterable[tuple[str, str, str]] = ()
     ) -> None:
-        """Begin with failures counted by place, and with place, culprit and finding of those
-        minimised before.
-        """
+        """Begin with the numbers of failures by place, and with the failures minimised before."""
         self.begun = Counter[str]()
         """Failures by place whose minimisation began."""
         self._met = Counter[str]()
@@ -50,17 +48,17 @@ class Places:
         self._variants.add((place, culprit))
 
     def add(self, place: str, culprit: str, finding: str) -> None:
-        """Note the finding of a minimised failure."""
+        """Record the finding of a minimised failure."""
         for where in {place, group_of(place)}:
             self._findings[where][finding] += 1
         self._by_variant[place, culprit] = finding
 
     def is_new(self, place: str) -> bool:
-        """Return whether no failure of a place was minimised, or is being minimised."""
+        """Return whether no failure of a place has been or is being minimised."""
         return not self.begun[place]
 
     def is_new_variant(self, place: str, culprit: str) -> bool:
-        """Return whether all failures of a place with this culprit are still unminimised."""
+        """Return whether no failure of a place with this culprit has been minimised."""
         return (place, culprit) not in self._variants
 
     def finding_of(self, place: str, culprit: str) -> str:

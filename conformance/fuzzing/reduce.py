@@ -1,4 +1,4 @@
-"""The command `reduce`: a failing program of the user's own, made minimal in a worker."""
+"""The command `reduce`: minimises a failing program of the user's in a worker."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ class Options:
 
 
 def reduce(options: Options) -> int:
-    """Make the program of a file smaller, write it with its inputs, and return the exit code.
+    """Minimise the program of a file, write it with its inputs, and return the exit code.
 
     1 where it fails, 0 where it does not.
 
     Raises:
-        UsageError: when the file, the backend or a folder cannot be had, or the file holds no
+        UsageError: when the file, the backend or a folder is not usable, or the file holds no
             program, or several.
         InputsError: when the inputs are not what the program takes.
-        NotAvailable: when the backend cannot be had here.
+        NotAvailable: when the backend is not available here.
     """
     if not options.file.is_file():
         what = "is a folder" if options.file.is_dir() else "no such file"
@@ -135,7 +135,9 @@ def _finding(
 
 
 def _load_failure(trial: Trial, file: Path, inputs: Path | None) -> FailingProgram:
-    """In a worker: the program of a file on its inputs, not run."""
+    """Return the program of a file on its inputs as a failure, without running it; runs in a
+    worker.
+    """
     from conformance.fuzzing.user_programs import read_reducible
 
     return read_reducible(trial, file, inputs)[0]

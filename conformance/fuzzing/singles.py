@@ -24,11 +24,11 @@ PER_TRIAL = 16
 """Programs of a trial, compiled as one module: with more, one costs hardly less."""
 
 _Cell = tuple[str, ElementType | QuantizedColumn, int]
-"""An op, a column of it, and the number of a case among those that a turn of the plan has."""
+"""An op, a column of the op, and the number of a case within a round of the plan."""
 
 
 def is_single(number: int) -> bool:
-    """Whether the program of that number in a campaign is a case of an op."""
+    """Return whether the program of that number in a campaign is a case of a single op."""
     return number // PER_TRIAL % 2 == 1
 
 
@@ -68,7 +68,7 @@ def _cells(ops: frozenset[str], quantized: bool) -> tuple[_Cell, ...]:
 
 @lru_cache(maxsize=2)
 def _order(count: int, seed: int, turn: int) -> list[int]:
-    """In which order the trials of a turn come."""
+    """Return the shuffled order of the trials of a round."""
     order = list(range(count))
     Random(seed << 32 | turn).shuffle(order)  # noqa: S311 - a choice that anyone may foresee
     return order

@@ -1,4 +1,4 @@
-"""Trials and their outcomes, as they pass between processes."""
+"""Trials and their outcomes, which are sent between processes."""
 
 from __future__ import annotations
 
@@ -17,16 +17,14 @@ from reference.ir.types import Array
 Inputs = tuple[Array, ...]
 
 ONLY_TOGETHER = "only together"
-"""The count of programs that fail in a batch and not in isolation."""
+"""The counted word for programs that fail in a batch and not in isolation."""
 
 NOT_EVALUATED = "not evaluated"
-"""The count of programs for which the reference has no result."""
+"""The counted word for programs for which the reference has no result."""
 
 
 KNOWN_TO_CRASH = "known to crash"
-"""The count of programs that are not run, because an expectation says that an operation ends its
-process.
-"""
+"""The counted word for programs that are not run, because an expectation says that they crash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,7 @@ class Trial:
         return Guide(self.met, quantized=BACKENDS[parse(self.backend).family].quantized)
 
     def singles(self) -> list[Trial]:
-        """Return the same programs, each as a trial of its own."""
+        """Return a trial for each of the programs."""
         return [replace(self, start=n, stop=n + 1) for n in range(self.start, self.stop)]
 
 

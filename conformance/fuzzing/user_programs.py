@@ -1,4 +1,4 @@
-"""Failures from the user's own programs, with given or drawn inputs."""
+"""Failures of the user's own programs, with given or drawn inputs."""
 
 from __future__ import annotations
 

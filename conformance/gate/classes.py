@@ -21,27 +21,23 @@ EVERYWHERE = (
     "quotient taken into a sum unrounded", "result rounded to the operands' type",
     "sums kept in bf16",
 )  # fmt: skip
-"""Classes that are one cause in whatever operation they show, and whatever makes them vanish."""
+"""Classes that have one cause in every operation, whatever makes the divergence disappear."""
 
 ANY_BITS = (
     "NaN", "NaN bits", "bits that are not uniform", "distribution", "infinity",
     "no order of the updates", "no permutation of the elements", "not a solution", "out of range",
     "out of the function's range", "saturation", "sign", "signed zero", "wrong value",
 )  # fmt: skip
-"""Classes of elements that need no other cause than bits which happen to stand somewhere."""
+"""Classes of elements that are explained by arbitrary bits in memory."""
 
 UNEXPLAINED = (
     *ANY_BITS, "accuracy", "expectation", "missing result", "no answer", NOT_DETERMINISTIC,
     "only in batch", "sizes", "wrong shape",
 )  # fmt: skip
-"""Classes that say how results are wrong, and predict nothing. All other classes of results
-describe the computation of the backend.
-"""
+"""Classes that describe how results are wrong but predict nothing."""
 
 OF_ONE_OPERATION = ("double rounding", "of a subnormal operand")
-"""Classes that describe the computation of the backend and whose cause differs from op to op. The
-other such classes have one cause for a family of ops.
-"""
+"""Classes that describe the backend's computation, with a different cause in each op."""
 
 CLASSES = (
     # elements, whatever the op

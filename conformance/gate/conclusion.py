@@ -25,7 +25,7 @@ def exit_code(
     comparison: Comparison | None = None,
     at_least: float | None = None,
 ) -> int:
-    """Return 0 where the backends conform, 1 where something is worse, 4 where nothing was tested.
+    """Return exit code 0 if the backends conform, 1 if a result is worse, 4 if nothing was tested.
 
     Worse is a divergence that no expectation matches. Against a baseline it is what is new or lost;
     `strict` then also fails divergences that no expectation matches and that the baseline has. A
@@ -61,7 +61,7 @@ class Share:
 
 
 def below(run: RunData, at_least: float) -> list[Share]:
-    """Return the backends of whose planned cells a smaller share was tested than this."""
+    """Return the backends with a smaller share of tested cells than required."""
     planned = [cell for cell in run.cells.values() if cell.state != FILTERED]
     counts = Counter(cell.backend for cell in planned)
     tested = Counter(cell.backend for cell in planned if cell.is_tested)
@@ -106,7 +106,7 @@ def closing_lines(
 
 
 def tally(comparison: Comparison) -> str:
-    """Return the counts as prose, in the order in which they are told."""
+    """Return the counts of changes in words, in the order of reports."""
     return ", ".join(f"{count} {kind.value}" for kind, count in comparison.counts.items())
 
 

@@ -32,7 +32,7 @@ class Circumstances:
 
 
 def is_about(entry: Expectation, failure: Failure | Record) -> bool:
-    """Return whether an entry matches the op and element type of a failure, on any backend."""
+    """Return whether an entry is about the op and element type of a failure, on any backend."""
     anywhere = structs.replace(entry, backends=EVERY)
     return anywhere.applies((failure.op, failure.element_type, failure.backend))
 

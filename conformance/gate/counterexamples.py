@@ -19,7 +19,7 @@ from reference.ir.program import Dense, Program, TensorType
 from reference.ir.types import Array, ElementType, element_type_of, to_bits
 
 FEW = 3
-"""The number of equal consecutive elements above which they are written as a repetition."""
+"""Number of equal consecutive elements above which they are written as a repetition."""
 
 _WORD = re.compile(r"-?\b(?:inf|nan)\b")
 _TIMES = re.compile(r"\s+x\s+(\d+)\b")

@@ -201,7 +201,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
     def matches_words(self, verdict: Verdict, message: str) -> bool:
-        """Return whether the message has any of the words, or the entry has none."""
+        """Return whether the message contains any of the words; true if the entry has no words."""
         if verdict.has_results:
             return not self.words or any(contains(message, pattern) for pattern in self.words)
         said = own_words(message)

@@ -1,4 +1,4 @@
-"""Expectation files in order: those given, and those that they include."""
+"""Expectation files in order: the given files, and the files that they include."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NONE = "none"
 """The value of `--expectations` for no expectations."""
 
 EVERY = ("*",)
-"""The backends of a file that is not about one backend."""
+"""The backends of a file that is not limited to a backend."""
 
 Given = str | Sequence[str] | None
 """A value of `--expectations`: None for the shipped files, or files, folders or names."""
@@ -30,7 +30,9 @@ _ENTRY = "#"
 
 
 class ExpectationError(Exception):
-    """An expectation file cannot be read or has no meaning; the message says where, in one line."""
+    """Raised when an expectation file cannot be read or has no meaning; the message says where, in
+    one line.
+    """
 
 
 @dataclass(frozen=True, slots=True)

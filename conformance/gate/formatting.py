@@ -1,4 +1,4 @@
-"""Expectation files in their canonical layout, with all comments: `expectations fmt`.
+"""The canonical layout of expectation files, which keeps all comments: `expectations fmt`.
 
 A file is split into tables, and these into statements, each with the comments above it. Entries
 keep their order, because it has a meaning. Keys are sorted, and values written in one form. A value
@@ -22,7 +22,7 @@ _LONG = ('"""', "'''")
 
 @dataclass(slots=True)
 class _Statement:
-    """A key with its value as written, comments above it, and a comment after it."""
+    """A key with its value as written, the comments above it, and the comment after it."""
 
     key: str
     value: str
@@ -32,7 +32,9 @@ class _Statement:
 
 @dataclass(slots=True)
 class _Table:
-    """A header ("" for the part before the first), the comments above it, and its statements."""
+    """A table: its header ("" before the first header), the comments above it, and its
+    statements.
+    """
 
     header: str
     above: list[str]
@@ -41,7 +43,7 @@ class _Table:
 
 
 class NotFormatted(Exception):
-    """A file whose layout cannot be changed without changing its meaning."""
+    """Raised for a file whose layout cannot be changed without changing its meaning."""
 
 
 def format_text(text: str) -> str:
@@ -134,7 +136,7 @@ def _string_end(text: str, at: int, quote: str) -> int | None:
 
 
 def _tidy(lines: Sequence[str]) -> list[str]:
-    """Return comments with at most one empty line between them, and none at their ends."""
+    """Return comments with at most one empty line between them, and none at either end."""
     found: list[str] = []
     for line in lines:
         if line or (found and found[-1]):

@@ -17,7 +17,7 @@ INNER = ("program", "inputs")
 """The keys of a counterexample, in order."""
 
 WIDTH = 120
-"""Characters of a line beyond which a list is written with an element on each."""
+"""Length of a line in characters above which a list has one element per line."""
 
 
 def rank(key: str, order: Sequence[str] = ORDER) -> int:

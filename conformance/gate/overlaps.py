@@ -136,7 +136,9 @@ def _columns(patterns: tuple[str, ...]) -> frozenset[str]:
 
 
 def _are_matched(narrow: Sequence[str], wide: Sequence[str]) -> bool:
-    """Return whether each pattern, read as a text, is matched; then all that it matches is."""
+    """Return whether each pattern, read as a text, is matched, so that everything it matches is
+    matched.
+    """
     return all(matches_any(one, wide) for one in narrow)
 
 

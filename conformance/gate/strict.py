@@ -9,7 +9,7 @@ from conformance.gate.expectations import Expectation
 from conformance.gate.files import ExpectationError
 
 TODO = "TODO"
-"""The beginning of the reason that `expectations update` writes, until a person writes another."""
+"""The beginning of the reason that `expectations update` writes, until a person replaces it."""
 
 _MOST = 3
 """The number of entries that a message names."""

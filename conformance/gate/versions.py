@@ -18,7 +18,7 @@ from conformance.gate.files import ExpectationError
 
 _RUNTIME, _LIBRARY = "runtime", "library"
 _SAID = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)+(?:[-+.]?(?:a|b|rc|dev|post)\d*)?)(?![\w.])")
-"""A version number in a client's description: digits with at least one dot."""
+"""Pattern of a version number in a client's description: digits with at least one dot."""
 _OURS = frozenset({_RUNTIME, _LIBRARY, GIVEN, "instruction sets", "PJRT API", "StableHLO", "jax",
                    "jaxlib"})  # fmt: skip
 _DIGEST = re.compile(r"(?:sha256:)?([0-9a-f]{6,64})", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""Operations put together while a module is read."""
+"""Builder of the operations of one region."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Building:
     operations: list[Operation] = field(default_factory=list[Operation])
 
     def value(self, of: ValueType) -> Value:
-        """Return a new value of that type."""
+        """Return a new value of a type."""
         return Value(f"v{next(self.numbers)}", of)
 
     def add(
@@ -60,7 +60,7 @@ class Building:
         regions: Sequence[Region] = (),
         **given: Any,
     ) -> Value:
-        """Add an operation of one result and return it."""
+        """Add an operation with a single result, and return that result."""
         return self.add(name, operands, (of,), regions, **given)[0]
 
     def inner(self) -> Building:
@@ -68,7 +68,7 @@ class Building:
         return Building(self.numbers)
 
     def region(self, arguments: Sequence[Value], results: Sequence[Value]) -> Region:
-        """Return the region of the operations so far, which gives these results."""
+        """Return the region of the operations so far, which returns these results."""
         ended = (*self.operations, Operation("return", tuple(results)))
         return Region(tuple(arguments), ended)
 
@@ -77,12 +77,14 @@ class Building:
         return self.one("constant", (), dense.type, value=dense)
 
     def full(self, number: complex | bool, of: TensorType) -> Value:
-        """Add a constant all of whose elements are this number."""
+        """Add a constant with this number in all elements."""
         array = np.full(of.static_shape, number).astype(of.storage)
         return self.constant(Dense.of(array, of))
 
     def fill_like(self, number: complex, like: Value, element: ElementType | None = None) -> Value:
-        """Return an array of a number, of the shape of another value, whose sizes may change."""
+        """Return an array filled with a number, in the shape of another value whose sizes may be
+        dynamic.
+        """
         of = tensor_type_of(like)
         result = TensorType(of.shape, element or of.element_type, of.bounds)
         if of.is_static:

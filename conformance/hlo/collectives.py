@@ -1,4 +1,4 @@
-"""Instructions by which the processes of a group give one another values."""
+"""Instructions that exchange values within groups of processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NO_ID = -1
 
 
 def _matrix(rows: list[list[int]]) -> Dense:
-    """Return lists of ids as programs hold them, filled up to one length."""
+    """Return lists of ids as a matrix, padded to equal length."""
     width = max(map(len, rows), default=0)
     ids = [[*row, *[_NO_ID] * (width - len(row))] for row in rows]
     array = np.array(ids, np.int64).reshape(len(rows), width)
@@ -68,12 +68,12 @@ def groups_of(site: Site, strategy: Strategy) -> list[list[int]]:
 
 
 def _global(site: Site) -> Strategy:
-    """Return the strategy of all_gather, all_reduce and reduce_scatter."""
+    """Return the group strategy of all_gather, all_reduce and reduce_scatter."""
     return strategy_by_global_ids(_channel(site), site.instruction.use_global_device_ids)
 
 
 def _channel_strategy(site: Site) -> Strategy:
-    """Return the strategy of the other collectives."""
+    """Return the group strategy of the other collectives."""
     return strategy_by_channel(_channel(site))
 
 
@@ -82,7 +82,7 @@ def _channel(site: Site) -> int:
 
 
 def _combiner(site: Site) -> Region:
-    """Return the computation in the operands' type.
+    """Return the combining computation in the operands' type.
 
     Where a compiler works in a wider type than was asked for, it leaves the computation as it was:
     what a device combines values by is the operation in it.
@@ -112,7 +112,7 @@ def _all_reduce(site: Site) -> Tree:
 
 
 def _tree(site: Site, results: tuple[Value, ...]) -> Tree:
-    """Return results as one value, or as a tuple."""
+    """Return results as a single value, or as a tuple."""
     return results[0] if len(results) == 1 and not site.instruction.shape.tuple_shapes else results
 
 
@@ -129,7 +129,7 @@ def _gather_values(site: Site, types: tuple[TensorType, ...]) -> tuple[Value, ..
 
 
 def _all_gather_start(site: Site) -> Tree:
-    """Add a gather whose shape has the operands' shapes first, then the results' shapes."""
+    """Add an all_gather whose shape lists the operands' shapes first, then the results' shapes."""
     result = site.instruction.shape.tuple_shapes[1]
     types = tuple(of for of in leaf_types(result) if isinstance(of, TensorType))
     values = _gather_values(site, types)
@@ -156,7 +156,7 @@ def _all_to_all(site: Site) -> Tree:
 
 
 def _exchange_parts(site: Site, value: Value, dimension: int, groups: list[list[int]]) -> Value:
-    """Add an exchange of as many parts as a group has processes, along one dimension."""
+    """Add an exchange along one dimension, of as many parts as a group has processes."""
     return site.building.add(
         "all_to_all", (value,), (tensor_type_of(value),), split_dimension=dimension,
         concat_dimension=dimension, split_count=len(groups[0]),

@@ -12,7 +12,7 @@ def _operand_tree(site: Site) -> Tree:
 
 
 def _copy(site: Site) -> Tree:
-    """Return the operand; a copy into another type, of mixed precision, converts it."""
+    """Return the operand; a copy into another type, as in mixed precision, converts it."""
     return site.converted_operand(0) if isinstance(site.operands[0], Value) else site.operands[0]
 
 
@@ -39,7 +39,9 @@ def _barrier(site: Site) -> Tree:
 
 
 def _branch(site: Site, number: int) -> Region:
-    """Return a branch, which uses its operand as a value around it."""
+    """Return a branch as a region without arguments: its operand is a value of the enclosing
+    region.
+    """
     inner = site.building.inner()
     operand = site.operands[number + 1]
     result = site.computations.inline(site.computation_id(number), (operand,), inner)

@@ -90,7 +90,7 @@ class _Side:
     own: Part
 
     def places(self, wanted: Part) -> Sizes:
-        """Return the spatial dimensions of a role."""
+        """Return the spatial dimensions that have a role."""
         pairs = zip(self.spatial, self.parts, strict=True)
         return tuple(place for place, part in pairs if part is wanted)
 
@@ -114,7 +114,7 @@ def product(
     numbers: ConvolutionDimensions,
     parts: Sequence[Part],
 ) -> Value:
-    """Add the product that such a convolution is, and return its result in the stated shape."""
+    """Add the product that a convolution represents, and return its result in the stated shape."""
 
     lhs = _Side(
         numbers.input_spatial_dimensions, parts, numbers.input_feature_dimension,

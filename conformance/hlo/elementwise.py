@@ -11,7 +11,7 @@ from reference.ir.types import ELEMENT_TYPES, ElementType
 _SAME = """abs add and atan2 cbrt ceil clamp complex convert divide exponential floor imag log
     logistic maximum minimum multiply negate not or popcnt power real remainder rsqrt select sign
     sqrt subtract tan tanh xor cosine sine"""
-"""Opcodes that are called as the reference's ops."""
+"""Opcodes with the names of the reference's ops."""
 
 _RENAMED = {
     "cosh": "mhlo.cosh", "erf": "mhlo.erf", "count-leading-zeros": "count_leading_zeros",
@@ -24,7 +24,7 @@ _RENAMED = {
 
 
 _OF_ONE_TYPE = """add atan2 clamp divide maximum minimum multiply power remainder subtract"""
-"""Ops whose operands and results are of one type, but for mixed precision."""
+"""Ops whose operands and results have one type, except in mixed precision."""
 
 
 def _elementwise(name: str) -> Handler:
@@ -80,7 +80,7 @@ def _mulhi(site: Site) -> Tree:
 
 
 def _high_of_wider(building: Building, lhs: Value, rhs: Value, of: ElementType) -> Value:
-    """Return the high halves of products that the type of twice the width holds."""
+    """Return the high halves of products that fit in the type of twice the width."""
     wide = ELEMENT_TYPES[f"{'si' if of.is_signed else 'ui'}{2 * of.bits}"]
     factors = [building.convert(operand, wide) for operand in (lhs, rhs)]
     product = building.binary("multiply", *factors)

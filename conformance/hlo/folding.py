@@ -1,4 +1,4 @@
-"""Instructions that apply a computation to elements: folds, windows, sorts, scatters, maps."""
+"""Instructions that apply a computation to elements: reductions, windows, sorts, scatters, maps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reference.ir.types import ELEMENT_TYPES
 
 
 def _reduce(site: Site) -> Tree:
-    """Return a fold in the type of its initial values, its inputs and results converted.
+    """Return a fold in the type of its initial values; inputs and results are converted.
 
     HLO's folds may have a wider accumulator, as the TPU's sums of bf16 in f32 have.
     """

@@ -19,7 +19,7 @@ _LISTS: dict[str, Callable[[Literal], list[int]]] = {
     "i1": lambda one: one.preds, "si32": lambda one: one.s32s, "si64": lambda one: one.s64s,
     "ui32": lambda one: one.u32s, "ui64": lambda one: one.u64s,
 }  # fmt: skip
-"""Functions that return the elements of types stored as numbers."""
+"""Functions that return the elements of a type whose literals are stored as numbers."""
 
 _BYTES: dict[str, Callable[[Literal], bytes]] = {
     "si2": lambda one: one.s2s, "si4": lambda one: one.s4s, "si8": lambda one: one.s8s,
@@ -34,9 +34,7 @@ _BYTES: dict[str, Callable[[Literal], bytes]] = {
     "f8E8M0FNU": lambda one: one.f8e8m0fnus, "f6E3M2FN": lambda one: one.f6e3m2fns,
     "f6E2M3FN": lambda one: one.f6e2m3fns,
 }  # fmt: skip
-"""Functions that return the bytes of types stored as bytes, little-endian. Types of less than a
-byte are packed, the first element in the low bits.
-"""
+"""Functions that return the bytes of a type whose literals are stored as bytes, little-endian."""
 
 
 def array_of(literal: Literal) -> Array:
@@ -65,7 +63,7 @@ def dense_of(literal: Literal) -> Dense:
 
 
 def _bits(literal: Literal, element: ElementType, count: int) -> Array:
-    """Return the bits of all elements, in memory's order."""
+    """Return the bits of all elements, in the order of memory."""
     of: Any = bits_dtype(element).newbyteorder("<")
     if element.name in _LISTS:
         mask = _MASK if element.bits == 64 else (1 << max(8, element.bits)) - 1
@@ -82,7 +80,7 @@ def _bits(literal: Literal, element: ElementType, count: int) -> Array:
 
 
 def _unpack_elements(data: Array, element: ElementType, count: int) -> Array:
-    """Return elements of less than a byte, each in a byte of its own, from packed bytes."""
+    """Return sub-byte elements, each in its own byte, from packed bytes."""
     if data.size == count and count > 1:
         return data
     each = 8 // element.bits

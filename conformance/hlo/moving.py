@@ -1,4 +1,4 @@
-"""Instructions that make, move, select and relabel elements."""
+"""Instructions that create, move, select and relabel elements."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _slice(site: Site) -> Tree:
 
 
 def _starts(site: Site, first: int) -> tuple[Value, ...]:
-    """Return start indices as scalars, which older modules have in one operand."""
+    """Return start indices as scalars; older modules have them in a single operand."""
     given = tuple(site.value(number) for number in range(first, len(site.operands)))
     if len(given) != 1 or not tensor_type_of(given[0]).rank:
         return given
@@ -147,14 +147,14 @@ def _dynamic_reshape(site: Site) -> Tree:
 
 
 def _bitcast_convert(site: Site) -> Tree:
-    """Add a conversion of bits; a type of less than a byte has the width of a byte here."""
+    """Add a bitcast; a sub-byte type counts as a byte wide here."""
     if site.type.shape == tensor_type_of(site.value(0)).shape:
         return reinterpret(site.building, site.value(0), site.type.element)
     return site.building.one("bitcast_convert", (site.value(0),), site.type)
 
 
 def _bitcast(site: Site) -> Tree:
-    """Add an operation that keeps memory and reinterprets it in another layout or type."""
+    """Add an operation that reinterprets memory in another layout or type."""
     source, target, value = site.shapes[0], site.instruction.shape, site.value(0)
     if any(source.is_dynamic_dimension) or any(target.is_dynamic_dimension):
         if source.dimensions == target.dimensions:
@@ -171,13 +171,15 @@ def _bitcast(site: Site) -> Tree:
 
 
 def storage_bits(shape: Shape) -> int:
-    """Return how many bits an element has in memory: a byte at least, where none is packed."""
+    """Return the number of bits of an element in memory: at least a byte if elements are not
+    packed.
+    """
     stated = shape.layout.element_size_in_bits if shape.layout else 0
     return stated or max(8, element_of(shape).bits)
 
 
 def reinterpret(building: Building, value: Value, element: ElementType) -> Value:
-    """Return the same bits as elements of another type that memory holds in the same width."""
+    """Return the same bits as elements of another type of the same width in memory."""
     own = tensor_type_of(value).element
     if own == element:
         return value
@@ -208,7 +210,7 @@ and how many bits its significand has."""
 
 
 def _code_of_six_bits(building: Building, value: Value) -> Value:
-    """Return the bits of numbers of six bits as bytes, by way of f16: no integer has six."""
+    """Return the bits of 6-bit numbers as bytes, through f16: no integer type has six bits."""
     of = tensor_type_of(value)
     power, digits = _SIX_BITS[of.element.name]
     wide = building.convert(value, ELEMENT_TYPES["f16"])
@@ -223,7 +225,7 @@ def _code_of_six_bits(building: Building, value: Value) -> Value:
 
 
 def _from_six_bits(building: Building, code: Value, element: ElementType) -> Value:
-    """Return the numbers of six bits that bytes hold."""
+    """Return the 6-bit numbers whose bits are in bytes."""
     power, digits = _SIX_BITS[element.name]
     bits = building.convert(code, ELEMENT_TYPES["ui16"])
     kind = tensor_type_of(bits)
@@ -252,7 +254,9 @@ def _reinterpret_width(building: Building, value: Value, source: Shape, target: 
 
 
 def _split_into_units(building: Building, flat: Value, held: int, unit: ElementType) -> Value:
-    """Return a flat array's bits as a flat array of units, one or several for each element."""
+    """Return a flat array's bits as a flat array of units, with one or several units per
+    element.
+    """
     (count,) = tensor_type_of(flat).static_shape
     if held == unit.bits:
         return reinterpret(building, flat, unit)
@@ -263,7 +267,7 @@ def _split_into_units(building: Building, flat: Value, held: int, unit: ElementT
 
 
 def _join_units(building: Building, units: Value, width: int, element: ElementType) -> Value:
-    """Return units as elements, each of `width` units."""
+    """Return units joined to elements of `width` units."""
     if width == 1:
         return reinterpret(building, units, element)
     count = tensor_type_of(units).static_shape[0] // width
@@ -272,7 +276,7 @@ def _join_units(building: Building, units: Value, width: int, element: ElementTy
 
 
 def relaid(building: Building, value: Value, source: Shape, target: Shape) -> Value:
-    """Return the memory of `value` reinterpreted from one shape's layout in another's.
+    """Return the memory of `value`, in one shape's layout, reinterpreted in another shape's layout.
 
     A reshape where elements stay in order, else a transposition of memory's dimensions, else each
     element by its number. Padding of the source, where tiles leave some, reads as zero.

@@ -15,4 +15,4 @@ HANDLERS: dict[str, Handler] = {
     **collectives.HANDLERS,
     **table.HANDLERS,
 }
-"""By opcode, as XLA spells it."""
+"""The function that reads each opcode, by XLA's spelling."""

@@ -21,14 +21,16 @@ from reference.ir.types import Array
 from reference.numerics.alike import equal_elements
 
 Part = tuple[slice, ...]
-"""The part of an array that a device has."""
+"""The part of an array that a device holds."""
 
 _REPLICATED, _TUPLE, _TILED, _MANUAL = 0, 2, 3, 4
 """Kinds of shardings by their numbers in `OpSharding.Type`."""
 
 
 class CopiesDiffer(Exception):
-    """Devices have different copies of one part of a result: one line."""
+    """Raised when devices have different copies of one part of a result; the message is one
+    line.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ def _static(of: object) -> TensorType:
 
 
 def _parts(sharding: Sharding, of: TensorType, count: int) -> tuple[Part, ...]:
-    """Return the part of an array that each device has; the last parts may reach past its end."""
+    """Return the part of an array that each device holds; the last parts may exceed the array."""
     sizes = of.static_shape
     if sharding.named_sharding is not None:
         return _named_parts(sharding.named_sharding, sizes, count)
@@ -134,7 +136,7 @@ def _parts(sharding: Sharding, of: TensorType, count: int) -> tuple[Part, ...]:
 
 
 def _named_parts(sharding: NamedSharding, sizes: tuple[int, ...], count: int) -> tuple[Part, ...]:
-    """Return the part of an array that each device of a mesh has."""
+    """Return the part of an array that each device of a mesh holds."""
     mesh = sharding.mesh or Mesh()
     lengths = [axis.size for axis in mesh.axes]
     if math.prod(lengths) not in (1, count) or sharding.unreduced_axes or sharding.manual_axes:
@@ -152,7 +154,7 @@ def _named_parts(sharding: NamedSharding, sizes: tuple[int, ...], count: int) ->
 
 
 def _tile(axes: Sequence[AxisRef], place: Sequence[int], lengths: Sequence[int]) -> tuple[int, int]:
-    """Return the tile at a place of a mesh, and the number of tiles along these axes."""
+    """Return the tile at a position of a mesh, and the number of tiles along these axes."""
     number, count = 0, 1
     for one in axes:
         at, size = place[one.mesh_axis_index], lengths[one.mesh_axis_index]
@@ -164,7 +166,7 @@ def _tile(axes: Sequence[AxisRef], place: Sequence[int], lengths: Sequence[int])
 
 
 def _devices(sharding: Sharding) -> Array:
-    """Return the devices of each tile: an array with a dimension for each of the tiles'."""
+    """Return the devices of each tile, as an array with one dimension per tile dimension."""
     if sharding.iota_reshape_dims:
         ids = np.arange(math.prod(sharding.iota_reshape_dims))
         ids = ids.reshape(sharding.iota_reshape_dims).transpose(sharding.iota_transpose_perm)
@@ -174,7 +176,7 @@ def _devices(sharding: Sharding) -> Array:
 
 
 def _filled_up(array: Array, part: Part) -> Array:
-    """Return a part of an array in its full sizes, all bits set past the array's end."""
+    """Return a part of an array in its full size, with all bits set beyond the array's end."""
     sizes = tuple(one.stop - one.start for one in part)
     if array.shape == sizes:
         return array

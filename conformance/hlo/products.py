@@ -34,9 +34,7 @@ def batching_of(numbers: DotDimensions) -> dict[str, Any]:
 
 
 def _factors(site: Site) -> tuple[Value, Value]:
-    """Return the operands of a product. Truth values become 0 and 1 of the other operand's type, as
-    the TPU's compiler multiplies them where it selects by a product.
-    """
+    """Return the operands of a product; i1 operands become 0 and 1 of the other operand's type."""
     lhs, rhs = site.value(0), site.value(1)
     types = [tensor_type_of(one).element for one in (lhs, rhs)]
     if _TRUTH not in types:
@@ -46,7 +44,7 @@ def _factors(site: Site) -> tuple[Value, Value]:
 
 
 def _dot(site: Site) -> Tree:
-    """Add a product, which is exact here: its precision is up to the judge."""
+    """Add a product, which is exact here: the judge decides about precision."""
     numbers = site.instruction.dot_dimension_numbers or DotDimensions()
     return site.building.one("dot_general", _factors(site), site.type, **batching_of(numbers))
 
@@ -168,7 +166,7 @@ def _rng_bit_generator(site: Site) -> Tree:
 
 
 def _rng_state(site: Site) -> Tree:
-    """Add the state of the device's generator as zeros; it may be anything."""
+    """Add the state of the device's generator as zeros; any state would do."""
     return site.building.full(0, site.type)
 
 

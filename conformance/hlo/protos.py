@@ -1,4 +1,4 @@
-"""The messages of an HLO module, with the fields that say something about what it computes.
+"""The messages of an HLO module, with the fields that affect what it computes.
 
 Names and numbers of fields are those of XLA (xla/service/hlo.proto, xla/xla_data.proto), which
 keeps them for files of older versions. What concerns schedules, buffers and profiles is left out.
@@ -166,7 +166,7 @@ class DotDimensions:
 
 @dataclass(frozen=True, slots=True)
 class RaggedDotDimensions:
-    """The same, and the ragged dimensions."""
+    """The dimensions of a dot product, and the ragged dimensions."""
 
     dot_dimension_numbers: DotDimensions | None = message(1, lambda: DotDimensions)
     lhs_ragged_dimensions: list[int] = integers(2)
@@ -289,7 +289,7 @@ class MeshGroups:
 
 @dataclass(frozen=True, slots=True)
 class SourceTarget:
-    """One process sends to another."""
+    """A pair of processes: source and target of a transfer."""
 
     source: int = integer(1)
     target: int = integer(2)
@@ -380,7 +380,7 @@ class DeviceAssignment:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A module: its computations, and which of them is its entry."""
+    """A module: its computations, and the id of the entry computation."""
 
     name: str = text(1)
     computations: list[Computation] = messages(3, lambda: Computation)

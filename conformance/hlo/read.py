@@ -29,7 +29,7 @@ _MISREAD = (
     AttributeError, AssertionError, LookupError, MemoryError, OverflowError, RecursionError,
     StopIteration, TypeError, ValueError,
 )  # fmt: skip
-"""Exceptions of Python and numpy for an instruction that is not as its opcode requires."""
+"""Exceptions of Python and numpy that mean that an instruction lacks what its opcode requires."""
 
 
 def read_module(proto: bytes) -> Program:
@@ -52,7 +52,7 @@ def read_module(proto: bytes) -> Program:
 
 
 def _read(module: Module) -> Program:
-    """Return the program that a module means."""
+    """Return the program of a decoded module."""
     devices = module.device_assignment or DeviceAssignment(1, 1)
     grid = (max(1, devices.replica_count), max(1, devices.computation_count))
     reader = _Reader({one.id: one for one in module.computations}, grid)
@@ -64,7 +64,7 @@ def _read(module: Module) -> Program:
 
 @dataclass(slots=True)
 class _Reader:
-    """The computations of a module by id, and those that are being inlined."""
+    """The computations of a module by id, and the ids that are being inlined."""
 
     found: dict[int, Computation]
     grid: tuple[int, int]

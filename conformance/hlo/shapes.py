@@ -12,7 +12,7 @@ from reference.ir.program import TensorType, TokenType, Value, ValueType
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType
 
 Tree = Value | tuple["Tree", ...]
-"""The value of an instruction: a value, or a tree for each part of a tuple."""
+"""The value of an instruction: one value, or a tree for each element of a tuple."""
 
 TUPLE, OPAQUE, TOKEN, BUFFER = 13, 14, 17, 34
 _COMBINE = -(1 << 63)
@@ -44,7 +44,7 @@ def element_of(shape: Shape) -> ElementType:
 
 
 def tensor_of(shape: Shape) -> TensorType:
-    """Return the type of an array; sizes that change are unknown, with their bounds."""
+    """Return the type of an array; dynamic sizes are unknown, with their bounds."""
     element = element_of(shape)
     if not any(shape.is_dynamic_dimension):
         return TensorType(tuple(shape.dimensions), element)
@@ -54,7 +54,7 @@ def tensor_of(shape: Shape) -> TensorType:
 
 
 def type_of(shape: Shape) -> ValueType:
-    """Return the type of a shape that is no tuple."""
+    """Return the type of a shape that is not a tuple."""
     return TokenType() if shape.element_type == TOKEN else tensor_of(shape)
 
 
@@ -84,7 +84,7 @@ def tree_of(shape: Shape, values: Iterator[Value]) -> Tree:
 
 
 def major_to_minor(shape: Shape) -> tuple[int, ...]:
-    """Return the dimensions in the order in which memory has them."""
+    """Return the dimensions in the order of memory, the slowest first."""
     rank = len(shape.dimensions)
     layout = shape.layout
     if layout is None or len(layout.minor_to_major) != rank:
@@ -93,7 +93,7 @@ def major_to_minor(shape: Shape) -> tuple[int, ...]:
 
 
 def is_tiled(shape: Shape) -> bool:
-    """Whether an array lies in memory tile by tile."""
+    """Return whether the layout of an array has tiles."""
     return shape.layout is not None and bool(shape.layout.tiles)
 
 
@@ -118,7 +118,7 @@ def offsets(shape: Shape) -> Array:
 def _cut_into_tiles(
     where: list[Array], spans: list[int], tile: list[int]
 ) -> tuple[list[Array], list[int]]:
-    """Return indices and sizes of dimensions after the last of them are cut into tiles."""
+    """Return indices and sizes of dimensions after the last dimensions are cut into tiles."""
     missing = max(0, len(tile) - len(spans))
     where, spans = [np.zeros((), np.int64)] * missing + where, [1] * missing + spans
     outer = len(spans) - len(tile)

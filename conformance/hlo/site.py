@@ -1,4 +1,4 @@
-"""One instruction in its computation: its operands, and the program that it is added to."""
+"""One instruction in its computation: its operands, and the region to which it is added."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Computations(Protocol):
 
     @property
     def grid(self) -> tuple[int, int]:
-        """The numbers of replicas and of partitions that the module is run by."""
+        """The numbers of replicas and partitions that run the module."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """An instruction, its operands and their shapes, and the region that it is read into."""
+    """An instruction, its operands with their shapes, and the region to which it is added."""
 
     instruction: Instruction
     operands: tuple[Tree, ...]
@@ -55,13 +55,13 @@ class Site:
     def converted_operand(self, number: int) -> Value:
         """Return the operand of that number in the result's element type.
 
-        Compilers that allow mixed precision have narrower or wider floats move into a result.
+        With mixed precision, narrower or wider floats may flow into a result.
         """
         return self.building.convert(self.value(number), self.type.element)
 
     @property
     def values(self) -> tuple[Value, ...]:
-        """All operands, tuples as their parts."""
+        """All operands, with tuples flattened."""
         return tuple(leaf for operand in self.operands for leaf in leaves(operand))
 
     @property
@@ -83,11 +83,11 @@ class Site:
         return tree_of(self.instruction.shape, iter(values))
 
     def body(self, number: int = 0) -> Region:
-        """Return a computation that the instruction names as a region."""
+        """Return a computation that the instruction refers to, as a region."""
         return self.computations.body(self.computation_id(number), self.building)
 
     def computation_id(self, number: int = 0) -> int:
-        """Return the id of a computation that the instruction names."""
+        """Return the id of a computation that the instruction refers to."""
         ids = self.instruction.called_computation_ids
         if number >= len(ids):
             raise self.unreadable(f"it names {len(ids)} computations")

@@ -1,4 +1,4 @@
-"""The one error of the reader."""
+"""The error that the reader raises."""
 
 from __future__ import annotations
 

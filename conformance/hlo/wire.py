@@ -19,11 +19,11 @@ M = TypeVar("M")
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _KEY = "wire"
 _SMALL = 128
-"""Messages of at most this many bytes are decoded once: most are shapes, which repeat."""
+"""Size in bytes up to which decoded messages are cached: most are shapes, which repeat."""
 
 
 class WireError(ValueError):
-    """Bytes that are no serialised message."""
+    """Raised for bytes that are not a serialised message."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -58,12 +58,12 @@ def _text(data: bytes) -> str:
 
 
 def integer(number: int) -> Any:
-    """Declare an integer, an enum or a boolean; 0 where it is not given."""
+    """Declare an integer, an enum or a boolean; 0 if absent."""
     return _declare_field(number, _to_signed, 0)
 
 
 def boolean(number: int) -> Any:
-    """Declare a boolean, False where it is not given."""
+    """Declare a boolean, False if absent."""
     return _declare_field(number, bool, False)
 
 
@@ -83,9 +83,7 @@ def data(number: int) -> Any:
 
 
 def message(number: int, of: Callable[[], type[Any]]) -> Any:
-    """Declare a message, None where it is not given; `of` returns its type and is called when the
-    message is decoded.
-    """
+    """Declare a message, None if absent; `of` returns its type and is called during decoding."""
     return _declare_field(number, lambda payload: _inner(of(), payload), None)
 
 

@@ -1,1 +1,1 @@
-"""Results against expected results: a verdict and a class for each element."""
+"""Judging: results against expected results, with a verdict and a class for each element."""

@@ -38,7 +38,9 @@ from reference.numerics.rounding import ulp_size
 from reference.unspecified.table import unspecified
 
 BY_FORMULA = "other reading"
-"""The kind of a permitted element that another formula gives: its distance is no error."""
+"""The kind of a permitted element that another formula gives: its distance is not counted as an
+error.
+"""
 
 PAIR = 2
 FAR = 64

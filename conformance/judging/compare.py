@@ -1,4 +1,4 @@
-"""Comparison: judge a backend's results against the reference's, element by element.
+"""Comparison of a backend's results with the reference's, element by element.
 
 The common case, all bits equal, costs two views and one comparison. Only elements that differ are
 classified (conformance/judging/classify.py), by the same questions in the same order. Is the

@@ -1,4 +1,4 @@
-"""Results with another element type than stated, whose bits can be judged all the same."""
+"""Results of another element type than stated whose bits can be judged nevertheless."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def elements_message(
 
 
 def additional_failure_line(one: Failing) -> str:
-    """Return a line on a failure that the message does not name."""
+    """Return a line on a failure that the message does not mention."""
     told = f"known by {one.known}" if one.known else "new"
     return f"beside them, {told}: {one.verdict.value}: {one.message}"
 

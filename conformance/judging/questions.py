@@ -1,4 +1,4 @@
-"""Explanation of elements by questions asked in order, of which the first yes decides.
+"""Classification of elements by questions asked in order; the first yes decides.
 
 An op's own rule supplies the questions for results of single operations (classify.py), perturbed
 evaluations those for results of programs (perturbation/judge.py).
@@ -19,7 +19,7 @@ Finding = tuple[Verdict, str]
 """A verdict and its class label."""
 
 Predicted = Callable[[], Array]
-"""predicted(): a mask of the elements within `NEAR` ulp of the prediction of a class."""
+"""A function that returns a mask of the elements within `NEAR` ulp of the prediction of a class."""
 
 Answer = Iterable[tuple[Verdict, str, Array] | tuple[Verdict, str, Array, Predicted]]
 """Verdicts and class labels, each with a mask of the elements that it explains. A class that
@@ -29,7 +29,9 @@ _WITH_PREDICTION = 4
 
 Evidence = TypeVar("Evidence")
 Question = Callable[[Evidence], Answer]
-"""question(evidence): its answers about the elements; an answer is computed when it is needed."""
+"""A function question(evidence) that yields answers about the elements; an answer is computed on
+demand.
+"""
 
 
 @dataclass

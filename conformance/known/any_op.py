@@ -29,7 +29,7 @@ from reference.numerics.rounding import round_to, to_float64
 from reference.ops.table import OPS
 
 _DETOURS = (np.float32, np.float16, ml_dtypes.bfloat16)
-"""Types in which backends compute narrower types, so that results are rounded twice."""
+"""Types in which backends compute narrower types, which rounds results twice."""
 
 
 def hypotheses_of_any_op(folded: Sequence[bool] | None) -> tuple[Hypothesis, ...]:
@@ -74,7 +74,9 @@ def _is_first(array: Array) -> Array:
 
 
 def _exact(operation: Operation, operands: Operands, result: Array) -> Array | None:
-    """Return the exact real results as float64 (long double for integers), where it holds them."""
+    """Return the exact real results as float64 (long double for integers), where that type
+    represents them.
+    """
     record, given = OPS.get(operation.name), broadcast_operands(operation, operands, result.shape)
     if record is None or given is None or not element_type_of(result).is_float:
         return None
@@ -89,18 +91,18 @@ def _exact(operation: Operation, operands: Operands, result: Array) -> Array | N
 
 
 def _is_whole(operation: Operation) -> bool:
-    """Return whether the op rounds to whole numbers, which are exact."""
+    """Return whether the op rounds to whole numbers, which is exact."""
     record = OPS[operation.name]
     return record.rounding is Rounding.EXACT and record.unrounded is np.positive
 
 
 def _are_neighbours(wanted: Array, got: Array) -> Array:
-    """Return which elements are next to each other by number, or the same."""
+    """Return a mask of the elements that are equal or adjacent by number."""
     return ulp_distances(wanted.reshape(-1), got.reshape(-1)).reshape(got.shape) <= 1
 
 
 def _ties(operation: Operation, operands: Operands, expected: Results, actual: Results) -> Results:
-    """Return 0 where a tie is broken the wrong way, else infinity."""
+    """Return 0 where a tie is rounded the wrong way, else infinity."""
     exact = _exact(operation, operands, expected[0])
     if exact is None:
         return predict_nothing(expected)
@@ -111,7 +113,7 @@ def _ties(operation: Operation, operands: Operands, expected: Results, actual: R
 
 
 def _twice(operation: Operation, operands: Operands, expected: Results, actual: Results) -> Results:
-    """Return 0 where the exact result was rounded to a wider type first, else infinity."""
+    """Return 0 where the exact result was first rounded to a wider type, else infinity."""
     exact = _exact(operation, operands, expected[0])
     if exact is None:
         return predict_nothing(expected)

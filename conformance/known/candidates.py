@@ -1,4 +1,4 @@
-"""Programs that may be computed instead of a program, on its inputs, by hypotheses.
+"""Programs that hypotheses predict in place of a program, evaluated on its inputs.
 
 Whoever judges results judges these candidates as any other program.
 """
@@ -21,10 +21,10 @@ from reference.numerics.alike import equal_elements
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Program that may be computed instead, and its prediction of some results.
+    """A program that may be computed instead, and its prediction of some results.
 
-    `actual` are these results in its own shapes. Where they are made of memory that is not the
-    program's they are as `expected`: anything may be there. `predicted` are the other elements.
+    `actual` are these results in the candidate's shapes. Elements from foreign memory equal
+    `expected`, because they may be anything. `predicted` masks the other elements.
     """
 
     label: str
@@ -35,7 +35,7 @@ class Candidate:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the results are bit for bit as predicted."""
+        """Whether the results equal the prediction bit for bit."""
         return all(
             bool(equal_elements(*pair).all())
             for pair in zip(self.expected, self.actual, strict=True)
@@ -83,7 +83,7 @@ def rewritten_by(
     *,
     label: str = "",
 ) -> Iterator[Candidate]:
-    """Yield the programs that a rewriting makes of a program, as `candidates` does."""
+    """Yield the candidates that a rewriting makes of a program."""
     for programs in rewrite(program):
         try:
             first, *others = (tuple(evaluate(other, inputs)) for other in programs)
@@ -108,7 +108,7 @@ def rewritten_by(
 def _reshape_results(
     expected: Sequence[Array], actual: Sequence[Array]
 ) -> tuple[Array, ...] | None:
-    """Return the results in the shapes that are expected, None where they cannot be."""
+    """Return the results in the expected shapes; None if that is impossible."""
     if len(expected) != len(actual):
         return None
     pairs = list(zip(expected, actual, strict=True))

@@ -19,7 +19,7 @@ from reference.ops.table import OPS
 LABEL = "NaN taken for infinity"
 
 NAME = "f8E8M0FNU"
-"""The element type whose NaN it is."""
+"""The name of the element type."""
 
 
 def _predict_powers_of_infinity(

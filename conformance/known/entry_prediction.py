@@ -26,19 +26,19 @@ from reference.ops.table import OPS
 
 _ULPS = re.compile(r"\s*(\d+(?:\.\d+)?)\s*ulps?\s*")
 _KEPT = 256
-"""Maximum number of cached instantiations, the most recently used."""
+"""Largest number of cached instantiations; the most recently used are kept."""
 
 
 def label(entry: str) -> str:
-    """Return the class of the elements that an entry's hypothesis predicts."""
+    """Return the class of the elements that an entry predicts."""
     return f"as computed by {entry}"
 
 
 def ulps(within: str) -> float:
-    """Return how many ulp a result may be off the prediction; nothing is bit for bit.
+    """Return the distance in ulp that `within` permits; 0 if it is empty.
 
     Raises:
-        ValueError: when it is not written so.
+        ValueError: if the text cannot be parsed.
     """
     found = _ULPS.fullmatch(within)
     if within and found is None:
@@ -48,7 +48,7 @@ def ulps(within: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class EntryPrediction:
-    """Results that a backend computes for an op, as an expectation entry states.
+    """Results that a backend computes for an op, as an expectation entry states them.
 
     `text` is in the language of template.py. Results may be `within` so many ulp of its values, or
     bit for bit if that is 0. If `flushes`, subnormal operands and results of its arithmetic are
@@ -72,9 +72,9 @@ class EntryPrediction:
         return label(self.entry)
 
     def applies(self, operation: Operation, folded: Sequence[bool] | None = None) -> bool:
-        """Return whether it is about an operation.
+        """Return whether the prediction is about an operation.
 
-        `folded` says which operands are constants to a compiler; None where nobody knows.
+        `folded` says which operands are constants to a compiler; None if unknown.
         """
         return (
             matches_any(operation.name, self.ops)
@@ -113,7 +113,7 @@ class EntryPrediction:
         expected: tuple[Array, ...],
         actual: tuple[Array, ...],
     ) -> tuple[Array, ...]:
-        """Return how far results are from the prediction, 1 being what `within` permits."""
+        """Return the distances from the prediction in units of `within`."""
         off = self._distances(operation, operands, expected, actual)
         if self.within:
             errors = tuple(one / self.within for one in off)
@@ -124,7 +124,7 @@ class EntryPrediction:
     def _without_unpredictable(
         self, operation: Operation, operands: tuple[Any, ...], errors: tuple[Array, ...]
     ) -> tuple[Array, ...]:
-        """Return no error for elements that the mask leaves out, if no other has an error."""
+        """Return errors of 0 for elements that the mask excludes, if no other element is wrong."""
         found = self.predicted(operation, operands) if self.unpredictable else None
         if found is None:
             return errors
@@ -140,7 +140,7 @@ class EntryPrediction:
         expected: tuple[Array, ...],
         actual: tuple[Array, ...],
     ) -> tuple[Array, ...]:
-        """Return how many ulp results are off the prediction, infinite where there is none."""
+        """Return the distances from the prediction in ulp, infinite if there is no prediction."""
         found = self.predicted(operation, operands)
         others, mask = _without_mask(found or (), len(actual))
         if list(map(_form, others)) != list(map(_form, actual)):
@@ -150,7 +150,7 @@ class EntryPrediction:
 
 
 def _without_mask(found: tuple[Array, ...], count: int) -> tuple[tuple[Array, ...], Array]:
-    """Return so many predictions, and the elements that they are about."""
+    """Return the first `count` predictions, and the elements that they predict."""
     if len(found) == count + 1:
         return found[:-1], found[-1].astype(np.bool_)
     return found, np.ones((), np.bool_)
@@ -173,10 +173,10 @@ def prediction_distances(other: Array, got: Array) -> Array:
 
 
 def instantiate(text: str, operation: Operation) -> Program:
-    """Return the program that computes what a text says in place of an operation.
+    """Return the program that computes a `computes` text in place of an operation.
 
     Raises:
-        TemplateError: when the text says nothing for this operation.
+        TemplateError: if the text has no meaning for this operation.
     """
     from conformance.stablehlo.parse import ParseError, parse_module  # loads jaxlib
 
@@ -192,7 +192,9 @@ _PLACE = re.compile(r"line (\d+), column \d+: ")
 
 
 def _shift_line_numbers(reason: str) -> str:
-    """Return MLIR's reason with lines counted as in the text, which begins in the second line."""
+    """Return MLIR's message with line numbers of the text, which begins in the second line of the
+    module.
+    """
     return _PLACE.sub(lambda found: f"line {int(found[1]) - 1}: ", reason)
 
 
@@ -205,7 +207,7 @@ def _program(text: str, operation: Operation) -> Program | None:
 
 
 def _evaluate_with_flushing(program: Program, inputs: Sequence[Array]) -> tuple[Array, ...]:
-    """Evaluate a program whose arithmetic takes subnormal operands and results for zeros."""
+    """Evaluate a program whose arithmetic treats subnormal operands and results as zeros."""
     *operations, end = program.main.body.operations
     known = dict(zip((one.name for one in program.main.arguments), inputs, strict=True))
     for one in operations:

@@ -1,4 +1,4 @@
-"""Hypotheses: a class of elements, and the results that a backend may compute instead.
+"""Hypotheses: classes of elements, each with the results that a backend may compute instead.
 
 A hypothesis permits nothing. An element that a rule does not permit, and that a hypothesis
 predicts, is of its class. Expectation files state on which backends a class is a known divergence.
@@ -27,21 +27,25 @@ Results = tuple[Array, ...]
 Operands = tuple[Array, ...]
 
 Otherwise = Callable[[Operation, Operands, Results], Results | None]
-"""otherwise(operation, operands, expected): the results that are computed instead, or None if they
+"""A function otherwise(operation, operands, expected): the results computed instead, None if they
 are the same.
 """
 Rewrite = Callable[[Operation, Operands, Results], tuple[Operation, Operands] | None]
-"""rewrite(operation, operands, expected): the operation that is executed instead, and its operands;
-None where it is the same."""
+"""A function rewrite(operation, operands, expected): the operation executed instead, and its
+operands; None if it is the same.
+"""
 Others = Callable[[Operation, Operands], Iterator[Results]]
-"""others(operation, operands): each of the things that may be computed instead."""
+"""A function others(operation, operands) that yields the alternative results."""
 Rewriting = Callable[[Program], Iterator[Sequence[Program]]]
-"""rewriting(program): each of the programs that may be computed instead. Several in place of one
-differ in what lies in memory that is not the program's own: what they agree on is predicted."""
+"""A function rewriting(program) that yields the programs that may be computed instead.
+
+Alternatives that differ only in the contents of foreign memory are yielded together: what they
+agree on is predicted.
+"""
 
 
 class Arithmetic(Enum):
-    """Arithmetic of some or all operations of a program."""
+    """The arithmetic of some or all operations of a program."""
 
     FLUSHED = auto()
     """Subnormal numbers are flushed to zero."""
@@ -50,7 +54,7 @@ class Arithmetic(Enum):
 
 
 Concerns = Callable[[Operation], bool]
-"""concerns(operation): whether a hypothesis is about the operation, or about an operation in its
+"""A function that returns whether a hypothesis is about the operation, or about an operation in its
 regions.
 """
 
@@ -59,14 +63,14 @@ NEAR = 2.0
 
 
 def is_any(operation: Operation) -> bool:
-    """Return True: a hypothesis is about whatever operation."""
+    """Return True: the hypothesis is about any operation."""
     del operation
     return True
 
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """Class of elements, and the test that an element belongs to it.
+    """A class of elements, and the test that an element belongs to it.
 
     An element belongs to the class if its error by `errors` is at most 1: it is within rounding
     errors of the value computed instead. With `signs`, `errors` checks signs of zeros; without, an

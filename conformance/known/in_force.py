@@ -1,8 +1,7 @@
 """Hypotheses in force: those of the expectations that results are judged with.
 
-Whoever judges a backend's results by expectations says so with `in_force`, around all of the
-judging: a batch of a run, a program of a user, a trial of a campaign. The judge asks for those that
-are about an operation. Nothing else depends on them.
+Code that judges results by expectations wraps the judging in `in_force`: a batch of a run, a user's
+program, a trial of a campaign. Only the judge reads these hypotheses.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _IN_FORCE: ContextVar[tuple[Stated, ...]] = ContextVar("hypotheses in force", de
 
 @contextmanager
 def in_force(hypotheses: Sequence[Stated]) -> Generator[None]:
-    """Judge by these hypotheses, and no others, in the block."""
+    """Judge by these hypotheses, and no others, within the block."""
     before = _IN_FORCE.set(tuple(hypotheses))
     try:
         yield

@@ -16,7 +16,8 @@ LEAST = 2
 
 
 def as_iotas(arrays: Sequence[Any], folded: Sequence[bool]) -> tuple[Any, ...] | None:
-    """Return arrays with +0 for all zeros of those misread as an iota; None if none is.
+    """Return arrays with +0 for all zeros of arrays that are misread as an iota; None if there is
+    none.
 
     `folded` tells which arrays are constants to a compiler.
     """

@@ -72,7 +72,9 @@ PROGRAMS = (
         platform=Hardware.INTERPRETER,
     ),
 )  # fmt: skip
-"""In the order in which they are asked: the first that explains all results gives the class."""
+"""Hypotheses about programs in the order of trial; the first that explains all results gives the
+class.
+"""
 
 SUBNORMAL = "subnormal intermediate"
 """Class of programs whose results are explained by flushed intermediate numbers."""
@@ -81,21 +83,21 @@ OF_ARITHMETIC = (
     Hypothesis(SUBNORMAL, flushes=True, arithmetic=Arithmetic.FLUSHED),
     Hypothesis(LEFT_OUT, arithmetic=Arithmetic.UNROUNDED),
 )
-"""In the order in which they are asked, of each element of a program's results."""
+"""Hypotheses about arithmetic in the order of trial, for each element of a program's results."""
 
 OF_PROGRAMS = frozenset(one.label for one in PROGRAMS)
-"""Their classes, each of all results of a program."""
+"""The classes of hypotheses about programs; each class is of all results of a program."""
 
 
 def explaining(
     program: Program, inputs: Sequence[Array], actual: Sequence[Array], platform: str
 ) -> Iterator[Candidate]:
-    """Yield the programs that may be computed instead of a program on `platform`."""
+    """Yield the candidates for a program on `platform`."""
     return candidates(PROGRAMS, program, inputs, actual, platform)
 
 
 def concerned(label: str, program: Program) -> list[Operation]:
-    """Return the operations of main that are computed otherwise by the hypotheses of a class."""
+    """Return the operations of main that the hypotheses of a class are about."""
     hypotheses = [one for one in PROGRAMS if one.label == label]
     operations = program.main.body.operations[:-1]
     return [one for one in operations if any(each.concerns(one) for each in hypotheses)]

@@ -54,7 +54,7 @@ from reference.ops.table import OPS
 _CONSTANT_NAN = tuple(
     replace(e8m0_nans.OF_FUNCTIONS, constants=(name,)) for name in ("operand", "lhs", "rhs")
 )
-"""Functions whose constant operands LLVM converts from narrow types."""
+"""Functions whose narrow constant operands LLVM converts."""
 
 _FLUSHED = flushing(reduction.REDUCED)
 _REDUCED = (*orders.REDUCED, _FLUSHED, *extrema.OF_REDUCTIONS)
@@ -120,18 +120,17 @@ XLA_ON: dict[str, Callable[[str], tuple[Hypothesis, ...]]] = {
     ),
     **dict.fromkeys(("convolution", "dynamic_conv"), of_convolution),
 }
-"""The same by the `Hardware`, where results are more or less precise by it."""
+"""Hypotheses for XLA by `Hardware`, where the precision of results differs."""
 
 OF_TPUS = (truncated.TRUNCATED, float_pairs.PAIRS, float_pairs.OF_ONE)
 """Divergences of the TPU's compiler, which splits 64-bit types, for any op."""
 
 OF_GPUS = {"dynamic_update_slice": (whole_offsets.MOVED,)}
-"""Divergences of the GPU's compiler alone, beside those of convolutions."""
+"""Divergences of the GPU's compiler only, besides convolutions."""
 
 
 def known_of(operation: Operation, platform: str) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses about an operation's results on a `Hardware`, in the order in which
-    they are asked."""
+    """Return the hypotheses about an operation's results on a `Hardware`, in the order of trial."""
     of_codes: tuple[Hypothesis, ...] = ()
     if is_quantized_operation(operation):
         rule = rule_of_numbers(operation)
@@ -178,4 +177,4 @@ EVERY = tuple(
     )
     for hypothesis in hypotheses
 )
-"""All of them, some more than once."""
+"""All hypotheses of the tables, some more than once."""

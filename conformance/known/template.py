@@ -46,7 +46,9 @@ _COMMENT = re.compile(r"//.*")
 
 
 class TemplateError(ValueError):
-    """A text of `computes` has no meaning for an op; the message is a line with the reason."""
+    """Raised for a text of `computes` without a meaning for an op; the message is a line with the
+    reason.
+    """
 
 
 def operand_names(operation: Operation) -> tuple[str, ...]:
@@ -114,7 +116,7 @@ def module_text(text: str, operation: Operation) -> str:
     """Return the module whose `main` computes what the text says in place of an operation.
 
     Raises:
-        TemplateError: when the text says nothing for this operation.
+        TemplateError: if the text has no meaning for this operation.
     """
     names = operand_names(operation)
     types = [spell(value.type) for value in operation.operands]
@@ -159,7 +161,7 @@ def _last(body: str) -> str:
 
 
 def _fill_placeholders(text: str, operation: Operation, names: Sequence[str]) -> str:
-    """Return the text with the types, attributes and operations that placeholders stand for."""
+    """Return the text with placeholders replaced by types, attributes and operations."""
     values = dict(zip(names, operation.operands, strict=True))
     record = OPS.get(operation.name)
     operands = () if record is None else [name.removeprefix("*") for name in record.operands]

@@ -13,18 +13,18 @@ State = Literal[
     "pass", "unspecified", "unsupported", "flushed", "inaccurate", "divergent", "rejected",
     "accepted", "timed_out", "crashed", "untested",
 ]  # fmt: skip
-"""The state of a cell: a verdict, or that the cell was planned and not run."""
+"""The state of a cell: a verdict, or planned and not run."""
 
 SavedVerdict = Literal[
     "pass", "unspecified", "unsupported", "flushed", "inaccurate", "divergent", "rejected",
     "accepted", "timed_out", "crashed", "no answer",
 ]  # fmt: skip
-"""A verdict, or that the process ended before there was any."""
+"""A verdict, or that the process ended without one."""
 
 Version = Annotated[str, msgspec.Meta(pattern=r"^1\.[0-9]+$")]
 """The version of a schema that a reader of any version 1 of it can read."""
 
 
 def about(description: str) -> msgspec.Meta:
-    """Describe a field: its meaning and unit."""
+    """Return metadata that describes a field: its meaning and unit."""
     return msgspec.Meta(description=description)

@@ -10,7 +10,7 @@ from conformance.outputs.fields import State, about
 from conformance.outputs.run import Backend, Shares
 
 Outcome = Literal["conforms", "known", "new", "unsupported", "untested"]
-"""The count of `Shares` that includes a cell."""
+"""The field of `Shares` that counts a cell."""
 
 
 class PastRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,7 +28,7 @@ class PastRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PastCell(msgspec.Struct, frozen=True, kw_only=True):
-    """A cell in all runs: both lists have an item for each run, in their order."""
+    """A cell in all runs; both lists have one item per run, in the order of the runs."""
 
     op: Annotated[str, about("The op.")]
     element_type: Annotated[str, about("The element type.")]

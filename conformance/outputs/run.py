@@ -148,7 +148,7 @@ class Divergence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LostBatch(msgspec.Struct, frozen=True, kw_only=True):
-    """Cases that failed as a batch although none of them failed in isolation."""
+    """Cases that failed as a batch although none failed in isolation."""
 
     backend: Annotated[str, about("The backend.")]
     cells: Annotated[str, about("The ops with their element types.")]

@@ -94,5 +94,5 @@ class CheckFolder(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def as_now(told: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content of a finding.json with today's names: older names have spaces."""
+    """Return the content of a finding.json with current field names; older names have spaces."""
     return {name.replace(" ", "_"): value for name, value in told.items()}

@@ -79,7 +79,7 @@ def as_json(value: msgspec.Struct) -> dict[str, Any]:
 
 
 def json_text(value: msgspec.Struct) -> str:
-    """Return an output as a file of JSON has it: ASCII alone, lone surrogates as escapes."""
+    """Return an output as the text of a JSON file: only ASCII, lone surrogates as escapes."""
     return json.dumps(msgspec.to_builtins(value), indent=1, allow_nan=False) + "\n"
 
 

@@ -33,7 +33,7 @@ English words, too.
 
 @dataclass(frozen=True, slots=True)
 class StopWatch:
-    """The seconds that each part of `Timing` took."""
+    """The seconds spent on each part of `Timing`."""
 
     seconds: dict[str, float] = field(default_factory=dict[str, float])
 
@@ -54,13 +54,13 @@ class Batcher:
     session: Session
     watch: StopWatch = field(default_factory=StopWatch)
     repeats: int = REPEATS
-    """Number of further runs of a failing item, or of a batch that fails as a whole only."""
+    """Number of further runs of a failing item, or of a batch that fails only as a whole."""
     reruns: dict[int, list[list[Results] | BackendError]] = field(
         default_factory=dict[int, "list[list[Results] | BackendError]"]
     )
     """Answers to batches that were run again, by the identity of the batch."""
     compiled: dict[int, Compiled] = field(default_factory=dict[int, Compiled])
-    """Items that were compiled by themselves, by identity, if the backend only compiles."""
+    """Results of items compiled in isolation, by identity, for backends that only compile."""
 
     def run(self, batch: Sequence[Item]) -> list[Results]:
         """Compile the batch as one module and run it on every input set.
@@ -104,7 +104,7 @@ class Batcher:
         return [one if isinstance(one, BackendError) else one[0] for one in answers]
 
     def batch_again(self, batch: Sequence[Item], item: Item) -> list[Results | BackendError]:
-        """Return the answers to an item in its batch, which is compiled and run again for that."""
+        """Return the answers to an item in its batch, which is compiled and run again."""
         if id(batch) not in self.reruns:
             self.reruns[id(batch)] = [self.answer_to(batch) for _ in range(self.repeats)]
         number = next(at for at, one in enumerate(batch) if one is item)
@@ -164,7 +164,9 @@ def run_all(
 
 @dataclass(frozen=True, slots=True)
 class _Split(Generic[_Item]):
-    """Answers to items, by the identity of each, as items of different cells share indices."""
+    """Answers to items by the identity of the item, because items of different cells share
+    indices.
+    """
 
     batcher: Batcher
     answers: dict[int, ItemAnswer] = field(default_factory=dict[int, ItemAnswer])
@@ -197,8 +199,8 @@ class _Split(Generic[_Item]):
             self.refused.append(self._refused_batch(batch, answer))
 
     def _one_by_one(self, batch: Sequence[_Item]) -> Generator[Sequence[_Item]]:
-        """Yield single items until an item has results, as backends mostly refuse whole cells; then
-        the halves of the rest.
+        """Yield single items until one has results, because backends mostly refuse whole cells;
+        then halves of the rest.
         """
         rest = batch
         while rest:

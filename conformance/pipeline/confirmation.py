@@ -56,7 +56,7 @@ def conclude(item: CellItem, answered: ItemAnswer, batcher: Batcher) -> CaseResu
 
 
 def _confirm(cache: JudgementCache, first: Results, batch: Sequence[Item]) -> CaseResult:
-    """Return the record of a case with wrong results, after it was run again in isolation."""
+    """Return the record of a case with wrong results after it was run again in isolation."""
     judged = cache.of(first)
     try:
         rounds = _rounds(cache, judged.whole.verdict)
@@ -75,7 +75,7 @@ def _confirm(cache: JudgementCache, first: Results, batch: Sequence[Item]) -> Ca
 
 
 def _conclude_errors(cache: JudgementCache, first: Answer) -> CaseResult:
-    """Return the record of a case that the backend answers with an error now or later.
+    """Return the record of a case for which the backend reports an error in some run.
 
     Of a case that fails every time, an error of the backend is shown.
     """
@@ -122,7 +122,7 @@ def _conclude_batch(
 
 
 def conclude_miss(attempt: Callable[[], Record], repeats: int) -> CaseResult:
-    """Return the record of a near miss, which is compiled again where that went wrong.
+    """Return the record of a near miss, which is compiled again if the first attempt failed.
 
     `attempt` compiles it, and returns the record of how that ended.
     """
@@ -139,14 +139,14 @@ def conclude_miss(attempt: Callable[[], Record], repeats: int) -> CaseResult:
 
 
 def repeats_of(findings: Sequence[Finding]) -> Repeats:
-    """Return how many of these runs failed, and with which classes."""
+    """Return the number of runs that failed, and the classes of their failures."""
     failing = [(verdict, kind) for verdict, kind in findings if verdict.fails]
     return Repeats(len(failing), len(findings), tuple(dict.fromkeys(kind for _, kind in failing)))
 
 
 @dataclass(frozen=True, slots=True)
 class JudgementCache:
-    """The judgements of a case, each computed once: its results are mostly the same each time."""
+    """The judgements of a case, each computed once, because most runs give the same results."""
 
     item: CellItem
     batcher: Batcher
@@ -173,7 +173,7 @@ class JudgementCache:
         return [one for one in map(self.of, rounds) if one.whole.verdict.fails]
 
     def finding(self, outcome: Answer, turn: int | None = None) -> Finding:
-        """Return verdict and class of the results of a run, of one input set or the worst."""
+        """Return verdict and class of the results of a run, of one input set or of the worst."""
         if isinstance(outcome, Unsupported):
             return Verdict.UNSUPPORTED, ""
         if isinstance(outcome, BackendError):
@@ -201,8 +201,7 @@ def _rounds(cache: JudgementCache, verdict: Verdict) -> list[Results]:
 
 
 def _is_explained(cache: JudgementCache, rounds: Sequence[Results]) -> bool:
-    """Whether a class says why results change, whenever they are wrong: some may be right by
-    chance, or but for what is flushed."""
+    """Return whether a class explains why results change from run to run."""
     unsteady = UNPREDICTABLE | unpredictable_classes()
     failing = [one.whole for one in cache.failing(rounds)]
     kinds = [one.kind for one in failing if one.verdict is not Verdict.FLUSHED]
@@ -211,7 +210,7 @@ def _is_explained(cache: JudgementCache, rounds: Sequence[Results]) -> bool:
 
 
 def _changing(rounds: Sequence[Results]) -> int | None:
-    """Return the first input set whose results are not the same bits every time, if any."""
+    """Return the first input set whose results change from run to run, or None."""
     for turn, first in enumerate(rounds[0]):
         for other in rounds[1:]:
             if len(first) != len(other[turn]):

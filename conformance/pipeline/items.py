@@ -20,7 +20,7 @@ Answer = Results | BackendError
 
 
 class Unwritable(Unsupported):
-    """A program that has no text: no backend can be asked about it."""
+    """Raised for a program that cannot be written as text, so that no backend can run it."""
 
 
 @dataclass(frozen=True, slots=True)

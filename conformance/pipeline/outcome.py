@@ -17,14 +17,14 @@ class NotJudged(Exception):
     """A program that is not judged, with the reason; `kind` is the class."""
 
     def __init__(self, message: str, kind: str = "not evaluated") -> None:
-        """Keep the reason, and its class."""
+        """Take the reason and the class."""
         super().__init__(message)
         self.kind = kind
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of a program, whoever asked for it. Other classes add what it is about.
+    """The outcome of a program, for any command. Subclasses add fields.
 
     `kind` is the class. `elements` are the first that are wrong. `operation` describes the
     operation at fault; `culprit` is its name in expectations, with the element type ("" if
@@ -54,7 +54,9 @@ class Outcome:
 
 
 Settled = Callable[[Outcome, Sequence[Array], Sequence[Array]], None]
-"""settled(outcome, expected, actual): called with a failure before it is explained."""
+"""A function settled(outcome, expected, actual) that is called with a failure before its
+explanation.
+"""
 
 
 def ignore(outcome: Outcome, expected: Sequence[Array], actual: Sequence[Array]) -> None:
@@ -65,7 +67,8 @@ def ignore(outcome: Outcome, expected: Sequence[Array], actual: Sequence[Array])
 def known_loss(
     program: Program, expectations: Sequence[Expectation], backend: str, outcome: Outcome
 ) -> Outcome:
-    """Return the outcome with the expectations that match some operation of the program.
+    """Return the outcome with the expectations that match some operation of a program without
+    results.
 
     If a program crashes or is refused, the operation at fault is unknown.
     """

@@ -17,14 +17,14 @@ from conformance.verdict import Detail, Errors, Failing, Record, Repeats, Verdic
 from reference.ir.program import Program
 
 ONLY_IN_BATCH = "only in batch"
-"""The kind of a divergence that does not show when the case is compiled alone."""
+"""The class of a divergence that does not show when the case is compiled in isolation."""
 
 INPUTS_KEPT = 1 << 20
-"""Archives of inputs over this many bytes are not stored: `replay` makes them again by seed."""
+"""Size in bytes above which inputs are not stored: `replay` generates them from the seed."""
 
 
 class CaseResult(NamedTuple):
-    """The record of a case, with its error picture.
+    """The record of a case, with its error statistics.
 
     A failure `is_steady` if every run in isolation gave the same bits, or the same message. Nothing
     is said of a case that did not fail; a failure in a batch only is not steady.
@@ -36,7 +36,7 @@ class CaseResult(NamedTuple):
 
 
 def have_one_ending(records: Iterable[Record]) -> bool:
-    """Return whether all records of a case without results have the same verdict and message."""
+    """Return whether all records of a case have the same verdict and message."""
     return len({(one.verdict, one.kind, one.message) for one in records}) == 1
 
 
@@ -127,7 +127,7 @@ def not_deterministic(
     *,
     turn: int = 0,
 ) -> Record:
-    """Return the record of a case that does not end in the same way every time.
+    """Return the record of a case that does not always end in the same way.
 
     `words` are the backend's own, where it gave no results. `turn` is the input set that shows it.
     Which elements differ would change from run to run.

@@ -1,4 +1,4 @@
-"""Calls that are split where they lose their worker.
+"""Splitting of calls whose worker crashes or times out.
 
 A crash or a timeout says nothing about which program of a call caused it. So the call is replaced
 by calls of its parts, down to a single program. Every command that makes calls about several
@@ -18,18 +18,19 @@ from conformance.executors.local import Call, CallEnd, Died, TimedOut
 _A = TypeVar("_A")
 
 Parts = Callable[[Call, Any], Sequence[Call]]
-"""parts(call, value): the calls that replace a call that crashed, timed out or raised an error;
-none if its end is final. `value` is its end.
+"""A function parts(call, value): the calls that replace a call that ended with `value`; none if the
+end is final.
 """
 
 Question = Callable[[Call, Any], Call | None]
-"""question(call, value): a call about a program that lost its worker, made in another worker; None
-where nothing is to be asked."""
+"""A function question(call, value): a further call about a program whose worker crashed or timed
+out; None for no call.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The name of a question: the call that it is about, and how that ended."""
+    """The name of a question: the original call, and how it ended."""
 
     call: Call
     value: Died | TimedOut
@@ -38,7 +39,7 @@ class _Asked:
 def answers_of(
     ended: CallEnd, of_lost: Callable[[Died | TimedOut], tuple[_A, ...]]
 ) -> tuple[_A, ...]:
-    """Return the answers that a call gave, or `of_lost` if it lost its worker.
+    """Return the answers that a call gave, or `of_lost` if its worker crashed or timed out.
 
     Raises:
         NotAvailable: when the call did not begin.

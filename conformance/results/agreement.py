@@ -14,7 +14,7 @@ from conformance.results.summary import RunData
 from conformance.verdict import Element, Record, Verdict
 
 Place = tuple[int, tuple[int, ...]]
-"""The number of a result, and an index in it."""
+"""The number of a result, and an index in the result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def _values_by_backend(
 ) -> dict[str, tuple[str, str]]:
     """Return the value of each backend at a position, as decimal and bits.
 
-    If no element is stored, it is the reference's.
+    If no element is stored, the value is the reference's.
     """
     known = next(elements[place] for elements in by_backend.values() if place in elements)
     given: dict[str, tuple[str, str]] = {}

@@ -1,4 +1,4 @@
-"""A database of ours: one SQLite file with values by key and tables of its own, a single writer.
+"""A database with a single writer: a SQLite file with values by key and tables of its own.
 
 A store of a run and the journal of a campaign are such files. A process that is killed at any
 moment loses nothing that a call has stored. The journal is a write-ahead log while a process
@@ -23,7 +23,9 @@ _META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT R
 
 
 class StoreError(UsageError):
-    """The file cannot be read or written. The message says why and how to mend it, in one line."""
+    """Raised when the file cannot be read or written; the message says why and how to mend it, in
+    one line.
+    """
 
 
 class Database:
@@ -36,10 +38,10 @@ class Database:
     """The statements that create its tables besides `meta`."""
 
     FORMAT: ClassVar[int]
-    """The number of changes of the tables so far."""
+    """The version of the format: the number of changes of the tables so far."""
 
     APPLICATION: ClassVar[int]
-    """The number that distinguishes the file from databases of other programs."""
+    """The SQLite application id, which distinguishes the file from those of other programs."""
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         """Open the file; create it and its folder if `read_only` is false.
@@ -154,12 +156,12 @@ class Database:
             return self._connection.execute(query, given).fetchall()
 
     def meta(self) -> dict[str, Any]:
-        """Return all values about the whole, by key."""
+        """Return all metadata, by key."""
         rows = self.rows("SELECT key, value FROM meta ORDER BY key")
         return {key: json.loads(value) for key, value in rows}
 
     def set_meta(self, values: Mapping[str, Any]) -> None:
-        """Store values (anything that JSON can represent), replacing those with the same keys."""
+        """Store metadata (values that JSON can represent), replacing values of the same keys."""
         with self.transaction() as database:
             write_meta(database, values)
 
@@ -205,7 +207,7 @@ def _lock_folder(path: Path) -> int:
 
 @contextmanager
 def explained(path: Path) -> Generator[None]:
-    """Turn errors of SQLite and of the operating system into one line with advice."""
+    """Turn errors of SQLite and of the operating system in the block into one line with advice."""
     try:
         yield
     except sqlite3.OperationalError as error:

@@ -38,7 +38,7 @@ class CellOutcome:
 
 
 class _Cell(msgspec.Struct):
-    """The fields of a cell that a history reads."""
+    """A cell in summary.json, with the fields that a history needs."""
 
     op: str
     element_type: str
@@ -49,7 +49,7 @@ class _Cell(msgspec.Struct):
 
 
 class _Summary(msgspec.Struct):
-    """The fields of a report as JSON that a history reads, whatever its minor version."""
+    """A summary.json of any minor version, with the fields that a history needs."""
 
     schema_version: Version
     started: str
@@ -66,7 +66,7 @@ class _Summary(msgspec.Struct):
 
 @dataclass(frozen=True)
 class PastRun:
-    """A run in a history: everything except its records."""
+    """A run in a history, without its records."""
 
     path: str
     summary: _Summary
@@ -219,7 +219,7 @@ def _past_of(path: Path) -> PastRun:
 
 
 def _check(runs: Sequence[PastRun]) -> None:
-    """Refuse a run that has no cell in common with the newest."""
+    """Raise UsageError for a run that has no cell in common with the newest."""
     *others, newest = runs
     for one in others:
         if newest.cells.keys().isdisjoint(one.cells):

@@ -1,4 +1,4 @@
-"""A run in some lines of text, printed at its end."""
+"""The results of a run in a few lines of text, printed at its end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from conformance.results.summary import RunData
 from generators.cells.coverage_report import CoverageReport
 
 MOST_NEW = 10
-"""New divergences that are printed."""
+"""Number of new divergences that are printed."""
 
 
 def lines_of(run: RunData, replay: str, *, is_compared: bool = False) -> list[str]:
@@ -40,7 +40,7 @@ def lines_of(run: RunData, replay: str, *, is_compared: bool = False) -> list[st
 
 
 _MOST_CELLS = 4
-"""Cells that are named of those that were left out."""
+"""Number of left-out cells that are named."""
 
 
 def _describe_cases_not_run(run: RunData) -> list[str]:
@@ -106,7 +106,9 @@ def _gone(run: RunData) -> list[str]:
 
 
 def _count_known(summary: Mapping[str, Any]) -> str:
-    """Return how many cases fail as known, those apart that no program predicts."""
+    """Return the number of cases that fail as known, with unpredictable cases counted
+    separately.
+    """
     names = ("unpredictable", "flaky")
     apart = ", ".join(f"{summary[name]} {name}" for name in names if summary[name])
     return f"{summary['known']} known" + (f" (of these {apart})" if apart else "")

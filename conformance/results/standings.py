@@ -31,7 +31,7 @@ NEW, UNEXPLAINED = "new", "unexplained"
 
 
 def cells_which(unmatched: str = NEW) -> Mapping[CellStatus, str]:
-    """Return the statuses as predicates of several cells: 12 with new divergences."""
+    """Return the statuses as predicates, for a sentence such as "12 with new divergences"."""
     return {
         CellStatus.CONFORMS: "conform",
         CellStatus.NEW: f"with {unmatched} divergences",
@@ -102,7 +102,7 @@ class Standing:
 
     @property
     def status(self) -> str:
-        """Return "empty", "fails", "known", "partial" or "conforms"."""
+        """The status in a word: "empty", "fails", "known", "partial" or "conforms"."""
         if self.new:
             return "fails"
         if self.known:

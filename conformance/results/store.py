@@ -64,7 +64,7 @@ _OF_KEY = "WHERE r.op = ? AND r.element_type = ? AND r.backend = ? AND r.number 
 _START = (
     """op || '-' || replace(replace(element_type, '<', '_'), '>', '') || '-' || backend || '-'"""
 )
-"""The parts of a record's id except its number (`Record.id`), in SQL."""
+"""SQL of the beginning of a record's id, without its number (`Record.id`)."""
 _CELLS = "(SELECT DISTINCT op, element_type, backend FROM tasks)"
 _CELL_STARTS = f"SELECT op, element_type, backend, {_START} FROM {_CELLS}"  # noqa: S608
 
@@ -127,7 +127,7 @@ class Store(Database):
             write_meta(database, meta or {})
 
     def keep_lost(self, batches: Sequence[LostBatch]) -> None:
-        """Store batches that failed as a whole, replacing earlier facts about the same batches."""
+        """Store batches that failed as a whole, replacing stored versions of the same batches."""
         with self.transaction() as database:
             _write_lost(database, batches)
 
@@ -178,7 +178,7 @@ class Store(Database):
         return [row[0] for row in rows]
 
     def settle(self, records: Sequence[Record]) -> None:
-        """Write these records again, after other expectations were matched."""
+        """Replace stored records after they were matched with other expectations."""
         with self.transaction() as database:
             for record in records:
                 for table in ("records", "details"):

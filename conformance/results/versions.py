@@ -39,7 +39,9 @@ def build() -> str:
 
 
 def digest_of(folders: Iterable[Path]) -> str:
-    """Return a hexadecimal digest of the Python sources in these folders, by paths and contents."""
+    """Return a hexadecimal digest of the Python sources in these folders, of their paths and
+    contents.
+    """
     digest = hashlib.sha256()
     for folder in folders:
         for path in sorted(folder.rglob("*.py")):

@@ -31,7 +31,7 @@ class EmitError(ValueError):
 
 
 class Verbatim(NamedTuple):
-    """An attribute of an unknown kind, kept as MLIR spells it (type included)."""
+    """An attribute without a counterpart here, kept as MLIR spells it (with its type)."""
 
     text: str
 

@@ -1,4 +1,4 @@
-"""The configuration of a custom call, as MLIR has it: a text, or a dictionary of typed options."""
+"""The configuration of a custom call: a text, or a dictionary of typed options."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from jaxlib.mlir import ir
 from reference.ir.program import Attribute
 
 CONFIGURATIONS = ("backend_config", "mhlo.backend_config")
-"""The attributes that hold it; frameworks write the second beside an empty text in the first."""
+"""The attributes that hold a configuration; frameworks write the second, with an empty text in the
+first.
+"""
 
 
 def configuration(attribute: Any) -> str | tuple[tuple[str, Attribute, str], ...] | None:

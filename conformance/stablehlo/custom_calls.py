@@ -1,4 +1,4 @@
-"""Instructions of XLA that MLIR only has as custom calls, with their attributes as options.
+"""Instructions that MLIR only has as custom calls, with attributes as options.
 
 Source: XLA's conversion of StableHLO to HLO, and the output of jax: `jax.lax.ragged_all_to_all`.
 """
@@ -17,7 +17,7 @@ _TYPED_FFI = 4
 """The version of the interface whose options are a dictionary."""
 
 TARGETS = {"mhlo.ragged_all_to_all": "ragged_all_to_all"}
-"""The target of each op."""
+"""The target of the custom call of each op."""
 
 _OPS = {target: op for op, target in TARGETS.items()}
 

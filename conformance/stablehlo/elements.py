@@ -16,7 +16,7 @@ _DENSE = re.compile(r'dense<("0x[0-9A-F]*"|[^>"]*)>')
 
 
 def array_of(attribute: Any, tensor_type: TensorType, spelled: str = "") -> Array | None:
-    """Return the elements of a dense attribute of this type, or None for another attribute.
+    """Return the elements of a dense attribute of this type; None for another attribute.
 
     `spelled` is the printed form of the attribute or of its operation, if known: jaxlib has no
     class for dense attributes of complex elements.

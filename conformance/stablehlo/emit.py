@@ -136,7 +136,7 @@ def _grid(program: Program) -> str:
 
 
 _MANUAL = 'mhlo.sharding = "{manual}"'
-"""Says that a value is each partition's own: a compiler has nothing to share out among them."""
+"""The annotation of a value that each partition has for itself, so that no compiler shards it."""
 
 
 def _function(function: Function, placed: str, *, public: bool) -> Iterator[str]:

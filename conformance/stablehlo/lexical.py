@@ -35,7 +35,7 @@ def blank_strings(text: str) -> str:
 
 
 def comments(text: str) -> list[str]:
-    """Return the comments of a text, each from `//` on."""
+    """Return the comments of a text, each from its `//` to the end of the line."""
     return [found[0] for found in _TOKEN.finditer(text) if found["comment"] is not None]
 
 

@@ -1,30 +1,33 @@
-"""Interpretation of MLIR's locations and messages."""
+"""Parsing of MLIR's locations and messages."""
 
 from __future__ import annotations
 
 import re
 
 _FRAME = re.compile(r'"([^"]+)":(\d+):\d+')
-"""A file with line and column; a call stack begins with the innermost frame."""
+"""A pattern of a file with line and column; the first match in a call stack is the innermost frame.
+"""
 
 _LIBRARY = re.compile(
     r"(?:^|/)(?:site-packages|dist-packages|tensorflow/python|tf_keras/src|keras/src|jax/_src"
     r"|lib/python3\.\d+)/"
 )
-"""Parts of paths that mark files of libraries and of Python, as opposed to the user's code."""
+"""Parts of paths that mark files of libraries and of Python, not the user's code."""
 
 _HERE = re.compile(r'"-":(\d+):(\d+)')
 
 
 def position(location: str) -> tuple[int, int] | None:
-    """Line and column in the text itself, where a location says these; None of an author's own."""
+    """Return line and column in the text itself, if a location states them; None for the author's
+    own locations.
+    """
     found = _HERE.search(location)
     return (int(found[1]), int(found[2])) if found else None
 
 
 def place_of(location: str) -> str:
-    """Return a line of the text, or the location that its author wrote: a name, and file and line
-    of the innermost frame outside of libraries.
+    """Return a line number of the text, or the author's location: a name, and the innermost frame
+    outside of libraries.
     """
     here = position(location)
     if here is not None:

@@ -110,7 +110,7 @@ def diagnose(text: str) -> str | None:
 
 
 def load_quantization(context: ir.Context) -> None:
-    """Make the quantized types known; reading a portable artifact does, nothing public else."""
+    """Register the quantized types, which only reading a portable artifact does publicly."""
     empty = str(ir.Module.parse(""))
     artifact = stablehlo.serialize_portable_artifact_str(empty, stablehlo.get_minimum_version())
     stablehlo.deserialize_portable_artifact(context, artifact)
@@ -150,7 +150,7 @@ def _functions(module: ir.Module) -> Iterator[Function]:
 
 
 class _Reader:
-    """Reads one function, naming its values as they come."""
+    """Reader of one function, which names values in the order of reading."""
 
     def __init__(self, locations: dict[str, str] | None = None) -> None:
         """Create a reader; `locations`, if given, is filled with the locations of operations and
@@ -185,7 +185,7 @@ class _Reader:
         return Region(arguments, operations)
 
     def operation(self, operation: ir.Operation) -> Operation:
-        """Any operation: results are numbered after the operations inside it."""
+        """Read any operation; its results are numbered after the operations in its regions."""
         name = operation.name
         operands = tuple(self._values[value] for value in operation.operands)
         regions = tuple(self.region(region, operation) for region in operation.regions)

@@ -44,7 +44,7 @@ def _pretty(text: str) -> str:
 
 
 def _keep_names(module: ir.Module, text: str) -> None:
-    """Give values the names that they have in the text, which MLIR forgets when it reads it.
+    """Set the values' names from the text, which MLIR drops when it reads the text.
 
     Names stand in the text in the order in which the module is walked.
     """

@@ -1,4 +1,4 @@
-"""Shardings in Shardy's dialect, read from MLIR's text; detection of GSPMD's annotations.
+"""Shardings of Shardy's dialect, read from MLIR's text; detection of GSPMD's annotations.
 
 Source: Shardy's sdy.mesh, sdy.manual_computation and #sdy.sharding; StableHLO's
 #stablehlo.replica_group_mesh_axes.
@@ -27,17 +27,16 @@ _DEVICE_IDS = re.compile(r"device_ids=\[([^\]]*)\]")
 
 
 _PLACED = re.compile(r'mhlo\.sharding\s*=\s*"(?!\{manual\}")')
-"""An annotation of GSPMD, except `manual`, which makes a value each partition's own."""
+"""Pattern of GSPMD annotations, except `manual`, which gives each partition its own value."""
 
 
 def is_shared_out(module: Any) -> bool:
-    """Return whether a compiler is to share out a module among partitions, as Shardy says."""
+    """Return whether a compiler is to partition a module by Shardy's attributes."""
     return any(view.operation.name.startswith("sdy.") for view in module.body.operations)
 
 
 def is_annotated(text: str) -> bool:
-    """Return whether a compiler is to share out a module among partitions, as GSPMD's annotations
-    in its text say."""
+    """Return whether a compiler is to partition a module by GSPMD's annotations in its text."""
     return bool(_PLACED.search(text))
 
 

@@ -1,1 +1,3 @@
-"""Sweeps: an op on every value of a type, or on a stratified sample, with figures of its errors."""
+"""Sweeps: an op on every value of a type, or on a stratified sample, with statistics of its
+errors.
+"""

@@ -1,8 +1,8 @@
 """The arguments of a sweep: all values of a type, all pairs, or a stratified sample.
 
-Arguments are numbered. Of a unary function of a signed floating-point type a number stands for two
-arguments, a magnitude with both signs, so that each stretch of numbers is in order of value on both
-sides of zero, and shows whether the function is odd or even.
+Arguments are numbered. For a unary function of a signed floating-point type, a number stands for a
+magnitude with both signs. So each stretch is in order of value on both sides of zero, and shows
+whether the function is odd or even.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from conformance.sweep.function import Function
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, bits_dtype, from_bits
 
 EVERYTHING = 1 << 32
-"""Arguments of a function at most that are swept exhaustively when asked."""
+"""Largest number of arguments that `--exhaustive` sweeps completely."""
 
 ALWAYS = 1 << 16
-"""Arguments of a function that is swept exhaustively in any case."""
+"""Number of arguments up to which a function is always swept completely."""
 
 _COMBINED = 4096
-"""Combinations of special values at most in a sample."""
+"""Largest number of combinations of special values in a sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Domain:
 
 
 def domain_of(function: Function, sample: int, *, exhaustive: bool, seed: int = 0) -> Domain:
-    """Return the arguments on which a function is swept.
+    """Return the arguments of a swept function.
 
     Args:
         function: the function.
@@ -130,7 +130,7 @@ def _sample(
 
 
 def _relate(codes: list[Array], of: ElementType, random: np.random.Generator) -> None:
-    """Bring an eighth of the last column within a few units of the first column."""
+    """Set an eighth of the last column to within a few units of the first column."""
     some = random.random(len(codes[0])) < 0.125
     near = codes[0] + random.integers(-4, 5, len(codes[0])).astype(codes[0].dtype)
     if of.bits < bits_dtype(of).itemsize * 8:

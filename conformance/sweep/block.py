@@ -1,7 +1,7 @@
-"""Blocks: a stretch of the arguments of some functions, run on the backend and judged.
+"""Blocks: ranges of arguments of some functions, run on the backend and judged.
 
-A block is the unit of work of a worker, and of what is kept of a sweep. It is run in pieces, each a
-single execution, the functions of a block as one program.
+A block is the unit of a worker's work and of storage. It runs in pieces: each is one execution of
+one program with all functions.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from reference.ir.program import Program
 from reference.ir.types import Array
 
 PIECE = 1 << 19
-"""Values of one execution."""
+"""Number of values of one execution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,12 @@ def run_block(
     """Run and judge a block; return an outcome for each of its functions.
 
     Args:
-        backend: the backend, as it is asked for.
+        backend: the name of the backend, as given.
         block: the arguments.
-        hypotheses: what expectations say that the backend computes in place of ops.
+        hypotheses: the hypotheses of expectations about the backend.
 
     Raises:
-        NotAvailable: when the backend cannot be had.
+        NotAvailable: when the backend is not available.
     """
     session = _session(backend)
     try:
@@ -94,7 +94,7 @@ def _without_results(block: Block, error: BackendError) -> SweepOutcome:
 
 
 def lost_outcome(block: Block, verdict: Verdict, kind: str, message: str) -> SweepOutcome:
-    """Return the outcome of a function without results from a block."""
+    """Return the outcome of a function for which a block gave no results."""
     one = ClassCount(verdict=verdict, kind=kind, count=block.values, message=message)
     return SweepOutcome(values=block.values, right=0, classes=(one,))
 

@@ -34,13 +34,13 @@ from reference.numerics.elementary.functions import Real, evaluate_real, wide
 from reference.numerics.rounding import HAS_EXTENDED, to_float64
 
 _CHUNK = 1 << 15
-"""Elements that are evaluated at a time, so that they stay in a core's cache."""
+"""Number of elements evaluated at a time, which fit in a core's cache."""
 
 _BOUNDARY, _CUT = 0x10000000, 0x1FFFFFFF
-"""The last 29 bits of a float64 half way between two numbers of f32; all of these bits."""
+"""The low 29 bits of a float64 half way between two f32 numbers; the mask of these bits."""
 
 _DOUBTED = 64
-"""Units in the last place of float64 that a value of numpy may be off, and that is generous."""
+"""Largest assumed error of numpy's float64 values in ulp, a generous figure."""
 
 _TINY = np.uint32(0x01000000)
 """The code of f32's 2^-125: below it there are subnormal numbers, with other boundaries."""
@@ -53,7 +53,7 @@ Exact = Callable[[Array], Array]
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """The results that differ in bits from the correctly rounded results.
+    """The results whose bits differ from the correctly rounded results.
 
     `where` has their positions, ascending, and `expected` the correctly rounded results there. NaN
     in place of another NaN may be left out. `exact(index)` returns exact values of some of them, by
@@ -75,7 +75,7 @@ def differences_of(
         function: the function.
         operands: the arguments.
         actual: the results, of the type and shape that the function has.
-        is_ordered: whether arguments are in the order of a domain: of a unary function the
+        is_ordered: whether arguments are in the order of a domain: for a unary function
             magnitudes ascend, with one sign in each half.
     """
     real = function.real
@@ -203,7 +203,8 @@ def _elementary_f32(real: Real, x: Array, actual: Array, *, is_ordered: bool) ->
 
 
 def _constant(real: Real, x: Array) -> tuple[np.float32, np.float64] | None:
-    """Return the result, rounded and as float64, that a monotonic function has everywhere.
+    """Return the result of a monotonic function, rounded and as float64, if it is the same on a
+    stretch of arguments; else None.
 
     None where it may have several. `x` is a stretch of arguments of one sign, by magnitude.
     """
@@ -220,7 +221,7 @@ def _constant(real: Real, x: Array) -> tuple[np.float32, np.float64] | None:
 def _unlike(
     constant: tuple[np.float32, np.float64], actual: Array, start: int
 ) -> tuple[Array, Array, Array]:
-    """Return positions, expected results and values where results are not a constant."""
+    """Return positions, expected results and values of results that differ from a constant."""
     expected, value = constant
     is_wrong = (
         ~np.isnan(actual)
@@ -232,7 +233,7 @@ def _unlike(
 
 
 def _differing_in(real: Real, x: Array, actual: Array, start: int) -> tuple[Array, Array, Array]:
-    """Return positions, expected results and values where results are not right."""
+    """Return positions, expected results and values of wrong results."""
     with np.errstate(all="ignore"):
         argument = x.astype(np.float64)
         y = real.fast(argument)
@@ -254,7 +255,8 @@ def _differing_in(real: Real, x: Array, actual: Array, start: int) -> tuple[Arra
 
 
 def _is_doubted(y: Array, rounded: Array) -> Array | None:
-    """Return a mask of float64 values so near to a boundary that they may round otherwise.
+    """Return a mask of float64 values that may round differently, because they are near a boundary;
+    None if there are none.
 
     None where there are none.
     """

@@ -21,7 +21,7 @@ from reference.numerics.elementary.functions import REAL, Real
 from reference.ops.table import OPS
 
 _OPERANDS = 2
-"""A sweep takes ops of at most so many operands."""
+"""Largest number of operands of a swept op."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Function:
 
     @property
     def column(self) -> str:
-        """The element type of the op's cell, by which expectations match."""
+        """The element type of the op's cell, which expectations match."""
         return column_of(self.operation(1))
 
     @property

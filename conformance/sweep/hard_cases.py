@@ -1,4 +1,4 @@
-"""Arguments of f64 at which correct rounding needs the most digits, from the literature.
+"""Arguments of f64 at which correct rounding needs the most digits, collected from the literature.
 
 Lefèvre and Muller, "Worst Cases for Correct Rounding of the Elementary Functions in Double
 Precision" (2001), began the search. These are from the lists of CORE-MATH, src/binary64/exp/exp.wc
@@ -16,4 +16,4 @@ HARD_CASES: tuple[str, ...] = (
     "0x1.604475cb1f86dp+15", "0x1.8017814cf0f05p+18", "0x1.0c33ca7236f2fp+23",
     "0x1.ca6187bc71f7p+31", "0x1.f432ceabc9bfp+41",
 )  # fmt: skip
-"""Arguments in hexadecimal. Every function is swept at all of them, and at their neighbours."""
+"""Arguments in hexadecimal by function. Each is swept with its neighbours."""

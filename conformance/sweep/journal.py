@@ -1,7 +1,7 @@
-"""The progress of a sweep on disk: a line for each block that is done.
+"""The progress of a sweep on disk: a line for each finished block.
 
-A line that was not written to its end, because the process was killed, is cut off when the file is
-opened again, and its block is done again.
+If the process is killed while it writes a line, the incomplete line is removed when the file is
+opened again, and its block runs again.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
-    """The first line: which sweep this is, when it began, and by which command.
+    """The first line: the identity of the sweep, the time of its start, and its command.
 
     `identity` decides the outcomes. `request` and `backend` are what another process needs to add
     them up.
@@ -53,7 +53,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
-    """A block that is done: its functions, its first argument, an outcome for each function."""
+    """A finished block: its functions, its first argument, and an outcome for each function."""
 
     indices: tuple[int, ...]
     start: int
@@ -65,10 +65,10 @@ class Journal:
     """The file of a sweep, open for more lines. Use as a context manager."""
 
     def __init__(self, folder: Path, header: Header) -> None:
-        """Open the file in a folder, or begin it.
+        """Open the file in a folder, or create it.
 
         Raises:
-            UsageError: when it is of another sweep, or cannot be written.
+            UsageError: when the file belongs to another sweep, or cannot be written.
         """
         self._path = folder / FILE_NAME
         try:
@@ -97,7 +97,7 @@ class Journal:
         self._file.close()
 
     def _continue(self, lines: list[bytes], folder: Path) -> None:
-        """Take up the sweep that the file holds, or write the header of a new sweep."""
+        """Resume the sweep in the file, or write the header of a new sweep."""
         if lines:
             self.header = _check_header(_read(lines[0], Header, self._path), self.header, folder)
             self._done = [_read(line, Line, self._path) for line in lines[1:]]
@@ -109,12 +109,12 @@ class Journal:
         return list(self._done)
 
     def add(self, line: Line) -> None:
-        """Keep a block: when this returns, it is on disk."""
+        """Store a block on disk before returning."""
         self._write(line)
         self._done.append(line)
 
     def extend(self, lines: Sequence[Line]) -> None:
-        """Keep many blocks: when this returns, they are on disk."""
+        """Store several blocks on disk before returning."""
         self._file.writelines(msgspec.json.encode(line) + b"\n" for line in lines)
         self._file.flush()
         os.fsync(self._file.fileno())

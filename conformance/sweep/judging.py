@@ -1,4 +1,4 @@
-"""The results of a function on many arguments, judged by its op's rule and counted."""
+"""Judging and counting of a function's results on many arguments, by its op's rule."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from reference.numerics.alike import equal_elements, flush_subnormals
 from reference.numerics.rounding import to_float64, ulp_size
 
 SECTIONS = 8
-"""Positions on the axis for each power of two, of types of 16 and 32 bits."""
+"""Number of positions on the axis per power of two, for types of 16 and 32 bits."""
 
 
 def outcome_of(
@@ -88,7 +88,9 @@ def outcome_of(
 def _all_right(
     total: int, of: ElementType, budget: float | None, edges: Edges | None
 ) -> SweepOutcome:
-    """Return the outcome of correctly rounded results: these keep the function's properties."""
+    """Return the outcome if all results are correctly rounded, which preserves the function's
+    properties.
+    """
     has_ulp = _has_ulp(of, budget)
     histogram = (total, *(0 for _ in HISTOGRAM_EDGES)) if has_ulp else ()
     return SweepOutcome(
@@ -123,7 +125,7 @@ class _Judged:
         rule: Rule,
         budget: float | None,
     ) -> None:
-        """Take the results, those that differ, and the rule with its budget."""
+        """Take the results, the differing results, and the rule with its budget."""
         self.function, self.operands, self.exact = function, operands, differences.exact
         self.actual, self.hardware, self.rule, self.budget = actual, hardware, rule, budget
         self.where = where = differences.where
@@ -167,7 +169,7 @@ class _Judged:
         return permitted | near
 
     def _has_subnormal(self, rest: Array) -> Array:
-        """Tell where an argument, the expected or the actual result is a subnormal number.
+        """Return where an argument, the expected or the actual result is subnormal.
 
         Failures at such numbers mostly come from flushing, which says nothing about accuracy.
         """
@@ -242,7 +244,7 @@ class _Judged:
         return one.element(0, 0, float(errors[position]))
 
     def histogram(self) -> tuple[int, ...]:
-        """Return how many counted results have errors of so many whole ulp."""
+        """Return the number of counted results by error in whole ulp."""
         if not self.has_ulp:
             return ()
         bins = error_histogram(self.distances[self.counted])
@@ -250,7 +252,7 @@ class _Judged:
         return tuple(bins)
 
     def axis(self) -> dict[int, float]:
-        """Return the largest error at each position of the axis, where it is not zero."""
+        """Return the largest error at each position of the axis where it is nonzero."""
         if not self.has_ulp or not self.counted.any():
             return {}
         positions = axis_positions(self.operands[0][self.where[self.counted]])
@@ -268,7 +270,7 @@ def axis_positions(operand: Array) -> Array:
 
 
 def axis_shift(of: ElementType) -> Any:
-    """Return how many bits of a code do not count for its position on the axis."""
+    """Return the number of low bits of a code that its position on the axis ignores."""
     sections = 0 if of.bits == 64 else SECTIONS.bit_length() - 1
     return to_bits(np.zeros(1, of.storage)).dtype.type(
         max(0, of.float_format.mantissa_bits - sections)
@@ -297,9 +299,7 @@ def _count(
 
 
 def _sides(operand: Array, actual: Array) -> tuple[Array, Array]:
-    """Return the results of positive arguments and of negative arguments, without the results of
-    NaN.
-    """
+    """Return the results of positive and of negative arguments, without NaN arguments."""
     numbers = half = len(actual) // 2
     if np.isnan(operand[half - 1]):  # magnitudes ascend, NaN last
         numbers -= int(np.count_nonzero(np.isnan(operand[:half])))

@@ -1,4 +1,4 @@
-"""Shards of a sweep merged into the whole, as if it had been swept at once."""
+"""Merging of the shards of a sweep into the whole sweep."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from conformance.sweep.runner import Swept, add_up, finished_parts, is_done
 from conformance.sweep.saving import SUMMARY
 
 _SHARD = "shard"
-"""The part of a sweep's identity in which shards differ."""
+"""The part of a sweep's identity that differs among shards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ _BUILD = "build of hlo-conformance"
 
 
 def _check(parts: Sequence[Part], out: Path) -> None:
-    """Refuse sweeps that are no shards of a single sweep, and a folder that holds something else.
+    """Raise UsageError for sweeps that are not shards of one sweep, or a folder with other content.
 
     Raises:
         UsageError: naming the first two, and all in which they differ.
@@ -128,7 +128,7 @@ def _differences(one: Part, other: Part) -> Iterator[str]:
 
 
 def _missing(parts: Sequence[Part], planned: Plan) -> Iterator[str]:
-    """Yield a line for each shard that is missing, and for each that did not end."""
+    """Yield a line for each shard that is missing, and for each unfinished shard."""
     count = parts[0].shard[1]
     given = {part.shard[0]: part for part in parts}
     for number in range(1, count + 1):

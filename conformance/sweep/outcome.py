@@ -1,4 +1,4 @@
-"""SweepOutcome of some arguments of a function: counts and worst cases, which add up."""
+"""Outcomes of arguments of a function: counts and worst cases, which can be added."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import msgspec
 from conformance.verdict import HISTOGRAM_EDGES, Element, Verdict
 
 Edges = tuple[str, str, str, str]
-"""The first and the last result of positive arguments, then of negative arguments; in hexadecimal.
-"""
+"""First and last result of positive arguments, then of negative arguments, in hexadecimal."""
 
 
 class ClassCount(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +53,7 @@ NOTHING = SweepOutcome(values=0, right=0)
 def add_outcomes(
     left: SweepOutcome, right: SweepOutcome, positive: int = 0, negative: int = 0
 ) -> SweepOutcome:
-    """Add two outcomes, `right` being of the arguments that follow those of `left`.
+    """Add the outcomes of adjacent arguments; those of `right` follow those of `left`.
 
     `positive` and `negative` are the directions of the function on both sides of zero, as
     `Properties` has them: neighbours across the joint are compared too.
@@ -119,9 +118,9 @@ def _merge_classes(classes: tuple[ClassCount, ...]) -> tuple[ClassCount, ...]:
 
 
 def hexadecimal(value: float) -> str:
-    """Write a number so that any can be read back, NaN and infinity among them."""
+    """Return a number as text that can be read back, also NaN and infinity."""
     return float(value).hex() if math.isfinite(value) else str(float(value))
 
 
 BINS = len(HISTOGRAM_EDGES) + 1
-"""Bins of a histogram."""
+"""Number of bins of a histogram."""

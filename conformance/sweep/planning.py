@@ -17,13 +17,13 @@ from conformance.sweep.function import Function, functions_of
 from conformance.sweep.journal import Request
 
 SAMPLE = 1 << 18
-"""Arguments of a function at most, unless more are asked for."""
+"""Default of the largest number of arguments of a function."""
 
 BLOCK = 1 << 22
-"""Values of a block at most."""
+"""Largest number of values of a block."""
 
 _TOGETHER = 8
-"""Functions of a block at most: a program of many takes long to compile."""
+"""Largest number of functions of a block: a program of many functions takes long to compile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +50,13 @@ class Options:
 
     @property
     def request(self) -> Request:
-        """The options that decide the plan and the verdicts, as they are stored."""
+        """The stored options that decide the plan and the verdicts."""
         names = Request.__struct_fields__
         return Request(**{name: getattr(self, name) for name in names})
 
 
 def options_of(request: Request, out: Path, command: str) -> Options:
-    """Return the options of a whole sweep that was requested before."""
+    """Return the options of the whole sweep that a stored request describes."""
     return Options(out=out, command=command, **msgspec.structs.asdict(request))
 
 
@@ -118,6 +118,6 @@ def _blocks(domains: Sequence[Domain]) -> Iterator[Block]:
 
 
 def _arguments_of(domain: Domain) -> object:
-    """Return a key that domains with the same arguments share."""
+    """Return a key that is equal for domains with equal arguments."""
     function = domain.function
     return function.operand, function.arity, domain.count, domain.is_exhaustive, domain.numbers

@@ -1,8 +1,8 @@
 """Monotonicity and symmetry of functions, read off the reference's table of all f16 arguments.
 
 Correct rounding keeps both: a rounded monotonic function is monotonic, a rounded odd or even
-function is odd or even. So whether a function has a property shows in any type, and no list has to
-name it.
+function is odd or even. So the properties of a function are the same in any type, and no list of
+functions is needed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ class Properties:
 
 
 def properties_of(function: Function) -> Properties:
-    """Return the properties of a function; none unless it takes one floating-point number."""
+    """Return the properties of a function; no properties unless it takes one floating-point
+    number.
+    """
     if function.arity != 1 or not function.operand_type.is_float or function.result_type.is_complex:
         return Properties()
     result = _SOURCE if function.result == function.operand else function.result
@@ -69,9 +71,7 @@ def parity_of(positive: Array, negative: Array) -> int:
 
 
 def is_like(positive: Array, negative: Array, parity: int) -> Array:
-    """Return the mask of positive results that equal the negative result, with its sign changed for
-    a parity of -1.
-    """
+    """Return the mask of positive results that equal the negative result times the parity."""
     of = element_type_of(positive)
     if of.is_float:
         nan = np.isnan(positive) & np.isnan(negative)

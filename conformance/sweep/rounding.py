@@ -1,4 +1,4 @@
-"""The float64 numbers that round to each number of a small type: a table instead of a rounding.
+"""Tables of the float64 numbers that round to each number of a small type.
 
 A result of at most 16 bits is right if the float64 value of the function lies between the bounds of
 its code. Bounds are bits of float64, which are in order of value for each sign, so that a distance
@@ -16,7 +16,7 @@ from reference.ir.types import Array, ElementType, from_bits, to_bits
 from reference.numerics.rounding import round_to, to_float64
 
 WIDEST = 16
-"""Bits of the widest type that has a table."""
+"""Number of bits of the widest type that has a table."""
 
 _SIGN = np.uint64(1 << 63)
 _INFINITY = int(np.array(np.inf).view(np.int64))
@@ -24,7 +24,7 @@ _INFINITY = int(np.array(np.inf).view(np.int64))
 
 @dataclass(frozen=True, slots=True)
 class Preimages:
-    """For each code of a type, the first float64 that rounds to it, as bits, and how many do.
+    """For each code of a type, the first float64 that rounds to it, as bits, and their number.
 
     NaN has none; `is_nan` marks its codes. Of each zero only numbers of its own sign are counted.
     """

@@ -1,7 +1,7 @@
-"""A sweep: blocks in worker processes, kept as they end, and added up.
+"""Running of a sweep: blocks in worker processes, stored as they end, and added up.
 
-Workers have the backend open, and evaluate the reference too: while one executes on the backend,
-another evaluates, and no results pass between processes but their counts.
+Workers have the backend open, and evaluate the reference too: while one worker executes on the
+backend, another evaluates. Only counts pass between processes.
 """
 
 from __future__ import annotations
@@ -34,12 +34,13 @@ from conformance.sweep.planning import Options, Plan, plan
 from conformance.sweep.properties import properties_of
 
 _GIVEN_UP = 3
-"""Blocks in which a function may crash its process; its other blocks are then left out."""
+"""Number of blocks in which a function may crash its process; its other blocks are then left out.
+"""
 
 
 @dataclass(slots=True)
 class Tally:
-    """The progress of a sweep: values of this session, and of earlier sessions."""
+    """The progress of a sweep: values done in this session, and in earlier sessions."""
 
     done: float = 0
     total: float = 0
@@ -55,7 +56,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """A sweep that has ended: an outcome for each function of the plan."""
+    """A finished sweep: an outcome for each function of the plan."""
 
     options: Options
     plan: Plan
@@ -73,7 +74,7 @@ def sweep(options: Options, watcher: Watcher | None = None) -> Swept:
 
     Raises:
         UsageError: for options that make no sense, or a folder with another sweep.
-        NotAvailable: when the backend cannot be had.
+        NotAvailable: when the backend is not available.
         ExpectationError: when the expectations make no sense.
     """
     planned, choice = plan(options), parse(options.backend)
@@ -146,7 +147,7 @@ class _Session:
         self._last = monotonic()
 
     def work(self, hypotheses: Sequence[object]) -> None:
-        """Do all blocks that are not done yet."""
+        """Run all unfinished blocks."""
         finished = finished_parts(self._journal.done())
         left = [block for block in self._plan.blocks if not is_done(block, finished)]
         tally = self._tally
@@ -209,17 +210,17 @@ def _singles(call: Call, value: object) -> list[Call]:
 
 
 def finished_parts(lines: Sequence[Line]) -> set[tuple[int, int]]:
-    """Return function and first argument of everything that is done."""
+    """Return function and first argument of each finished part of a block."""
     return {(index, line.start) for line in lines for index in line.indices}
 
 
 def is_done(block: Block, finished: set[tuple[int, int]]) -> bool:
-    """Return whether a block is done, of all its functions."""
+    """Return whether all functions of a block are finished."""
     return all((index, block.start) in finished for index in block.indices)
 
 
 def _remaining_blocks(block: Block, finished: set[tuple[int, int]]) -> list[Block]:
-    """Return the rest of a block: all of it, or single functions if some are done."""
+    """Return the unfinished rest of a block: all of it, or single functions."""
     left = [n for n, index in enumerate(block.indices) if (index, block.start) not in finished]
     if len(left) == len(block.indices):
         return [block]
@@ -227,7 +228,7 @@ def _remaining_blocks(block: Block, finished: set[tuple[int, int]]) -> list[Bloc
 
 
 def add_up(planned: Plan, lines: Sequence[Line]) -> tuple[SweepOutcome, ...]:
-    """Return the outcome of each function: its blocks in the order of their arguments.
+    """Return the outcome of each function, added over its blocks in the order of arguments.
 
     Neighbours are compared across blocks only where no block between them is missing.
     """

@@ -33,7 +33,9 @@ def save(swept: Swept, result: Sweep, folder: Path) -> None:
 
 
 def _axis(errors: object, of: ElementType) -> list[tuple[float, float]]:
-    """Return the least argument in magnitude of each position with the error there, by value."""
+    """Return the axis as (argument, error) pairs by value; the argument is the smallest in
+    magnitude.
+    """
     assert isinstance(errors, dict)
     shift = axis_shift(of)
     places = np.array(sorted(errors), bits_dtype(of))

@@ -1,4 +1,4 @@
-"""Numbers that a stratified sample consists of: every exponent, thresholds, specials.
+"""Stratified samples of numbers: every exponent, thresholds, special values.
 
 Codes are the bits of a number. Of floating-point types a stratum gives magnitudes, without signs.
 """
@@ -15,17 +15,16 @@ from reference.ir.types import ELEMENT_TYPES, Array, ElementType, bits_dtype, to
 from reference.numerics.rounding import round_to
 
 _NEAR = 8
-"""Neighbours on both sides of a threshold."""
+"""Number of neighbours on both sides of a threshold."""
 
 _TURNS = 64
-"""Number of multiples of pi/2 that are all thresholds; beyond, they are multiplied by powers of
-two.
+"""Number of multiples of pi/2 that are all thresholds; larger ones are multiplied by powers of two.
 """
 
 
 @lru_cache(maxsize=8)
 def thresholds(of: ElementType) -> Array:
-    """Return the codes of a floating-point type at and around its thresholds, without signs.
+    """Return the codes of a type's thresholds and their neighbours, without signs.
 
     Powers of two with the neighbours of each; multiples of pi/2; arguments at which exponential,
     hyperbolic and power functions overflow, underflow or saturate; hard cases of the literature.
@@ -64,7 +63,7 @@ def _magnitudes(of: ElementType) -> int:
 
 
 def magnitudes(of: ElementType, count: int, random: np.random.Generator) -> Array:
-    """Return about `count` codes of a floating-point type without signs, ascending, each once.
+    """Return about `count` distinct codes of a floating-point type without signs, ascending.
 
     A quarter at most are thresholds, all of them where they are that few. The others are spread
     evenly over the exponents, the significands of each drawn at random.
@@ -81,7 +80,7 @@ def magnitudes(of: ElementType, count: int, random: np.random.Generator) -> Arra
 
 
 def integers(of: ElementType, count: int, random: np.random.Generator) -> Array:
-    """Return `count` codes of an integer type: of every length, and around powers of two."""
+    """Return `count` codes of an integer type: of every bit length, and around powers of two."""
     length = random.integers(0, of.bits + 1, count).astype(np.uint64)
     drawn = random.integers(0, 1 << 63, count, dtype=np.uint64) * np.uint64(2)
     codes = np.where(length == 0, np.uint64(0), drawn >> (np.uint64(64) - np.maximum(length, 1)))
@@ -95,7 +94,7 @@ def integers(of: ElementType, count: int, random: np.random.Generator) -> Array:
 
 
 def parts(of: ElementType, count: int, random: np.random.Generator) -> Array:
-    """Return `count` codes of a part of a number, in random order, with random signs.
+    """Return `count` codes of real or imaginary parts, in random order, with random signs.
 
     Half of them are spread over all exponents; the others lie near 1, where functions of several
     arguments have most of their features, or are thresholds.
@@ -116,7 +115,7 @@ def parts(of: ElementType, count: int, random: np.random.Generator) -> Array:
 
 
 def specials(of: ElementType) -> Array:
-    """Return the codes of numbers that are tried in every combination."""
+    """Return the codes of numbers that are combined in every way."""
     if not of.is_float:
         low = 1 << (of.bits - 1)
         values = (0, 1, 2, 3, low - 1, low, low + 1, (1 << of.bits) - 1, (1 << of.bits) - 2)
@@ -132,4 +131,4 @@ def specials(of: ElementType) -> Array:
 
 
 PARTS = {name: of.part for name, of in ELEMENT_TYPES.items()}
-"""The type of the parts of a complex number by its name; of any other type the type itself."""
+"""The element type of the parts of a complex type, or the type itself."""

@@ -21,7 +21,7 @@ from conformance.sweep.runner import Swept
 from conformance.verdict import HISTOGRAM_EDGES, Element, Verdict
 
 WHOLE = "1/1"
-"""The shard of a sweep that is not divided."""
+"""The shard of an undivided sweep."""
 
 
 def summary_of(swept: Swept) -> Sweep:
@@ -64,7 +64,7 @@ def _exit_code(functions: tuple[SweptFunction, ...]) -> int:
 
 
 def is_new(found: ResultClass) -> bool:
-    """Return whether results fail, and no expectation matches them."""
+    """Return whether results fail and no expectation matches them."""
     return found.verdict.fails and not found.known
 
 
@@ -132,7 +132,7 @@ def _point(element: Element | None) -> Point | None:
 
 
 def lines_of(sweep: Sweep) -> Iterator[str]:
-    """Yield the results of a sweep in text: a paragraph for each function, then the totals."""
+    """Yield lines with the results of a sweep: a paragraph for each function, then the totals."""
     for function in sweep.functions:
         yield from _lines(function, sweep.shard)
     values = sum(one.values for one in sweep.functions)

@@ -1,4 +1,4 @@
-"""The forms in which an op is swept: conversions by result type, comparisons by direction."""
+"""The forms of an op in a sweep: conversions by result type, comparisons by direction."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reference.ir.types import ALL, ElementType
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One form of an op: its attributes, the result type where the op needs it, and a label."""
+    """A form of an op: its attributes, the result type if the op needs it, and a label."""
 
     label: str = ""
     attributes: tuple[tuple[str, Attribute], ...] = ()
@@ -20,10 +20,10 @@ class Variant:
 
 
 _WIDEST = 32
-"""Bits of the widest type that a sweep converts to, unless the target is named."""
+"""Number of bits of the widest result type of a conversion, unless `--to` names the type."""
 
 _PRECISIONS = ((5, 10), (8, 7), (5, 2), (4, 3), (8, 10), (2, 1))
-"""(exponent_bits, mantissa_bits): f16, bf16, f8E5M2, f8E4M3, TF32, f4E2M1."""
+"""(exponent_bits, mantissa_bits) of reduce_precision: f16, bf16, f8E5M2, f8E4M3, TF32, f4E2M1."""
 
 
 def _conversions(of: ElementType, to: Sequence[str]) -> Iterator[Variant]:
@@ -52,7 +52,9 @@ VARIANTS: dict[str, Callable[[ElementType, Sequence[str]], Iterator[Variant]]] =
     "convert": _conversions,
     "reduce_precision": _precisions,
 }
-"""variants(operand type, names of result types, all where empty) of each op that has several."""
+"""Functions variants(operand type, names of result types) of each op with several forms; no names
+select all types.
+"""
 
 
 def variants_of(op: str, of: ElementType, to: Sequence[str] = ()) -> list[Variant]:

@@ -13,11 +13,11 @@ from reference.ir.types import Array, element_type_of
 from reference.numerics.rounding import to_float64, ulp_size
 
 _ROUNDED = 1.0
-"""In ulp: half an ulp for rounding the backend's result, half for rounding the reference's."""
+"""Rounding error in ulp: half for the backend's result, half for the reference's."""
 
 
 def apply_result_accuracy(operation: Operation, rule: Rule) -> Rule:
-    """Return the operation's rule: `rule`, or a rule of the tolerance that it states."""
+    """Return the rule for the tolerance that an operation states, or the given `rule`."""
     accuracy = operation.attribute("result_accuracy")
     if not isinstance(accuracy, ResultAccuracy) or accuracy.mode != TOLERANCE:
         return rule

@@ -37,32 +37,42 @@ class Ulps:
 
 
 Formula = Callable[..., Array]
-"""formula(operands): a result that the specification's text also permits."""
+"""A function formula(operands): a result that the specification's text also permits."""
 
 
 Bound = Callable[[Operation, tuple[Array, ...], tuple[Array, ...]], tuple[Array | None, ...]]
-"""bound(operation, operands, expected results): for each result a float64 array of the largest
-permitted absolute errors (of complex elements: of the modulus), or None if the result is data."""
+"""A function bound(operation, operands, expected results): the largest permitted absolute errors of
+each result.
+
+They are float64 arrays (for complex elements: of the modulus), or None if the result is data.
+"""
 
 Permits = Callable[
     [Operation, tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]], tuple[Array | None, ...]
 ]
-"""permits(operation, operands, expected, actual): for each result a mask of the elements that are
-right because all results jointly have the required property, or None if there are none."""
+"""A function permits(operation, operands, expected, actual): a mask for each result, or None.
+
+Marked elements are right because all results jointly have the required property.
+"""
 
 Measure = Callable[
     [Operation, tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]], tuple[Array, ...]
 ]
-"""measure(operation, operands, expected, actual): for each result the errors of its elements as
-float64, in units of what is permitted, such as a residual over its bound."""
+"""A function measure(operation, operands, expected, actual): the errors of each result's elements
+as float64.
+
+They are in units of the permitted error, such as a residual over its bound.
+"""
 
 Excludes = Callable[
     [Operation, tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]],
     tuple[Sequence[tuple[str, Array]], ...],
 ]
-"""excludes(operation, operands, expected, actual): for each result (label, mask) pairs of elements
-that are wrong although the specification does not determine the result, such as random numbers out
-of range."""
+"""A function excludes(operation, operands, expected, actual): (label, mask) pairs for each result.
+
+Marked elements are wrong although the specification does not determine the result, such as random
+numbers out of range.
+"""
 
 EitherZero = Callable[[Operation, tuple[Array, ...], tuple[Array, ...]], tuple[Array | None, ...]]
 """either_zero(operation, operands, expected results): for each result a mask of the zeros that may

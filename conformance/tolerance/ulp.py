@@ -11,7 +11,7 @@ from reference.numerics.rounding import ordinal, to_float64, ulp_size
 
 EXACT_INTEGER_LIMIT = float(1 << 52)
 MAX_ERROR_POINTS = 24
-"""Points that a comparison adds to the plot of error against input."""
+"""Number of points that a comparison adds to the plot of error against input."""
 
 
 def ulp_distances(expected: Array, actual: Array) -> Array:

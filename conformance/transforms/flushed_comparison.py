@@ -29,10 +29,10 @@ from reference.ir.types import BOOLEAN, ElementType
 from reference.numerics.rounding import round_to
 
 _FIRST = {"maximum": ("GT", "GE"), "minimum": ("LT", "LE")}
-"""The comparison by which lhs is chosen, where equal operands give rhs, and where they give lhs."""
+"""Comparisons that select lhs: one where equal operands give rhs, one where they give lhs."""
 
 Ways = tuple[bool, bool]
-"""Whether `maximum`, and whether `minimum`, of two equal operands returns the first."""
+"""Whether `maximum`, and whether `minimum`, of equal operands returns the first."""
 
 
 @lru_cache(maxsize=1024)
@@ -61,7 +61,7 @@ def rewrite(region: Region, ways: Ways, numbers: Iterator[int] | None = None) ->
 
 @dataclass(slots=True)
 class _Writer:
-    """The operations of a region, being written."""
+    """Writer of the operations of a region."""
 
     ways: Ways
     numbers: Iterator[int]

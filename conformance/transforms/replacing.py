@@ -9,8 +9,10 @@ from itertools import chain
 from reference.ir.program import Operation, Program, Region
 
 Replacements = Mapping[str, Callable[[Operation], Iterable[Operation]]]
-"""Replacements by op name: each returns operations that make the results of the given operation.
-The regions of the given operation have been rewritten already."""
+"""Functions by op name that return operations which replace the given operation.
+
+The regions of the given operation have been rewritten already.
+"""
 
 
 def with_operations(program: Program, replacements: Replacements) -> Program:
@@ -33,7 +35,9 @@ def _region(region: Region, replacements: Replacements) -> Region:
 
 
 def with_operation(program: Program, one: Operation, *others: Operation) -> Program:
-    """Return the program with one operation, compared by identity, replaced by other operations."""
+    """Return the program with one operation, identified as an object, replaced by other
+    operations.
+    """
     return replace_operations(program, [(one, others)])
 
 

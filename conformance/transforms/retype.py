@@ -10,18 +10,17 @@ from reference.ir.types import ElementType
 from reference.numerics.conversion import convert_to
 
 Types = Mapping[ElementType, ElementType]
-"""Element types, and those that take their place."""
+"""Element types, each with its replacement."""
 
 
 def element_of(value: Value) -> ElementType | None:
-    """Return the element type of a tensor that is not quantized; None of other values."""
+    """Return the element type of a tensor that is not quantized; None for other values."""
     of = value.type.element_type if isinstance(value.type, TensorType) else None
     return of if isinstance(of, ElementType) else None
 
 
 def retype(operation: Operation, types: Types) -> Operation:
-    """Return an operation, and those in its regions, on other element types; constants are
-    converted."""
+    """Return an operation, with its regions, on other element types; constants are converted."""
     given = tuple(
         (name, _constant(one, types) if isinstance(one, Dense) else one)
         for name, one in operation.attributes

@@ -1,6 +1,4 @@
-"""Replacement of loops by a single iteration of their body, as by compilers that know the trip
-count.
-"""
+"""Replacement of loops by one iteration of the body, as in compilers that know the trip count."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def used_values(operation: Operation) -> Iterator[Value]:
 
 
 def definition_index(program: Program) -> dict[str, int]:
-    """Return, by the name of a value, the index of the operation of main that makes it."""
+    """Return the index of the operation of main that defines each value, by the value's name."""
     operations = program.main.body.operations[:-1]
     return {value.name: number for number, one in enumerate(operations) for value in one.results}
 

@@ -47,7 +47,7 @@ PAIR = 2
 
 @dataclass(frozen=True, slots=True)
 class Explainer:
-    """The constants of an attribution: the search, the expectations, and the backend's name."""
+    """The settings of an attribution: the search, the expectations, and the backend's name."""
 
     search: Search
     expectations: tuple[Expectation, ...]
@@ -118,7 +118,8 @@ class Explainer:
         return replace(behind, known=tuple(dict.fromkeys((*found.known, *behind.known))))
 
     def _matching_rewritings(self, failed: FailedProgram, steps: OperationAudit) -> tuple[str, ...]:
-        """Return expectations of rewritings that give the program's results from its own values.
+        """Return expectations of rewritings that give the program's results from the backend's
+        values.
 
         The values are the backend's. Empty if any result is neither rewritten nor right on them.
         """
@@ -278,7 +279,7 @@ class Explainer:
         values: Mapping[str, Array],
         got: Sequence[Array],
     ) -> Judgement | None:
-        """Judge an operation on constants where its operands are constant, as compilers fold them.
+        """Judge an operation with its constant operands as constants, which compilers fold.
 
         None if it is right so, or gives other results than in the program.
         """
@@ -466,15 +467,15 @@ class Explainer:
 
 
 def _covers(isolated: Judgement, whole: Judgement) -> bool:
-    """Return whether an operation fails in isolation in all the ways in which it fails in its
-    program, flushing apart.
+    """Return whether the operation's failures in isolation include its failures in the program,
+    except flushing.
     """
     is_worse = whole.verdict.severity > isolated.verdict.severity
     return not is_worse and _kinds(whole) <= _kinds(isolated)
 
 
 def _kinds(judgement: Judgement) -> set[str]:
-    """Return the classes of elements that are not flushed only."""
+    """Return the classes of elements, except classes of flushed elements."""
     return {one.kind for one in judgement.failures if one.verdict is not Verdict.FLUSHED}
 
 
@@ -485,7 +486,7 @@ def _is_flushed(judgement: Judgement) -> bool:
 def group_name(group: Sequence[Operation]) -> str:
     """Return the name of a group in expectations, such as `convolution + maximum + reduce`.
 
-    It lists the operations' names in order, adjacent repetitions once.
+    It lists the operations' names in order, with adjacent repetitions once.
     """
     names = [one.name for one in group if not is_folded_constant(one)] or [group[-1].name]
     kept = [name for n, name in enumerate(names) if n == 0 or names[n - 1] != name]

@@ -1,4 +1,4 @@
-"""Audit of a program: every operation judged on the operands that the backend has for it.
+"""Audit of a program: each operation is judged on the backend's operands.
 
 The program is run once more with the results of its operations as outputs. An operation is at fault
 if its results are wrong for its operands by its own rule. In a fused group that recomputes cheap
@@ -47,10 +47,12 @@ from reference.numerics.alike import equal_elements
 from reference.ops.structure import calls_target, is_structure, structure_of
 
 Run = Callable[[Program, Sequence[Sequence[Array]]], Iterator[list[Array]]]
-"""run(program, input sets): the backend's results on each; raises BackendError."""
+"""A function run(program, input sets) that yields the backend's results on each; raises
+BackendError.
+"""
 
 MOST_ELEMENTS = 1 << 24
-"""Largest number of elements of all results that are made outputs at once."""
+"""Largest total number of elements of values that are returned at once."""
 
 ITERATIONS = 500
 """Largest number of iterations of a loop that are judged."""
@@ -146,7 +148,9 @@ def audit(
 
 
 def _separate_harmless(program: Program, platform: str, found: OperationAudit) -> OperationAudit:
-    """Return the audit with wrong operations that do not affect a result set apart."""
+    """Return the audit with separate lists of wrong operations that affect a result and that do
+    not.
+    """
     culprits = influential_overrides(program, platform, found.values, found.differing)
     if len(culprits) == len(found.differing):
         return found
@@ -162,7 +166,7 @@ def _separate_harmless(program: Program, platform: str, found: OperationAudit) -
 
 
 class _Auditor:
-    """Judges the operations of one program, given the backend's values."""
+    """Judge of the operations of one program, given the backend's values."""
 
     def __init__(
         self, run: Run, platform: str, program: Program, inputs: Sequence[Array],

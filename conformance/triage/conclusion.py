@@ -1,4 +1,4 @@
-"""The conclusion on a program that returns something else than expected.
+"""The conclusion on a program whose results differ from the expected results.
 
 Perturbed evaluation cannot decide in three cases: other values depend on an unspecified value,
 rounding decides an integer or an i1 value, or a result is sensitive to tiny errors of its operands.
@@ -37,7 +37,7 @@ from reference.ops.structure import is_constant
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """A judgement on a program, and the audit of operations that it rests on.
+    """A judgement on a program, and the audit on which it is based.
 
     `adopted` counts operations with unspecified results, which were taken as the backend has them.
     `follows`: all values that lead to the results are permitted, though perturbed evaluation does
@@ -85,7 +85,7 @@ class Concluder:
     ) -> Conclusion:
         """Return the conclusion on a program's results, given the permitted results.
 
-        `on_wrong` is called once operations are found wrong that make results wrong. The rest takes
+        `on_wrong` is called as soon as operations are found that make results wrong. The rest takes
         long and only says how the results are wrong.
         """
         right = passing_judgement(sum(one.size for one in actual))
@@ -161,7 +161,7 @@ class Concluder:
 
 
 def _blame_operation(judgement: Judgement, steps_made: OperationAudit) -> Judgement:
-    """Return the judgement on the whole; if it does not fail, that on the worst operation."""
+    """Return the judgement on the whole if it fails, else the judgement on the worst operation."""
     if judgement.verdict.fails:
         return judgement
     worst = max((one.judgement for one in steps_made.wrong), key=lambda one: one.verdict.severity)
@@ -172,7 +172,7 @@ def _blame_operation(judgement: Judgement, steps_made: OperationAudit) -> Judgem
 
 
 def _cuts(program: Program, adopted: Sequence[Override]) -> Iterator[list[Value]]:
-    """Yield sets of intermediate values to return from the program together.
+    """Yield sets of intermediate values to be returned from the program in one run.
 
     In order: as many as possible, those that a backend keeps anyway, the unspecified, then kept
     values one by one.
@@ -202,7 +202,7 @@ def _cuts(program: Program, adopted: Sequence[Override]) -> Iterator[list[Value]
 
 
 SINGLE_CUTS = 8
-"""Largest number of kept values that are shown one by one."""
+"""Largest number of kept values that are returned one by one."""
 
 
 def _is_discrete(operation: Operation) -> bool:

@@ -1,4 +1,4 @@
-"""Rewritings of an operation within a program that show in later results only.
+"""Rewritings of an operation that only show in later results.
 
 Where a result is shown, a compiler may compute it separately for the output, and correctly.
 """

@@ -1,4 +1,4 @@
-"""Bisection of a long program, down to a part whose values can all be shown.
+"""Bisection of a long program, down to a part whose values can all be returned.
 
 The first half is run on its own. If any value that it passes on is wrong and makes a later result
 wrong, the search goes on in the first half. Else it goes on in the second half, on the backend's
@@ -34,12 +34,12 @@ from reference.ir.types import Array
 from reference.ops.structure import is_constant
 
 SHORT = 64
-"""Largest number of operations of a stretch that is not cut again, without constants."""
+"""Largest number of operations of an undivided stretch, not counting constants."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Consecutive operations of a program that give a wrong result on these inputs.
+    """Consecutive operations of a program with a wrong result on these inputs.
 
     `actual` are the backend's results.
     """
@@ -56,7 +56,9 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Halving:
-    """A search by halves: the run function, the platform, and the mildest verdict that counts."""
+    """A search by bisection: the run function, the platform, and the mildest verdict that
+    counts.
+    """
 
     run: Run
     platform: str
@@ -76,7 +78,7 @@ class Halving:
         return found
 
     def _half(self, stretch: Stretch) -> Stretch | None:
-        """Return the half that fails; None if neither does on its own."""
+        """Return the half that fails in isolation; None if neither does."""
         program, middle = stretch.program, _middle(stretch.program)
         numbers = range(middle, len(program.main.body.operations) - 1)
         before = prefix(program, middle)
@@ -117,13 +119,13 @@ class Halving:
 
 
 Explain = Callable[[FailedProgram], Explanation]
-"""explain(failed program): the cause of its failure."""
+"""A function explain(failed program) that returns the cause of its failure."""
 
 
 def explain_by_stretch(
     search: Search, explain: Explain, failed: FailedProgram
 ) -> Explanation | None:
-    """Return the cause in a program too long or too large to show all values.
+    """Return the cause in a program that is too long or too large to return all values.
 
     None if no part of it fails on its own.
     """
@@ -166,7 +168,7 @@ def _is_long(program: Program) -> bool:
 
 
 def _middle(program: Program) -> int:
-    """Return the index of the operation in the middle, constants not counted."""
+    """Return the index of the middle operation, not counting constants."""
     operations = program.main.body.operations[:-1]
     working = [number for number, one in enumerate(operations) if not is_constant(one)]
     return working[len(working) // 2]

@@ -20,7 +20,7 @@ from reference.ir.program import Program, Value
 from reference.ir.types import Array
 
 MOST_REPAIRS = 64
-"""Largest number of repairs; candidates not tried by then count as influential."""
+"""Largest number of repairs; remaining candidates count as influential."""
 
 
 def influential_overrides(
@@ -105,7 +105,7 @@ def _parameter_values(program: Program, values: Mapping[str, Array]) -> list[Arr
 def is_influential_value(
     following: Program, platform: str, values: Mapping[str, Array], name: str, right: Array
 ) -> bool:
-    """Return whether repairing one value changes a program's results by more than rounding.
+    """Return whether repairing a value changes a program's results by more than rounding.
 
     True if undecidable. `values` are the backend's for the program's parameters, by name.
     """

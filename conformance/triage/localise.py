@@ -46,7 +46,7 @@ class Located:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The constants of a search: the function that runs programs, and the platform."""
+    """The settings of a search: the function that runs programs, and the platform."""
 
     run: Run
     platform: str
@@ -186,7 +186,7 @@ class Search:
 
 
 def mildest_cause(worst: Verdict) -> Verdict:
-    """Return the mildest verdict of an operation that may cause the program's."""
+    """Return the mildest verdict of an operation that may cause a program's verdict."""
     return min(worst, Verdict.INACCURATE, key=lambda verdict: verdict.severity)
 
 

@@ -1,8 +1,8 @@
 """Programs refused because the backend gives an intermediate value another shape.
 
-The backend's message is about whatever takes that value, in many wordings. So the operations known
-to give a result of another type in isolation are removed, their results given as parameters. If the
-program compiles then, they are why it was refused.
+The backend's message is about an operation that uses the value. So operations that are known to
+return another type in isolation are replaced by parameters. If the program then compiles, they are
+the cause.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 
 Knows = Callable[[Operation, str, str], str]
-"""knows(operation, class, message): the id of an expectation that its result has another type."""
+"""A function knows(operation, class, message): the id of an expectation about a result of another
+type.
+"""
 
 
 def find_misshaping(

@@ -28,8 +28,11 @@ from reference.numerics.alike import equal_elements
 from reference.ops.structure import structure_of
 
 Explain = Callable[[Program, Sequence[Array], Sequence[Array]], tuple[str, ...] | None]
-"""explain(program, inputs, results): the expectations that match everything wrong with the results;
-empty if they are right, None if something is not matched."""
+"""A function explain(program, inputs, results): the expectations that match everything wrong with
+the results.
+
+Empty if the results are right, None if a failure is not matched.
+"""
 
 
 def match_in_regions(run: Run, wrong: WrongOperation, explain: Explain) -> tuple[str, ...]:

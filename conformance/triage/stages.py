@@ -1,7 +1,7 @@
 """The pass after which a program has another meaning: stages of a compiler, evaluated.
 
-One compilation answers, where the modules between passes can be read back. If the optimised module
-is right, code generation or the run time is wrong.
+One compilation is enough if the modules between passes can be read back. If the optimised module is
+right, code generation or the runtime is wrong.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from reference.numerics.alike import equal_results
 
 
 class Step(Enum):
-    """A step of a compiler."""
+    """A step of a compilation: a pass, code generation, or execution."""
 
     TRANSLATION = "rewriting: the translation to HLO changes the meaning"
     PASS = "rewriting"  # noqa: S105 - a pass of a compiler
@@ -141,7 +141,7 @@ def culprit_among(
 
 
 class _Judge:
-    """Decides whether results of a program are permitted; the same results are judged once."""
+    """Judge of a program's results; equal results are judged once."""
 
     def __init__(self, program: Program, inputs: Sequence[Array], session: Session) -> None:
         flat = inline(program).program

@@ -1,1 +1,1 @@
-"""Entries written for new failures of a run: grouped, each with its smallest counterexample."""
+"""Entries for new failures of a run: grouped, each with a minimised counterexample."""

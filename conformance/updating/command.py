@@ -56,7 +56,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """A stored run: its data, its backends, and the expectations that it was given."""
+    """A stored run: its data, its backends, and its expectations."""
 
     data: RunData
     choices: tuple[Choice, ...]
@@ -66,7 +66,7 @@ class _Stored:
 def update(options: Options) -> int:
     """Add entries for new failures of a run to a file, print them, and return the exit code.
 
-    1 where something is left that no entry can know, 0 otherwise.
+    1 if no entry can match some failure, 0 otherwise.
 
     Raises:
         StoreError: when there is no such run, or it cannot be read.
@@ -115,7 +115,7 @@ def _load_stored_run(options: Options) -> _Stored:
 
 
 def _files(stored: _Stored, out: Path) -> list[str]:
-    """Return the expectations of the run, and the file where it is there already."""
+    """Return the expectations of the run, and the output file if it exists."""
     given = [one for one in stored.given or (str(SHIPPED),) if one != NONE]
     return [*given, *([str(out)] if out.exists() else [])]
 
@@ -127,13 +127,13 @@ def _load(files: Sequence[str], stored: _Stored) -> tuple[Expectation, ...]:
 
 
 def _judge_stored(stored: _Stored, known: Sequence[Expectation]) -> list[Record]:
-    """Return the records of the chosen backends, settled by these entries."""
+    """Return the records of the chosen backends, matched with these entries."""
     names = {choice.name for choice in stored.choices}
     return [match_record(one, known) for one in stored.data.records if one.backend in names]
 
 
 def _lost_batches(stored: _Stored, known: Sequence[Expectation]) -> list[LostBatch]:
-    """Return the batches that failed as a whole and that none of these entries knows."""
+    """Return the batches that failed as a whole and that none of these entries matches."""
     names = {choice.name for choice in stored.choices}
     return [
         one
@@ -185,7 +185,7 @@ def _say(number: int, total: int, group: Group, entry: Expectation, *, is_shown:
 
 
 def as_table(entry: Expectation) -> dict[str, object]:
-    """Return an entry as the keys of a file: those that say something."""
+    """Return the keys of an entry as in a file, without empty values."""
     usual = Expectation("", (), "")
     table: dict[str, object] = {}
     for key, value in structs.asdict(entry).items():
@@ -200,7 +200,8 @@ def as_table(entry: Expectation) -> dict[str, object]:
 
 
 def _include(stored: _Stored, out: Path) -> list[str]:
-    """Return what a new file includes, so that it alone makes the run green: the run's own files.
+    """Return the `include` of a new file, so that it matches everything that the run's own files
+    match.
 
     The shipped files of several backends are left out: each speaks of its own backend alone, and
     would of all when included.
@@ -218,7 +219,7 @@ def _include(stored: _Stored, out: Path) -> list[str]:
 
 
 def _add(out: Path, include: Sequence[str], entry: str) -> None:
-    """Add an entry to a file, in one step: what it holds stays as it is, comments too.
+    """Append an entry to a file in one step, keeping its content and comments.
 
     So that nothing is lost when the command is stopped. An entry that could not be read again is
     said, and left out.
@@ -281,5 +282,5 @@ def _report_rest(options: Options, stored: _Stored, files: Sequence[str], count:
 
 
 def _name(file: str) -> str:
-    """Return a shipped file by its name, others as they are."""
+    """Return a shipped file's name, or another file's path."""
     return Path(file).stem if is_shipped(Path(file)) else file

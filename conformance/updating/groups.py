@@ -1,4 +1,6 @@
-"""New failures of a run, grouped into entries by op, verdict, class and the backend's message."""
+"""Groups of new failures of a run, by op, verdict, class and the backend's message; each becomes an
+entry.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +25,16 @@ _VARYING = re.compile(
     r"|\b(?:pred|bf16|[suc]\d+|f\d+\w*|token)\[[^\]]*\](?:\{[^}]*\})?"  # as HLO spells types
     r"|0x[0-9a-fA-F]+|\d+"
 )
-"""Parts of a message that depend on the program and not on the failure: types, addresses, numbers.
+"""Parts of a message that depend on the program rather than the failure: types, addresses, numbers.
 """
 
 _OF_VALUES = (Verdict.DIVERGENT, Verdict.INACCURATE)
 
 _LONGEST = 160
-"""Characters of the backend's words that an entry asks for."""
+"""Number of characters of the backend's words that an entry requires."""
 
 _OVERWRITTEN = ("abort", "segmentation fault", "bus error")
-"""Ends of processes whose memory was overwritten: a program may end in any of these ways."""
+"""Classes of processes whose memory was overwritten: a program may end in any of them."""
 
 _NAME = re.compile(r'"(stablehlo|chlo|mhlo)\.([\w.]+)"')
 _UNSAFE = re.compile(r"[^a-z0-9]+")
@@ -40,7 +42,7 @@ _UNSAFE = re.compile(r"[^a-z0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class NewFailure:
-    """A failure of a recorded case that no entry knows; `inputs` is the archive that shows it."""
+    """A failure of a recorded case that no entry matches; `inputs` is the archive that shows it."""
 
     record: Record
     verdict: Verdict
@@ -53,14 +55,14 @@ class NewFailure:
 
     @property
     def size(self) -> tuple[int, int]:
-        """The size of the program and its inputs, to begin with small programs."""
+        """Size of the program and its inputs, by which small programs come first."""
         detail = self.record.detail
         return (detail.program.count("\n"), len(self.inputs)) if detail else (0, 0)
 
 
 @dataclass(slots=True)
 class Group:
-    """New failures of one op on one backend that are one entry: same verdict, class and words.
+    """New failures of one op on one backend for one entry: same verdict, class and message.
 
     Values that a class predicts are `divergent` or `inaccurate` by their size alone: such failures
     are one group. So are crashes by overwritten memory, of which `kinds` has several.
@@ -90,12 +92,14 @@ class Group:
 
     @property
     def has_broken_heap(self) -> bool:
-        """Whether the allocator complained: the same program may end otherwise when run again."""
+        """Whether the allocator reported damage, so that the program may end differently in another
+        run.
+        """
         return any(map(_is_of_allocator, self.failures))
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The classes that an entry is to name, as patterns."""
+        """The classes for the entry, as patterns."""
         if self.has_broken_heap:
             return _OVERWRITTEN
         return tuple(dict.fromkeys(one.kind for one in self.failures if one.kind)) or ("*",)
@@ -120,7 +124,7 @@ def _failure(record: Record, one: Failing, detail: Detail) -> NewFailure:
 
 
 def group_failures(records: Iterable[Record]) -> list[Group]:
-    """Return the groups of all that is new in records, in their order."""
+    """Return the groups of all new failures in records, in their order."""
     found: dict[tuple[str, ...], Group] = {}
     for record in records:
         for one in new_failures(record):
@@ -144,7 +148,7 @@ def _words(failure: NewFailure) -> str:
 
 
 def _is_of_allocator(failure: NewFailure) -> bool:
-    """Return whether a process ended with words of the allocator, not of the backend."""
+    """Return whether a process ended with the allocator's message, not the backend's."""
     said = own_words(failure.message)
     return failure.verdict is Verdict.CRASHED and any(contains(said, one) for one in BROKEN_HEAP)
 
@@ -154,8 +158,9 @@ def _may_be_overwritten(failure: NewFailure) -> bool:
 
 
 def lowered_op(op: str) -> str:
-    """Return the op of StableHLO that an op of XlaBuilder is brought into: entries about that one
-    know the other's failures, and its programs show them."""
+    """Return the op of StableHLO to which an op of XlaBuilder is lowered, whose entries match its
+    failures.
+    """
     record = OPS.get(op)
     return record.twin if record is not None and record.twin else op
 
@@ -207,8 +212,9 @@ def entry_of(group: Group, records: Sequence[Record], taken: Collection[str]) ->
 
 
 def _kinds(group: Group) -> tuple[str, ...]:
-    """Return the classes of an entry: of what fails now and then those of its failures, too, as it
-    may fail every time in another run."""
+    """Return the classes of an entry; for intermittent failures also the classes of single
+    failures.
+    """
     if group.kind != NOT_DETERMINISTIC:
         return group.kinds
     found = (kind for one in group.failures for kind in classes_of(one.record))
@@ -217,8 +223,8 @@ def _kinds(group: Group) -> tuple[str, ...]:
 
 
 def is_predicted_otherwise(group: Group) -> bool:
-    """Return whether an entry's `computes` predicts the values, though the entry does not know
-    them: no other entry may name its class.
+    """Return whether an entry's `computes` predicts the values but does not match; no other entry
+    may have its class.
     """
     return group.kind.startswith(label(""))
 
@@ -244,15 +250,16 @@ def _id(group: Group, taken: Collection[str]) -> str:
 
 
 def free_id(text: str, taken: Collection[str]) -> str:
-    """Return an id made of a text, with a number appended if the id exists."""
+    """Return an id derived from a text, with a number appended if the id exists."""
     stem = _UNSAFE.sub("-", text.lower()).strip("-")
     names = (stem, *(f"{stem}-{number}" for number in range(2, len(taken) + 3)))
     return next(name for name in names if name not in taken)
 
 
 def _most(group: Group) -> float:
-    """Return the largest error, rounded up to two digits, of results that are just not accurate
-    enough; no limit where a class predicts them, or an error is no number."""
+    """Return the largest error of inaccurate results, rounded up to two digits; None if values are
+    predicted or an error is not finite.
+    """
     errors = [one.worst_ulp for one in group.failures]
     if group.verdict is not Verdict.INACCURATE or group.kind not in UNEXPLAINED:
         return math.inf
@@ -264,14 +271,16 @@ def _most(group: Group) -> float:
 
 
 def _is_rare(group: Group, records: Sequence[Record]) -> bool:
-    """Return whether few of the cases in its cells fail so."""
+    """Return whether few cases of the group's cells fail in this way."""
     cells = {(one.record.op, one.record.element_type) for one in group.failures}
     beside = sum((r.op, r.element_type) in cells for r in records if r.backend == group.backend)
     return 2 * len(group.cases) < beside
 
 
 def _operation(group: Group) -> str:
-    """Return the operation that all programs of a group have, as MLIR's generic form begins it."""
+    """Return the beginning of the operation in MLIR's generic form that all programs of a group
+    contain.
+    """
     common: list[set[str]] = []
     for one in group.failures:
         text = one.record.detail.program if one.record.detail else ""

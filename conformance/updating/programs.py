@@ -1,4 +1,4 @@
-"""Programs of a run as counterexamples: read, minimised and written, in a worker."""
+"""Programs of a run as counterexamples: read, minimised and written in a worker."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from reference.ir.types import Array
 
 
 def recorded_failure(given: tuple[str, bytes], said: Outcome) -> FailingProgram:
-    """Return a recorded program with its inputs, not run."""
+    """Return a recorded program with its inputs as a failure, without running it."""
     program = parse_module(given[0])
     return FailingProgram(0, program, unpack_inputs(given[1]) if given[1] else (), said)
 
@@ -34,7 +34,7 @@ def recorded_failure(given: tuple[str, bytes], said: Outcome) -> FailingProgram:
 def minimise_recorded(
     trial: Trial, given: tuple[str, bytes], id_: str, seconds: float
 ) -> Counterexample | None:
-    """Return the smallest program found that fails in the way that an entry knows.
+    """Return the smallest program found that fails as the entry expects.
 
     Something else may fail beside it that other entries of the trial know: a program of fewer
     elements may do without.
@@ -55,7 +55,7 @@ def minimise_recorded(
 
 
 def as_counterexample(program: Program, inputs: Sequence[Array]) -> Counterexample:
-    """Return a program and its inputs as an expectation file writes them."""
+    """Return a program and its inputs in the form of an expectation file."""
     named = with_named_parameters(program)
     return Counterexample(readable(named), tuple(map(input_text, inputs)))
 

@@ -1,4 +1,4 @@
-"""The smallest counterexample of an entry: found among its programs, minimised, and replayed."""
+"""The smallest counterexample of an entry: selected among its programs, minimised, and replayed."""
 
 from __future__ import annotations
 
@@ -28,17 +28,15 @@ AS_COUNTEREXAMPLE = Deferred("conformance.updating.programs", "as_counterexample
 UNMINIMISED_COUNTEREXAMPLE = Deferred("conformance.updating.programs", "unminimised_counterexample")
 
 _TRIED = 3
-"""Programs of a group from which a counterexample is made, at most, beginning with the smallest."""
+"""Largest number of a group's programs that are tried as counterexamples, the smallest first."""
 
 _LONGEST = 20_000
-"""Characters of a counterexample that can still be read."""
+"""Largest number of characters of a readable counterexample."""
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A search for counterexamples: workers of a backend, all entries of the run (new entries
-    included), and the seconds that minimising a program may take.
-    """
+    """The settings of a search for counterexamples."""
 
     executor: Executor
     choice: Choice

@@ -1,4 +1,4 @@
-"""The command `expectations why`: which entry knows a recorded case, or why none does."""
+"""The command `expectations why`: which entry matches a recorded case, or why none does."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from conformance.verdict import Record
 
 
 def explain(id_: str, db: Path, given: Given = None) -> int:
-    """Print for each thing that fails in a case which entry knows it, or why none does.
+    """Print for each failure of a case which entry matches it, or why none does.
 
     `given` are the expectations to ask, None for those of the run. The exit code is 1 where
     something is new, 0 otherwise.
@@ -64,7 +64,7 @@ def _circumstances(db: Path, backend: str) -> Circumstances:
 def _explain_failure(
     failure: NewFailure, entries: Sequence[tuple[Path, Expectation]], under: Circumstances
 ) -> tuple[list[str], bool]:
-    """Return the lines about a failure, and whether an entry matches it."""
+    """Return lines about a failure, and whether an entry matches it."""
     asked = _as_record(failure)
     what = verdict_text(failure.verdict.value, failure.kind, "")
     about = [(path, entry) for path, entry in entries if is_about(entry, asked)]
@@ -86,7 +86,7 @@ def _explain_failure(
 
 
 def _as_record(failure: NewFailure) -> Record:
-    """Return the record of a case with one thing that fails as all that is wrong with it."""
+    """Return a record of the case with a single failure."""
     return replace(
         failure.record, verdict=failure.verdict, kind=failure.kind, message=failure.message,
         worst_ulp=failure.worst_ulp, failing=(),
@@ -94,7 +94,7 @@ def _as_record(failure: NewFailure) -> Record:
 
 
 def _prediction(failure: NewFailure, entry: Expectation) -> Iterator[str]:
-    """Yield lines about the prediction of an entry that matches."""
+    """Yield lines about the prediction of a matching entry."""
     if not failure.verdict.has_results:
         by = "words" if entry.words else "where"
         yield f"  by its {by}: {', '.join(map(repr, getattr(entry, by)))}"

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 EMPTINESS = frozenset({"with 0", "empty"})
-"""Values with which all results of a case may be empty."""
+"""Labels of values with which all results of a case may be empty."""
 
 PARAMETER, ARRAY, SPLAT = "a parameter", "a constant", "a splat"
 """Sources of an operand."""
@@ -110,7 +110,7 @@ class Pick:
 
     @property
     def takes_turns(self) -> bool:
-        """Whether the case belongs to a cell's plan, and is not drawn by itself."""
+        """Return whether the case belongs to a cell's plan; other cases are drawn independently."""
         return self._turn is not None
 
     def in_turn(self, count: int, step: int) -> int:
@@ -180,7 +180,7 @@ def choose(
 
 
 def seldom(pick: Pick, one_in: int, dimension: str = "", *, paired: bool = True) -> bool:
-    """Return True once in `one_in` times; as a dimension, "yes" or "no"."""
+    """Return True once in `one_in` times; as a dimension, its values are "yes" and "no"."""
     options = (False,) * (one_in - 1) + (True,)
     return choose(pick, options, dimension, _spell_boolean, paired=paired)
 

@@ -24,7 +24,7 @@ class Invalid:
 INVALID = Invalid()
 
 Column = ElementType | QuantizedColumn | Invalid
-"""The subject of a cell, besides its op and its backend."""
+"""The third coordinate of a cell, besides its op and its backend."""
 
 
 def column(name: str) -> Column:

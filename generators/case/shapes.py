@@ -1,4 +1,4 @@
-"""Shapes: ranks 0 to 7, sizes 0 and 1, and sizes at the thresholds of kernels.
+"""Shapes of ranks 0 to 7, with sizes 0 and 1, and sizes at the thresholds of kernels.
 
 Rank and kind of sizes are dimensions of variation. Choice 0 is always the simplest, because
 shrinking relies on it.
@@ -14,7 +14,7 @@ from reference.ir.types import ElementType
 
 _RANKS = (0,) * 8 + (1,) * 40 + (2,) * 22 + (3,) * 13 + (4,) * 8 + (5,) * 6 + (6,) * 2 + (7,)
 _RANKS_FROM = tuple(tuple(rank for rank in _RANKS if rank >= least) for least in (0, 1, 2))
-"""Ranks by the least rank."""
+"""Ranks to choose from, by the least rank."""
 
 SMALL, WITH_ONE, THRESHOLD, EMPTY = "small", "with 1", "threshold", "with 0"
 _KINDS = (SMALL,) * 32 + (WITH_ONE,) * 2 + (THRESHOLD,) * 15
@@ -84,7 +84,7 @@ LARGE_TYPES = ("f32", "f64", "f16", "bf16", "si32", "si8", "i1", "complex<f32>",
 
 
 def is_large(pick: Pick, element_type: ElementType) -> bool:
-    """Return whether a case gets operands of some thousand elements, where kernels change.
+    """Return whether a case gets operands of some thousand elements, for which kernels differ.
 
     Only for `LARGE_TYPES`.
     """

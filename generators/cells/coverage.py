@@ -35,16 +35,16 @@ from generators.cells.coverage_column import (
 from generators.cells.coverage_report import MOST_NAMED, CoverageReport
 
 TOGETHER = 16
-"""Cases of each column that are planned with those of the other columns in mind."""
+"""Number of cases of each column that are planned jointly with those of the other columns."""
 
 _EARLY = 3
-"""Cases of a column that the shortest runs have."""
+"""Number of cases of a column in the shortest runs."""
 
 _FIRST = 2
-"""Cases of a column that the shortest run has of most ops: they are no scalars."""
+"""Number of cases of a column in the shortest run of most ops: no scalars among them."""
 
 _LATE = NARROWING | {SCALAR}
-"""Values that the first cases take only as an aim."""
+"""Values that the first cases take only if they are the aim."""
 
 _NEW_VALUE = 100
 """Weight of a value that is new to a column, in new pairs."""
@@ -56,7 +56,7 @@ _MIXING = 0x9E3779B97F4A7C15
 """An odd number by which numbers are multiplied to mix their order (D. Knuth, TAOCP 3, 6.4)."""
 
 Build = Callable[[int, int, dict[str, str]], Pick]
-"""build(column, index, planned): the choices that a case was made by."""
+"""A function build(column, index, planned): the choices by which a case was made."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 Value = int
-"""A value of a dimension, as its number in the op's coverage."""
+"""A value of a dimension, represented by its number in the op's coverage."""
 
 Pair = int
 """Two values of different dimensions as one number, the smaller value first. It is made in place:
@@ -16,7 +16,7 @@ Triple = tuple[Value, Value, Value]
 """Three values of different dimensions, in the order of their numbers."""
 
 TRIES = 3
-"""Number of attempts at a value or a pair before it counts as out of reach."""
+"""Number of attempts at a value or a pair before it counts as unreachable."""
 
 
 @dataclass(slots=True)

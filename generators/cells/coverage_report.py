@@ -26,4 +26,4 @@ class CoverageReport:
 
 
 MOST_NAMED = 20
-"""Missing values and pairs that are named."""
+"""Number of missing values and pairs that a report names."""

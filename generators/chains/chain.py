@@ -35,13 +35,15 @@ from reference.ops.structure import is_constant
 from reference.ops.table import OPS
 
 LARGEST = 1 << 12
-"""Maximum number of elements of values that are extended; patterns skip larger values."""
+"""Largest number of elements of values that are extended; patterns skip larger values."""
 
 LARGEST_CONSTANT = 64
-"""Elements; a constant of any contents beyond is a splat, as programs here have many."""
+"""Largest number of elements of a constant with arbitrary contents; a larger constant is a
+splat.
+"""
 
 PLAIN = "small_integers"
-"""The profile with which all that adds, multiplies and moves is exact."""
+"""The value profile with which sums, products and moves are exact."""
 
 _INPUT_SETS = (1, 2, 3)
 _CORRELATIONS = ("independent",) * 6 + ("equal", "negated", "one_ulp")
@@ -109,13 +111,16 @@ class Chain:
         return value
 
     def fill(self, value: Value, *profiles: str) -> None:
-        """Let these profiles decide the contents of a value, where it is a parameter of main: what
-        suits the op that takes it."""
+        """Restrict a value, if it is a parameter of main, to profiles that suit the op that uses
+        it.
+        """
         if value in self.parameters:
             self.parameters[value] = self._suiting(element(value), profiles)
 
     def widen(self, value: Value) -> None:
-        """Let a parameter of main have any contents, for what overflows, or rounds them anyhow."""
+        """Permit any contents for a parameter of main, because later operations overflow or round
+        anyway.
+        """
         if value in self.parameters:
             self.parameters[value] = profiles_of(element(value))
 

@@ -30,7 +30,7 @@ TYPE = {of: number for number, of in enumerate(ALL)}
 _NONE = bytes(max(len(COLUMN), len(TYPE)))
 
 Wanted = Mapping[str, tuple[tuple[str, str], ...]]
-"""By op the values, (dimension, label), that its cases were offered and rarely took."""
+"""Values of named choices, (dimension, label), that an op's cases were offered and rarely took."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ from reference.ops.structure import redirect_calls
 from reference.ops.table import OPS
 
 LARGEST_LINK = 1 << 13
-"""Maximum number of elements of a value in a link; single-operation cases cover larger values."""
+"""Largest number of elements of a value in a link; single-operation cases cover larger values."""
 
 _STRUCTURES = (
     Structure.COMPUTES,

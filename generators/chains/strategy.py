@@ -34,7 +34,7 @@ STEPS = {
 """The steps available for a small value of each element type, by name."""
 
 MOST = 12
-"""Operations that a program has at most, constants not counted, before its last step."""
+"""Largest number of operations of a program before its last step, not counting constants."""
 
 _COMMON = tuple(
     ELEMENT_TYPES[name]
@@ -46,7 +46,7 @@ _COMMON = tuple(
 )  # fmt: skip
 
 Ops = frozenset[str]
-"""The ops that a campaign is about; none for all."""
+"""The ops of a campaign; an empty set for all."""
 
 
 def program(pick: Pick, ops: Ops = frozenset(), guide: Guide | None = None) -> Case:

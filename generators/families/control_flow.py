@@ -49,7 +49,7 @@ _COUNTS = (
     _Counts(5, "add", 2, "LE"), _Counts(7, "add", 1, "LT"), _Counts(5, "subtract", 1, "GT"),
     _Counts(6, "subtract", 2, "GT"),
 )  # fmt: skip
-"""All terminate in any counter type: limits are numbers from 0 to 7."""
+"""Loop counters that terminate in any counter type: limits are numbers from 0 to 7."""
 
 
 def _counting(counts: _Counts) -> str:
@@ -192,8 +192,7 @@ def _token(block: BlockWriter, depth: int = 0) -> Value:
 
 
 def _barrier(op: str, element_type: ElementType, pick: Pick) -> Case:
-    """Write data through a barrier, together with tokens; `after_all` and `create_token` need
-    tokens."""
+    """Write data through a barrier, with tokens; `after_all` and `create_token` need tokens."""
     writer, block = writer_of(element_type, pick)
     block.steps(2)
     operands = [block.some() for _ in range(choose(pick, (1, 2, 3), "values"))]

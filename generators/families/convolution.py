@@ -51,7 +51,7 @@ class Form(NamedTuple):
     """The permitted attributes of a convolution.
 
     `mixed`: dimensions in any order; otherwise batch, feature, spatial, and output feature, input
-    feature, spatial. `named` returns the padding of a window size by the name of the padding.
+    feature, spatial. `named` returns the padding for a window size, given the padding's name.
     `prefers`: the result has another element type than the operands.
     """
 
@@ -317,7 +317,7 @@ def _fit_shapes(shapes: _Shapes, geometry: Geometry) -> _Shapes:
 
 
 def _room(length: int, geometry: Geometry, n: int) -> int:
-    """Return the length of an image along a dimension, with its holes and its padding."""
+    """Return the length of an image along a dimension, including its holes and its padding."""
     return (length - 1) * geometry.lhs_dilation[n] + 1 + sum(geometry.padding[n])
 
 

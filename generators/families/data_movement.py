@@ -25,7 +25,7 @@ from reference.ops.data_movement_types import padded_shape
 Shape = tuple[int, ...]
 
 LARGEST = 1 << 14
-"""Elements of a result; where it would have more, sizes are cut."""
+"""Largest number of elements of a result; larger sizes are reduced."""
 
 INDEX_TYPES = tuple(
     TYPES[name]
@@ -224,8 +224,10 @@ def _slice(op: str, element_type: ElementType, pick: Pick) -> Case:
 def _indices(
     pick: Pick, room: Sequence[int]
 ) -> tuple[dict[str, TensorType], tuple[ProfileRow, ...]]:
-    """Start indices of a slice that leaves so much room, and their profiles: where it fits, at
-    the far end, next to where it fits, anywhere."""
+    """Return start indices of a slice with so much room, and their profiles.
+
+    They are where the slice fits, at the far end, next to it, or anywhere.
+    """
     of = choose(pick, INDEX_TYPES, "index type", index_label)
     if of.is_signed and max(room, default=0) > of.max_integer and pick(8) < 7:
         of = INDEX_TYPES[0]  # XLA:CPU may otherwise write out of bounds, into other programs' data

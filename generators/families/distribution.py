@@ -114,7 +114,7 @@ def _shapes(pick: Pick, sizes: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 
 def place(dimension: int) -> str:
-    """Return a dimension as a value: the first, which is mostly contiguous, or another."""
+    """Return the label of a dimension: the first, which is mostly contiguous, or another."""
     return "the first" if dimension == 0 else "another"
 
 
@@ -155,8 +155,9 @@ def _kept(element: ElementType, last: bool) -> Monoid:
 
 
 _ANY_BODY = ("f64", "si32")
-"""Element types in which computations have ops that are not elementwise: of others XLA changes the
-type, and crashes the process.
+"""Element types whose computations may contain any ops.
+
+For other types XLA changes the type of such a computation, and crashes the process.
 """
 
 ONE_OP, KEPT, WIDER, SWAPPED = "one op", "an argument", "wider type", "swapped"

@@ -67,8 +67,9 @@ def ways_to_look(element_type: ElementType) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class Writer:
-    """Writes main: its operations so far, its parameters with the profile of each, and how many
-    elements each dimension of a value has when it is executed."""
+    """Writer of main: its operations so far, its parameters with the profile of each, and how many
+    elements each dimension of a value has when it is executed.
+    """
 
     pick: Pick
     operations: list[Operation] = field(default_factory=list[Operation])
@@ -84,7 +85,7 @@ class Writer:
         self, name: str, operands: Sequence[Value], result: TensorType, *regions: Region,
         **given: Attribute,
     ) -> Value:  # fmt: skip
-        """Append an operation; its result."""
+        """Append an operation and return its result."""
         value = Value(f"r{len(self.operations)}", result)
         one = Operation(name, tuple(operands), (value,), attributes(**given), regions)
         self.operations.append(one)
@@ -189,7 +190,8 @@ class Numbers(NamedTuple):
     """Operands that hold numbers: their types, all of one integer type, and their profiles.
 
     `misread`: whether StableHLO's verifier and folding, which read every integer as signed, would
-    see other numbers in constants of that type. They do not read parameters.
+    see other numbers in constants of that type. Parameters are not affected. They do not read
+    parameters.
     """
 
     types: dict[str, TensorType]

@@ -27,7 +27,7 @@ _COMMON = (
 _COMMON_FIRST = tuple(
     sorted(ALL, key=lambda row: _COMMON.index(row.name) if row.name in _COMMON else len(_COMMON))
 )
-"""Every element type, those first that programs convert to most: short runs try them."""
+"""Every element type, with common types of conversions first: short runs test these."""
 
 _LARGEST_BITCAST = 4096  # elements of the narrower type; only `i1` gets near
 
@@ -149,7 +149,9 @@ def _iota(op: str, element_type: ElementType, pick: Pick) -> Case:
 
 
 _FAR = 512
-"""An index: floating-point types that hold it hold those of all sizes that are tried."""
+"""An index that exceeds all tested sizes: floating-point types that hold it hold all those
+sizes.
+"""
 
 
 def _count_beyond_type(element_type: ElementType) -> int | None:

@@ -14,7 +14,9 @@ from reference.ops.linear_algebra import TRANSPOSITIONS
 _SIZES = (1, 2, 3, 4, 5, 6, 8, 0)
 _LARGE = (7, 9, 15, 16, 17, 31, 33, 48, 64, 65)
 _NARROW = 16
-"""Element types with fewer bits have small matrices only, for representable results."""
+"""Number of bits below which element types have small matrices only, so that results are
+representable.
+"""
 
 _BATCHES = ((),) * 6 + ((2,), (3,), (2, 2), (1,), (2, 1, 3), (0,))
 _COLUMNS = (1, 2, 3, 4, 7, 0)
@@ -25,7 +27,7 @@ _DEFINITE: tuple[ProfileRow, ...] = (
     ("definite",), ("unit",), ("mixed",),
 )  # fmt: skip
 _POSITIVE: tuple[ProfileRow, ...] = (("positive",), ("special",), ("perfect_powers",), ("wide",))
-"""Of f8E8M0FNU, which has neither zero nor negative numbers: matrices of one element."""
+"""Matrices of one element, for f8E8M0FNU, which has neither zero nor negative numbers."""
 
 _TRIANGULAR: tuple[ProfileRow, ...] = (
     ("triangular", "small_integers"), ("triangular", "unit"), ("triangular", "moderate"),

@@ -20,7 +20,7 @@ _SIZES = (1, 2, 3, 4, 5, 6, 7, 8)
 _STRETCHED = (9, 16, 17, 31, 32, 33, 64, 65, 100, 128, 129)
 _MOST_ELEMENTS = 2048
 _EPSILONS = tuple(float(np.float32(e)) for e in (0.0, 0.001, 1e-5, 0.5, 1.0, 1e-3, 1e-10, 1e-30))
-"""The attribute is an f32: a program holds the number that it can."""
+"""Values of epsilon. The attribute is an f32, so a program holds the nearest f32 number."""
 
 _PLAIN = ("small_integers", "unit", "moderate", "small_integers", "near_one", "unit", "wide")
 _VARIANCES = ("values:1", "values:4", "positive", "within:1:4", "within:0:3", "positive")

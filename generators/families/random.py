@@ -22,7 +22,9 @@ _SHAPES = (
     (3, 3, 3), (3, 4, 5), (5, 1, 3), (1, 6, 1), (2, 2, 2, 2), (0,), (3, 0), (0, 4), (33,), (257,),
     (1000,), (31, 33),
 )  # fmt: skip
-"""With dimensions of even and odd size at every place: the order of the output depends on it."""
+"""Shapes with dimensions of even and odd size at every position: the order of the output depends on
+them.
+"""
 
 _UNIFORM: tuple[ProfileRow, ...] = (
     ("values:0", "values:1"), ("values:-1", "values:1"), ("values:2", "values:5"),

@@ -181,12 +181,12 @@ def _sizes(pick: Pick, ranks: tuple[int, ...] = _WINDOW_RANKS) -> tuple[int, ...
 
 
 def padding_of(pairs: Sequence[tuple[int, int]]) -> Dense:
-    """Return low and high padding of each dimension as the attribute."""
+    """Return low and high padding of each dimension as the value of the attribute."""
     return matrix(pairs, 2)
 
 
 Along = tuple[int, int, int, int, tuple[int, int]]
-"""Window, stride, dilations of base and window, padding: along one dimension."""
+"""Window, stride, dilations of base and window, and padding along one dimension."""
 
 
 _LARGE_IN_WINDOWS = ((4200,), (64, 66), (3, 1400), (17, 16, 17))

@@ -15,7 +15,7 @@ from reference.ir.types import ElementType
 
 _LENGTHS = (2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 256, 257, 1025)
 _LARGEST = 4096
-"""Elements; of a larger operand the other dimensions are cut."""
+"""Largest number of elements of an operand; of larger operands, unsorted dimensions are reduced."""
 
 
 def _sort(element_type: ElementType, pick: Pick) -> Case:
@@ -46,7 +46,7 @@ def _sort(element_type: ElementType, pick: Pick) -> Case:
 def _with_one_operand(
     pick: Pick, chosen: Comparator, kinds: tuple[TensorType, ...], given: dict[str, Attribute]
 ) -> Case:
-    """Return the case in which the first operands are one value."""
+    """Return the case whose first operands are the same value."""
     names = tuple(zip(*chosen.rows, strict=True))
     first = operand(pick, "input0", kinds[0], names[0])
     others = (

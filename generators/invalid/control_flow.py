@@ -130,7 +130,9 @@ def _if(op: str) -> Iterator[Miss]:
 
 
 Turn = Callable[[BlockWriter, Value], tuple[Region, Region, tuple[ValueType, ...]]]
-"""turn(block, value): condition, body and result types of a loop that carries the value."""
+"""A function turn(block, value): condition, body and result types of a loop that carries
+the value.
+"""
 
 
 def _holding(block: BlockWriter, arguments: tuple[Value, ...], tensor_type: TensorType) -> Region:

@@ -31,7 +31,7 @@ def steps(
 
 
 Make = Callable[..., Program]
-"""make(operands, results, **attributes): the program of one op."""
+"""A function make(operands, results, **attributes): the program of one op."""
 
 
 def broadcasts(make: Make) -> Iterator[Miss]:

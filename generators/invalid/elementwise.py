@@ -88,7 +88,9 @@ def _truth(element_type: ElementType) -> ElementType:  # noqa: ARG001 - one sign
 
 
 _RESULT_OF = {"abs": _part_of, "real": _part_of, "imag": _part_of, "is_finite": _truth}
-"""Result types of the unary ops that do not keep their operand's, whether they admit it or not."""
+"""Result types of the unary ops whose result type differs from their operand's, admissible or
+not.
+"""
 
 
 def _unary(op: str, **given: Attribute) -> Iterator[Miss]:

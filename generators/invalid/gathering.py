@@ -20,7 +20,7 @@ _TYPES = tuple(ELEMENT_TYPES[name] for name in ("f32", "si64", "bf16", "complex<
 _NO_INTEGERS = (_F32, _I1)
 
 Build = Callable[..., Program]
-"""build(attributes that are not as in the valid program): the program."""
+"""A function build(**changed attributes): the program with these attributes changed."""
 
 
 def _build_program(

@@ -144,7 +144,7 @@ def _slice(block: BlockWriter, value: Value, stop: int) -> Value:
 
 
 Write = Callable[[BlockWriter, Value], Sequence[Value]]
-"""write(block, argument): the results of a body."""
+"""A function write(block, argument): the results of a body."""
 
 
 def _start_async(

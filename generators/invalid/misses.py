@@ -11,7 +11,7 @@ Miss = tuple[str, Program]
 """The id of the constraint that is broken, and the program that breaks it."""
 
 Misses = Callable[[str], Iterator[Miss]]
-"""misses(op): the near misses of an op."""
+"""A function misses(op): the near misses of an op."""
 
 
 def tensor(element_type: ElementType, *shape: int | None) -> TensorType:

@@ -91,7 +91,7 @@ _WINDOW: dict[str, Attribute] = {
     "window_dilations": (1, 1),
     "padding": padding_of(((0, 0), (1, 0))),
 }
-"""Windows over 3 x 4: results are 2 x 3."""
+"""Attributes of windows over 3 x 4 elements, with results of 2 x 3."""
 
 
 def _window_program(
@@ -160,7 +160,7 @@ _POOLING: dict[str, Attribute] = {
     "window_strides": (1, 2),
     "padding": padding_of(((0, 0), (0, 0))),
 }
-"""Windows over 3 x 4: the source is 2 x 2."""
+"""Attributes of windows over 3 x 4 elements, with a source of 2 x 2."""
 
 
 def _pooling_program(

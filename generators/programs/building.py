@@ -34,14 +34,16 @@ from reference.ir.program import (
 from reference.ir.types import ElementType
 
 Builder = Callable[[ElementType, Pick], Case]
-"""builder(element_type, pick): the case that these choices make."""
+"""A function builder(element_type, pick): the case that these choices make."""
 
 LARGEST_CONSTANT = 2048
-"""Elements; a constant beyond is a splat, for the sake of the size of the program's text."""
+"""Largest number of elements of a constant; larger constants are splats, to keep program texts
+short.
+"""
 
 _INPUT_SETS = (1, 3, 4, 5, 5, 5, 5, 6)
 _FEW = 16
-"""Elements that do not hold every special value."""
+"""Number of elements below which an array cannot hold every special value."""
 
 _CORRELATIONS = ("independent",) * 5 + ("equal", "negated", "one_ulp")
 

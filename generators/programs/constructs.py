@@ -38,17 +38,18 @@ from reference.ops.host import COLLECTIVES
 ALONE, IF, CASE, LOOP, STARTED = "in main", "in if", "in case", "in while", "in async_start"
 _BRANCHES = (2, 1, 3)
 _BY_GROUP = 3
-"""1 in this many branches is executed by only some of the groups, if possible."""
+"""One in this many branches is executed by only some of the groups, if possible."""
 _TURNS = (1, 0, 2, 3)
 _OF_NO_BRANCH = [-1, 9, 2**31 - 1, -(2**31)]
 _FOR_TAKEN = 4
-"""1 in this many input sets does not execute the operation."""
+"""One in this many input sets does not execute the operation."""
 
 
 @dataclass(slots=True)
 class _Writer:
-    """Writes operations around the subject of a case; `decides` has for each new parameter what
-    it holds in each of the input sets."""
+    """Writer of operations around the subject of a case; `decides` has for each new parameter what
+    it holds in each of the input sets.
+    """
 
     pick: Pick
     sets: int
@@ -74,7 +75,7 @@ class _Writer:
         regions: tuple[Region, ...] = (),
         **given: Attribute,
     ) -> tuple[Value, ...]:
-        """Append an operation; its results."""
+        """Append an operation and return its results."""
         values = tuple(map(self.fresh, results))
         self.operations.append(
             Operation(name, tuple(operands), values, attributes(**given), regions)
@@ -116,7 +117,9 @@ def enclose(build: Builder, *, paired: bool = True) -> Builder:
 
 
 Write = Callable[[_Writer, Program], tuple[Value, ...]]
-"""write(writer, program): writes a construct with the program's subject in it; its results."""
+"""A function write(writer, program): writes a construct with the program's subject in it; it
+returns the results.
+"""
 
 
 def put_in_construct(made: Case, way: str, pick: Pick) -> Case:

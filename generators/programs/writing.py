@@ -39,7 +39,7 @@ them.
 """
 
 LARGEST_CONSTANT = 40
-"""Elements; a constant beyond is a splat, as programs here have many."""
+"""Largest number of elements of a constant; larger constants are splats, to keep programs small."""
 
 _INPUT_SETS = (1, 3, 4, 5)
 
@@ -113,7 +113,7 @@ class BlockWriter:
         regions: tuple[Region, ...] = (),
         given: Mapping[str, Attribute] | None = None,
     ) -> tuple[Value, ...]:
-        """Append an operation with these attributes; its results."""
+        """Append an operation with these attributes and return its results."""
         values = tuple(self.writer.fresh(of) for of in results)
         operation = Operation(name, tuple(operands), values, attributes(**(given or {})), regions)
         self.operations.append(operation)

@@ -16,10 +16,12 @@ from generators.case.quantized_types import Parameters, draw_quantized_type, mov
 from reference.ir.program import Operation, QuantizedType, TensorType
 
 Types = dict[str, TensorType | QuantizedType]
-"""The types of an operation's values by name: an element type, or a whole type that stays."""
+"""The types of an operation's values by name: an element type, or a whole type that is not
+quantized.
+"""
 
 PerAxis = Callable[[Operation, Parameters, Pick], Types | None]
-"""types(operation, parameters, pick); None where the shapes allow none."""
+"""A function types(operation, parameters, pick): per-axis types; None if the shapes allow none."""
 
 
 def _shapes(operation: Operation) -> list[tuple[int, ...]]:

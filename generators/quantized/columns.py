@@ -54,7 +54,7 @@ _PLANNED, _FREE = 6, 30
 invalid, but a planned value may be the cause every time."""
 
 _SIMPLE = 12
-"""Number of the simplest cases that are tried afterwards."""
+"""Number of the simplest cases that are tried after these."""
 
 
 def quantized_columns(op: str) -> tuple[QuantizedColumn, ...]:
@@ -327,4 +327,4 @@ OWN: dict[str, Callable[[QuantizedColumn, Pick], Case | None]] = {
     "uniform_dequantize": quantization.dequantize_case,
     "uniform_quantize": quantization.requantize_case,
 }
-"""Builders of the ops that take quantized tensors by their nature; None says to try again."""
+"""Builders of the ops that always take quantized tensors; None means to try again."""

@@ -251,7 +251,7 @@ def _not_strict(element_type: ElementType, pick: Pick) -> Comparator:
 
 
 def _constant(element_type: ElementType, _: Pick) -> Comparator:
-    """Compare as never before: all elements are equal, and a stable sort does not move them."""
+    """Compare by a constant false: all elements are equal, and a stable sort does not move them."""
     block = _begin_comparator((element_type,))
     before = block.constant(0, ELEMENT_TYPES["i1"])
     return _finish_comparator(

@@ -171,7 +171,7 @@ FORMS: dict[str, Callable[[Region], Region]] = {
     "in a branch": in_a_branch,
     "in a loop": in_a_loop,
 }
-"""Ways to write any region of scalars with ops that are not elementwise."""
+"""Forms that express any region of scalars with ops that are not elementwise."""
 
 AS_REDUCE, AS_DOT_GENERAL = "a reduce", "a dot_general"
 """Forms of a body of one op."""

@@ -24,7 +24,9 @@ from reference.ir.types import FLOATS, INTEGERS, Array, ElementType, bits_dtype,
 from reference.ops.quantization import quantize
 
 Filler = Callable[[ElementType, int, Words], Array]
-"""filler(element_type, count, words): the codes (uint64) of `count` elements (or parts)."""
+"""A function filler(element_type, count, words): the codes (uint64) of `count` elements
+(or parts).
+"""
 
 CORRELATIONS = ("independent", "equal", "negated", "one_ulp")
 

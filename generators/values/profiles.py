@@ -43,7 +43,7 @@ _FLOAT_PAIRS: tuple[ProfileRow, ...] = (
 _MEETINGS: tuple[ProfileRow, ...] = (
     ("special", "special"), ("mixed", "mixed"), ("subnormal", "moderate"),
 )  # fmt: skip
-"""Combinations that show faults only for special values of both operands, such as NaN and NaN."""
+"""Combinations that show faults only if both operands have special values, such as NaN and NaN."""
 
 POWER_PAIRS: tuple[ProfileRow, ...] = (
     ("positive", "moderate"), ("positive", "unit"), ("near_one", "large"), ("near_one", "wide"),

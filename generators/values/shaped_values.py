@@ -17,7 +17,7 @@ from reference.ir.types import Array, ElementType
 from reference.numerics.rounding import round_integers, round_to
 
 ShapedFiller = Callable[[ElementType, tuple[int, ...], Words, list[str]], Array]
-"""filler(element type, shape, words, arguments): the array."""
+"""A function filler(element type, shape, words, arguments): the array."""
 
 
 def cast(numbers: Array, element_type: ElementType) -> Array:

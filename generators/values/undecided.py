@@ -125,8 +125,9 @@ UNDECIDED: dict[str, tuple[tuple[int, int], ...]] = {
 
 
 def undecided_at(op: str) -> Callable[[ElementType, int, Words], Array]:
-    """Return a filler of parts of complex numbers (in pairs) at which an op is undecided, in
-    turn."""
+    """Return a filler of parts of complex numbers (in pairs) at which an op is undecided,
+    round-robin.
+    """
     numbers = np.array(UNDECIDED[op], np.uint32).view(np.float32).astype(np.float64)
 
     def filler(element_type: ElementType, count: int, words: Words) -> Array:

@@ -22,7 +22,7 @@ _CALLBACK = re.compile(r"xla\w*_python_\w+_callback")
 """The targets of jax's callbacks (pure_callback, io_callback, debug.print) on any platform."""
 
 BuiltIn = Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]]
-"""built_in(inputs, attributes): the results."""
+"""A function built_in(inputs, attributes): the results."""
 
 _IDENTITIES = (
     "LayoutConstraint", "MoveToDevice", "MoveToHost", "SPMDFullToShardShape",

@@ -17,11 +17,13 @@ from reference.ir.program import Operation, Region
 from reference.ops.host import Queues
 
 CustomCall = Callable[..., Any]
-"""handler(*inputs): an array or a sequence of values."""
+"""A function handler(*inputs): an array or a sequence of values."""
 
 OnResult = Callable[[Operation, tuple[Any, ...]], Sequence[Any]]
 OverrideResults = Callable[[Operation, tuple[Any, ...], tuple[Any, ...]], Sequence[Any] | None]
-"""otherwise(operation, operands, results): replacement results of an operation, or None."""
+"""A function otherwise(operation, operands, results): replacement results of an operation,
+or None.
+"""
 Frame = list[Any]
 
 
@@ -46,10 +48,10 @@ class Run:
 
 
 Step = Callable[[Run, Frame], None]
-"""step(run, frame): executes an operation."""
+"""A function step(run, frame) that executes an operation."""
 
 LaneStep = Callable[[tuple[int, ...], Frame], None]
-"""step(lanes, frame): executes an operation on scalars in all lanes at once."""
+"""A function step(lanes, frame) that executes an operation on scalars in all lanes at once."""
 
 
 @dataclass(frozen=True, slots=True)

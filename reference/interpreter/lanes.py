@@ -103,8 +103,9 @@ def _lane_steps(block: Block) -> tuple[LaneStep, ...] | None:
 
 
 def _lifts_scalars(operation: Operation) -> bool:
-    """Return whether an operation on scalars may be applied to arrays: bits of scalars are read as
-    those of other scalars, of the same width.
+    """Return whether an operation on scalars may be applied to arrays.
+
+    It may, unless a bitcast changes the width.
     """
     semantics = OPS[operation.name]
     of_bits = semantics.of_bits and not quantized.is_quantized_operation(operation)

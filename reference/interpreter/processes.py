@@ -56,7 +56,9 @@ Rendezvous = tuple[object, int]
 """An operation and the number of times that the process has executed it before."""
 
 Start = Callable[["Member"], tuple[Any, ...]]
-"""start(member): runs a process, given its position in the grid, and returns its results."""
+"""A function start(member): runs a process, given its position in the grid, and returns its
+results.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from reference.ops.quantization import dequantize, quantize, requantize
 from reference.ops.table import OPS
 
 Apply = Callable[[Operation, list[Any]], tuple[Any, ...]]
-"""apply(operation, operands): the results of an operation without quantized operands or results."""
+"""A function apply(operation, operands): the results of an operation on plain tensors."""
 
 
 def is_quantized_operation(operation: Operation) -> bool:

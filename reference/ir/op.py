@@ -15,17 +15,24 @@ from reference.ir.program import Program, Region, TensorType, ValueType
 from reference.ir.types import Array, ElementType
 
 Infer = Callable[..., Any]
-"""type_function(*operands, **attributes, **regions): the result type, or a tuple of several."""
+"""A function type_function(*operands, **attributes, **regions): the result type, or a tuple of
+several.
+"""
 
 Evaluate = Callable[..., Any]
-"""evaluate(*operands, **attributes, **bodies): the result, or a tuple of several."""
+"""A function evaluate(*operands, **attributes, **bodies): the result, or a tuple of several."""
 
 IsExact = Callable[[tuple[Array, ...], Array], Array]
-"""is_exact(operands, result): a mask of the elements that are exact, with no rounding."""
+"""A function is_exact(operands, result): a mask of the elements that are exact, without
+rounding.
+"""
 
 Lower = Callable[..., Any]
-"""lower(building, *operands, **attributes, **regions): adds operations to `building`
-(reference/ops/xla/lowering.py) and returns their final value, or a tuple of several."""
+"""A function lower(building, *operands, **attributes, **regions): adds operations and returns their
+final values.
+
+`building` is of reference/ops/xla/lowering.py.
+"""
 
 CompositeAttributes = tuple[tuple[str, Any], ...]
 """The attributes of a composite, (name, value) in order: integers, strings, types, nested

@@ -13,15 +13,17 @@ ProcessGrid = tuple[int, int]
 """(num_replicas, num_partitions)."""
 
 Post = Callable[[Any], None]
-"""post(value): publish a value at this operation for the other processes."""
+"""A function post(value): publishes a value at this operation for the other processes."""
 
 Wait = Callable[[Callable[[], bool]], None]
-"""wait(is_ready): let other processes run until a condition holds; returns at once for one
-process."""
+"""A function wait(is_ready): lets other processes run until a condition holds; returns at once for
+one process.
+"""
 
 Take = Callable[[Sequence[ProcessId]], list[Any]]
-"""take(processes): the values that these processes posted at this operation, once all have
-posted."""
+"""A function take(processes): the values that these processes posted at this operation, once all
+have posted.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ _SLAB = 1 << 23
 
 Attributes = dict[str, Any]
 Multiply = Callable[[Array, Array], Array]
-"""multiply(lhs, rhs): products of matrices of shapes (g, m, k) and (g, k, n)."""
+"""A function multiply(lhs, rhs): products of matrices of shapes (g, m, k) and (g, k, n)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from reference.ops.contraction import Dimensions, arrange_matrices, check_precis
 
 Sizes = tuple[int, ...]
 Product = Callable[[Array, Array], Array]
-"""product(matrix of lhs, matrix of rhs): the product of the members of one group."""
+"""A function product(matrix of lhs, matrix of rhs): the product of the members of one group."""
 
 _DOT = (
     "lhs_batching_dimensions", "rhs_batching_dimensions", "lhs_contracting_dimensions",

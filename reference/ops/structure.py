@@ -1,4 +1,6 @@
-"""The structural roles of operations in a program: calls, branches and loops, host transfers."""
+"""The roles of operations in the structure of a program: calls, branches and loops,
+host transfers.
+"""
 
 from __future__ import annotations
 

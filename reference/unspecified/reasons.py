@@ -11,4 +11,6 @@ Unspecified = tuple[str, Array]
 """A label, and a mask that broadcasts to the result's shape."""
 
 Reason = Callable[[Operation, Sequence[Array], Array, int], Sequence[Unspecified]]
-"""reason(operation, operands, result, number): unspecified elements of result `number`, from 0."""
+"""A function reason(operation, operands, result, number): unspecified elements of result `number`,
+from 0.
+"""

@@ -1,4 +1,4 @@
-"""Backends that judge rewriting: the optimised module of a compiler, evaluated by the reference.
+"""Backends that judge rewriting: the reference evaluates the optimised module of a compiler.
 
 A program is compiled ahead of time by the real compiler. The optimised module is read back and
 the reference evaluates it, so that the results are what the compiler means. Nothing runs on the
@@ -106,7 +106,7 @@ class CompiledExecutable:
     """
 
     def __init__(self, module: bytes, program: Program) -> None:
-        """Keep a serialised HLO module, and the program that it was compiled from."""
+        """Wrap a serialised HLO module and the program that it was compiled from."""
         self._module, self._program = module, program
         self._latest: tuple[list[Array], list[list[Array]]] | None = None
 
@@ -135,5 +135,7 @@ class CompiledExecutable:
 
 
 def _are_same(before: Sequence[Array], now: Sequence[Array]) -> bool:
-    """Return whether these are the same arrays, for which evaluation gives the same results."""
+    """Return whether two lists hold the same array objects, so that evaluation gives the same
+    results.
+    """
     return len(before) == len(now) and all(map(operator.is_, before, now))

@@ -1,4 +1,4 @@
-"""XLA's compilers for CPU, GPU and TPU, asked for optimised modules on any machine.
+"""XLA's compilers for CPU, GPU and TPU, which return optimised modules on any machine.
 
 Source: jax.experimental.topologies of jax 0.10.2 and 0.12.0, measured. The compilers for GPU and
 TPU are in the plugins of these devices. They take a description of the device in place of the
@@ -27,7 +27,7 @@ from reference.ir.program import Program
 
 
 def omit_no_passes(program: Program) -> tuple[str, ...]:
-    """Return no passes: every program is compiled with all of them."""
+    """Return no passes to omit: every program is compiled with all passes."""
     del program
     return ()
 
@@ -41,7 +41,9 @@ _TPU_ENVIRONMENT = {
     "TPU_WORKER_HOSTNAMES": "localhost",
     "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
 }
-"""The environment in which libtpu asks no network for a TPU and locks out no other worker."""
+"""Environment in which libtpu does not ask the network for a TPU and does not lock out other
+workers.
+"""
 
 _TPU_ACCELERATORS = {"v5e": "v5litepod-8", "v6e": "v6e-8"}
 """Accelerator types of libtpu by generation."""
@@ -151,7 +153,7 @@ def tpu_compiler(generation: str) -> Compiler:
 
 
 def _check_loads(family: str, distribution: str, devices: Callable[[int], list[Any]]) -> None:
-    """Describe a device by a plugin, to see that it works with this jaxlib.
+    """Describe devices with a plugin, to check that the plugin works with this jaxlib.
 
     Raises:
         NotAvailable: when it does not.
@@ -187,7 +189,7 @@ def _cpu_devices(count: int) -> list[Any]:
 
 @cache
 def _gpu_devices(distribution: str, config: str, count: int) -> list[Any]:
-    """Describe GPUs to jax's CUDA plugin, which is loaded past jax: that asks for cuDNN first."""
+    """Describe GPUs to jax's CUDA plugin, loaded without jax: jax would ask for cuDNN first."""
     described = load_topology(
         distribution, _library(distribution), target_config=config, topology=f"1x1x{count}"
     )
@@ -224,7 +226,9 @@ def _tpu_devices(generation: str, count: int) -> list[Any]:
 
 
 def _compile_and_load(text: str, devices: list[Any], options: Any) -> Any:
-    """Compile for a device that is there: jaxlib 0.10 cannot compile for a CPU without loading."""
+    """Compile for a device of this machine: jaxlib 0.10 cannot compile for a CPU without
+    loading.
+    """
     import jaxlib._jax as private
 
     return devices[0].client.compile_and_load(text, private.DeviceList(tuple(devices)), options)

@@ -51,5 +51,5 @@ def _result_types(operation: Operation) -> list[TensorType]:
 
 
 def passes_to_omit(program: Program) -> tuple[str, ...]:
-    """Return the passes that the compiler for TPUs does without, for a program."""
+    """Return the passes that the compiler for TPUs omits for a program."""
     return (FUSION,) if any(map(_divides_wide_integers, program.walk())) else ()

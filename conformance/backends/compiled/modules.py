@@ -32,7 +32,7 @@ class RewrittenProgram:
         """Return the results of main, evaluated by the reference.
 
         Args:
-            arguments: the arguments of the program that was compiled, unpartitioned.
+            arguments: the unpartitioned arguments of the compiled program.
 
         Raises:
             NotReadBack: when the reference cannot evaluate the module.

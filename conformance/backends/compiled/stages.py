@@ -26,7 +26,7 @@ _DUMPED = re.compile(
 )
 _BEGINS = "pipeline-start"
 _MOST_STAGES = 400
-"""Stages that are read of one compilation; loops of passes may make thousands."""
+"""Largest number of stages that are read of one compilation; loops of passes may make thousands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +54,9 @@ class Stage:
 
 
 def dumped_stages(session: Session, program: Program, folder: Path, text: str = "") -> list[Stage]:
-    """Compile a program and return its stages in order, dumped into a folder.
+    """Compile a program and return its stages in order; they are dumped into a folder.
 
-    `text` is the program as text, where it was text before.
+    `text` is the source text, if there is one.
 
     A compiler that breaks has dumped the stages before.
 
@@ -69,7 +69,7 @@ def dumped_stages(session: Session, program: Program, folder: Path, text: str = 
 
 
 def stages_in(folder: Path) -> list[Stage]:
-    """Return the stages of the module with the most stages in a folder, in order."""
+    """Return the stages of the module in a folder that has the most stages, in order."""
     found = [(match, path) for path in folder.iterdir() if (match := _DUMPED.match(path.name))]
     if not found:
         return []
@@ -88,7 +88,8 @@ def stages_in(folder: Path) -> list[Stage]:
 
 
 def _pipeline_stages(ordered: Sequence[tuple[re.Match[str], Path]], number: int) -> list[Stage]:
-    """Return the stage inside a pass that has changed the module and begins a pipeline of its own.
+    """Return the stage at the start of a pipeline, if an enclosing pass has changed the module
+    before.
 
     Any other pipeline begins with the module that was dumped before.
     """

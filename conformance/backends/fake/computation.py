@@ -44,7 +44,7 @@ class Computation:
         return apply(replace(self.operation, operands=taken), operands, around, self.program)
 
     def changed(self, **changes: Any) -> Computation:
-        """Return the same computation with the operation changed."""
+        """Return the same computation with some fields of the operation changed."""
         return replace(self, operation=replace(self.operation, **changes), operands=None)
 
     def giving(self, element: ElementType) -> Computation:

@@ -106,8 +106,9 @@ def _refuse(kind: type[Exception], message: str) -> Callable[[object], NoReturn]
 
 
 _compilations: Counter[tuple[int, str]] = Counter()
-"""Number of times each fault was asked about each program in this process, by identity and
-digest."""
+"""Number of times that each fault was asked about each program in this process, by fault and
+digest.
+"""
 
 
 def _refuse_every_second_time(refuse: Callable[[Program], None], program: Program) -> None:
@@ -119,13 +120,13 @@ def _refuse_every_second_time(refuse: Callable[[Program], None], program: Progra
 
 
 def _refuse_batches(refuse: Callable[[Program], None], program: Program) -> None:
-    """Refuse a module of several programs, as `refuse` does any."""
+    """Refuse a module that has several programs, in the way of `refuse`."""
     if sum(one.name == "func.call" for one in program.main.body.operations) > 1:
         refuse(program)
 
 
 def _refuse_op(refuse: Callable[[Program], None], op: str, program: Program) -> None:
-    """Refuse a program that has an operation of this op, as `refuse` does any program."""
+    """Refuse a program that has an operation of this op, in the way of `refuse`."""
     if any(operation.name == op for operation in program.walk()):
         refuse(program)
 
@@ -162,7 +163,9 @@ def _one_result(execution: Execution) -> list[Array]:
 
 
 def _lose(lose: Callable[[object], NoReturn], execution: Execution) -> list[Array]:
-    """Crash in programs of one operation; return a wrong last element in others."""
+    """Crash in programs of one operation, in the way of `lose`; return a wrong last element in
+    others.
+    """
     if len(execution.program.main.body.operations) == 2:  # it, and the end
         lose(execution)
     return _last_wrong(execution)
@@ -344,7 +347,7 @@ _ANSWERS: dict[str, Fault] = {
     ),
     "allocate": Fault("allocates all memory", start=_allocate),
 }
-"""Faults of the backend's answers."""
+"""Faults in the backend's answers, such as refusals and crashes."""
 
 _HARMLESS: dict[str, Fault] = {
     "right": Fault("the reference", harmless=True),
@@ -356,7 +359,7 @@ _HARMLESS: dict[str, Fault] = {
     ),
     "noisy": Fault("writes to stdout and stderr", start=_print, harmless=True),
 }
-"""Faults within the specification."""
+"""Deviations that the specification permits."""
 
 FAULTS: dict[str, Fault] = {**_HARMLESS, **_VALUES, **_ANSWERS}
 """Every fault by its name, as in `reference:NAME`; `right` is none."""

@@ -42,10 +42,7 @@ _STRUCTURE = frozenset({"return", "func.return", "func.call", "call"})
 
 
 class ReferenceBackend:
-    """`reference` computes what the reference does. `reference:FAULT` has that fault,
-    `reference:FAULT@OP` has it only in operations of that op, `reference:FAULT@OP+FAULT@OP` has
-    several faults.
-    """
+    """The reference as a backend. `reference` has no fault, `reference:FAULT` has that fault."""
 
     hardware = Hardware.CPU
 
@@ -136,7 +133,7 @@ class ReferenceExecutable:
 
 
 class _Faulty:
-    """The evaluation hook that replaces right results by those of a fault.
+    """The evaluation hook that replaces right results by the results of a fault.
 
     Operations of main on tensors are faulty, except constants. Operations in loops and branches are
     part of the loop or branch.

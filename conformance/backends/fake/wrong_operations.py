@@ -44,11 +44,11 @@ _MOVES = frozenset(
 
 SIGN_ONLY = frozenset(record.name for record in ELEMENTWISE if record.is_sign_only)
 _BITWISE = SIGN_ONLY | {record.name for record in ELEMENTWISE if record.rounding is Rounding.MOVES}
-"""Ops whose results are elements of operands, but for their signs."""
+"""Ops whose results are elements of operands, except for their signs."""
 
 
 def on_elements(change: Callable[[Array], Array], *, but: frozenset[str] = frozenset()) -> Wrong:
-    """Return the fault that changes the floating-point results of arithmetic.
+    """Return the fault that applies `change` to the floating-point results of arithmetic.
 
     Complex results are changed by parts. Ops that only move bits stay right, and so do the ops in
     `but`.
@@ -96,7 +96,7 @@ def negate_zeros(array: Array) -> Array:
 
 
 def move_by_ulps(array: Array, ulps: int) -> Array:
-    """Return every finite value except zeros that many steps further, if that is finite."""
+    """Return every finite nonzero value moved by a number of ulps, where the result is finite."""
     of = element_type_of(array)
     top = ordinal(round_to(np.array(of.float_format.max_finite), of))
     number = ordinal(array)

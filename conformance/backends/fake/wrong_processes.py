@@ -22,7 +22,7 @@ from reference.ops.structure import COMMUNICATION
 from reference.ops.table import OPS
 
 WrongProcess = Callable[[Process], Process]
-"""A function of a process: the process in which an operation is executed instead."""
+"""A function from a process to the process in which an operation is executed instead."""
 
 
 def compute_in_process(
@@ -100,7 +100,7 @@ def _next_partition(process: Process) -> Process:
 
 
 def _neighbours(process: Process) -> Process:
-    """Return the process with the values of the replicas next to its group."""
+    """Return the process with the values of the replicas of the adjacent group."""
     replicas, _ = process.grid
 
     def take(wanted: Sequence[ProcessId]) -> list[Any]:

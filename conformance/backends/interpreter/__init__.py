@@ -1,1 +1,1 @@
-"""StableHLO's own interpreter, inside jaxlib: another reading of the specification."""
+"""StableHLO's own interpreter in jaxlib: an independent implementation of the specification."""

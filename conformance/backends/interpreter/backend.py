@@ -39,9 +39,8 @@ _OF_QUANTIZED = (
     "stablehlo-legalize-quant-to-math",
     _OF_CHLO,
 )
-"""Passes that lower ops on quantized tensors to ops on the numbers they represent, and the rest to
-arithmetic. Without the first pass, the second folds types, bounds and scales of several operands
-into one another, and gives other codes."""
+"""Passes that lower quantized ops: to ops on the numbers represented, and the rest to arithmetic.
+"""
 
 
 class InterpreterBackend:
@@ -78,7 +77,9 @@ class InterpreterBackend:
         raise Unsupported(f"{self.name} has no compiler and takes no compiler options")
 
     def refusal(self, program: Program) -> BackendError | None:
-        """Return the error of programs that it has no code for, or that crash it."""
+        """Return the error for programs that the interpreter does not implement, or that crash
+        it.
+        """
         reason = refusal_of(program)
         return None if reason is None else Unsupported(reason)
 

@@ -1,4 +1,4 @@
-"""Programs that the interpreter has no code for, or that crash it; they are refused.
+"""Programs that the interpreter refuses: it does not implement them, or they crash it.
 
 Source: stablehlo/reference/Ops.cpp, and jaxlib 0.10.2 and 0.12.0, measured.
 """
@@ -39,7 +39,7 @@ _OPS: dict[str, str] = {
     "torch_index_select": _DECOMPOSED,
     "unary_einsum": _DECOMPOSED,
 }
-"""Ops that it never runs, with the reason."""
+"""Ops that the interpreter never runs, with the reason."""
 
 _STRUCTURES: dict[Structure, str] = {
     Structure.CALLS_TARGET: _NO_CODE,
@@ -47,7 +47,7 @@ _STRUCTURES: dict[Structure, str] = {
     Structure.STARTS: _NO_CODE,
     Structure.TRANSFERS: "the interpreter runs a single process, without a host",
 }
-"""Kinds of ops that it never runs, with the reason."""
+"""Kinds of ops that the interpreter never runs, with the reason."""
 
 
 CHLO = "chlo."
@@ -71,7 +71,7 @@ def verifier_refusal_of(program: Program) -> str | None:
 
 
 def _undefined_by_stablehlo(operation: Operation) -> str | None:
-    """Return why StableHLO, which the interpreter implements, does not define an operation."""
+    """Return why the StableHLO that the interpreter implements does not define an operation."""
     ids = ", ".join(operation.waives)
     return f"StableHLO does not define what XlaBuilder permits here ({ids})" if ids else None
 
@@ -95,7 +95,7 @@ def _reasons(program: Program) -> Iterator[str]:
 # --- Forms of ops --------------------------------------------------------------------------------
 
 Form = Callable[[Operation], str | None]
-"""A function of an operation: the reason why the interpreter does not run it, or None."""
+"""A function from an operation to the reason why the interpreter does not run it, or None."""
 
 
 def _unknown_size(operation: Operation) -> str | None:
@@ -138,7 +138,7 @@ def _refuse_fft(operation: Operation) -> str | None:
 
 
 def _refuse_gather(operation: Operation) -> str | None:
-    """Refuse empty slices whose index may be the operand's size: the interpreter reads there."""
+    """Refuse empty slices whose index may equal the operand's size: the interpreter reads there."""
     (result,) = operation.results
     of, given = result.type, dict[str, Any](operation.attributes)
     if 0 not in given["slice_sizes"] or not isinstance(of, TensorType) or 0 in of.static_shape:
@@ -239,22 +239,21 @@ def _tensor(value: Value) -> TensorType:
 
 
 MATRIX = 2
-"""Dimensions of a matrix."""
+"""Number of dimensions of a matrix."""
 
 DOUBLE = 64
-"""Bits of f64."""
+"""Number of bits of f64."""
 
 MOST_PRODUCTS = 1 << 16
-"""The largest number of products in a program that is run; a run repeats each program on several
-inputs."""
+"""The largest number of products in a program that runs; each program runs on several inputs."""
 
 MOST_COMPARISONS = 1 << 15
-"""The largest number of comparisons; each evaluates the comparator."""
+"""The largest number of comparisons in a sort; each evaluates the comparator."""
 
 _NOTHING_TO_ADD = "sums without terms crash the process"
 
 _FORMS_OF_ALL: tuple[Form, ...] = (_unknown_size, _unsigned_storage)
-"""Forms that no op may have."""
+"""Refused forms of any op."""
 
 _FORMS: dict[str, Form] = {
     "chlo.ragged_dot": _refuse_ragged_dot,
@@ -273,4 +272,4 @@ _FORMS: dict[str, Form] = {
     "sort": _refuse_sort,
     "triangular_solve": _refuse_triangular_solve,
 }
-"""Forms of single ops."""
+"""Refused forms of single ops."""

@@ -69,7 +69,7 @@ def _stably_sorted(operation: Operation) -> Iterator[Operation]:
 
 
 def _rewrite_padding(operation: Operation) -> Iterator[Operation]:
-    """Yield a convolution whose padding, an attribute, removes no more than there is."""
+    """Yield a convolution whose padding attribute crops at most the whole image."""
     padding, most = operation.attribute("padding"), _most_taken(operation)
     if isinstance(padding, Dense) and len(most) == len(padding.array):
         array = padding.array.copy()
@@ -80,7 +80,7 @@ def _rewrite_padding(operation: Operation) -> Iterator[Operation]:
 
 
 def _dynamically_padded(operation: Operation) -> Iterator[Operation]:
-    """Yield a convolution whose padding, an operand of si64, crops at most the whole image."""
+    """Yield a convolution whose padding operand (si64) crops at most the whole image."""
     padding, most = operation.operands[2], _most_taken(operation)
     if not isinstance(padding.type, TensorType) or padding.type.shape != (len(most), 2):
         yield operation
@@ -106,7 +106,9 @@ def _dynamically_padded(operation: Operation) -> Iterator[Operation]:
 
 
 def _most_taken(operation: Operation) -> Array:
-    """Return the dilated sizes of a convolution's left operand; empty if they are unknown."""
+    """Return the dilated sizes of a convolution's left operand, to which cropping is limited; empty
+    if unknown.
+    """
     lhs, given = operation.operands[0].type, dict[str, Any](operation.attributes)
     if not isinstance(lhs, TensorType) or not lhs.is_static:
         return np.zeros(0, np.int64)

@@ -1,4 +1,4 @@
-"""Cases of earlier runs, taken from a cache: what did not fail, and what failed as known.
+"""Cases of earlier runs, taken from a cache: cases that passed, and cases that failed as known.
 
 A case that did not fail is known by all that its outcome depends on: our sources and libraries, the
 backend on this machine, seed, profile, cell, index and plan. Expectations are none of that: they
@@ -37,10 +37,10 @@ _Content = tuple[bytes, bytes]
 """A key and its stored value."""
 
 Keep = Callable[[Task, TaskResult], None]
-"""Called with a task that has ended, and its result."""
+"""A function that is called with a finished task and its result."""
 
 _UNSTEADY = b"-"
-"""The value stored for a case that did not end in the same way every time: it is always run."""
+"""The cached value of a case whose outcome changed between runs: such a case is always run."""
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ class _Partly:
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """The digests that cases on one backend depend on.
+    """The digests on which the outcome of cases on one backend depends.
 
     `own` is the digest of the sources that decide which cases pass, `whole` of all our sources,
     `backend` of the backend. `manner` are the settings by which cases are run and judged.
@@ -69,11 +69,11 @@ class Dependencies:
 
 @dataclass(frozen=True)
 class CachedCases:
-    """The cases of a run on one backend, as far as a cache has them.
+    """The cases of a run on one backend that a cache has.
 
-    `name` is what records call the backend. `is_known` tells of a record whether nothing new fails
-    in it. `keep` is called with tasks all of whose cases are from the cache, `count` with how many
-    of a task's are.
+    `name` is the backend's name in records. `is_known` returns whether no failure in a record is
+    new. `keep` is called with each task whose cases are all cached, `count` with the number of
+    cached cases of any other task.
     """
 
     entries: Entries
@@ -90,7 +90,7 @@ class CachedCases:
     def planned(self, task: Task) -> Task:
         """Return a drafted task with its plans, and without the cases that its cell does not need.
 
-        A plan is of all cells of an op: what the cache knows need not be made again.
+        The cache spares the plan, which would cover all cells of an op.
         """
         if isinstance(task.cell.element_type, Invalid):
             return task
@@ -128,7 +128,7 @@ class CachedCases:
         yield from make_batches(rest, apart)
 
     def _cached_results(self, task: Task) -> dict[int, TaskResult]:
-        """Return the results of a task's cases that need not be run, by index."""
+        """Return the cached results of a task's cases, by index."""
         indices = range(task.start, task.stop)
         keys = {self._key(task, index): index for index in indices}
         stored = self.entries.get([*keys])
@@ -146,7 +146,7 @@ class CachedCases:
         return found
 
     def _rest_of(self, task: Task, found: Mapping[int, TaskResult]) -> list[Task]:
-        """Return the tasks that are left of a task; where none is, the task has ended."""
+        """Return tasks for the uncached cases of a task; if there are none, finish the task."""
         self.count(task, len(found))
         results = [found[index] for index in sorted(found)]
         if len(results) == len(task):
@@ -158,7 +158,7 @@ class CachedCases:
         return parts
 
     def ended(self, task: Task, result: TaskResult) -> list[tuple[Task, TaskResult]]:
-        """Put a task's cases in the cache; return the planned tasks that have ended with this."""
+        """Cache the cases of a finished task; return the planned tasks that are complete now."""
         concluded = {one.record.index: one for one in result.by_case}
         for record in result.records:
             self._remember(task, record, concluded.get(record.index), result)
@@ -172,7 +172,7 @@ class CachedCases:
     def _remember(
         self, task: Task, record: Record, concluded: CaseResult | None, result: TaskResult
     ) -> None:
-        """Put a case in the cache; after a crash or a timeout there may be only a record."""
+        """Cache one case; after a crash or a timeout there may be only a record."""
         content = None if concluded is None else _encode_record((record, concluded.errors))
         before = self._new.pop(_case(record), None)
         if record.repeats is not None or before not in (None, content):
@@ -197,7 +197,7 @@ class CachedCases:
                 self._suspected.update(batch.cases)
 
     def release(self, lost: Iterable[LostBatch]) -> None:
-        """Put the cases in the cache that no batch lost alone has."""
+        """Cache the held cases, except cases of batches that failed only as a batch."""
         guilty = {case for batch in lost if batch.backend == self.name for case in batch.cases}
         for case, (key, content) in self._held.items():
             if case not in guilty:
@@ -243,7 +243,7 @@ def _op_of(batch: TaskBatch) -> tuple[str, str]:
 
 
 def _runs(task: Task, found: Container[int]) -> list[Task]:
-    """Return the cases that must be run as tasks, each of consecutive cases."""
+    """Return the uncached cases as tasks of consecutive cases."""
     parts: list[Task] = []
     for one in task.singles():
         if one.start in found:

@@ -1,4 +1,4 @@
-"""Digests of what the outcome of a case depends on: our own sources, and the backend on this
+"""Digests that decide the outcome of a case: of our own sources, and of the backend on this
 machine.
 """
 
@@ -46,9 +46,9 @@ SOURCES = (
     "conformance/text.py",
     "conformance/verdict.py",
 )
-"""The sources, folders and files, that decide which cases there are and which of them pass: all
-that workers load, but for what is about failing cases, storing and printing alone. A test compares
-this with what modules import."""
+"""The files and folders of sources that decide which cases exist and which of them pass. ¶ These
+are the modules that workers load, except those about failing cases, storing and printing.
+"""
 
 DISTRIBUTIONS = ("greenlet", "python-flint", "scipy")
 """Libraries that the reference computes with, beside those of `results.versions`."""
@@ -91,7 +91,7 @@ def _digest(sources: Sequence[str]) -> str:
 
 
 def _sources(sources: Sequence[str]) -> Iterator[tuple[Path, str]]:
-    """Yield files and the files in folders, with their names."""
+    """Yield the given files, and the files in the given folders, with their names."""
     for source in sources:
         package, _, rest = source.partition("/")
         spec = find_spec(package)
@@ -103,7 +103,7 @@ def _sources(sources: Sequence[str]) -> Iterator[tuple[Path, str]]:
 
 @dataclass(frozen=True)
 class BackendDigests:
-    """The digests of the backends of a run, each worked out when it is first asked for.
+    """The digests of the backends of a run, each computed on first use.
 
     `described` has the backends by name, `entries` is the cache that the digests are for.
     """
@@ -113,7 +113,7 @@ class BackendDigests:
     _found: dict[Choice, str] = field(default_factory=dict[Choice, str])
 
     def of(self, choice: Choice, executor: Executor) -> str | None:
-        """Return the digest of a backend, or None if the backend is not described."""
+        """Return the digest of a backend, or None if its description is missing."""
         described = self.described.get(choice.name)
         if described is None:
             return None
@@ -160,7 +160,7 @@ def _library_digest(path: Path, entries: Entries) -> str:
 
 
 def _processor() -> Iterable[str]:
-    """Return the model and the features of the processor, as far as they are known."""
+    """Return the model and the features of the processor, if the system reports them."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

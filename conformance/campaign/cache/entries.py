@@ -1,4 +1,4 @@
-"""The file of a cache: values by key, shared by any number of runs at a time.
+"""The file of a cache: values by key, which any number of runs may share at a time.
 
 A value is a digest of the key and the content, then the content, so that damage is always noticed.
 If anything is wrong with the file, the run prints a line and goes on without the cache, or with a
@@ -25,7 +25,7 @@ from conformance.text import one_line
 FILE_NAME = "hlo-conformance-cache.sqlite"
 FORMAT = 2
 KEPT_DAYS = 30
-"""Days after which an entry that no run has asked for is deleted."""
+"""Number of days after which an unused entry is deleted."""
 
 _APPLICATION_ID = 0x484C4F4B  # "HLOK"
 _LOCK = "hlo-conformance-cache.lock"
@@ -41,7 +41,7 @@ CREATE TABLE entries (key BLOB PRIMARY KEY, used INTEGER NOT NULL, value BLOB NO
 
 
 def key_of(*parts: object) -> bytes:
-    """Return a key made of anything that JSON can hold."""
+    """Return the key for values that JSON can represent."""
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
@@ -50,7 +50,7 @@ class Entries:
     """The entries of a cache, opened. Use as a context manager, from one thread."""
 
     def __init__(self, folder: Path, say: Callable[[str], None]) -> None:
-        """Open the cache in a folder, and make both where they are not there.
+        """Open the cache in a folder; create folder and file if necessary.
 
         `say` is told in a line when the cache is damaged, and begun anew, or cannot be used.
 
@@ -75,7 +75,7 @@ class Entries:
             ) from error
 
     def _open_connection(self) -> sqlite3.Connection | None:
-        """Return a connection to a sound file, new if there was none, or None."""
+        """Return a connection to an intact file, created if necessary, or None."""
         for is_last in (False, True):
             try:
                 return self._require_connection()
@@ -146,7 +146,7 @@ class Entries:
         self._let_go()
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Return the values that are stored of these keys."""
+        """Return the stored values of these keys."""
         found = {key: self._pending[key] for key in keys if key in self._pending}
         if self._connection is None or not keys:
             return found
@@ -169,7 +169,7 @@ class Entries:
         self.forget([key])
 
     def put(self, key: bytes, content: bytes) -> None:
-        """Store a value, soon; a key that is stored keeps its value."""
+        """Store a value at the next flush; an existing key keeps its value."""
         if self._connection is not None:
             self._pending.setdefault(key, content)
             if len(self._pending) >= _PENDING or monotonic() - self._written >= _LATEST:
@@ -210,7 +210,7 @@ class Entries:
 
     @contextmanager
     def _forgiven(self) -> Generator[None]:
-        """Go on without the cache where SQLite raises an error, which is told in a line."""
+        """Print a line and continue without the cache if SQLite raises an error in the block."""
         try:
             yield
         except sqlite3.Error as error:
@@ -229,7 +229,7 @@ class Entries:
 
 
 class _OtherFormat(Exception):
-    """A cache that another version of hlo-conformance wrote."""
+    """A cache file in the format of another version of hlo-conformance."""
 
 
 def _check_of(key: bytes, content: bytes) -> bytes:

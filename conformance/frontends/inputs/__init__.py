@@ -1,1 +1,1 @@
-"""Inputs drawn for a program, suited to its uses of the parameters."""
+"""Inputs drawn for a program, suited to the uses of its parameters."""

@@ -1,9 +1,8 @@
 """Inputs of a program to check, drawn by type and by the uses of each parameter.
 
-Inputs that no program is made for (a negative variance, an index out of range) make results NaN
-or alike, and NaN compared with NaN tells nothing. What parameters should be,
-`conformance.frontends.inputs.uses` finds; where most results are no numbers all the same, tamer
-inputs are tried.
+Inputs outside the intended range (a negative variance, an index out of range) make results NaN, and
+comparing NaN with NaN shows nothing. What parameters should be, `conformance.frontends.inputs.uses`
+finds; where most results are no numbers all the same, tamer inputs are tried.
 """
 
 from __future__ import annotations
@@ -25,30 +24,31 @@ from reference.ir.program import Program, TensorType, ValueType
 from reference.ir.types import Array, element_type_of
 
 PROFILES = ("within:-1:1", "unit", "within:-2:2")
-"""Value profiles of drawn inputs, an input set each: whole numbers first, where much is exact.
+"""Value profiles of drawn inputs, one for each input set: whole numbers first, as arithmetic on
+them is often exact.
 
 They are small, so that what whole programs do with them (exponentials of sums of products) stays
-within range; what other values do, `--inputs` can tell."""
+within range; what other values do, `--inputs` can tell.
+"""
 
 _INTEGERS = ("within:0:3", "small_integers", "within:-4:12")
 """Value profiles of integer inputs, which are mostly indices or classes."""
 
 _TAMER = ("eighths", "positive", "increasing")
-"""Inputs tried where results are no numbers: of at most an eighth; from that up to 1; of at most 1,
-each row in increasing order, as the nodes of an interpolation."""
+"""Milder inputs, tried if results are not finite."""
 
 ENOUGH = 0.9
 """The share of results that should be finite numbers, of those that are floating-point."""
 
 MANY = 3000
-"""Operations of a program beyond which only the first input set is evaluated and improved: the
-others are drawn alike."""
+"""Number of operations of a program above which only the first input set is evaluated and improved.
+"""
 
 SECONDS = 10.0
-"""Beyond so many seconds of evaluations no better inputs are looked for, in any program."""
+"""Seconds of evaluations after which no better inputs are searched for, in any program."""
 
 MOST_ELEMENTS = 1 << 24
-"""Elements of one input beyond which none are drawn."""
+"""Largest number of elements of an input that is drawn."""
 
 SIZES = (3, 4, 8, 2, 5, 1)
 """Values tried for unknown dimension sizes, all sizes alike, until a program can be evaluated."""
@@ -98,7 +98,7 @@ def draw_inputs(program: Program, seed: int, evaluate: Evaluate) -> list[Inputs]
 
 
 class _Sets:
-    """The input sets of one program, each by number, and in tamer versions.
+    """The input sets of a program by number, each in several versions.
 
     Where they are `alike`, integers and i1 values of rank 0 are the same in all processes: they say
     which way a program goes, and processes that wait for one another must go the same.
@@ -142,7 +142,7 @@ def _resized_type(number: int, value_type: ValueType, size: int | None) -> Tenso
 
 
 def _profile(tensor_type: TensorType, number: int) -> str:
-    """Return the profile of a parameter that may have any value of its type."""
+    """Return the profile of a parameter whose values are unrestricted."""
     element = tensor_type.element
     if element.is_boolean:
         return "bits"

@@ -1,4 +1,4 @@
-"""Arrays of numbers that fulfil a need: whole numbers, or any between two."""
+"""Arrays of numbers that satisfy a need: whole numbers, or any numbers within bounds."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ _INTEGER_REACHES = (3, 8, 12)
 """Largest distance of integers from zero, or from their bound if they have only a lower bound."""
 
 _ANY_BETWEEN = 1
-"""Index of the input set of any numbers; the others hold whole numbers if the bounds permit."""
+"""Index of the input set of arbitrary numbers; the others hold whole numbers if the bounds permit.
+"""
 
 _FINEST = 12
-"""Binary digits after the point of numbers where no whole numbers are between the bounds."""
+"""Number of binary digits after the point if no whole numbers lie within the bounds."""
 
 _MOST_MATRIX = 1 << 10
-"""Rows of a matrix beyond which it is not made definite."""
+"""Largest number of rows of a matrix that is made positive definite."""
 
 
 _IN_ORDER = "increasing"
 
 _BOUNDS = {"eighths": (-0.125, 0.125), "positive": (0.125, 1.0), _IN_ORDER: (-1.0, 1.0)}
-"""Between which numbers tamer inputs are."""
+"""Bounds of milder inputs."""
 
 
 def array_of(
@@ -86,7 +87,9 @@ def _matrices(tensor_type: TensorType, form: str, seed: int) -> Array | None:
 def _bits_of_floats(
     tensor_type: TensorType, need: Need, number: int, tamer: str, seed: int
 ) -> Array | None:
-    """Integers that hold the bits of floating-point numbers, several to a number if narrower."""
+    """Return integers that hold the bits of floating-point numbers; narrow numbers share an
+    integer.
+    """
     element = next((one for one in FLOATS if one.name == need.form), None)
     shape, own = tensor_type.static_shape, tensor_type.element
     if element is None or own.bits < 8 or element.bits % own.bits:
@@ -135,7 +138,7 @@ def _whole_bounds(element_type: ElementType, need: Need, number: int) -> tuple[i
 
 
 def _span(need: Need, reach: float) -> tuple[float, float]:
-    """Return the interval to draw from: the numbers of a need that are near zero."""
+    """Return the interval to draw from: numbers near zero that satisfy a need."""
     low, high = need.low, need.high
     if isfinite(low) and not isfinite(high):
         start = max(low, -reach)
@@ -170,7 +173,7 @@ def _floats(
 
 
 def _increasing(need: Need, low: float, high: float, shape: tuple[int, ...], words: Words) -> Array:
-    """Numbers that grow along the last dimension, by steps that differ."""
+    """Return numbers that grow along the last dimension, by different steps."""
     rows = words.unit(math.prod(shape)).reshape(shape or (1,)) + 0.25
     sums = np.cumsum(rows, axis=-1)
     edge = (high - low) / 16 if need.is_open else 0.0
@@ -188,7 +191,9 @@ def both_tame(need: Need, tamer: str) -> Need:
 
 
 def _draw_between(need: Need, low: float, high: float, count: int, words: Words) -> Array:
-    """Any numbers, a sixteenth of the way from ends and zero where these are not wanted."""
+    """Return arbitrary numbers within bounds; excluded bounds and zero are avoided by a sixteenth
+    of the interval.
+    """
     edge = (high - low) / 16
     if need.is_open:
         low, high = low + edge, high - edge

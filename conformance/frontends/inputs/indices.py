@@ -96,7 +96,9 @@ def _vectors(
     known: KnownValues,
     together: Need,
 ) -> Iterator[tuple[Value, Need]]:
-    """Needs of index vectors: of each component where they are put together from such."""
+    """Return the needs of index vectors, also of their components if the vectors are
+    concatenated.
+    """
     if not last or any(one is None for one in last):
         return
     ends = [one for one in last if one is not None]

@@ -1,4 +1,4 @@
-"""Rules for the operands that an operation needs, and the kinds of needs."""
+"""Rules for the needs of operands, and the kinds of needs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ Needed = Iterable[tuple[Value, Need]]
 
 
 Rule = Callable[[Operation, Need, KnownValues], Needed]
-"""rule(operation, need of its first result, known): operands with their needs."""
+"""A rule: rule(operation, need of its first result, known facts) returns operands with their needs.
+"""
 
 
 def is_integer(value: Value) -> bool:

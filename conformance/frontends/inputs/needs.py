@@ -17,7 +17,7 @@ floating-point type is a form too: the bits of such numbers in integers."""
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Elements from `low` to `high`, these not among them where `is_open`; of a form, or any ("").
+    """A condition on elements: an interval, a form, and relations between elements of an array.
 
     `distinct` and `in_order` speak of the elements of an array together.
     """
@@ -54,12 +54,12 @@ NONZERO = Need(nonzero=True)
 
 
 def at_least(low: float, *, is_open: bool = False) -> Need:
-    """Numbers from `low` on, that not among them where `is_open`."""
+    """Return the need for numbers from `low` on; `low` itself is excluded if `is_open`."""
     return Need(low=low, is_open=is_open and isfinite(low))
 
 
 def at_most(high: float, *, is_open: bool = False) -> Need:
-    """Numbers up to `high`, that not among them where `is_open`."""
+    """Return the need for numbers up to `high`; `high` itself is excluded if `is_open`."""
     return Need(high=high, is_open=is_open and isfinite(high))
 
 

@@ -1,4 +1,4 @@
-"""Needs that operations have of their operands, independent of their results' needs."""
+"""Needs that operations have for their operands, independent of the needs of results."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from reference.ir.program import Operation, TensorType, Value
 from reference.ops.table import OPS
 
 TRIPS = 4
-"""Iterations of a loop whose number is drawn, at most."""
+"""Largest drawn number of iterations of a loop."""
 
 EXPONENTS = 4
-"""The largest exponent that is drawn where it is an integer."""
+"""The largest drawn exponent of those that are integers."""
 
 _LARGEST = 100.0
-"""Exponents beyond which bounds of a logarithm's operand are not computed."""
+"""Exponent above which no bound is computed for the operand of a logarithm."""
 
 
 def of_sqrt(operation: Operation, need: Need, _: KnownValues) -> Needed:
@@ -188,7 +188,9 @@ def of_bitcast(operation: Operation, need: Need, _: KnownValues) -> Needed:
 
 
 def of_compare(operation: Operation, _: Need, known: KnownValues) -> Needed:
-    """Class labels are compared with positions for equality, lengths and limits for order."""
+    """Return needs of a comparison: class labels are compared with positions for equality, lengths
+    and limits for order.
+    """
     direction = str(operation.attribute("comparison_direction"))
     for value, other in (operation.operands, operation.operands[::-1]):
         low, high = known.ranges[other.name]

@@ -26,7 +26,7 @@ from conformance.frontends.inputs.range_rules import is_square
 from reference.ir.program import Operation
 
 SMALL = 0.01
-"""A divisor is not made of something this close to zero and a parameter that may be zero."""
+"""Distance from zero that a divisor must keep if it is a sum with a parameter that may be zero."""
 
 
 _SQUARE = 4.0
@@ -122,7 +122,7 @@ def of_extreme(operation: Operation, need: Need, _: KnownValues) -> Needed:
 
 
 def of_sign_of(operation: Operation, need: Need, _: KnownValues) -> Needed:
-    """Ops that give a number of the sign of their operand, zero for zero."""
+    """Propagate the need of a result to its operand, for ops that keep the sign and zero."""
     low, high = 0.0 if need.low >= 0 else -inf, 0.0 if need.high <= 0 else inf
     is_open = need.is_open and (isfinite(low) or isfinite(high))
     yield operation.operands[0], Need(low, high, is_open, need.nonzero)

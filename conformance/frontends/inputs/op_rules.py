@@ -15,7 +15,7 @@ from reference.ops.elementwise.elementwise import SHIFTS
 
 @dataclass(frozen=True, slots=True)
 class OpRules:
-    """The rules of one op, None where there is nothing to say.
+    """The rules of one op, None where it has no rule.
 
     `range` tells between which numbers results lie; `arising` what operands should be whatever
     becomes of the results, `passed` what they should be for the results to be as wanted, `indices`

@@ -1,4 +1,4 @@
-"""Rules for the range of an operation's results, and the kinds of ranges."""
+"""Rules for the range of an operation's results, and the kinds of rules."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EVERYTHING = Range(-inf, inf)
 
 
 def copied_operands(operation: Operation, number: int) -> tuple[Value, ...]:
-    """Return the operands whose elements result `number` consists of; none if they are changed."""
+    """Return the operands whose elements make up result `number`; none if elements are changed."""
     record = OPS.get(operation.name)
     positions = () if record is None else record.carries
     if positions is not None:

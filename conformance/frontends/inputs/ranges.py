@@ -1,4 +1,4 @@
-"""Between which numbers the values of a program lie whatever it is given, as far as that is plain.
+"""Ranges of the values of a program that hold for any inputs, where simple rules give them.
 
 So it is known of a sum of squares that it is not negative, and of a position how far it goes.
 """

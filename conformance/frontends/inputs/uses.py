@@ -25,11 +25,13 @@ from reference.ir.program import Operation, Program, Region, Value
 from reference.ops.structure import structure_of
 
 _DEEPEST = 3
-"""Loops in loops up to which bodies are followed twice: what one iteration makes, the next uses."""
+"""Depth of nested loops up to which bodies are followed twice: one iteration uses the results of
+another.
+"""
 
 
 def needs_of(program: Program) -> tuple[Need, ...]:
-    """Return the need of each parameter of main; quantized parameters have none."""
+    """Return the need of each parameter of main; quantized parameters have no need."""
     work = Uses(program)
     work.follow(program.main.body)
     return tuple(
@@ -39,16 +41,16 @@ def needs_of(program: Program) -> tuple[Need, ...]:
 
 
 class Uses:
-    """Needs of values by name, found so far, and known facts about values."""
+    """Needs of values by name found so far, and known facts about values."""
 
     def __init__(self, program: Program) -> None:
-        """Know the ranges of a program's values, and which operation makes each."""
+        """Compute the ranges of a program's values, and index the operations that define them."""
         self.needs: dict[str, Need] = {}
         self._known = known_values(program)
         self._depth = 0
 
     def add(self, value: Value, need: Need) -> None:
-        """Note a need, without the part that every input fulfils."""
+        """Record a need, without the part that every input satisfies."""
         low, high = self._known.ranges[value.name]
         if need.is_empty:
             return
@@ -122,7 +124,7 @@ _COMPARING = ("select_and_scatter", "sort")
 
 
 def _region_operands(operation: Operation, count: int) -> tuple[Value, ...]:
-    """Return the operands whose elements are the arguments of a region."""
+    """Return the operands whose elements become the arguments of a region."""
     operands = operation.operands
     if operation.name in ("reduce", "reduce_window"):
         return (*operands[count // 2 :], *operands[: count // 2])

@@ -1,3 +1,3 @@
-"""Causes of findings: the program compiled and written otherwise, and the vote of a third
-implementation.
+"""Causes of findings: results of compile variants and rewritten programs, and a third
+implementation's vote.
 """

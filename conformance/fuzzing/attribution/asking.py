@@ -1,4 +1,4 @@
-"""Work in a worker: the variants of a finding's program, and its outcome in each."""
+"""Worker side of the attribution: the variants of a finding's program, and its outcome in each."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def try_variant(trial: Trial, finding: Finding, way: CompileVariant) -> str:
 
 
 def _is_as_found(session: Session, finding: Finding, other: Finding) -> bool:
-    """Whether the results are those found, bit for bit: then nothing need be judged."""
+    """Return whether the results equal the finding's bit for bit: then no judging is needed."""
     if not finding.actual:
         return False
     try:

@@ -23,7 +23,7 @@ class Cause:
 
     @property
     def vanishing(self) -> list[str]:
-        """The ways that make the divergence vanish."""
+        """The variants that make the divergence disappear."""
         return [name for name, came_to in self.ways.items() if came_to == RIGHT]
 
     @property
@@ -69,5 +69,5 @@ class Vote:
 
     @property
     def line(self) -> str:
-        """The vote in a line; "" where none was asked for."""
+        """The vote in one line; "" if there is none."""
         return f"{self.words} ({self.why})" if self.why else self.words

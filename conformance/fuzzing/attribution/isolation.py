@@ -1,4 +1,4 @@
-"""Causes looked for with each question in a worker of its own, which the answer may cost."""
+"""Search for causes with each question in a worker of its own, because the answer may crash it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from conformance.limits import Limits
 def explain_in_isolation(
     executor: Executor, trial: Trial, finding: Finding, timeout: float
 ) -> Finding:
-    """Return the finding with its cause and the third vote on it; a question may take `timeout`
+    """Return the finding with its cause and the third vote on it; each question may take `timeout`
     seconds.
 
     Raises:

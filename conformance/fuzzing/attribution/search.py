@@ -1,4 +1,4 @@
-"""The search for a cause: each way of a plan is asked, then each pass, then passes together."""
+"""The search for a cause: each variant of a plan is tried, then each pass, then sets of passes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from conformance.fuzzing.attribution.cause import NO_ANSWER, RIGHT, Cause
 from conformance.fuzzing.attribution.ways import CompileVariant, Plan, without_passes
 
 Ask = Callable[[CompileVariant], str]
-"""ask(way): the outcome of the program in a variant; see `cause.RIGHT` and its neighbours."""
+"""A question: ask(way) returns the outcome of the program in a variant; see `cause.RIGHT` and the
+other outcomes.
+"""
 
 
 class _Asked:
-    """Answers of questions, each asked once, until the time is over."""
+    """Cached answers to questions, asked until the time is over."""
 
     def __init__(self, ask: Ask, until: float) -> None:
         self._ask, self._until = ask, until
@@ -21,7 +23,9 @@ class _Asked:
         self.left = 0
 
     def __call__(self, way: CompileVariant) -> bool:
-        """Whether the program is right in this variant; False if there is no time to try it."""
+        """Return whether the program is right in this variant; False if there is no time to try
+        it.
+        """
         if way.name not in self.ways:
             if monotonic() >= self._until:
                 self.left += 1
@@ -30,7 +34,7 @@ class _Asked:
         return self.ways[way.name] == RIGHT
 
     def all(self, ways: Iterable[CompileVariant]) -> bool:
-        """Ask all of these; whether the program is right in any of them."""
+        """Try all of these variants; return whether the program is right in any."""
         return sum(map(self, ways)) > 0
 
 
@@ -54,7 +58,7 @@ def search_cause(ask: Ask, plan: Plan, seconds: float) -> Cause:
 
 
 def _disable_all(asked: _Asked, passes: tuple[str, ...]) -> None:
-    """Leave out all passes that can be, then as few as are needed."""
+    """Disable all passes that can be disabled, then search for a smallest such set."""
     names = [one for one in passes if asked.ways.get(without_passes(one).name) != NO_ANSWER]
     if len(names) < 2 or not asked(without_passes(*names)):
         return

@@ -1,7 +1,7 @@
 """The third vote on a finding: the result of StableHLO's interpreter.
 
-It is another reading of the specification, and has errors of its own: where an expectation knows
-that it differs from the reference, it has no vote.
+It is another reading of the specification, and has errors of its own: if an expectation matches its
+difference from the reference, it has no vote.
 """
 
 from __future__ import annotations

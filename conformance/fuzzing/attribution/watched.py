@@ -1,4 +1,4 @@
-"""The passes in which a compiler's process ended: the program is run in a process that prints them.
+"""The compiler passes during which a process ended, read from the passes that it prints.
 
 XLA reads the options for printing when its process begins, so a running worker cannot be used.
 """
@@ -46,7 +46,7 @@ def observe_passes(
 
 
 def run_given() -> None:
-    """Compile and run the programs that arrive, in a separate process that may crash."""
+    """Compile and run the programs that arrive; this runs in a separate process that may crash."""
     from conformance.backends.session import open_session
 
     spelling, folder, program, inputs = pickle.loads(sys.stdin.buffer.read())  # noqa: S301 - ours

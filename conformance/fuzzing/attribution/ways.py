@@ -1,4 +1,5 @@
-"""Variants of a finding's program: written with the same meaning, or compiled otherwise.
+"""Variants of a finding's program: rewritten with the same meaning, or compiled with other
+settings.
 
 A program with its constants as parameters is not folded; with its parameters as constants it is
 folded as a whole; with barriers between its operations it is neither fused nor rewritten across
@@ -21,7 +22,7 @@ from conformance.transforms.equivalent import (
 from reference.ir.program import Program
 
 Rewritten = tuple[Program, Inputs] | None
-"""The program written otherwise, with its inputs; None where there is nothing to be rewritten."""
+"""The rewritten program with its inputs; None if the rewriting does not apply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ REWRITINGS: dict[str, Callable[[Program, Inputs], Rewritten]] = {
     "with parameters as constants": with_constant_arguments,
     "with barriers between operations": _behind_barriers,
 }
-"""Functions that rewrite a program, by the names that people see."""
+"""Functions that rewrite a program, by the names that reports show."""
 
 UNOPTIMIZED = CompileVariant(
     "with xla_backend_optimization_level=0", settings=Settings(unoptimized=True)
@@ -62,7 +63,7 @@ UNOPTIMIZED = CompileVariant(
 
 
 def rewritings(program: Program, inputs: Inputs) -> list[CompileVariant]:
-    """Return the variants in which this program can be written otherwise."""
+    """Return the variants that rewrite this program."""
     return [
         CompileVariant(name, rewriting=name)
         for name, rewrite in REWRITINGS.items()
@@ -71,6 +72,6 @@ def rewritings(program: Program, inputs: Inputs) -> list[CompileVariant]:
 
 
 def without_passes(*names: str) -> CompileVariant:
-    """Return the variant that is compiled without these passes."""
+    """Return the variant that disables these passes."""
     word = "passes" if len(names) > 1 else "pass"
     return CompileVariant(f"without {word} {', '.join(names)}", settings=Settings(without=names))

@@ -1,4 +1,5 @@
-"""The folder of a finding: program, inputs, results, and a script that shows it without us.
+"""The folder of a finding: program, inputs, results, and a script that shows it without this
+package.
 
 program.mlir, inputs.npz, expected.npz, actual.npz, finding.json, reproduce.py, issue.md; `check`
 takes the first two, `replay` the folder.
@@ -37,7 +38,7 @@ ELEMENTS = 4
 """Elements that are shown of a finding."""
 
 _TEMPLATE = Path(__file__).with_name("reproduction.txt")
-"""The script that is written into every folder, without the data of the finding."""
+"""The script in every folder, before the data of the finding is filled in."""
 
 _HOW_TO_SEE = (
     "`python reproduce.py` in this folder (jax and numpy are all it needs) exits with 1 while the "
@@ -45,13 +46,13 @@ _HOW_TO_SEE = (
 )
 
 _GROUP = "## Where it was found\n"
-"""The heading of the part of an issue that changes as more programs lead to the finding."""
+"""The heading of the part of an issue that is rewritten when more programs lead to the finding."""
 
 _MARK = "# --- what was found ---\n"
 
 
 def write(parent: Path, finding: Finding, versions: Mapping[str, str], command: str) -> Path:
-    """Write the folder of a finding into `parent`, whole or not at all; where it is.
+    """Write the folder of a finding into `parent`, whole or not at all; return its path.
 
     Raises:
         UsageError: when it cannot be written.
@@ -134,7 +135,7 @@ def _group(culprits: Mapping[str, int], signatures: Mapping[str, int], programs:
 
 
 def _dates(own: Path) -> dict[str, str]:
-    """Return the stored times at which programs led to the finding in a folder."""
+    """Return the stored first and last time at which programs led to the finding in a folder."""
     try:
         told = as_now(json.loads((own / FINDING).read_text("utf-8")))
         return {name: str(told[name]) for name in (FIRST_FOUND, LAST_FOUND) if name in told}
@@ -143,13 +144,13 @@ def _dates(own: Path) -> dict[str, str]:
 
 
 def _current_times(own: Path) -> dict[str, str]:
-    """Return these times, if a program leads to the finding now."""
+    """Return the updated times when a program leads to the finding now."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return {FIRST_FOUND: now, **_dates(own), LAST_FOUND: now}
 
 
 def _tell(own: Path, finding: Finding, told: Mapping[str, Any]) -> None:
-    """Write the files that people read of a finding."""
+    """Write the files about a finding that people read."""
     try:
         generic = emit(finding.program)
     except EmitError:
@@ -182,13 +183,15 @@ def _fill(own: Path, finding: Finding, told: Mapping[str, Any]) -> None:
 
 
 def _type_and_sizes(of: object) -> tuple[str, list[int | None]]:
-    """Return the type of an array's elements (of a quantized tensor, of its codes), and sizes."""
+    """Return the type of an array's elements (for a quantized tensor, of its codes), and the
+    sizes.
+    """
     assert isinstance(of, TensorType)
     return of.stored.name, list(of.shape)
 
 
 def _wrong(finding: Finding) -> list[tuple[int, list[int], str, str]]:
-    """Return the wrong elements: result, index, the expected and the actual bits in hexadecimal."""
+    """Return the wrong elements: result, index, expected and actual bits in hexadecimal."""
     found: list[tuple[int, list[int], str, str]] = []
     for one in finding.elements:
         if one.result < min(len(finding.expected), len(finding.actual)):
@@ -200,7 +203,7 @@ def _wrong(finding: Finding) -> list[tuple[int, list[int], str, str]]:
 
 
 def _is_index_of(index: Sequence[int], shape: Sequence[int]) -> bool:
-    """Whether it is an index of that shape; the element may belong to an inner operation."""
+    """Return whether an index is within a shape; the element may belong to an inner operation."""
     return len(index) == len(shape) and all(map(lt, index, shape))
 
 

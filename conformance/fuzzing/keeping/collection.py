@@ -1,4 +1,4 @@
-"""Findings of any number of campaigns, read from their folders and grouped by cause."""
+"""Findings of several campaigns, read from their folders and grouped by cause."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from conformance.verdict import Verdict
 
 @dataclass(frozen=True, slots=True)
 class FoundCause:
-    """Findings with one cause: as JSON has them, with their scripts by the finding's folder."""
+    """Findings with one cause in their JSON form, and their scripts by the folder of the
+    finding.
+    """
 
     described: output.Cause
     scripts: Mapping[str, str]

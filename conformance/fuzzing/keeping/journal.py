@@ -1,7 +1,7 @@
-"""The journal of a campaign: a database that the parent alone writes, a transaction per trial.
+"""The journal of a campaign: a database with one transaction per trial.
 
-A campaign that is killed at any moment has lost nothing that was told: trials that ended, failures
-that wait to be minimised, findings and how often they were met.
+A campaign that is killed at any moment loses nothing that it has reported: finished trials, waiting
+failures, findings and their numbers of programs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _COUNTING = (
     "INSERT INTO choices VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET met = met + excluded.met",
 )
 _COUNTED = ("SELECT * FROM pairs", "SELECT * FROM steps", "SELECT * FROM choices")
-"""Queries that read coverage counts again, in the order of `_counters`."""
+"""Queries that read stored coverage counts, in the order of `_counters`."""
 
 
 def _counters(met: CampaignCoverage) -> tuple[Counter[Any], Counter[Any], Counter[Any]]:
@@ -96,7 +96,7 @@ class Journal(Database):
         super().__init__(folder / FILE_NAME, read_only=read_only)
 
     def add(self, start: int, stop: int, tried: TrialResult, places: Mapping[int, str]) -> int:
-        """Store the outcome of a trial, its failures by number with their places.
+        """Store the outcome of a trial, with its failures and their places by number.
 
         Returns:
             The number of pairs of ops that were covered for the first time.
@@ -176,7 +176,7 @@ class Journal(Database):
         )
 
     def settle(self, number: int, finding: str, signature: str = "", culprit: str = "") -> None:
-        """Assign a failure to a finding; the failure itself is no longer needed.
+        """Assign a failure to a finding, and delete the stored failure.
 
         `signature` and `culprit` are its minimised program's, if it was minimised.
         """
@@ -184,9 +184,7 @@ class Journal(Database):
             _settle(database, number, finding, signature, culprit)
 
     def add_finding(self, number: int, kept: StoredFinding, unexplained: object = None) -> bool:
-        """Store the finding of a failure; return whether it is new. `unexplained()` returns
-        `unexplained` until `explain` is called.
-        """
+        """Store the finding of a failure; return whether it is new."""
         row = (kept.name, kept.signature, kept.known, kept.verdict, kept.kind, kept.culprit,
                kept.operations, kept.elements, kept.text, kept.message, json.dumps(kept.told),
                kept.cause, unexplained and pickle.dumps((number, unexplained)))  # fmt: skip
@@ -199,7 +197,7 @@ class Journal(Database):
         return added > 0
 
     def explain(self, name: str, told: Mapping[str, Any]) -> None:
-        """Store the content of finding.json for a finding whose attribution is now known."""
+        """Store the content of finding.json for a finding, now with its attribution."""
         with self.transaction() as database:
             database.execute(
                 "UPDATE findings SET told = ?, unexplained = NULL WHERE name = ?",

@@ -1,4 +1,4 @@
-"""Findings kept: in the journal, in their folders, and told to people."""
+"""Storage of findings: in the journal, in their folders, and as lines for people."""
 
 from __future__ import annotations
 
@@ -29,12 +29,14 @@ class FindingWriter:
         command: str,
         say: Callable[[str], None],
     ) -> None:
-        """Write into this journal and folder, and tell people with `say`."""
+        """Write into this journal and folder, and print lines by `say`."""
         self._journal, self._folder, self.say = journal, folder, say
         self._told = (versions, command)
 
     def finding(self, number: int, finding: Finding) -> bool:
-        """Keep the finding of a program; return whether it is new, and not known."""
+        """Store the finding of a program; return whether it is new and no expectation matches
+        it.
+        """
         told = bundle.finding_entry(finding, *self._told)
         unexplained = None if finding.known else finding
         new = self._journal.add_finding(number, stored_finding(finding, told), unexplained)
@@ -46,7 +48,9 @@ class FindingWriter:
         return True
 
     def another(self, number: int, finding: Finding) -> str:
-        """Store a finding whose key other findings share, but not its cause; return its name."""
+        """Store a finding that shares its key with other findings but not its cause; return its
+        name.
+        """
         names = {one.name for one in self._journal.findings()}
         while finding.name in names:
             finding = replace(finding, number=finding.number + 1)
@@ -60,7 +64,7 @@ class FindingWriter:
         self.regroup(name)
 
     def cause(self, finding: Finding) -> None:
-        """Keep a finding's cause."""
+        """Store a finding's cause."""
         bundle.explain(self._folder, finding, *self._told)
         self._journal.explain(finding.name, bundle.finding_entry(finding, *self._told))
         self.regroup(finding.name)
@@ -68,7 +72,9 @@ class FindingWriter:
             self.say(f"{finding.name}: {told}")
 
     def regroup(self, name: str = "") -> None:
-        """Write the element types and programs of a finding into its folder, or of all findings."""
+        """Write the element types and programs of a finding into its folder; without a name, of all
+        findings.
+        """
         for one in self._journal.findings():
             if name in ("", one.name) and not one.known:
                 bundle.regroup(self._folder / one.name, one.culprits, one.signatures, one.count)
@@ -118,5 +124,5 @@ def line_of(finding: Finding) -> str:
 
 
 def cause_of(finding: Finding) -> str:
-    """Return the culprit of a finding and the votes on it, in a line; "" if nothing is known."""
+    """Return the culprit of a finding and the votes on it in one line; "" if nothing is known."""
     return "; ".join(filter(None, (finding.cause.line, finding.vote.line)))

@@ -47,8 +47,8 @@ class ReplayedFinding:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The outcome of a finding on a backend of these versions; None if the backend is not
-    available. `why` has the reason then.
+    """The outcome of a finding on a backend with these versions; The outcome is None if the backend
+    is not available.
     """
 
     backend: str
@@ -171,7 +171,7 @@ def replay_corpus(
     """Run the findings of a corpus; yield the name of each, and its state in words.
 
     Raises:
-        NotAvailable: when the backend cannot be had.
+        NotAvailable: when the backend is not available.
     """
     calls = (
         Call(path, OUTCOME_OF_FILE, (trial, path / PROGRAM, path / INPUTS), timeout)

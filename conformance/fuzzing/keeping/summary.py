@@ -1,4 +1,4 @@
-"""A campaign as reports show it: trials, coverage and findings, read from its journal."""
+"""The data of a campaign's reports: trials, coverage and findings, read from its journal."""
 
 from __future__ import annotations
 

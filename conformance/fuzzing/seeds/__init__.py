@@ -1,1 +1,1 @@
-"""Material for programs: pieces cut out of the user's files, and out of patterns of our own."""
+"""Material for programs: fragments cut out of the user's files, and out of the shipped patterns."""

@@ -16,13 +16,13 @@ from reference.ops.structure import is_constant
 from reference.ops.table import OPS
 
 LENGTHS = (2, 3, 5, 8)
-"""Largest numbers of operations of the fragments, without constants."""
+"""Largest numbers of operations of the fragments, not counting constants."""
 
 MOST_OF_A_FILE = 200
-"""Pieces that are kept of one file: those that end at operations evenly spread over it."""
+"""Largest number of fragments per file; their last operations are spread evenly over the file."""
 
 SMALL = 256
-"""Elements that values of a piece are made to have at most, where that can be done."""
+"""Largest number of elements that values of a fragment should have."""
 
 
 def cuts(program: Program) -> Iterator[Fragment]:
@@ -62,8 +62,8 @@ def _stands(operation: Operation) -> bool:
 def _preceding_operations(
     operations: Sequence[Operation], makers: dict[str, int], end: int, length: int
 ) -> set[int]:
-    """Return `length` operations that lead to an operation, the nearest first; constants are not
-    counted.
+    """Return `length` operations that lead to an operation, the nearest first, not counting
+    constants.
     """
     kept, waiting = {end}, [end]
     while waiting and len(kept) < length:
@@ -77,7 +77,7 @@ def _preceding_operations(
 
 
 def _piece(program: Program, kept: set[int], makers: dict[str, int]) -> Fragment | None:
-    """Return the operations as a program of small sizes; None if that is not valid."""
+    """Return the operations as a program of small sizes; None if that program is not valid."""
     operations = program.main.body.operations
     inside = [operations[number] for number in sorted(kept)]
     taken = {value.name for one in inside for value in used_values(one)}
@@ -105,7 +105,7 @@ def _small(piece: Fragment) -> Fragment | None:
 
 
 def _changes(piece: Fragment) -> Iterator[Sizes]:
-    """Sizes to be replaced, the largest first, alone and with a multiple."""
+    """Yield sizes to be reduced, the largest first: each by itself, then with a multiple."""
     found = sorted(sizes_of(piece), reverse=True)
     for size in found:
         for smaller in dict.fromkeys((8, 4, size // 2, size // 3, 3, 2)):

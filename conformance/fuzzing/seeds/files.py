@@ -1,4 +1,4 @@
-"""Files of programs cut into pieces; in a worker, which a file may end."""
+"""Cutting of files into fragments, in a worker that a file may crash."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from generators.chains.seeds.fragment import Fragment
 
 @dataclass(frozen=True, slots=True)
 class CutFragments:
-    """The pieces of some files, each once, and a line on each file that gave none."""
+    """The distinct fragments of some files, and a line on each file that gave no fragment."""
 
     fragments: tuple[Fragment, ...]
     notes: tuple[str, ...] = ()

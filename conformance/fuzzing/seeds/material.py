@@ -19,16 +19,16 @@ from generators.chains.seeds.fragment import Fragment
 FILE_NAME = "seeds.pickle"
 
 OFTEN, SELDOM = 2, 8
-"""One program in so many is made of pieces: with the user's own among them, and without."""
+"""One program in so many is made of fragments: with the user's among them, and without."""
 
 
 VARIED = 8
-"""One program in so many varies a program that the campaign has collected."""
+"""One program in so many is a variation of a collected program."""
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Pieces of programs; one program in `every` is made of them."""
+    """Fragments of programs; one program in `every` is made of them."""
 
     fragments: tuple[Fragment, ...]
     every: int
@@ -41,7 +41,7 @@ class Material:
 
 
 def keep(material: Material, folder: Path) -> Path:
-    """Write the material into a campaign's folder, where its workers read it."""
+    """Write the material into a campaign's folder, from which its workers read it."""
     path = folder.resolve() / f"{material.digest}-{FILE_NAME}"
     path.write_bytes(pickle.dumps(material))
     return path
@@ -49,8 +49,8 @@ def keep(material: Material, folder: Path) -> Path:
 
 @cache
 def _read(path: Path, ops: frozenset[str]) -> Material:
-    """Return the material that `keep` has written; only fragments that contain any of `ops`, if
-    there are such.
+    """Return the material that `keep` has written. If fragments contain any of `ops`, only these
+    are returned.
     """
     found: Material = pickle.loads(path.read_bytes())  # noqa: S301 - our own
     about = [one for one in found.fragments if not ops or any(o.name in ops for o in one.walk())]

@@ -1,4 +1,6 @@
-"""Gathering the material of a campaign: files of the user's and patterns of ours are cut."""
+"""Collection of the material of a campaign: user files and shipped patterns are cut into
+fragments.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from conformance.limits import Limits
 from generators.chains.seeds.fragment import Fragment
 
 PATTERNS = Path(__file__).with_name("patterns")
-"""The folder of patterns that come with the package."""
+"""The folder of patterns that are shipped with the package."""
 
 SUFFIXES = (".mlir", ".mlirbc", ".stablehlo")
 """Suffixes of files of programs."""

@@ -1,1 +1,1 @@
-"""Coverage of a campaign, and its steering to what was covered seldom."""
+"""Coverage of a campaign, and steering towards rarely covered choices."""

@@ -13,10 +13,10 @@ Pair = tuple[str, str]
 """An op, and an op that uses its result."""
 
 Step = tuple[str, str]
-"""A step by name, and the element type of the value that it begins with."""
+"""A step of a chain by name, and the element type of the value that it begins with."""
 
 Choice = tuple[str, str, str]
-"""An op, a dimension in which its cases vary, and a value of that."""
+"""An op, a dimension in which its cases vary, and a value in that dimension."""
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class CampaignCoverage:
                 self.choices[op, asked.dimension, label] += label == asked.taken
 
     def add(self, other: CampaignCoverage) -> None:
-        """Add the counts of others."""
+        """Add other counts."""
         self.pairs.update(other.pairs)
         self.steps.update(other.steps)
         self.choices.update(other.choices)

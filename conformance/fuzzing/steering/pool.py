@@ -1,4 +1,6 @@
-"""Programs that a campaign varies: those that failed, and pieces that first met a pair of ops."""
+"""Programs that a campaign varies: failing programs, and fragments that first covered a pair of
+ops.
+"""
 
 from __future__ import annotations
 
@@ -13,42 +15,42 @@ from generators.chains.seeds.fragment import Fragment, fits
 from reference.ir.program import Program
 
 MOST_FAILING = 128
-"""Programs that failed which are kept: of those of one place the first."""
+"""Largest number of failing programs that are kept, the first of each place."""
 
 MOST_NEW = 256
 """Largest number of fragments that covered a new pair of ops; the latest are kept."""
 
 LENGTH = 3
-"""Operations that such a piece has at most."""
+"""Largest number of operations of such a fragment."""
 
 PER_TRIAL = 4
 """Maximum number of programs of each kind that a trial gets to vary."""
 
 NEW_PER_TRIAL = 2
-"""Pieces that a trial hands back."""
+"""Largest number of fragments that a trial returns."""
 
 
 class Pool:
     """Fragments that can be varied."""
 
     def __init__(self) -> None:
-        """Nothing yet."""
+        """Begin with an empty pool."""
         self._failing: dict[str, Fragment] = {}
         self._new: deque[Fragment] = deque(maxlen=MOST_NEW)
 
     def add_new(self, fragments: Iterable[Fragment]) -> None:
-        """Take pieces that first met a pair."""
+        """Add fragments that first covered a pair of ops."""
         self._new.extend(fragments)
 
     def add_failing(self, place: str, program: Program) -> None:
-        """Take a program that failed, the first of its place."""
+        """Add a failing program if it is the first of its place."""
         if place in self._failing or len(self._failing) >= MOST_FAILING:
             return
         if fits(program):
             self._failing[place] = program
 
     def draw(self, key: int) -> tuple[Fragment, ...]:
-        """Return some fragments, the same for the same key and the same pool."""
+        """Return some fragments, chosen by the key: equal keys and pools give equal fragments."""
         random = Random(key)  # noqa: S311 - a choice that anyone may foresee
         kinds = (list(self._failing.values()), list(self._new))
         return tuple(

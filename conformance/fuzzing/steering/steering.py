@@ -22,19 +22,19 @@ from reference.ir.program import Program
 from reference.ir.types import ALL
 
 LAG = 4
-"""Trials, for each worker, that may not have ended when a trial begins."""
+"""Number of trials per worker that may be unfinished when a trial begins."""
 
 WANTED = 6
-"""Values of choices that are wanted of an op at a time, those met most seldom."""
+"""Number of values of choices of an op that are favoured at a time, the least covered first."""
 
 SELDOM = 3
-"""Coverage count from which on a value is not wanted any more."""
+"""Coverage count from which on a value is no longer favoured."""
 
 _TYPES = {str(of): TYPE[of] for of in ALL}
 
 
 class Steering:
-    """Coverage so far, as trials are steered by it."""
+    """The coverage so far, by which trials are steered."""
 
     def __init__(
         self,
@@ -92,14 +92,14 @@ class Steering:
         self._wanted = {op: few for op, few in (self._wanted | wanted).items() if few}
 
     def _seldom(self, op: str) -> tuple[tuple[str, str], ...]:
-        """Return the values of choices that cases of an op have covered most seldom."""
+        """Return the values of choices that cases of an op have covered least."""
         counts: Iterable[tuple[Choice, int]] = self._choices[op].items()
         few = sorted((count, choice) for choice, count in counts if count < SELDOM)
         return tuple((dimension, label) for _, (_, dimension, label) in few[:WANTED])
 
 
 def _raise(rows: dict[str, bytearray], name: str, width: int, column: int, by: int) -> bool:
-    """Raise a count as far as it goes; whether it was 0."""
+    """Increase a count up to the maximum of its type; return whether it was 0."""
     row = rows.setdefault(name, bytearray(width))
     before = row[column]
     row[column] = min(ENOUGH, before + by)

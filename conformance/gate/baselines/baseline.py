@@ -1,4 +1,4 @@
-"""Baselines: the outcome of each case of a run, with which later runs are compared.
+"""Baselines: the outcome of each case of a run, for comparison with later runs.
 
 text_file.py has their text format, comparison.py the comparison.
 """
@@ -63,7 +63,7 @@ def _worst_error(record: Record) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class ReadBaseline:
-    """A baseline, with its path as the user typed it."""
+    """A baseline, and its path as the user typed it."""
 
     path: str
     baseline: Baseline = field(repr=False)

@@ -22,7 +22,7 @@ from conformance.verdict import Record, Verdict
 
 
 class Kind(StrEnum):
-    """The kind of a change since the baseline, in the order of reports."""
+    """The kind of a change since the baseline; the order is that of reports."""
 
     NEW = "new"
     """A case fails, no expectation matches it, and it did not fail in this way before."""
@@ -33,7 +33,7 @@ class Kind(StrEnum):
     GAINED = "gained"
     """The backend did not support it, and now has results."""
     CHANGED = "changed in error"
-    """A case is wrong in another way, which is no failure by itself."""
+    """A case that failed fails in another way, which does not fail the run."""
 
 
 REGRESSIONS = (Kind.NEW, Kind.LOST)
@@ -167,7 +167,7 @@ def with_backend_names(
 
 
 class _Matching:
-    """The cells of two runs side by side, with counts of compared cases."""
+    """Two runs compared cell by cell, with counts of compared cases."""
 
     def __init__(self, run: RunData, baseline: Baseline) -> None:
         self._run, self._then = run, baseline

@@ -36,7 +36,9 @@ _STRING = r'("(?:[^"\\]|\\.)*")'
 
 
 class BaselineError(Exception):
-    """A baseline cannot be read or used. The message says why and how to mend it, in one line."""
+    """Raised when a baseline cannot be read or used; the message says why and how to mend it, in
+    one line.
+    """
 
 
 @dataclass(frozen=True, slots=True)

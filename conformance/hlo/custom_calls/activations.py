@@ -9,7 +9,7 @@ from conformance.hlo.building import Building, tensor_type_of
 from reference.ir.program import TensorType, Value
 
 Activation = Callable[[Building, Value, float], Value]
-"""activation(building, value, alpha): the value of the function."""
+"""A function activation(building, value, alpha) that applies an activation to a value."""
 
 
 def constant_like(building: Building, number: complex, like: Value) -> Value:
@@ -19,7 +19,7 @@ def constant_like(building: Building, number: complex, like: Value) -> Value:
 
 
 def none(building: Building, value: Value, alpha: float) -> Value:
-    """Return the value itself."""
+    """Return the value unchanged."""
     del building, alpha
     return value
 

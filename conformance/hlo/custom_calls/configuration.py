@@ -1,4 +1,4 @@
-"""The options of a compiler's custom call: JSON in its backend_config."""
+"""The options of a compiler's custom call, stored as JSON in its backend_config."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ def configuration(site: Site, key: str = "") -> dict[str, Any]:
 
 
 def numbers(value: Any) -> tuple[int, ...]:
-    """Return a list of integers, which JSON of protos spells as strings."""
+    """Return a list of integers, which JSON of protos writes as strings."""
     return tuple(int(one) for one in value or ())

@@ -43,7 +43,7 @@ class _Operands:
 
 
 def accumulation_type(element: ElementType) -> ElementType:
-    """Return the type in which products of such a type are added up."""
+    """Return the type in which products of a type are accumulated."""
     if element.is_complex or element.bits > ELEMENT_TYPES["f32"].bits:
         return element
     return ELEMENT_TYPES["si32"] if element.is_integer else ELEMENT_TYPES["f32"]
@@ -55,12 +55,12 @@ def _results(site: Site) -> tuple[Shape, ...]:
 
 
 def scratch(building: Building, shape: Shape) -> Value:
-    """Return memory that a library works in, whose contents mean nothing, as zeros."""
+    """Return a library's scratch memory, whose contents mean nothing, as zeros."""
     return building.full(0, tensor_of(shape))
 
 
 def _operands(site: Site, config: dict[str, Any], scaled: bool) -> _Operands:
-    """Return operands by role: matrix, scales, vector and scale of the result, in this order."""
+    """Return operands by role, in this order: matrix, scales, vector, scale of the result."""
     rest = [site.value(number) for number in range(2, len(site.operands))]
     matrix = rest.pop(0) if float(config.get("beta", 0)) else None
     scales = (rest.pop(0), rest.pop(0)) if scaled else ()
@@ -77,7 +77,7 @@ def _operands(site: Site, config: dict[str, Any], scaled: bool) -> _Operands:
 
 
 def _product(site: Site, config: dict[str, Any], to: ElementType) -> Value:
-    """Return the product of both matrices, in the type that it is added up in."""
+    """Return the product of both matrices in the accumulation type."""
     stated: dict[str, Any] = config.get("dot_dimension_numbers", {})
     sizes = tensor_of(_results(site)[0]).shape
     pair = (site.value(0), site.value(1))
@@ -121,7 +121,7 @@ def _matmul_f8(site: Site) -> Tree:
 
 
 def matmul(site: Site, *, scaled: bool) -> Tree:
-    """Add a product; `scaled` where its matrices come with scales."""
+    """Add a matrix product; `scaled` if its matrices have scales."""
     building, config = site.building, configuration(site, "gemm_backend_config")
     epilogue = str(config.get("epilogue", "DEFAULT"))
     if epilogue not in _ACTIVATIONS:
@@ -152,7 +152,7 @@ def matmul(site: Site, *, scaled: bool) -> Tree:
 
 
 def _other(building: Building, shape: Shape, epilogue: str, before: Value, after: Value) -> Value:
-    """Return a result after the first: input of the epilogue, a largest value, or scratch."""
+    """Return a result after the first: the epilogue's input, a largest value, or scratch memory."""
     of = tensor_of(shape)
     if epilogue.endswith("AUX") and of.shape == tensor_type_of(before).shape:
         return building.convert(before, of.element)
@@ -179,4 +179,4 @@ TARGETS: dict[str, Handler] = {
     "__cublas$lt$matmul": _matmul,
     "__cublas$lt$matmul$f8": _matmul_f8,
 }
-"""The function that reads calls of each target."""
+"""The function that reads the calls of each target."""

@@ -40,7 +40,7 @@ _ACTIVATIONS: dict[str, Activation] = {
 
 
 def _with_scratch(site: Site, value: Value) -> Tree:
-    """Return a result, and the memory that the library worked in."""
+    """Return a result, and the library's scratch memory."""
     shapes = site.instruction.shape.tuple_shapes
     return (value, *(scratch(site.building, shape) for shape in shapes[1:])) if shapes else value
 
@@ -62,7 +62,7 @@ def _multiply_by(building: Building, value: Value, factor: float) -> Value:
 
 
 def _forward(site: Site) -> Tree:
-    """Add a convolution with a bias, a side input and an activation where it has them."""
+    """Add a convolution, with a bias, a side input and an activation if it has them."""
     building, config = site.building, configuration(site, "cudnn_conv_backend_config")
     if config.get("reordered_int8_nchw_vect"):
         raise site.unreadable("a filter in another order")
@@ -92,7 +92,7 @@ def _forward(site: Site) -> Tree:
 
 
 def _is_plain(site: Site) -> None:
-    """Check that a backward convolution is not scaled.
+    """Raise Unreadable if a backward convolution is scaled.
 
     Raises:
         Unreadable: when it is.
@@ -209,4 +209,4 @@ TARGETS: dict[str, Handler] = {
     "__cudnn$convBiasActivationForward": _forward,
     "__cudnn$convForward": _forward,
 }
-"""The function that reads calls of each target."""
+"""The function that reads the calls of each target."""

@@ -19,7 +19,7 @@ from reference.ir.types import ELEMENT_TYPES
 
 _F32 = ELEMENT_TYPES["f32"]
 _FORWARD = {"LAYER_FWD_INFER": 1, "LAYER_FWD_TRAIN": 3}
-"""Number of results of each kind, without the library's workspace."""
+"""Number of results of each kind, not counting the library's workspace."""
 
 
 class _Rows:
@@ -32,7 +32,7 @@ class _Rows:
         self.along = tuple(range(1, len(self.sizes)))
 
     def wide(self, value: Value) -> Value:
-        """Return a value in f32, of the rows' shape."""
+        """Return a value in f32, in the shape of the rows."""
         value = self.building.convert(value, _F32)
         own = tensor_type_of(value).static_shape
         if own == self.sizes:
@@ -42,7 +42,7 @@ class _Rows:
         return self.building.broadcast(narrow, self.sizes, kept)
 
     def of(self, name: str, lhs: Value, rhs: Value) -> Value:
-        """Return an operation of two operands."""
+        """Add an operation of two operands, and return its result."""
         return self.building.binary(name, lhs, rhs)
 
     def total(self, value: Value, dimensions: tuple[int, ...]) -> Value:
@@ -60,7 +60,7 @@ class _Rows:
         return building.reshape(found, kept)
 
     def mean(self, value: Value) -> Value:
-        """Return the mean of each row, of size 1 along the others."""
+        """Return the mean of each row; the other dimensions have size 1."""
         found = self.total(value, self.along)
         count = math.prod(self.sizes[1:])
         return self.of("divide", found, constant_like(self.building, count, found))
@@ -76,7 +76,7 @@ def _norm(site: Site) -> Tree:
 
 
 def _forward(site: Site, count: int) -> Tree:
-    """Add a normalisation: the result, and for training the means and the inverse deviations."""
+    """Add a normalisation: the result and, for training, the means and inverse deviations."""
     epsilon = float(configuration(site, "cudnn_norm_backend_config").get("epsilon", 0))
     rows = _Rows(site.building, site.value(0))
     operand = rows.wide(site.value(0))
@@ -108,7 +108,7 @@ def _backward(site: Site) -> Tree:
 
 
 def _results(site: Site, values: tuple[Value, ...]) -> Tree:
-    """Return values in the types of the results, then the library's memory."""
+    """Return values in the types of the results, followed by the library's workspace."""
     building, shapes = site.building, site.instruction.shape.tuple_shapes
     found: list[Value] = []
     for value, shape in zip(values, shapes, strict=False):
@@ -118,4 +118,4 @@ def _results(site: Site, values: tuple[Value, ...]) -> Tree:
 
 
 TARGETS: dict[str, Handler] = {"__cudnn$norm": _norm}
-"""The function that reads calls of the target."""
+"""The function that reads the calls of the target."""

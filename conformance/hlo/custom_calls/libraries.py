@@ -16,7 +16,9 @@ from reference.ir.types import ELEMENT_TYPES
 
 
 def options_of(site: Site) -> str | tuple[Any, ...]:
-    """Return the options of a call by the typed interface as programs hold them, or a text."""
+    """Return the options of a call through the typed interface in the form of programs, or as a
+    text.
+    """
     text = site.instruction.backend_config.decode("utf-8", "replace")
     if not text.startswith("{"):
         return text
@@ -34,7 +36,7 @@ def options_of(site: Site) -> str | tuple[Any, ...]:
 
 
 def _cub_sort(site: Site) -> Tree:
-    """Add a radix sort of keys along the last dimension, with values where there are some."""
+    """Add a radix sort of keys along the last dimension, with values if there are any."""
     building = site.building
     options = configuration(site)
     descending = bool(options.get("descending", False))
@@ -74,7 +76,7 @@ def _top_k(site: Site) -> Tree:
 
 
 def _triangular_solve(site: Site) -> Tree:
-    """Add a solve by cuBLAS, whose options are those of the opcode."""
+    """Add a triangular solve by cuBLAS, which has the options of the opcode."""
     options = configuration(site)
     shapes = site.instruction.shape.tuple_shapes
     transposes = {"NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"}
@@ -89,7 +91,9 @@ def _triangular_solve(site: Site) -> Tree:
 
 
 def _cusolver_cholesky(site: Site) -> Tree:
-    """Add a factorisation by cuSOLVER: the factor, scratch, and 0 for success of each matrix."""
+    """Add a factorisation by cuSOLVER: the factor, scratch memory, and status 0 (success) for each
+    matrix.
+    """
     options = configuration(site)
     building, operand = site.building, site.value(0)
     of, lower = tensor_type_of(operand), bool(options.get("lower"))
@@ -100,7 +104,7 @@ def _cusolver_cholesky(site: Site) -> Tree:
 
 
 def _other_triangle(building: Building, factor: Value, operand: Value, *, lower: bool) -> Value:
-    """Return a factor, with the operand's elements outside of its triangle as in LAPACK."""
+    """Return a factor with the operand's elements outside its triangle, as LAPACK leaves them."""
     of = tensor_type_of(factor)
     shape = of.static_shape
     ones = np.ones(shape[-2:])
@@ -111,7 +115,7 @@ def _other_triangle(building: Building, factor: Value, operand: Value, *, lower:
 
 
 def _seed(site: Site) -> Tree:
-    """Add the seed of a generator, which may be any number, as 0."""
+    """Add the seed of a generator as 0; any number would do."""
     return site.building.full(0, site.type)
 
 
@@ -124,4 +128,4 @@ TARGETS: dict[str, Handler] = {
     "cusolver$cholesky": _cusolver_cholesky,
     "__cusolver$cholesky": _cusolver_cholesky,
 }
-"""The function that reads calls of each target."""
+"""The function that reads the calls of each target."""

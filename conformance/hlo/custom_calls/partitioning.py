@@ -1,4 +1,4 @@
-"""Notes to a partitioner, which say where a value lies and change none."""
+"""Custom calls that tell a partitioner where a value lies, and change no value."""
 
 from __future__ import annotations
 
@@ -13,4 +13,4 @@ def _operand_tree(site: Site) -> Tree:
 TARGETS: dict[str, Handler] = dict.fromkeys(
     ("Sharding", "xla.sdy.FuncResultSharding", "xla.sdy.ShardingConstraint"), _operand_tree
 )
-"""By target."""
+"""The function that reads the calls of each target."""

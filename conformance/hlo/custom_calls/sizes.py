@@ -1,4 +1,4 @@
-"""Arrays of dynamic sizes: an array that holds fewer elements than its type says, and its sizes.
+"""Arrays of dynamic sizes: the array of their bounds, and their sizes.
 
 XLA keeps such an array in an array of the size of its bounds, with the sizes beside it.
 `PadToStatic` separates the two, `SliceToDynamic` joins them.
@@ -16,7 +16,7 @@ _SIZE = ELEMENT_TYPES["si32"]
 
 
 def _slice_to_dynamic(site: Site) -> Tree:
-    """Add the first elements along each dimension whose size changes, as many as is said."""
+    """Add the first elements along each dynamic dimension, as many as its size operand says."""
     building, value, wanted = site.building, site.value(0), site.type
     for dimension, size in enumerate(wanted.shape):
         if size is None:
@@ -33,7 +33,7 @@ def _slice_to_dynamic(site: Site) -> Tree:
 
 
 def _pad_to_static(site: Site) -> Tree:
-    """Add an array of the bounds, zeros after the elements that there are, and all sizes."""
+    """Add an array of the bounds, with zeros behind the valid elements, and the sizes."""
     building, value = site.building, site.value(0)
     shapes = site.instruction.shape.tuple_shapes
     of = tensor_of(shapes[0])
@@ -62,4 +62,4 @@ TARGETS: dict[str, Handler] = {
     "PadToStatic": _pad_to_static,
     "SliceToDynamic": _slice_to_dynamic,
 }
-"""The function that reads calls of each target."""
+"""The function that reads the calls of each target."""

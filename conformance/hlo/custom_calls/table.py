@@ -24,7 +24,7 @@ TARGETS: dict[str, Handler] = {
     **sizes.TARGETS,
     **tpu.TARGETS,
 }
-"""By target."""
+"""The function that reads the calls of each target."""
 
 
 def read_custom_call(site: Site) -> Tree:

@@ -1,4 +1,4 @@
-"""Custom calls of the compiler for TPUs: 64 bits as pairs of 32, hints, buffers.
+"""Custom calls of the compiler for TPUs: 64-bit values as pairs, hints, buffers.
 
 A 64-bit integer is a pair of its low and its high word. A number of f64 is a pair of numbers of f32
 whose sum it is: `X64SplitLow` gives the larger part, the rounded number, `X64SplitHigh` what is
@@ -46,7 +46,7 @@ def _high(site: Site) -> Tree:
 
 
 def _missing(building: Building, value: Value, of: TensorType) -> Value:
-    """Return the difference between a number and its rounded half, 0 if that half is not finite."""
+    """Return the difference between a number and its rounded half; 0 if that half is not finite."""
     rounded = building.convert(value, of.element)
     rest = building.binary(
         "subtract", value, building.convert(rounded, tensor_type_of(value).element)
@@ -81,7 +81,7 @@ def _combine(site: Site) -> Tree:
 
 
 def _plain(building: Building, half: Value) -> Value:
-    """Return a half as an unsigned word, so that no sign spreads."""
+    """Return a half as an unsigned word, so that its sign is not extended."""
     word = ELEMENT_TYPES["ui32"]
     return half if tensor_type_of(half).element == word else building.bitcast(half, word)
 
@@ -152,4 +152,4 @@ TARGETS: dict[str, Handler] = {
     "X64SplitLow": _low,
     "ZeroCrop": _padded_with_zeros,
 }
-"""The function that reads calls of each target."""
+"""The function that reads the calls of each target."""

@@ -1,1 +1,1 @@
-"""Judging calls of LAPACK by backward errors and residuals."""
+"""Judging of LAPACK calls by backward errors and residuals."""

@@ -27,10 +27,14 @@ from reference.numerics.rounding import to_float64, ulp_size
 from reference.ops.structure import calls_target
 
 Directions = Callable[[tuple[int, ...]], Array]
-"""directions(shape): for each element the share of its tolerance to move by, from -1 to 1."""
+"""A function of a shape that gives each element's direction: the share of its tolerance to move by,
+from -1 to 1.
+"""
 
 Shift = Callable[[Array, Array, Directions], Array]
-"""shift(array, errors, directions): the array with each element moved by a share of its error."""
+"""A function shift(array, errors, directions) that returns the array with each element moved by a
+share of its error.
+"""
 
 Arrays = tuple[Array, ...]
 
@@ -264,7 +268,7 @@ def _unitary_factor(a: Array) -> Array:
 
 
 def _phase(a: Array, b: Array) -> Any:
-    """Return the phase that turns vector a towards b."""
+    """Return the phase factor that turns vector a towards b."""
     inner = np.vdot(a, b)
     return inner / abs(inner) if abs(inner) > 0 else 1.0
 
@@ -359,7 +363,8 @@ def turn_schur(form: Array, basis: Array, phases: Array, given: Arrays) -> Array
 
 
 Align = Callable[[Operation, Array, Arrays, Arrays], Arrays]
-"""align(operation, matrix, results, nearby results): the nearby results with the same free choices.
+"""A function align(operation, matrix, results, nearby results) that gives the nearby results the
+same free choices.
 """
 
 _ALIGN: dict[str, Align] = {

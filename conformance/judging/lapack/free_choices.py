@@ -1,4 +1,4 @@
-"""Free choices of a decomposition made again: signs of eigenvectors, bases of spaces, orders.
+"""Variation of the free choices of a decomposition: signs of eigenvectors, bases of spaces, orders.
 
 A program is evaluated with other choices. Results that change depend on the choices, and may be
 what any choice makes them. Results of an ill-conditioned matrix are replaced by those of a nearby
@@ -47,7 +47,7 @@ def vary_choices(
     operation: Operation, operands: Arrays, results: tuple[Any, ...], number: int,
     random: np.random.Generator, shift: Shift,
 ) -> tuple[tuple[Any, ...], str]:  # fmt: skip
-    """Return the results with other choices made, and the name of the choice ("" if none).
+    """Return the results with other free choices, and the name of the choice ("" if there is none).
 
     `number` selects the variation.
     """
@@ -73,7 +73,7 @@ def vary_choices(
 
 
 def _negate_zeros(array: Array) -> Array:
-    """Return an array with zeros of the other sign, which is unspecified."""
+    """Return an array with the signs of its zeros flipped, which are unspecified."""
     if array.dtype.kind == "c":
         parts = [_negate_zeros(np.array(part(array))) for part in (np.real, np.imag)]
         return _complex_array(*parts)
@@ -211,14 +211,16 @@ def _vary_svd(a: Array, results: Arrays, number: int, random: np.random.Generato
 
 
 def _random_turn(size: int, number: int, random: np.random.Generator, *, whole: bool) -> Array:
-    """Return a random unitary matrix for a space without given vectors; a sign in one dimension."""
+    """Return a random unitary matrix that mixes the basis of a space; in one dimension a sign."""
     if size == 1:
         return np.diag(_phases(1, number if number == 0 else VARIATIONS, random, whole=whole))
     return _rotation(size, random, whole=whole)
 
 
 def _vary_eig(_: Array, results: Arrays, number: int, random: np.random.Generator) -> Arrays:
-    """Return other signs and another order; conjugate pairs of a real matrix stay adjacent."""
+    """Return other signs and another order of eigenvalues; conjugate pairs of a real matrix stay
+    adjacent.
+    """
     count = len(results) - 3
     values = eigenvalues(results, count)
     real = count == 2

@@ -62,11 +62,12 @@ class Problem(NamedTuple):
 
 
 Equations = Callable[[Problem], Iterator[str]]
-"""equations(problem): a message for each equation that the results violate."""
+"""A function equations(problem) that yields a message for each equation that the results violate.
+"""
 
 
 def violation(operation: Operation, operands: Arrays, results: Arrays) -> str | None:
-    """Return a message on the fault of a decomposition's results, or None.
+    """Return a message on the violated equation of a decomposition's results, or None.
 
     Matrices that are not finite are skipped.
     """
@@ -417,7 +418,7 @@ _EQUATIONS: dict[str, Equations] = {
 def top_k_violation(
     operation: Operation, operands: Arrays, results: Arrays, *, largest: bool
 ) -> str | None:
-    """Return a message on the fault of the first k elements, or None.
+    """Return a message on the error in the first k elements, or None.
 
     Slices with a NaN have no order. The choice and the positions of equal elements are free.
     """

@@ -48,7 +48,8 @@ def move_results(
 
 
 Mover = Callable[[Directions], tuple[Any, ...]]
-"""mover(directions): the results of an operation, moved within their tolerances."""
+"""A function mover(directions) that returns an operation's results moved within their tolerances.
+"""
 
 
 def make_mover(

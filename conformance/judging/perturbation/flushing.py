@@ -24,7 +24,8 @@ from reference.numerics.arithmetic import quiet
 Values = tuple[Any, ...]
 
 ElementSelector = Callable[[Array], Array]
-"""chosen(array): a mask of the elements of a result that are flushed where subnormal."""
+"""A function chosen(array) that returns a mask of the elements to flush where they are subnormal.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ from reference.ops.table import OPS
 from reference.unspecified.table import unspecified
 
 FIRST = (0, 0)
-"""The process of a program of one process."""
+"""The process of a program with a single process."""
 
 Values = tuple[Any, ...]
 
@@ -146,7 +146,7 @@ class PerturbationHook:
         return results
 
     def _visible_values(self) -> MutableMapping[str, Any]:
-        """Return the values visible to the process that is being evaluated."""
+        """Return the values that are visible to the process that is being evaluated."""
         process = current_process()
         if process == FIRST:
             return self.values
@@ -277,7 +277,7 @@ class PerturbationHook:
 
 
 def _drawn_elements(operation: Operation) -> tuple[tuple[str, np.bool_], ...]:
-    """Return the unspecified elements of an op that draws random numbers: all.
+    """Return the mask of unspecified elements of a random number generator: all elements.
 
     In isolation such an op is judged by what may be drawn.
     """

@@ -1,4 +1,4 @@
-"""A backend's results of an operation in place of the reference's, for a known divergence.
+"""Replacement of the reference's results of an operation by a backend's, after a known divergence.
 
 Operations that follow a known divergence are judged on the backend's results.
 """

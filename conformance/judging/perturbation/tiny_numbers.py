@@ -94,7 +94,9 @@ def _unrounded_results(
     tiny: Sequence[Tiny | None],
     zero: Array,
 ) -> Iterator[Array]:
-    """Yield results of an operation with tiny numbers for zeros, unrounded where possible."""
+    """Yield results of an operation with tiny numbers in place of zeros, unrounded where
+    possible.
+    """
     exact = _is_exact_known(record, operands)
     if exact and record.rounding is Rounding.CORRECT and _may_underflow(operands, zero):
         yield _exact(record, operands)

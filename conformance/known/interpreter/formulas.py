@@ -1,7 +1,7 @@
 """Functions of complex numbers by their textbook formulas, step by step.
 
-The interpreter evaluates them in f64, atan2 in the operands' own type, and rounds what comes out.
-Each model takes the same steps, and says how far rounding within libm's functions may lead from its
+The interpreter evaluates them in f64 (atan2 in the operands' own type), and rounds the result. Each
+model takes the same steps, and says how far rounding within libm's functions may lead from its
 result: an element that is as near is of the class, and so is an element that is not finite where
 the model's is not.
 
@@ -24,14 +24,16 @@ _LABEL = "textbook formula"
 _UNIT = 2.0**-53
 _LEAST = 2.0**-1074
 _SLACK = 8 * _UNIT
-"""Error of a function of libm, or of a few steps."""
+"""Error of a function of libm, or of a few steps, relative to the result."""
 
 Formula = Callable[..., tuple[Array, Array]]
-"""formula(*operands as complex128): the result, and how far others of its kind may be from it."""
+"""A function formula(*operands as complex128): the result, and the largest distance of correct
+results.
+"""
 
 
 def _hypothesis(formula: Formula, period: float = 0.0) -> Hypothesis:
-    """Return the class of a formula's results; next to a branch cut they may be a period apart."""
+    """Return the class of a formula's results; next to a branch cut they may differ by a period."""
 
     def measure(
         operation: Operation, operands: Operands, expected: Results, actual: Results
@@ -80,7 +82,7 @@ def _cbrt(of: ElementType, z: Array) -> tuple[Array, Array]:
 
 
 def _power(of: ElementType, base: Array, exponent: Array) -> tuple[Array, Array]:
-    """exp(y log x): errors of the logarithm grow with y."""
+    """Return exp(y log x); errors of the logarithm grow with y."""
     del of
     logarithm = np.log(base)
     value = np.exp(exponent * logarithm)
@@ -89,14 +91,16 @@ def _power(of: ElementType, base: Array, exponent: Array) -> tuple[Array, Array]
 
 
 def _multiply(of: ElementType, lhs: Array, rhs: Array) -> tuple[Array, Array]:
-    """Return the product by four products, which may overflow where their sum does not."""
+    """Return the product computed by four products, which may overflow where the result does
+    not.
+    """
     del of
     a, b, c, d = np.real(lhs), np.imag(lhs), np.real(rhs), np.imag(rhs)
     return _complex(a * c - b * d, a * d + b * c), np.zeros(lhs.shape)
 
 
 def _divide(of: ElementType, lhs: Array, rhs: Array) -> tuple[Array, Array]:
-    """Smith's quotient: the parts of the divisor are divided by each other first."""
+    """Return Smith's quotient, which first divides the parts of the divisor by each other."""
     del of
     a, b, c, d = np.real(lhs), np.imag(lhs), np.real(rhs), np.imag(rhs)
     swapped = np.abs(c) < np.abs(d)
@@ -111,7 +115,7 @@ def _divide(of: ElementType, lhs: Array, rhs: Array) -> tuple[Array, Array]:
 
 
 def _logistic(of: ElementType, z: Array) -> tuple[Array, Array]:
-    """1 / (1 + exp(-z)), each step rounded to the operand's type."""
+    """Return 1 / (1 + exp(-z)), with each step rounded to the operand's type."""
     grown = np.exp(-z).astype(of.storage).astype(np.complex128)
     total = (1 + grown).astype(of.storage).astype(np.complex128)
     value, bound = _divide(of, np.ones_like(z), total)
@@ -121,7 +125,7 @@ def _logistic(of: ElementType, z: Array) -> tuple[Array, Array]:
 
 
 def _atan2(of: ElementType, y: Array, x: Array) -> tuple[Array, Array]:
-    """-i log((x + i y) / sqrt(x^2 + y^2)), each step rounded to the operands' type."""
+    """Return -i log((x + i y) / sqrt(x^2 + y^2)), with each step rounded to the operands' type."""
     part = of.part.storage
 
     def rounded(z: Array) -> Array:

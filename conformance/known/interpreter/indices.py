@@ -1,6 +1,6 @@
 """Indices of unsigned types, which the interpreter sign-extends.
 
-XLA takes those of slices so, too, where they are constants.
+XLA also sign-extends constant indices of slices.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _sign_extend_some_indices(
 
 
 def _parts(operands: tuple[Array, ...]) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-    """Return the arrays of a slice, or of its update, and the indices that follow them."""
+    """Return the arrays of a slice or an update, and the indices that follow them."""
     count = 1 if len(operands) - operands[0].ndim == 1 else 2
     return operands[:count], operands[count:]
 
@@ -68,7 +68,7 @@ LABEL = "unsigned index taken for signed"
 UNSIGNED_START = exact_hypothesis(LABEL, _predict_signed_gather)
 UNSIGNED = any_outcome_hypothesis(LABEL, _sign_extend_all_indices)
 SOME_UNSIGNED = any_outcome_hypothesis(LABEL, _sign_extend_some_indices)
-"""Sources of constant results, beside misread indices."""
+"""Rewritings that explain constant results, besides misread indices."""
 
 _POSITIONS: dict[str, Callable[[int], range]] = {
     "dynamic_gather": lambda _: range(1, 2),

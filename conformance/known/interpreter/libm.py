@@ -1,4 +1,4 @@
-"""Functions that the interpreter leaves to the C library, to the last bit.
+"""Functions that the interpreter computes with the C library, predicted bit for bit.
 
 It calls them in f64 and rounds what they return. Numpy's functions of complex numbers and Python's
 functions of real numbers call the same library.
@@ -20,7 +20,7 @@ from reference.numerics.arithmetic import quiet
 from reference.numerics.rounding import round_to, to_float64
 
 _REAL: dict[str, Callable[[Array], Array]] = {"cbrt": np.frompyfunc(math.cbrt, 1, 1)}
-"""Numpy has a cube root of its own."""
+"""Real functions of the C library; numpy's cube root is its own."""
 _COMPLEX: dict[str, Callable[[Array], Array]] = {"tan": np.tan, "tanh": np.tanh}
 
 
@@ -28,7 +28,7 @@ _COMPLEX: dict[str, Callable[[Array], Array]] = {"tan": np.tan, "tanh": np.tanh}
 def _predict_by_library(
     operation: Operation, operands: Operands, expected: Results
 ) -> Results | None:
-    """Return the library's results; None of functions that are not in question."""
+    """Return the library's results; None for other functions."""
     (operand,), of = operands, element_type_of(expected[0])
     function = (_COMPLEX if of.is_complex else _REAL).get(operation.name)
     if function is None:

@@ -47,7 +47,9 @@ def _predict_compare(
 def _sorted(
     operation: Operation, operands: tuple[Array, ...], expected: Results, actual: Results
 ) -> Results:
-    """0 for all elements of slices that are sorted but for where their NaNs are."""
+    """Return 0 for all elements of slices that are sorted except for the positions of their
+    NaNs.
+    """
     del operands
     errors = np.full(expected[0].shape, np.inf)
     other = _with_ordinary_comparisons(operation)
@@ -65,7 +67,7 @@ def _sorted(
 
 
 def _with_nan(rows: tuple[Array, ...]) -> Array:
-    """Return the slices with a NaN in some array."""
+    """Return the slices that have a NaN in any array."""
     found = np.zeros(rows[0].shape[:-1], np.bool_)
     for array in rows:
         of = element_type_of(array)

@@ -1,4 +1,4 @@
-"""Codes less their zero point, in the 32 bits in which a pass of StableHLO has the difference."""
+"""Differences of code and zero point, which a pass of StableHLO computes in 32 bits."""
 
 from __future__ import annotations
 

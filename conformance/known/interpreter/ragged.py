@@ -1,8 +1,8 @@
 """Group sizes of a ragged dot that are misread as belonging to the first dimensions of lhs.
 
-They have the sizes of its batching dimensions, and of those of the ragged dimension's kind that
-come before that. StableHLO's pass sets what is in no group of its own to zero, and repeats the
-sizes along the first dimensions of lhs for that, whichever they are.
+Their shape consists of the batching dimensions, and of the dimensions before the ragged dimension
+that are of its kind. StableHLO's pass sets elements outside a group to zero. For that it repeats
+the sizes along the first dimensions of lhs, whatever their role.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from reference.ops.ragged import Mode, Ragged, group_members, ragged_numbers
 def _predict_misread_sizes(
     operation: Operation, operands: tuple[Array, ...], expected: Results
 ) -> Results | None:
-    """Return the results; None if the sizes belong to the first dimensions, or fit none."""
+    """Return the results by misread sizes; None if the first dimensions are the right ones, or do
+    not fit.
+    """
     lhs, rhs, group_sizes = operands
     numbers, to = ragged_numbers(**given_attributes(operation)), element_type_of(expected[0])
     count = group_sizes.ndim - 1
@@ -48,7 +50,7 @@ def _predict_misread_sizes(
 
 
 def _mask_groups(lhs: Array, group_sizes: Array, numbers: Ragged) -> list[Array]:
-    """Return lhs for each group, with zeros for the rows misread as outside of it."""
+    """Return lhs for each group, with zeros in the rows that are misread as outside the group."""
     first = lhs.shape[: group_sizes.ndim - 1]
     held = group_members(group_sizes, lhs.shape[numbers.ragged], first)
     places = np.indices(lhs.shape, sparse=True)

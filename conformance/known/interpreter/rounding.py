@@ -1,4 +1,4 @@
-"""Rounding to whole numbers and to fewer bits, and after each step of a function.
+"""Rounding to whole numbers, to fewer bits, and after each step of a function.
 
 Source: LLVM's APFloat (`roundToIntegral`, `convertToDouble`), the interpreter's `reducePrecision`
 and `logistic`.
@@ -27,8 +27,11 @@ from reference.numerics.rounding import round_to, to_float64
 def _to_whole(
     operation: Operation, operands: tuple[Array, ...], expected: Results
 ) -> Results | None:
-    """2^(p-1), p the precision, is added and subtracted again: too large for a type whose largest
-    number is smaller, which makes infinity of it, or that largest number where it has none."""
+    """Return the results of adding and subtracting 2^(p-1), p being the precision.
+
+    The number is too large for some types: it becomes infinity, or the largest number in types
+    without infinity.
+    """
     del operation, expected
     (operand,) = operands
     of = element_type_of(operand)
@@ -81,7 +84,9 @@ def _round_bits(bits: Array, dropped: int) -> Array:
 
 
 def _limit_exponents(bits: Array, of: ElementType, exponent: int, own: int) -> Array:
-    """Bits of numbers whose exponent has so few bits: infinity over the largest, else zero."""
+    """Return bits with exponents limited to fewer bits: larger numbers become infinity, smaller
+    ones zero.
+    """
     mantissa = of.float_format.mantissa_bits
     sign = bits & np.uint64(1 << (of.bits - 1))
     everything = np.uint64(((1 << own) - 1) << mantissa)
@@ -99,7 +104,9 @@ TO_FEWER_BITS = exact_hypothesis("bits of another format", _to_fewer_bits)
 def _logistic(
     operation: Operation, operands: tuple[Array, ...], expected: Results
 ) -> Results | None:
-    """1 / (1 + exp(-x)), each step rounded to the type: too large for some of them on the way."""
+    """Return 1 / (1 + exp(-x)), with each step rounded to the type, whose intermediate results may
+    overflow.
+    """
     del operation, expected
     (operand,) = operands
     of = element_type_of(operand)

@@ -1,4 +1,4 @@
-"""Sums of products: one product after the other, in the result's type, each step rounded."""
+"""Sums of products added in order in the result's type, with each step rounded."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ from reference.ops.xla.scaled import BF16, spread
 
 
 def in_steps(lhs: Array, rhs: Array, to: ElementType, order: Array) -> Array:
-    """Products of matrices of wide elements, (..., m, k) and (..., k, n): for k in this order."""
+    """Return matrix products of wide elements, (..., m, k) and (..., k, n), added in the order of
+    k.
+    """
     left, right = round_sums(lhs, to), round_sums(rhs, to)
     total = np.zeros((*lhs.shape[:-1], rhs.shape[-1]), np.float64).astype(to.storage)
     for k in order.tolist():
@@ -70,7 +72,7 @@ def _predict_contraction(
 def _without_algorithm(
     operation: Operation, operands: tuple[Array, ...], expected: Results
 ) -> Results | None:
-    """Return results without the rounding of operands that an algorithm states."""
+    """Return results without the rounding of operands that the stated algorithm requires."""
     if not rounds_operands(given_attributes(operation)):
         return None
     return _predict_contraction(operation, operands, expected)
@@ -106,7 +108,7 @@ def _predict_convolution(
 def _predict_scaled_product(
     operation: Operation, operands: tuple[Array, ...], expected: Results
 ) -> Results:
-    """Return the decomposition of a product of scaled operands, its steps rounded to bf16."""
+    """Return the result of scaled operands by the decomposition, with its steps rounded to bf16."""
     lhs, lhs_scale, rhs, rhs_scale = operands
     sides = [
         round_to(_as_bf16(one) * _as_bf16(spread(scale, one.shape)), BF16)

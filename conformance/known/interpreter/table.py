@@ -1,4 +1,4 @@
-"""Table of the ops that the interpreter computes otherwise, with their hypotheses."""
+"""Table of the ops that the interpreter computes differently, with their hypotheses."""
 
 from __future__ import annotations
 

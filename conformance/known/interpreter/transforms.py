@@ -1,4 +1,4 @@
-"""Fourier transforms by their sums: a term for each element, its angle rounded in f64.
+"""Fourier transforms computed as sums: one term per element, with the angle rounded in f64.
 
 The angle 2 pi n k / N is as large as 2 pi N, and its rounding error grows with it.
 """
@@ -14,7 +14,7 @@ from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_
 from reference.ir.program import Operation
 
 _ANGLE = 20 * 2.0**-53
-"""The error of a term and its angle for each place of a sum, with its share of the additions."""
+"""Error of a term per position in a sum: of its angle, and its share of the additions."""
 
 
 def _measure(

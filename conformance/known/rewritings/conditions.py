@@ -1,4 +1,4 @@
-"""Conditions on the names of a pattern, by their name."""
+"""Conditions on the names of a pattern, each by its name."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def _is_assumed_nonnegative(evaluator: Evaluator, node: Node) -> bool:
 
 
 def _zero_by_truth_values(evaluator: Evaluator, node: Node) -> bool:
-    """Return whether a value is all zeros, made of i1 values that a compiler may find out to be
-    false once it generates code.
+    """Return whether a value is all zeros made of i1 values that code generation may find to be
+    false.
     """
     value = evaluator.value(node)
     if value is None or value.any() or evaluator.is_constant(node):
@@ -63,11 +63,13 @@ def _constant(evaluator: Evaluator, node: Node) -> bool:
 
 
 _REDUCED_AT_LEAST = 4096
-"""Elements that XLA's CPU has YNNPACK reduce, with the operations before them, at least."""
+"""Smallest number of elements that XLA's CPU lets YNNPACK reduce, with the operations before."""
 
 
 def _is_reduced_later(evaluator: Evaluator, node: Node) -> bool:
-    """Return whether some reduction of many elements takes what is made of a value."""
+    """Return whether a reduction of many elements uses a value, possibly through other
+    operations.
+    """
     if not isinstance(node, Value):
         return False
     names = {node.name}
@@ -86,7 +88,7 @@ def _is_reduced_later(evaluator: Evaluator, node: Node) -> bool:
 
 
 def _variable(evaluator: Evaluator, node: Node) -> bool:
-    """Return whether a value is no constant to a compiler."""
+    """Return whether a value is not a constant to a compiler."""
     return not evaluator.is_constant(node)
 
 

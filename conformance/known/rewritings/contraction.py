@@ -1,4 +1,4 @@
-"""Contraction: products and quotients that compilers add without rounding them.
+"""Contraction: products and quotients that compilers add without rounding them first.
 
 A product and the sum that takes it become one operation with one rounding (contraction). The
 specification rounds the product; where that is exact, or overflows, the result differs, and
@@ -52,14 +52,14 @@ QUOTIENT = "quotient taken into a sum unrounded"
 TAKEN_APART = "sum of products taken apart"
 
 FEW = 64
-"""Largest number of elements that are summed sequentially; longer sums have another order."""
+"""Largest number of elements that are added sequentially; longer sums have another order."""
 
 _INDEX = ELEMENT_TYPES["si64"]
 
 
 @dataclass(frozen=True)
 class _Unrounded:
-    """Unrounded value; that of a quotient differs from the exact quotient."""
+    """An unrounded value; an unrounded quotient is not exact."""
 
     value: UnroundedNumbers
     is_quotient: bool = False
@@ -67,7 +67,7 @@ class _Unrounded:
 
 @dataclass(frozen=True)
 class _Model(ObservedProgram):
-    """Values of a program, some of them unrounded; flushed or not."""
+    """Values of a program, some unrounded; with or without flushing."""
 
     flushes: bool
 
@@ -92,7 +92,7 @@ class _Model(ObservedProgram):
                 yield replace(wide, value=wide.value.take(places))
 
     def taken(self, value: Value, quotients: bool) -> Iterator[_Unrounded]:
-        """Yield unrounded values; with `quotients`, also those of quotients."""
+        """Yield the unrounded forms of a value; with `quotients`, also unrounded quotients."""
         return (wide for wide in self.unrounded(value) if quotients or not wide.is_quotient)
 
     def products(self, value: Value) -> Iterator[tuple[UnroundedNumbers, UnroundedNumbers]]:
@@ -118,7 +118,7 @@ class _Model(ObservedProgram):
         return found[0], found[1]
 
     def ended(self, result: Array) -> Predicted:
-        """Return a prediction that the result must equal."""
+        """Return a prediction, rounded to the type of a result."""
         found = Predicted(result, np.zeros(result.shape))
         return flushed(found) if self.flushes else found
 
@@ -133,7 +133,7 @@ def _product(model: _Model, x: Value, y: Value) -> Iterator[_Unrounded]:
 
 
 def _square(model: _Model, x: Value, y: Value) -> Iterator[_Unrounded]:
-    """x^2, which is computed as a product."""
+    """Return x^2, which is computed as a product."""
     if model.is_all(y, 2):
         yield from _product(model, x, x)
 
@@ -186,7 +186,9 @@ def _negate_unrounded(model: _Model, x: Value) -> Iterator[_Unrounded]:
 
 
 def _magnitude(model: _Model, x: Value) -> Iterator[_Unrounded]:
-    """Yield the operand of a magnitude that is omitted, as it is assumed nonnegative."""
+    """Yield the operand of a magnitude that is omitted, because the operand is assumed
+    nonnegative.
+    """
     if is_not_negative(model, x):
         yield from model.unrounded(x)
 
@@ -203,7 +205,7 @@ _UNROUNDED: dict[str, Callable[..., Iterator[_Unrounded]]] = {
 
 
 def _reciprocals(divisor: Array) -> Iterator[Array]:
-    """Yield 1 / divisor rounded to its type; also to f32, in which narrower types are computed."""
+    """Yield 1 / divisor rounded to its type, and to f32, in which narrower types are computed."""
     of = element_type_of(divisor)
     with np.errstate(all="ignore"):
         exact = 1 / to_float64(divisor)
@@ -311,7 +313,7 @@ def _sums(operation: Operation, values: Mapping[str, Array]) -> Reduction | None
 
 
 def _one_by_one(model: _Model, parts: Reduction, wide: UnroundedNumbers) -> Iterator[Predicted]:
-    """Yield the sequential sums, with a rounding for each element."""
+    """Yield the sequential sums, rounded after each element."""
     of, (init,) = element_type_of(parts.values[0]), parts.inits
     padding = unrounded_number(init)
     groups = parts.leaves.groups((wide.high, wide.low), (padding.high, padding.low))

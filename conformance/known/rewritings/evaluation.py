@@ -26,24 +26,24 @@ from reference.ops.table import OPS
 from reference.unspecified.reduction import decompose_reduction
 
 Evaluated = tuple[Array, Array]
-"""Value, and its possible error from functions and roundings."""
+"""A value, and its possible error from functions and roundings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluator:
-    """Values of a program, and of terms made of them."""
+    """Evaluator of the values of a program, and of terms over these values."""
 
     shown: ObservedProgram
 
     def made(self, value: Value) -> Term | None:
-        """Return the operation that makes a value, as a term; None of a parameter."""
+        """Return the operation that defines a value, as a term; None for a parameter."""
         maker = self.shown.maker(value)
         if maker is None or len(maker.results) != 1:
             return None
         return as_term(self._without_sum(maker))
 
     def _without_sum(self, maker: Operation) -> Operation:
-        """Return a sum of single elements and of zero as a reshape; others unchanged."""
+        """Return a reshape for a sum of single elements with zero; other operations unchanged."""
         if maker.name != "reduce" or len(maker.operands) != PAIR:
             return maker
         given = [self.shown.known(value) for value in maker.operands]
@@ -90,7 +90,9 @@ class Evaluator:
         return keeps(result), error
 
     def _operands(self, node: Term, *, flushes: bool) -> list[Evaluated]:
-        """Return the operands of a term; numbers among them are as large as the last other."""
+        """Return the operands of a term; numbers among them take the shape of the last operand that
+        is a value.
+        """
         found = {
             number: self.evaluated(one, flushes=flushes)
             for number, one in enumerate(node.operands)
@@ -151,7 +153,7 @@ def _evaluate_node(node: Term, arrays: Sequence[Array]) -> Array:
 
 
 def _error(node: Term, result: Array, arrays: Sequence[Array], errors: Sequence[Array]) -> Array:
-    """Return by how much a result may be off."""
+    """Return the largest possible error of a result."""
     of = element_type_of(result)
     if not of.is_float:
         return np.zeros(result.shape)
@@ -173,14 +175,14 @@ def _error(node: Term, result: Array, arrays: Sequence[Array], errors: Sequence[
 
 
 def element_of(value: Value) -> ElementType | None:
-    """Return the element type of a tensor that is not quantized; None of other values."""
+    """Return the element type of a tensor that is not quantized; None for other values."""
     of = value.type.element_type if isinstance(value.type, TensorType) else None
     return of if isinstance(of, ElementType) else None
 
 
 @quiet
 def _sum(x: Array, y: Array) -> Array:
-    """Return x + y, or x where y is zero: zeros are left out of sums."""
+    """Return x + y, or x where y is zero: compilers omit the addition of zero."""
     return OPS["add"].evaluate(x, y) if y.any() else x
 
 
@@ -207,11 +209,11 @@ BUILT: dict[str, Callable[..., Array]] = {
     "unsigned_remainder": _low_bits,
     "other_zeros": _other_zeros,
 }
-"""Functions of replacements that are no operations."""
+"""Functions in replacements that are not operations."""
 
 
 def retyped(maker: Operation, of: ElementType) -> Operation:
-    """Return an operation that rearranges elements of another type."""
+    """Return a rearranging operation with another element type."""
 
     def changed(value: Value) -> Value:
         assert isinstance(value.type, TensorType)

@@ -1,4 +1,4 @@
-"""Exponentials that no identity describes: kept unrounded in a sum, or undefined."""
+"""Exponentials that no identity describes: unrounded in a sum, or undefined."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ def of_constant_nan(
 
 
 def _constant_nans(shown: ObservedProgram, value: Value) -> Array | None:
-    """Return the elements of a value that are NaN by a constant NaN operand; None if unknown."""
+    """Return the elements of a value that are NaN because of a constant NaN operand; None if
+    unknown.
+    """
     constant = shown.constant(value)
     if constant is not None:
         of = element_type_of(constant)
@@ -86,7 +88,9 @@ _PROPAGATE_NAN = ("add", "divide", "multiply", "negate", "subtract")
 def of_sum(
     program: Program, operation: Operation, values: Mapping[str, Array], *, sign: int = 1
 ) -> Iterator[Predicted]:
-    """exp(x) + y, or with the sign exp(x) - y and y - exp(x), the exponential unrounded."""
+    """Yield exp(x) + y, or with the sign exp(x) - y and y - exp(x), with the exponential
+    unrounded.
+    """
     shown = ObservedProgram(program, values)
     lhs, rhs = operation.operands
     for taken, other, signs in ((lhs, rhs, (1, sign)), (rhs, lhs, (sign, 1))):
@@ -104,4 +108,4 @@ def of_sum(
 
 
 EXPONENTIAL_ERROR = 8.0
-"""Roundoffs of an exponential of f32 that is cut to the largest argument, and not rounded."""
+"""Error, in units of roundoff, of an unrounded f32 exponential whose argument is clamped."""

@@ -56,7 +56,7 @@ FORMS: tuple[Rewriting, ...] = _lines(
     "(divide (divide x C) D) -> (divide x (multiply C D))",
     "(divide x C:power_of_two) -> (multiply x (divide 1 C))",
 )
-"""The other forms in which operands are seen."""
+"""The other forms of operands that patterns may match."""
 
 IDENTITIES: tuple[Rewriting, ...] = (
     *_lines(
@@ -233,4 +233,4 @@ IDENTITIES: tuple[Rewriting, ...] = (
         is_exact=True,
     ),
 )
-"""The identities, in the order in which they are asked."""
+"""The identities in the order of trial."""

@@ -1,8 +1,8 @@
-"""Integers of two and four bits that are computed in eight, and not cut to their width in between.
+"""Integers of two and four bits computed in eight bits without truncation in between.
 
--(-8) is -8 in four bits, and 8 in eight: what takes it in the same loop, and looks at more than its
-low bits, sees another number, and counts five bits of -8. Here an operation is evaluated in eight
-bits, on operands that are made so, too, of the values that the backend has before them.
+-(-8) is -8 in four bits, and 8 in eight: an operation in the same loop that uses more than the low
+bits uses another number. Here an operation is evaluated in eight bits, on operands that are made
+so, too, of the values that the backend has before them.
 
 And signed integers of two bits that are compared with a negative constant: LLVM extends the
 constant with zeros, so that max(1, -1) is 3 in eight bits, and -1 in two; or it makes zeros of it
@@ -64,7 +64,7 @@ def _element(value: Value) -> ElementType | None:
 
 
 def is_narrow(value: Value) -> bool:
-    """Whether a value is of integers of fewer than eight bits."""
+    """Return whether a value is of integers of fewer than eight bits."""
     of = _element(value)
     return of is not None and of.is_integer and of.bits < _BYTE
 
@@ -118,8 +118,8 @@ def beside_negatives(
 def _predict_compare(model: _Model, operation: Operation) -> Iterator[Array]:
     """Yield the results of a comparison, or an extremum, with negative two-bit constants.
 
-    Each is extended with zeros, as -2 is to 2. x > -2 becomes x != -2 before that. Source: jaxlib
-    0.10.2 and 0.12, measured; zeros for the maximum of vectors with -1 are of 0.10.2 alone.
+    The constants are zero-extended: -2 becomes 2. x > -2 becomes x != -2 before that. Source:
+    jaxlib 0.10.2 and 0.12, measured; zeros for the maximum of vectors with -1 are of 0.10.2 alone.
     """
     if not _meets_negative(model, operation):
         return
@@ -143,7 +143,7 @@ def _sign_extended_constant(shown: ObservedProgram, value: Value) -> Array:
 
 
 def _predict_quotient_by_one_bit(model: _Model, operation: Operation) -> Iterator[Array]:
-    """Yield a quotient by -2: its 1, for -2, is extended from a single bit to -1."""
+    """Yield a quotient by -2 whose one-bit result 1 is sign-extended to -1."""
     if OPS[operation.name] is OPS["divide"] and _has_negative(model, operation):
         quotient = model.known(operation.results[0])
         if quotient is not None:
@@ -158,7 +158,7 @@ def _apply_operation(operation: Operation, operands: Sequence[Array]) -> Iterato
 
 
 _LOW = np.int8(3)
-"""The bits of an integer of two bits."""
+"""Mask of the bits of a two-bit integer."""
 
 _COMPARING = frozenset({"compare", "clamp"})
 
@@ -187,7 +187,7 @@ def _is_negative(shown: ObservedProgram, value: Value) -> bool:
 
 
 class _Model(ObservedProgram):
-    """The values of a program, narrow integers among them in eight bits."""
+    """The values of a program, with narrow integers in eight bits."""
 
     def evaluated(self, operation: Operation, wide: Sequence[bool]) -> Array | None:
         """Return the result in eight bits; `wide` selects the operands not truncated."""
@@ -201,7 +201,7 @@ class _Model(ObservedProgram):
             return None
 
     def has_excess_bits(self, value: Value) -> bool:
-        """Whether a narrow value is computed with more bits than are shown."""
+        """Return whether a narrow value is computed with more bits than its result shows."""
         wide, shown = (
             (self._wide(value), self._observed_array(value)) if is_narrow(value) else (None, None)
         )

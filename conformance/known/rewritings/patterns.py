@@ -32,15 +32,15 @@ from reference.numerics.alike import equal_elements
 from reference.numerics.rounding import to_float64, ulp_size
 
 FUNCTIONS = frozenset({"convert", "exponential", "logistic", "negate", "power", "sqrt"})
-"""Forms that are visible through operations that move elements."""
+"""Functions whose forms are visible through operations that move elements."""
 
 DEPTH = 2
-"""Maximum depth of forms within forms."""
+"""Largest depth of nested forms."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """Class of results, a pattern of operations, and the replacement that is computed.
+    """A rewriting: its class, the pattern of operations, and the replacement that is computed.
 
     `kinds` are of element types. A result must be as near its prediction as the operation's
     tolerance; with `is_exact`, equal; with `has_budget`, within the budgets of the functions in the
@@ -64,7 +64,9 @@ class Rewriting:
         return pattern
 
     def acts_on(self, operation: Operation) -> bool:
-        """Return whether it is a rewriting of operations of that name, a comparison's direction."""
+        """Return whether the pattern's outermost operation has that name and, for comparisons,
+        direction.
+        """
         return self.pattern.op == as_term(operation).op
 
     @property
@@ -75,18 +77,18 @@ class Rewriting:
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
-    """A program's values, and the rewritings by which they are seen in other forms."""
+    """Matcher of patterns against a program's values, also in other forms."""
 
     shown: ObservedProgram
     forms: tuple[Rewriting, ...]
     evaluator: Evaluator = field(init=False)
 
     def __post_init__(self) -> None:
-        """Have the program's values evaluated in one place."""
+        """Create the evaluator of the program's values."""
         object.__setattr__(self, "evaluator", Evaluator(self.shown))
 
     def matches(self, pattern: Term, operation: Operation) -> Iterator[Bindings]:
-        """Yield the values of a pattern's names, for each match of an operation."""
+        """Yield the bindings of a pattern's names, for each match of an operation."""
         term = as_term(operation)
         if not self._meets(pattern.condition, operation.results[0]):
             return
@@ -140,7 +142,7 @@ class Matcher:
         return bool(equal_elements(value, second).all())
 
     def seen(self, node: Node, op: str, depth: int = DEPTH) -> Iterator[Term]:
-        """Yield a node as operations of one name: as it is made, and in its other forms."""
+        """Yield a node as operations of one name: its defining operation, and its other forms."""
         term = self.evaluator.made(node) if isinstance(node, Value) else node
         if not isinstance(term, Term):
             return
@@ -161,14 +163,14 @@ class Matcher:
 
 
 def _with_term(bound: Bindings, term: Term) -> Bindings:
-    """Return the bindings, extended by a term under its name if the name is not bound yet."""
+    """Return the bindings extended by a term, if the name is unbound or bound to the same term."""
     return {binding_key(term.op): term, **bound}
 
 
 def predictions(
     shown: ObservedProgram, rewriting: Rewriting, forms: tuple[Rewriting, ...], operation: Operation
 ) -> Iterator[Predicted]:
-    """Yield the results of a rewriting of an operation, with subnormal numbers kept and flushed."""
+    """Yield the results of a rewriting of an operation, with subnormals kept and flushed."""
     of = element_of(operation.operands[0])
     if of is None or of.kind not in rewriting.kinds or len(operation.results) != 1:
         return
@@ -203,14 +205,14 @@ def _predict_rewriting(
 
 
 def _flushing(rewriting: Rewriting) -> tuple[bool, ...]:
-    """Return whether subnormal numbers are flushed on the way: once, or in both ways."""
+    """Return whether intermediate subnormals are flushed: one choice, or both."""
     if rewriting.flushes is not None:
         return (rewriting.flushes,)
     return (False,) if rewriting.has_budget else (False, True)
 
 
 def _permitted_distance(rewriting: Rewriting, result: Array, error: Array) -> Array | None:
-    """Return how far results may be off; None for the operation's own tolerance."""
+    """Return the permitted distance of results; None for the operation's own tolerance."""
     if rewriting.is_exact:
         return np.zeros(result.shape)
     if not rewriting.has_budget:

@@ -27,7 +27,9 @@ MADE_ONE = "reductions made one"
 def merged_reductions(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
-    """reduce(reduce(x)) by one op as one reduction of x; any number where its order decides."""
+    """Yield reduce(reduce(x)) by one op as one reduction of x, undefined where its order
+    decides.
+    """
     shown = ObservedProgram(program, values)
     inner = shown.maker(operation.operands[0])
     if inner is None or not _are_alike(operation, inner):
@@ -49,7 +51,7 @@ def merged_reductions(
 
 
 def _are_alike(outer: Operation, inner: Operation) -> bool:
-    """Whether two operations are reductions of one operand each, by the same op."""
+    """Return whether two operations are single-operand reductions by the same op."""
     if inner.name != outer.name or not len(outer.operands) == len(inner.operands) == 2:
         return False
     monoid = monoid_of(outer.regions[0])
@@ -57,7 +59,7 @@ def _are_alike(outer: Operation, inner: Operation) -> bool:
 
 
 def _dimensions(rank: int, inner: Operation, outer: Operation) -> tuple[int, ...]:
-    """Return the dimensions that both reduce, of the inner reduction's operand."""
+    """Return the dimensions of the inner operand that either operation reduces."""
     first, second = (dict[str, Any](one.attributes)["dimensions"] for one in (inner, outer))
     kept = [d for d in range(rank) if d not in first]
     return tuple(sorted((*first, *(kept[d] for d in second))))

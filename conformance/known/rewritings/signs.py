@@ -1,8 +1,8 @@
 """Values that compilers assume to be nonnegative.
 
-A magnitude, a square, an exponential and what is chosen among such numbers are not negative: of
-them x >= 0 is taken to hold. It does not hold of NaN, nor of integers that wrap around, as the
-square of 12 in eight bits, the magnitude of the smallest integer and an iota beyond its type do.
+A magnitude, a square, an exponential and a selection of such numbers are nonnegative: compilers
+assume x >= 0. It does not hold of NaN, nor of integers that wrap around, as the square of 12 in
+eight bits, the magnitude of the smallest integer and an iota beyond its type do.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def _distances(
     folded: Sequence[bool],
     within: float,
 ) -> Results:
-    """Return how many ulp a result is off the prediction by which most of it is explained."""
+    """Return the distance in ulp from the prediction that explains most of the result."""
     program = _extract_program(operation, operands, folded)
     if program is None or len(actual) != 1:
         return predict_nothing(expected)
@@ -69,8 +69,9 @@ def _distances(
 def _extract_program(
     operation: Operation, operands: Sequence[Any], folded: Sequence[bool]
 ) -> Program | None:
-    """Return a program of one operation, constants among its operands; None where these are not
-    plain tensors."""
+    """Return a program of one operation, with constants among its operands; None if an operand is
+    not a plain tensor.
+    """
     if not all(isinstance(one, np.ndarray) for one in operands):
         return None
     made: list[Operation] = []

@@ -23,7 +23,9 @@ ADDED_STARTS = "starts added up"
 def merged_slices(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
-    """dynamic_slice(dynamic_slice(x, i), j) as dynamic_slice(x, i + j), of an i that is moved."""
+    """Yield dynamic_slice(dynamic_slice(x, i), j) as dynamic_slice(x, i + j) with i clamped for the
+    last slice.
+    """
     shown = ObservedProgram(program, values)
     inner = shown.maker(operation.operands[0])
     if inner is None or inner.name != operation.name:

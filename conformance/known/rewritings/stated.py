@@ -23,7 +23,7 @@ from reference.ir.types import Array, Kind
 
 @dataclass(frozen=True, slots=True)
 class StatedRewriting:
-    """Results computed for several operations, as an expectation entry states.
+    """Results that an expectation entry states for several operations.
 
     Results may be `within` so many ulp of its values, or bit for bit if that is 0. If `flushes`,
     intermediate subnormal numbers are zeros.
@@ -48,13 +48,13 @@ class StatedRewriting:
         return Rewriting(self.label, text, tuple(Kind), ulps=self.within, flushes=self.flushes)
 
     def applies(self, operation: Operation, folded: Sequence[bool] | None = None) -> bool:
-        """Return whether its pattern is a single operation, and matches this operation."""
+        """Return whether the pattern is a single operation, and matches this operation."""
         del folded
         is_single = not any(isinstance(one, Term) for one in self._rewriting.pattern.operands)
         return is_single and self.acts_on(operation)
 
     def acts_on(self, operation: Operation) -> bool:
-        """Return whether its pattern ends with operations of that name and element type."""
+        """Return whether the pattern ends with an operation of that name and element type."""
         of = column_of(operation)
         return self._rewriting.acts_on(operation) and matches_any(of, self.element_types)
 
@@ -69,11 +69,11 @@ class StatedRewriting:
     def hypothesis(self, folded: Sequence[bool] | None = None) -> Hypothesis:
         """Return the class of the results of one operation that it predicts.
 
-        `folded` says which operands are constants to a compiler; None where nobody knows.
+        `folded` says which operands are constants to a compiler; None if unknown.
         """
 
         return pattern_hypothesis((self._rewriting,), folded or (), stated=True)
 
 
 Stated = EntryPrediction | StatedRewriting
-"""Prediction of an entry: for an op, or for several operations."""
+"""The prediction of an entry: for one op, or for several operations."""

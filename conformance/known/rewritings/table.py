@@ -33,11 +33,14 @@ from reference.ir.types import Array
 COLUMNS = "columns of a product taken from before"
 
 _COLUMN_BYTES, _BACK = 1 << 17, 1 << 9
-"""Bytes of a row of a matrix product from which on columns are those of so many bytes before."""
+"""Bytes of a row of a matrix product; later columns repeat the columns so many bytes before."""
 
 Rewriting = Callable[[Program, Operation, Mapping[str, Array]], Iterator[Predicted]]
-"""rewriting(program, operation, values): what the operation's result may become, as often as the
-pattern is met; `values` are those that the backend has, by name."""
+"""A function rewriting(program, operation, values) that yields possible results of an operation,
+once per match.
+
+`values` are the backend's values by name.
+"""
 
 
 def _predict_iota(
@@ -63,7 +66,9 @@ def _predict_iota(
 def of_squares(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
-    """Yield sums of squares of a matrix product's columns, later columns replaced by earlier."""
+    """Yield sums of squares of a matrix product's columns, with later columns replaced by earlier
+    columns.
+    """
     shown = ObservedProgram(program, values)
     squares = shown.maker(operation.operands[0])
     given = [shown.known(value) for value in operation.operands]
@@ -105,14 +110,14 @@ MODELS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
     "reduce": (*_OF_SUMS, (MADE_ONE, merged_reductions), (COLUMNS, of_squares)),
     "reduce_window": (*_OF_SUMS, (CUT_ELEMENTS_RETURNED, merged_paddings)),
 }
-"""Rewritings that are no patterns, by the operation that goes wrong."""
+"""Rewritings that are not patterns, by the operation that goes wrong."""
 
 OF_ANY: tuple[tuple[str, Rewriting], ...] = (
     (KEPT, in_eight_bits),
     (NEGATIVE, beside_negatives),
     (IOTA, _predict_iota),
 )
-"""The rewritings of whatever operation."""
+"""Rewritings that apply to any operation."""
 
 
 def stated_of(operation: Operation) -> Iterator[tuple[str, Rewriting]]:
@@ -161,4 +166,4 @@ LABELS = tuple(
         )
     )
 )
-"""The classes of the rewritings that are known."""
+"""The classes of the known rewritings."""

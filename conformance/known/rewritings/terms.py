@@ -32,14 +32,14 @@ _MADE_BY = "("
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A name in a pattern or a replacement; in a pattern it may have a condition."""
+    """A name in a pattern or a replacement, with an optional condition in a pattern."""
 
     name: str
     condition: str = ""
 
     @property
     def is_constant(self) -> bool:
-        """Whether it stands for constants to a compiler alone."""
+        """Whether it matches only constants to a compiler."""
         return self.name.isupper()
 
 
@@ -76,10 +76,10 @@ Bindings = Mapping[str, Node]
 
 @cache
 def parsed(text: str) -> Node:
-    """Return the pattern that a text spells.
+    """Return the pattern that a text describes.
 
     Raises:
-        ValueError: when it spells none.
+        ValueError: if the text is no pattern.
     """
     words = _WORDS.findall(text)
     node = _parse_words(words)
@@ -126,7 +126,7 @@ def _leaf(word: str) -> Node:
 
 
 def terms_in(node: Node) -> Iterator[Term]:
-    """Yield the operations of a pattern, the outermost first."""
+    """Yield the operations of a pattern, outermost first."""
     if isinstance(node, Term):
         yield node
         for one in node.operands:
@@ -134,7 +134,7 @@ def terms_in(node: Node) -> Iterator[Term]:
 
 
 def variables_in(node: Node) -> Iterator[Variable]:
-    """Yield the names of a pattern, as often as they stand there."""
+    """Yield the names of a pattern with repetitions."""
     if isinstance(node, Variable):
         yield node
     elif isinstance(node, Term):
@@ -159,8 +159,9 @@ def substitute(node: Node, bindings: Bindings) -> Node:
 
 
 def has_more_than_operands(record: Op | None) -> bool:
-    """Return whether an operation has attributes, regions or a result type beside its operands; but
-    for comparisons, whose direction is a part of their name here.
+    """Return whether an operation has attributes, regions or a result type besides its operands.
+
+    Comparisons have not, because the direction is part of their name here.
     """
     if record is None or record.name == "compare":
         return False

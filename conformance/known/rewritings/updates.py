@@ -1,7 +1,7 @@
-"""Updates by a slice of what is updated, done in place while the slice is still read.
+"""In-place updates with a slice of the updated value, which is read while it is overwritten.
 
-dynamic_update_slice(x, slice(x), ...) needs the elements of x as they were. Written into the memory
-of x itself, in order, it may read elements that it has written before.
+dynamic_update_slice(x, slice(x), ...) needs the original elements of x. Written into the memory of
+x itself, in order, it may read elements that it has written before.
 
 Source: https://github.com/openxla/xla/issues/49176; jaxlib 0.10.2 and 0.12.0, measured.
 """

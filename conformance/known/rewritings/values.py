@@ -1,4 +1,4 @@
-"""Values that a backend has in a program, and predictions of results from them."""
+"""The backend's values in a program, and predictions of results from them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from reference.ops.structure import is_constant
 
 
 def given_to(operation: Operation, values: Mapping[str, Array]) -> tuple[Array, ...] | None:
-    """Return an operation's operands as a backend has them; None if it does not show them all."""
+    """Return the backend's values of an operation's operands; None if any is unknown."""
     found = tuple(values[one.name] for one in operation.operands if one.name in values)
     return found if len(found) == len(operation.operands) else None
 
 
 @dataclass(frozen=True)
 class ObservedProgram:
-    """Program of a function, and the backend's values in it, by name."""
+    """A single-function program, and the backend's values in it by name."""
 
     program: Program
     values: Mapping[str, Array]
@@ -45,14 +45,16 @@ class ObservedProgram:
         return self.known(value) if self.is_folded(value) else None
 
     def known(self, value: Value) -> Array | None:
-        """Return a value as the backend has it, or of a constant; None if not available."""
+        """Return the backend's or the constant value; None if not available."""
         array, maker = self.values.get(value.name), self.maker(value)
         if array is None and maker is not None and is_constant(maker):
             (array,) = apply(maker, ())
         return array
 
     def is_all(self, value: Value, number: float) -> bool:
-        """Whether a value is a constant to a compiler, all elements of which are that number."""
+        """Return whether a value is a constant to a compiler with all elements equal to a
+        number.
+        """
         constant = self.constant(value)
         return constant is not None and bool((constant == number).all())
 
@@ -63,10 +65,10 @@ class ObservedProgram:
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """Prediction of an operation's result, with its possible error.
+    """A prediction of an operation's result, with its possible error.
 
-    `undefined` are the elements for which generated code reads no defined value: any may stand
-    there, and another when the program is executed again.
+    `undefined` are the elements for which generated code reads no defined value: they may have any
+    value, and another value when the program runs again.
     """
 
     result: Array

@@ -1,6 +1,6 @@
 """Windows over a cropped value: the negative padding of the pad is added to theirs.
 
-A window pads what was cut off. The sum of the two gives back, in place of padding, the elements.
+The window's padding then exposes the cropped elements in place of padding.
 
 Source: https://github.com/openxla/xla/issues/48715; jaxlib 0.10.2, measured.
 """
@@ -23,7 +23,7 @@ CUT_ELEMENTS_RETURNED = "what a pad cut off under windows"
 def merged_paddings(
     program: Program, operation: Operation, values: Mapping[str, Array]
 ) -> Iterator[Predicted]:
-    """reduce_window(pad(x)) and convolution(pad(x)) as those of x with the sum of the paddings."""
+    """Yield reduce_window(pad(x)) and convolution(pad(x)) as windows over x with added paddings."""
     shown = ObservedProgram(program, values)
     pad = shown.maker(operation.operands[0])
     if pad is None:
@@ -52,8 +52,9 @@ def merged_paddings(
 def _with_sums(
     operation: Operation, low: tuple[int, ...], high: tuple[int, ...], interior: tuple[int, ...]
 ) -> Operation | None:
-    """Return the operation whose windows have the padding and the dilation of a pad, too; None
-    where they have a dilation of their own."""
+    """Return the operation whose windows include a pad's padding and dilation; None if they have a
+    dilation already.
+    """
     given: dict[str, Any] = dict(operation.attributes)
     spatial = given.get("input_spatial_dimensions", tuple(range(len(low))))
     dilation = "base_dilations" if "window_dimensions" in given else "lhs_dilation"

@@ -1,7 +1,7 @@
-"""Extrema and sums by compilers: special values that are treated otherwise.
+"""Extrema and sums by compilers that treat special values differently.
 
-Each is a model. The reduction is evaluated again on operands that mean what the compiler does, and
-only elements that come out like that, bit for bit, are of the class.
+Each class is a model: the reduction is evaluated on changed operands that mimic the compiler. Only
+elements that are equal bit for bit are of the class.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ _PAIR = 2
 """Operands of a reduction of one input: the input and its init value."""
 
 Otherwise = Callable[[Monoid, Array, Array], tuple[Array, Array] | None]
-"""otherwise(monoid of the body, operand, init value): both as the compiler has them; None where it
-is known of nothing else than the text."""
+"""A function otherwise(monoid of the body, operand, init value): both as the compiler treats them,
+None if unchanged.
+"""
 
 
 def _without_nan(monoid: Monoid, operand: Array, init: Array) -> tuple[Array, Array] | None:
@@ -65,7 +66,7 @@ def _since_the_last_nan(
 def _without_the_greater_zero(
     monoid: Monoid, operand: Array, init: Array
 ) -> tuple[Array, Array] | None:
-    """Return both without the smaller zero, -0, for a minimum."""
+    """Return operand and init value without the smaller zero, -0, for a minimum."""
     if not monoid.extremum:
         return None
     number = to_float64(operand)
@@ -76,7 +77,7 @@ def _without_the_greater_zero(
 def _without_nan_nor_zero(
     monoid: Monoid, operand: Array, init: Array
 ) -> tuple[Array, Array] | None:
-    """Leave out NaN, and of the zeros that are left those that come first in order."""
+    """Return operand and init value without NaN, and with only the first of the remaining zeros."""
     left = _without_nan(monoid, operand, init)
     return None if left is None else _without_the_greater_zero(monoid, *left)
 
@@ -147,7 +148,7 @@ def body_monoid(region: Region) -> Monoid | None:
 
 
 def _is_flushed(result: Array, actual: Array) -> Array:
-    """Return where results differ by flushed subnormal numbers only."""
+    """Return where results differ only by flushed subnormals."""
     smallest = element_type_of(result).float_format.smallest_normal
     return (np.abs(to_float64(result)) < smallest) & (to_float64(actual) == 0) & (result != 0)
 
@@ -163,7 +164,7 @@ def _zeros(expected: Array, actual: Array) -> Array:
 def _complex_from_zero(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
-    """Return 0 for complex sums that are just those from +0, with a part that is zero."""
+    """Return 0 for complex sums that equal sums from +0 and have a part that is zero."""
     is_sum = len(operands) == _PAIR and monoid_of(operation.regions[0]) is ADD
     if not is_sum or not element_type_of(expected[0]).is_complex:
         return predict_nothing(expected)

@@ -1,4 +1,4 @@
-"""Numbers of f64 as sums of two numbers of f32, which the TPU's compiler computes with.
+"""Numbers of f64 as sums of two f32 numbers, with which the TPU's compiler computes.
 
 TPUs have no instructions for f64. Their compiler splits a number into the nearest number of f32 and
 the number of f32 nearest to the remainder, and writes each operation as a sequence of operations on
@@ -30,7 +30,7 @@ LABEL = "f64 as pairs of f32"
 """The class of results of arithmetic on pairs."""
 
 _PRECISION = 2.0**-44
-"""Relative error of an operation on pairs, which have 48 bits: some last bits are lost."""
+"""Relative error of an operation on pairs: they have 48 bits, of which some last bits are lost."""
 
 _NUDGE = 2.0**-47
 """Relative change of operands, to measure the magnification of errors of pairs."""
@@ -45,20 +45,22 @@ _OF_SUMS = 2.0**-112
 """Absolute error of sums of many products, whose low parts are flushed each."""
 
 _THIN, _THICK = 2.0**-102, 2.0**105
-"""Between these, second numbers of pairs are normal, and so are products of them on the way. Other
-pairs are as accurate as a single number of f32."""
+"""Bounds between which the second numbers of pairs, and their products, are normal.
+
+Other pairs are as accurate as a single f32 number.
+"""
 
 _COARSE = 2.0**-22
-"""Relative change of operands that are as accurate as a single number of f32."""
+"""Relative change of operands that are only as accurate as a single f32 number."""
 
 _LARGE = 2.0**126
-"""Pairs from here on may overflow on the way to a result."""
+"""Magnitude from which pairs may overflow in intermediate results."""
 
 _BOUND = 2.0**10
-"""By how much the unit roundoff of pairs is larger than that of f64, with which bounds are made."""
+"""Ratio of the unit roundoff of pairs to that of f64, on which bounds are based."""
 
 _SIGNS = ((1.0, 1.0), (-1.0, 1.0), (1.0, -1.0))
-"""Directions in which operands of even and of odd number are changed."""
+"""Directions in which even and odd operands are changed."""
 
 _LINEAR = ("cholesky", "triangular_solve")
 """Ops that solve linear systems."""
@@ -126,7 +128,9 @@ def _apply_to_pairs(operation: Operation, given: Sequence[Any]) -> Results:
 
 
 def _apply_to_parts(function: Callable[[Array], Array], operand: Any) -> Any:
-    """Return a function of real numbers, or of both parts of complex ones; others as they are."""
+    """Return a real function applied to an array, or to both parts of complex numbers; other types
+    unchanged.
+    """
     if not _is_wide(operand):
         return operand
     if operand.dtype == np.complex128:
@@ -135,7 +139,7 @@ def _apply_to_parts(function: Callable[[Array], Array], operand: Any) -> Any:
 
 
 def _shift_by_pair_errors(operand: Array, sign: float, *, single: bool) -> Array:
-    """Return numbers that are larger (by their magnitude) or smaller, by the errors of pairs."""
+    """Return numbers of larger (or smaller) magnitude by the error of pairs."""
     size = np.abs(operand)
     is_coarse = (size < _THIN) | (size > _THICK) | single
     changed = operand * (1 + sign * np.where(is_coarse, _COARSE, _NUDGE))
@@ -144,7 +148,7 @@ def _shift_by_pair_errors(operand: Array, sign: float, *, single: bool) -> Array
 
 
 def _shift_each(operand: Array) -> Array:
-    """Return numbers that are larger or smaller, each by itself: linear systems magnify that."""
+    """Return each number made larger or smaller independently, which linear systems magnify."""
     signs = np.random.default_rng(0).choice((-1.0, 1.0), operand.shape)
     return np.asarray(operand * (1 + signs * _NUDGE))
 
@@ -152,7 +156,7 @@ def _shift_each(operand: Array) -> Array:
 def _shift_operands(
     operation: Operation, operands: Operands, *, single: bool
 ) -> Iterator[list[Array]]:
-    """Yield operands with the errors of pairs."""
+    """Yield operands changed by the errors of pairs."""
     for even, odd in _SIGNS:
         signs = [odd if n % 2 else even for n in range(len(operands))]
         yield [
@@ -241,7 +245,7 @@ def _distances_from_pair_results(
 
 
 def _weakness(operation: Operation, operands: Sequence[Any]) -> Weakness | None:
-    """Return the weakness of a function, if it is one of pairs."""
+    """Return the weakness of an op's function on pairs, if it has one."""
     if all(one.dtype == np.float64 for one in operands):
         return WEAKNESSES.get(operation.name)
     is_complex = all(one.dtype == np.complex128 for one in operands)
@@ -249,7 +253,7 @@ def _weakness(operation: Operation, operands: Sequence[Any]) -> Weakness | None:
 
 
 def _overflowing(operation: Operation, operands: Operands, predicted: Results) -> Sequence[Array]:
-    """Return which elements of each result may be NaN or infinite."""
+    """Return for each result a mask of the elements that may be NaN or infinite."""
     masks = [_overflows(operation, operands, one) for one in predicted]
     flushed = apply(operation, [_apply_to_parts(_flush, one) for one in operands])
     masks = [
@@ -263,7 +267,7 @@ def _overflowing(operation: Operation, operands: Operands, predicted: Results) -
 
 
 def _overflows(operation: Operation, operands: Operands, predicted: Array) -> Array:
-    """Return which elements of a result are made of pairs that may overflow, or are such pairs."""
+    """Return a mask of the elements that depend on pairs that may overflow, or are such pairs."""
     mask = _is_large(predicted)
     for one in broadcast_operands(operation, operands, predicted.shape) or ():
         mask = mask | _is_large(one)
@@ -298,7 +302,7 @@ PAIRS = Hypothesis(LABEL, _errors)
 def _errors_of_one(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
-    """Return the distances in units of the errors of f32, of results of one element."""
+    """Return the distances in units of f32 errors, for results of a single element."""
     if any(one.size != 1 for one in expected):
         return predict_nothing(expected)
     return _errors(operation, operands, expected, actual, single=True)

@@ -1,4 +1,4 @@
-"""Constants whose bits are converted from or to a type under a byte, and how folding mistakes them.
+"""Constants whose bits are converted from or to a sub-byte type, and folded wrongly.
 
 - Each element of such a type is read as a byte: ui8 0xE4 as two ui4 is 4 (of 0xE4) and whatever
   stands in memory behind it; two ui4 as a ui8 are the first of them.
@@ -28,18 +28,18 @@ SIGN_ABOVE = "sign over the elements above"
 
 _BYTE = 8
 _BEHIND = (0, 0x6B)
-"""Candidates for bytes behind a constant: each of their 4, 2 and 1 low bits differs."""
+"""Candidates for the bytes after a constant: each of their low 4, 2 and 1 bits differs."""
 
 
 def concerns(operation: Operation) -> bool:
-    """Whether an operation converts bits."""
+    """Return whether an operation is a bitcast."""
     return operation.name == "bitcast_convert"
 
 
 def read_elements_as_bytes(program: Program) -> Iterator[tuple[Program, ...]]:
-    """Yield a program, one bitcast of a constant, with what stands in bytes of an element each.
+    """Yield a program of one bitcast of a constant that reads each element from its own byte.
 
-    Beyond the constant's own bytes that may be anything.
+    Beyond the constant's own bytes, memory may contain anything.
     """
     folded = _folded_constant(program)
     if folded is None:
@@ -59,8 +59,7 @@ def read_elements_as_bytes(program: Program) -> Iterator[tuple[Program, ...]]:
 
 
 def extend_sign(program: Program) -> Iterator[tuple[Program]]:
-    """Yield a program, one bitcast of a constant of one negative element, with that element's sign
-    extended."""
+    """Yield a program of one bitcast of a constant with one negative element, sign-extended."""
     folded = _folded_constant(program)
     if folded is None or not folded.size:
         return
@@ -73,9 +72,7 @@ def extend_sign(program: Program) -> Iterator[tuple[Program]]:
 
 
 def _folded_constant(program: Program) -> Array | None:
-    """Return the constant that a program with a single such bitcast is about; None for any other
-    program.
-    """
+    """Return the constant that a single-bitcast program converts; None for any other program."""
     *before, end = program.main.body.operations
     if not before or program.main.arguments:
         return None

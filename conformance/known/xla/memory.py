@@ -10,7 +10,7 @@ from reference.ir.program import Dense, Operation, TensorType, Value, attributes
 from reference.ir.types import Array
 
 Content = Callable[[TensorType], Array]
-"""content(type): what lies in the place of a tensor."""
+"""A function of a type that returns the memory content assumed for a tensor."""
 
 
 def _zeros(of: TensorType) -> Array:
@@ -29,11 +29,11 @@ def _largest(of: TensorType) -> Array:
 
 
 CONTENTS: tuple[Content, ...] = (_zeros, _ones_of, _largest)
-"""Results that are alike with each of them depend on no such memory."""
+"""Assumed contents; results that agree for all of them do not depend on foreign memory."""
 
 
 def memory_value(value: Value, content: Content) -> Operation:
-    """Return the operation that defines a value by the contents of its memory."""
+    """Return the operation that defines a value by assumed memory content."""
     assert isinstance(value.type, TensorType)
     return constant(value, content(value.type))
 

@@ -1,4 +1,4 @@
-"""NaN where a compiler adds to zero: f8E8M0FNU has no zero, and the constant is NaN.
+"""NaN from additions to zero: f8E8M0FNU has no zero, so the constant is NaN.
 
 The TPU's compiler drops dimensions of size 1 by a sum along them that begins with 0.
 
@@ -22,7 +22,7 @@ _MOVING = ("all_to_all", "broadcast_in_dim", "reshape")
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
-    """Yield a program in which such an operation returns NaN: all of them, then each."""
+    """Yield programs in which these operations return NaN: all of them, then each by itself."""
     found = [one for one in program.main.body.operations if _moves_powers(one)]
     for some in (found, *([one] for one in found)) if len(found) > 1 else (found,):
         if some:

@@ -1,4 +1,4 @@
-"""Numbers of f64 that a program moves, as the pairs of f32 that stand for them on a TPU.
+"""Numbers of f64 that a program only moves, as the pairs of f32 that represent them on a TPU.
 
 `float_pairs.py` is about single operations. Here are programs whose results no operation of f64
 makes: arguments and constants that are returned, or that a composite or a selection of tuples
@@ -20,7 +20,7 @@ _WIDE, _HALF = element_type("f64"), element_type("f32")
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
-    """Yield the program on arguments and constants that are rounded to pairs, if any is of f64."""
+    """Yield the program with f64 arguments and constants rounded to pairs, if it has any."""
     rounded = with_operations(program, {"constant": _rounded_constant})
     main = rounded.main
     wide = {
@@ -68,9 +68,7 @@ def _round_to_pairs(given: Value, result: Value) -> Iterator[Operation]:
 
 
 def _rounded_real(given: Value, result: Value) -> Iterator[Operation]:
-    """Yield operations that add the nearest f32 and the f32 nearest to the rest. Special numbers
-    stay as they are.
-    """
+    """Yield operations that add the nearest f32 number and the f32 number nearest to the rest."""
     of = given.type
     assert isinstance(of, TensorType)
     half, truth = TensorType(of.shape, _HALF), TensorType(of.shape, element_type("i1"))

@@ -54,7 +54,7 @@ _ULPS = 2
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Arithmetic of all steps: type, and whether subnormal numbers are flushed to zero.
+    """The arithmetic of all steps: a type, and whether subnormals are flushed to zero.
 
     Constants `are_rounded` to the operands' type first.
     """
@@ -64,7 +64,7 @@ class Machine:
     are_rounded: bool = True
 
     def kept(self, numbers: Array) -> Array:
-        """Return results of a step as they are stored."""
+        """Return results of a step, rounded to the stored type."""
         numbers = np.asarray(numbers)
         return flush_subnormals(numbers) if self.flushes else numbers
 
@@ -79,7 +79,7 @@ class Machine:
         return self.kept(fused_multiply_add(x, y, addend, self.of))
 
     def multiply_add(self, x: Array, y: Array, addend: Array) -> Iterator[Array]:
-        """Yield x * y + addend with the product unrounded, then rounded."""
+        """Yield x * y + addend with the product first unrounded, then rounded."""
         yield from _distinct_arrays(self.fused(x, y, addend), self.kept(self.kept(x * y) + addend))
 
     def reciprocal_roots(self, numbers: Array) -> Iterator[Array]:
@@ -116,7 +116,7 @@ class Machine:
 
 
 def _distinct_arrays(*arrays: Array) -> Iterator[Array]:
-    """Yield arrays of the same shape and type with other bits than those before."""
+    """Yield arrays of equal shape and type, omitting those whose bits repeat an earlier array."""
     yield from {one.tobytes(): one for one in arrays}.values()
 
 
@@ -138,7 +138,7 @@ class Given:
     axes: tuple[int, ...]
 
     def spreads(self, variance: Array) -> Iterator[Array]:
-        """Yield variance + epsilon, and without an epsilon of 0: a variance of -0 stays."""
+        """Yield variance + epsilon, and also variance if epsilon is 0, because -0 + 0 is +0."""
         spread = self.machine.kept(variance + self.epsilon)
         yield from _distinct_arrays(spread, variance if self.epsilon == 0 else spread)
 
@@ -253,7 +253,7 @@ def _computed_types(of: ElementType) -> Iterator[ElementType]:
 def _predict(
     operation: Operation, operands: Operands, expected: Results, *, flushes: bool
 ) -> Iterator[Results]:
-    """Yield all predicted results of an operation, in the shapes of `expected`."""
+    """Yield all predicted results of an operation, in the expected shapes."""
     of, size = element_type_of(operands[0]), operands[0].size
     features = max(operands[0].shape[_feature_index(operation)], 1)
     is_sum = operation.name != INFERENCE
@@ -328,4 +328,4 @@ NORMALIZED_BY_XLA: dict[str, tuple[Hypothesis, ...]] = {
     )
     for op, (label, _) in _EXPANSIONS.items()
 }
-"""The classes of what XLA computes in place of each op."""
+"""The classes of results that XLA's expansion of each op gives."""

@@ -51,7 +51,7 @@ _MOST = 4
 _PER_DIMENSION = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
 
 Outcomes = Callable[[Operation, Operands], Iterator[Results]]
-"""outcomes(operation, operands): the results of each order."""
+"""A function outcomes(operation, operands) that yields the results of each order."""
 
 
 def _order_class(label: str, outcomes: Outcomes) -> Hypothesis:
@@ -104,7 +104,7 @@ def _explained_masks(
 
 
 def _predict_any_order(operation: Operation, operands: Operands) -> Iterator[Results]:
-    """Yield the results in other orders of the elements.
+    """Yield the results in other orders of the elements, with and without flushed comparisons.
 
     Comparisons are as specified, or with subnormal numbers flushed.
     """

@@ -1,4 +1,4 @@
-"""Results of other types or shapes than stated, as XLA's CPU computes them.
+"""Results of other types or shapes than stated, as computed by XLA's CPU compiler.
 
 - A body of a wider element type than the operands is not translated: the operation has the body in
   the operands' type, and so are its results.
@@ -22,14 +22,14 @@ from reference.ir.program import Operation, Program, Region, TensorType, Value, 
 from reference.ir.types import ELEMENT_TYPES, ElementType, bits_dtype, from_bits
 
 BYTES = "one truth value a byte"
-"""The class of results of another shape that are the bytes which i1 values have."""
+"""The class of results of another shape that are the bytes of i1 values."""
 
 _BYTE, _SIX_BITS = 8, 6
 _MEMORY = ELEMENT_TYPES["ui8"]
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
-    """Yield the program computed in place of a program whose results have other types."""
+    """Yield the programs that explain results of other types."""
     *before, subject, end = program.main.body.operations
     if end.operands != subject.results:
         return
@@ -41,7 +41,7 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
 
 
 def _narrow_body(operation: Operation) -> Operation | None:
-    """Return an operation with its body in the operands' element types; None if it is.
+    """Return an operation with its body in the operands' element types; None if its body has them.
 
     Nothing is known of operations with two bodies, nor of loops over updates of narrow numbers,
     whose bits the body reads as those of other numbers.
@@ -66,7 +66,7 @@ def _narrow_body(operation: Operation) -> Operation | None:
 
 
 def _is_all_of(region: Region, changed: Mapping[ElementType, ElementType]) -> bool:
-    """Return whether a region computes with elements of these types, or i1 values, alone."""
+    """Return whether a region computes only with these element types and i1."""
     made = [*region.arguments, *(value for one in region.operations for value in one.results)]
     if any(one.regions or not one.operands for one in region.operations):
         return False
@@ -74,7 +74,7 @@ def _is_all_of(region: Region, changed: Mapping[ElementType, ElementType]) -> bo
 
 
 def _bitcast_by_bytes(bitcast: Operation) -> Iterator[Operation]:
-    """Yield a bitcast from or to i1 by way of the bytes that i1 are in memory."""
+    """Yield operations that bitcast from or to i1 through bytes."""
     if bitcast.name != "bitcast_convert":
         return
     (value,), (result,) = bitcast.operands, bitcast.results
@@ -109,7 +109,7 @@ def _bitcast_by_bytes(bitcast: Operation) -> Iterator[Operation]:
 
 
 def _codes_of_truth(value: Value, made: Value, to: ElementType) -> Iterator[Operation]:
-    """Yield the numbers of code 0 and 1 for false and true."""
+    """Yield code 1 for true and 0 for false, as numbers of a type."""
     assert isinstance(made.type, TensorType)
     one, zero = (Value(f"{made.name}.{n}", made.type) for n in ("one", "zero"))
     shape = made.type.static_shape
@@ -127,7 +127,7 @@ def _bits(of: ElementType) -> int:
 def bitcast_shape(
     shape: tuple[int, ...], of: ElementType, to: ElementType
 ) -> tuple[int, ...] | None:
-    """Return the shape of a bitcast where an i1 has a byte; None where there is none."""
+    """Return the shape of a bitcast if an i1 occupies a byte; None if there is no such shape."""
     old, new = _bits(of), _bits(to)
     if new <= old:
         return shape if new == old else (*shape, old // new)

@@ -17,12 +17,12 @@ import numpy as np
 from reference.ir.types import Array
 
 Of = Callable[..., Array]
-"""of(*operands): something of each element."""
+"""A function of(*operands) that returns a value for each element."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weakness:
-    """Errors and failures of a function of pairs that its operands do not explain.
+    """Errors and failures of a function on pairs that its operands do not explain.
 
     `errors` returns the absolute errors on top of those of pairs; `fails` returns which elements
     may be NaN or infinite, though the operands are in the range of f32; `negated` returns which
@@ -43,7 +43,7 @@ def _nowhere(*operands: Array) -> Array:
 
 
 def _exceeds(limit: float, operand: Array) -> Array:
-    """Return which numbers are larger than a limit, in either direction."""
+    """Return a mask of numbers whose magnitude exceeds a limit."""
     return np.abs(operand) > limit
 
 
@@ -87,10 +87,11 @@ _NORMAL = 2.0**-126
 """Smallest normal number of f32."""
 
 _REDUCIBLE = 2.0**30
-"""Largest number that is reduced to a part of a period. It is counted in integers of 32 bits."""
+"""Largest number that is reduced to a part of a period: quotients are counted in 32-bit integers.
+"""
 
 _EXPONENT = 88.0
-"""Largest number whose exponential is a pair; a quotient of larger ones is NaN."""
+"""Largest number whose exponential is a pair; above it a quotient is NaN."""
 
 _PERIODIC = Weakness(_zero, partial(_exceeds, _REDUCIBLE), _nowhere)
 
@@ -121,7 +122,7 @@ def _has_large_sinh(operand: Array) -> Array:
 
 
 def _is_complex_power_lost(lhs: Array, rhs: Array) -> Array:
-    """Return where a factor of |x|^c exp(-d arg x) is out of range, or its angle is."""
+    """Return where a factor or the angle of |x|^c exp(-d arg x) is out of range."""
     log, angle = np.log(np.abs(lhs)), np.angle(lhs)
     c, d = np.real(rhs), np.imag(rhs)
     turn = c * angle + d * log

@@ -1,4 +1,4 @@
-"""Fourier transforms of as many elements as `fft_length` says, where dimensions have more.
+"""Fourier transforms of only as many elements as `fft_length` says, in longer dimensions.
 
 XLA's CPU takes the leading elements of each of the last dimensions, transforms them, and writes
 what comes out one transform behind the other at the beginning of the result's memory: what stands
@@ -51,7 +51,9 @@ def _predict_partial_transform(
 
 
 def _ulps(operation: Operation, operands: Operands, expected: Results, actual: Results) -> Results:
-    """Return the error against the transform in ulp; infinite for elements behind it."""
+    """Return the error against the partial transform in ulp; infinite for the elements behind
+    it.
+    """
     (found,), part = predict_nothing(expected), _part(operation, operands[0])
     if part is not None:
         _, results, begun = _transform_part(operation, part, actual[0])
@@ -73,7 +75,7 @@ OF_A_PART = Hypothesis(LABEL, _predict_partial_transform, signs=True, unsteady=T
 
 
 def _part(operation: Operation, operand: Array) -> Array | None:
-    """Return the elements that are transformed; None if all are, or if that is ambiguous."""
+    """Return the transformed elements; None if all are transformed, or if that is ambiguous."""
     given: dict[str, Any] = dict(operation.attributes)
     lengths = tuple(given["fft_length"])
     sizes = operand.shape[operand.ndim - len(lengths) :]

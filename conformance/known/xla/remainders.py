@@ -1,7 +1,7 @@
 """Uniform integers in [a, b) that are remainders of random bits by b - a.
 
-The first numbers of the range come up once more than the others, which tells where b - a is a good
-part of all integers.
+The first numbers of the range occur once more than the others; this is measurable where b - a is a
+large part of all integers.
 
 Source: xla/hlo/builder/lib/prng.cc; jaxlib 0.10.2 and 0.12, measured.
 """
@@ -26,7 +26,9 @@ from reference.unspecified.random import is_undefined
 def _remainders(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
-    """Return 0 for all numbers if they are distributed as remainders, and not as asked."""
+    """Return 0 for all numbers if they are distributed as remainders and not uniformly, else
+    infinity.
+    """
     of, uniform = element_type_of(expected[0]), operation.attribute("rng_distribution") == "UNIFORM"
     if not of.is_integer or not uniform or is_undefined(operation, operands):
         return predict_nothing(expected)

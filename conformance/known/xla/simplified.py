@@ -57,7 +57,7 @@ ZERO_LEFT_OUT = pattern_hypothesis(
         )
     )
 )
-"""x for 0 + x and x - 0, -x for 0 - x: -0 where 0 is right, and nothing else."""
+"""x for 0 + x and x - 0, and -x for 0 - x; only -0 instead of 0 is a change."""
 
 ROUNDED_PRODUCT = Hypothesis("rounded product", _rounded_product, constants=("lhs",))
 """exp(x log(c)) for c to the power x."""
@@ -67,9 +67,10 @@ _CUT = "exponent cut to six bits"
 LOW_BITS = pattern_hypothesis(
     (Rewriting(_CUT, "(power x y) -> (power x (and y 63))", _INTEGERS, flushes=False),)
 )
-"""Powers of integers by squaring, as often as an exponent of six bits asks for.
+"""Powers of integers by squaring that use only six bits of the exponent.
 
-Source: jaxlib 0.10.2, measured."""
+Source: jaxlib 0.10.2, measured.
+"""
 
 
 def _base_itself(operation: Operation, operands: Results) -> Iterator[Results]:
@@ -85,5 +86,4 @@ def _base_itself(operation: Operation, operands: Results) -> Iterator[Results]:
 
 
 BASE_ITSELF = any_outcome_hypothesis("base for the power", _base_itself, constants=("lhs",))
-"""The base in place of a power of it, in integers of two bits. jaxlib 0.10 does not cut a constant
-base to two bits when it packs four to a byte, so that signs overwrite the elements after it."""
+"""The base in place of its power, for integers of two bits."""

@@ -1,4 +1,4 @@
-"""Numbers of FNUZ types that are rounded from wider types in loops over little memory.
+"""Numbers rounded from wider types to FNUZ types in loops over little memory.
 
 A loop over at most a KiB is one function to XLA's CPU compiler. The code generator of such
 functions rounds to these types otherwise:
@@ -40,7 +40,7 @@ _IN_F16 = {
 }
 _LOOPS = frozenset({"while", "mhlo.scan"})
 _SLICING = frozenset({"mhlo.scan"})
-"""Loops that take slices of operands, and make results of slices."""
+"""Loops that slice operands, and assemble results from slices."""
 _UNROUNDED = CONTROL_FLOW | {
     "bitcast_convert", "constant", "optimization_barrier", "reshape", "transpose",
 }  # fmt: skip
@@ -48,7 +48,7 @@ _UNROUNDED = CONTROL_FLOW | {
 
 
 def _round_to(wide: Array, to: ElementType) -> Array:
-    """Return numbers of a wider type as they are rounded to a type of these."""
+    """Return numbers of a wider type rounded to one of these types by small loops."""
     number = to_float64(wide)
     right = round_to(number, to)
     up = rounded_up(right) if element_type_of(wide) is _F16 else None
@@ -97,7 +97,7 @@ def _predict_small_loops(
 
 
 def _move_slices(arrays: Operands, values: Sequence[Value], parts: Sequence[Value]) -> Operands:
-    """Return arrays as they are after slices of them have been moved, where `parts` are slices."""
+    """Return arrays after slices of them have been moved, where `parts` are slices."""
     pairs = zip(arrays, values, parts, strict=True)
     return tuple(
         x if whole.type == part.type or (up := rounded_up(x)) is None else up
@@ -106,4 +106,4 @@ def _move_slices(arrays: Operands, values: Sequence[Value], parts: Sequence[Valu
 
 
 IN_LOOPS = exact_hypothesis(LABEL, _predict_small_loops)
-"""The class of results of loops, and of branches with loops."""
+"""The class of results of loops, and of branches that contain loops."""

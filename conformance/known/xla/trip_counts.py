@@ -26,7 +26,7 @@ Numbers = Mapping[str, int]
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
-    """Yield the program with the miscounted limits in place of its loops' limits, if any differ."""
+    """Yield the program with miscounted limits in its loops, if any is miscounted."""
     functions = tuple(
         replace(function, body=_miscount_loops(function.body, {})) for function in program.functions
     )
@@ -96,7 +96,7 @@ def _loop(loop: Operation, known: Numbers) -> Operation:
 
 
 def _step(body: Region, place: int, known: Numbers) -> int:
-    """Return the constant that an iteration adds to a counter; 0 if it does something else."""
+    """Return the constant that an iteration adds to a counter; 0 for any other body."""
     inside = {**known, **_numbers(body)}
     argument, next_ = body.arguments[place], body.operations[-1].operands[place]
     for operation in body.operations:

@@ -1,4 +1,4 @@
-"""Signed integers of two bits beside a constant, all elements of which are one negative number.
+"""Signed two-bit integers beside a constant whose elements are all one negative number.
 
 LLVM does not cut such a constant to its two bits. Stored into a byte, its sign overwrites the
 elements after it. Extended with zeros to be compared, it is no number of two bits. What is
@@ -38,7 +38,7 @@ BYTES = "elements of two bits sorted as bytes"
 
 _IN_A_BYTE = 4
 _PLACES = np.arange(0, 8, 2, dtype=np.int8)
-"""The lowest bits of the elements of a byte."""
+"""Positions of the lowest bits of the elements of a byte."""
 
 
 def negative(array: Array) -> int | None:
@@ -50,7 +50,7 @@ def negative(array: Array) -> int | None:
 
 
 def packed(array: Array) -> Array:
-    """Return integers of two bits as they are read after they were packed with their signs."""
+    """Return two-bit integers as read after they were packed with their signs."""
     four = _bytes(array)
     whole = np.bitwise_or.reduce(four << _PLACES, axis=1).astype(np.int8)
     read = (whole[:, None] << _PLACES[::-1]).astype(np.int8) >> 6
@@ -58,7 +58,7 @@ def packed(array: Array) -> Array:
 
 
 def _bytes(array: Array) -> Array:
-    """Return the elements of each byte in a row; those behind the last are zeros."""
+    """Return the elements of each byte as a row, padded with zeros."""
     flat = array.reshape(-1).astype(np.int8)
     return np.pad(flat, (0, -flat.size % _IN_A_BYTE)).reshape(-1, _IN_A_BYTE)
 
@@ -84,14 +84,15 @@ def _predict_constant_update(
 
 
 def _dividend(operation: Operation, operands: Operands) -> Iterator[Results]:
-    """Yield such a dividend in place of a remainder of it, packed with its signs."""
+    """Yield the constant dividend of a remainder, packed with its signs."""
     del operation
     if negative(operands[0]) is not None:
         yield (packed(operands[0]),)
 
 
 def _comparison(operation: Operation, operands: Operands, *, place: int) -> Iterator[Results]:
-    """Yield the results of a comparison that holds an operand unequal to a negative constant.
+    """Yield the results of a comparison that is true where an operand differs from a negative
+    constant.
 
     Of c > -2 remains c != -2, and c >= -2 becomes c > -3, which is c > 1 in two bits.
     """
@@ -103,11 +104,11 @@ def _comparison(operation: Operation, operands: Operands, *, place: int) -> Iter
 
 
 _ORDERED = (("LT", "LE"), ("GT", "GE"))
-"""Comparisons that are wrong if that operand is -2."""
+"""Comparisons that are wrong if the operand is -2."""
 
 
 def _maximum(operation: Operation, operands: Operands, *, place: int) -> Iterator[Results]:
-    """Yield -1 for a maximum with -1, and 0, which it is where it is vectorised."""
+    """Yield a maximum with -1 as -1, and as 0, which vectorised code gives."""
     del operation
     if negative(operands[place]) == -1:
         yield from _constant_candidates(operands[0])
@@ -160,7 +161,7 @@ _MODELS: tuple[tuple[str, str, Others, str], ...] = (
     ("maximum", COMPARED, partial(_maximum, place=1), "rhs"),
     ("clamp", COMPARED, _clamp, "min"),
 )
-"""Op, class, model, and the operand that is a constant."""
+"""Models: op, class, model, and the position of the constant operand."""
 
 OF_TWO_BITS = {
     op: tuple(

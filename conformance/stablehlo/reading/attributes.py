@@ -20,7 +20,7 @@ from reference.ops.table import OPS
 
 CONSTANTS = ("arith.constant", "stablehlo.constant")
 _INHERENT = frozenset({"layout", "operand_layouts", "result_accuracy", "result_layouts"})
-"""Attributes that ops of the dialect have and the specification does not."""
+"""Attributes that ops of the dialect have and the specification lacks."""
 
 _NOTHING_ASKED = re.compile(r"#(?:stablehlo|mhlo)\.result_accuracy<mode = .*<DEFAULT>>")
 

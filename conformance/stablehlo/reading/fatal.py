@@ -17,7 +17,7 @@ length, so that lines and columns stay."""
 
 
 def _has_no_group(operation: ir.Operation) -> str:
-    """Name the constraint that an all_to_all without any group breaks, or return ""."""
+    """Return the constraint that an all_to_all without groups breaks, or ""."""
     given: Any = operation.attributes
     if "replica_groups" not in given:
         return ""
@@ -30,7 +30,7 @@ def _has_no_group(operation: ir.Operation) -> str:
 
 
 FATAL: dict[str, Callable[[ir.Operation], str]] = {"all_to_all": _has_no_group}
-"""By op, a function that says what is wrong with an operation which crashes the process, else "".
+"""A function for each op that returns why an operation crashes the process, or "".
 
 jaxlib 0.10.2 divides by the number of groups of an all_to_all; 0.12 refuses it.
 """
@@ -50,7 +50,7 @@ def may_be_fatal(text: str) -> bool:
 
 @contextmanager
 def unregistered_allowed(context: ir.Context) -> Generator[None]:
-    """Accept operations of unknown dialects in a context, for as long as it is entered."""
+    """Accept operations of unknown dialects in a context, within the block."""
     before = context.allow_unregistered_dialects
     context.allow_unregistered_dialects = True
     try:

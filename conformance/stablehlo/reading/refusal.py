@@ -1,4 +1,4 @@
-"""Errors for text that cannot be read."""
+"""Errors for texts that cannot be read."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from conformance.stablehlo.messages import place_of
 
 
 class ParseError(ValueError):
-    """A text is no valid module, or has an unsupported construct. The message is one line with its
-    place.
-    """
+    """Raised for a text that is no valid module, or has an unsupported construct."""
 
 
 class Unreadable(ParseError):

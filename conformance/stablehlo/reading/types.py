@@ -29,7 +29,7 @@ _QUANTIZED = re.compile(
 _FUTURE = "!stablehlo.future<"
 
 MOST_DIMENSIONS = 64
-"""Dimensions of an array of numpy at most."""
+"""Largest number of dimensions of a numpy array."""
 
 
 def value_type(mlir_type: ir.Type, owner: ir.Operation) -> ValueType:

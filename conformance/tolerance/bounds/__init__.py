@@ -1,1 +1,1 @@
-"""Error bounds of ops whose rule is no figure in ulp, a file for each family."""
+"""Error bounds of ops whose rule has no figure in ulp, a file for each family."""

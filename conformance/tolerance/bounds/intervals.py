@@ -38,7 +38,7 @@ class Arithmetic:
 class Interval(np.lib.mixins.NDArrayOperatorsMixin):
     """Numbers from `low` to `high`, infinities included, and NaN where `nan`.
 
-    Where both ends are NaN nothing else is possible.
+    If both ends are NaN, the number is NaN.
     """
 
     __slots__ = ("arithmetic", "high", "low", "nan")

@@ -63,7 +63,7 @@ def _may_break_down(a: Array, steps: float) -> Array:
 
 
 def _dependent_elements(chosen: Array) -> Array:
-    """Return the elements of a lower triangle whose equation has a chosen element.
+    """Return the elements of a lower triangle whose equation contains a marked element.
 
     The equation has the elements to the left in the row, and those up to the diagonal in the row
     with the column's number.

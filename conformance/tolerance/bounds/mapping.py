@@ -18,8 +18,9 @@ from reference.numerics.rounding import round_to
 from reference.ops.table import OPS
 
 Budget = Callable[[Operation], float]
-"""budget(operation): the tolerance of its result by its rule, in ulp; for complex numbers in ulp
-of the larger part. It is 1 ulp for a correctly rounded operation, which may stay unrounded."""
+"""A function budget(operation): the tolerance of its result in ulp, of the larger part for complex
+numbers.
+"""
 
 
 def map_rule(budget: Budget) -> Rule:
@@ -111,6 +112,6 @@ def _scale_result(region: Region, number: int, ulps: float) -> Region:
 
 
 def _scalar(number: float, element_type: ElementType) -> Array:
-    """Return a scalar of a floating-point or complex type."""
+    """Return a scalar constant of a floating-point or complex type."""
     rounded = round_to(np.asarray(number, np.float64), element_type.part)
     return rounded.astype(element_type.storage) if element_type.is_complex else rounded

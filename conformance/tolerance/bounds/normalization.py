@@ -36,7 +36,7 @@ _GPU_QUOTIENT = 5.0
 _GRAD, *_ = (record.name for record in ops.OPS)
 
 ArithmeticChoice = Callable[[ElementType], Arithmetic]
-"""arithmetic_for(of): the arithmetic that computes on operands of a type."""
+"""A function arithmetic_for(of): the arithmetic for operands of a type."""
 
 
 def _intervals(

@@ -64,7 +64,7 @@ class Summation(Protocol):
 
 
 Depth = Callable[[Operation, tuple[Array, ...]], int]
-"""depth(operation, operands): the number of products in each element of the result."""
+"""A function depth(operation, operands): the number of products in each element of the result."""
 
 
 @dataclass(frozen=True, slots=True)

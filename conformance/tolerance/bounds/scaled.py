@@ -41,7 +41,8 @@ from reference.ops.xla.scaled import BF16, scale_operand
 _F32 = element_type("f32")
 
 RulePart = Callable[[Summation, Depth, DefaultPrecision], Callable[..., Any]]
-"""make(summation, depth, default): a part of the rule for sums of products."""
+"""A function make(summation, depth, default) that returns a part of the rule for sums of products.
+"""
 
 
 def as_dot_general(

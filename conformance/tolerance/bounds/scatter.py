@@ -87,7 +87,7 @@ def _either_zero(
     """Mark the zeros that may have either sign.
 
     These are products of complex numbers, and computations that round and are no sum or product. A
-    sum of the element and its updates, without an init value, is -0 only if all of these are. An
+    sum of the element and its updates, without an init value, is -0 only if all of them are -0. An
     element without updates is unchanged.
     """
     if not any(is_zero(result).any() for result in expected):

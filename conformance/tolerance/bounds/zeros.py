@@ -36,7 +36,8 @@ from reference.numerics.zeros import is_negative, is_zero
 from reference.ops.contraction import has_sums
 
 Count = Callable[..., Array]
-"""count(functions of the factors, padding=0.0): the sums of their products, as float64."""
+"""A function count(functions of the factors, padding=0.0): the sums of their products, as float64.
+"""
 
 
 def make_either_zero(summation: Summation, depth: Depth, default: DefaultPrecision) -> EitherZero:

@@ -1,1 +1,1 @@
-"""Minimisation: failing programs reduced as far as they still fail in the same way."""
+"""Minimisation: failing programs reduced as long as they fail in the same way."""

@@ -1,4 +1,4 @@
-"""Trials of smaller programs: each that fails in the same way replaces the current program."""
+"""Attempts with smaller programs: each that fails in the same way replaces the current program."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from reference.ir.types import Array
 Inputs = tuple[Array, ...]
 
 Fails = Callable[[Program, Inputs], bool]
-"""fails(program, inputs): whether the program fails in the same way as the first program."""
+"""A function fails(program, inputs): whether the program fails in the same way as the first
+program.
+"""
 
 
 Smaller = Callable[[Program], Iterator[Program]]
-"""smaller(program): smaller programs that may replace the program."""
+"""A function smaller(program) that yields smaller programs to try."""
 
 Tidy = Callable[[Program, Inputs], tuple[Program, Inputs]]
-"""tidy(program, inputs): the program without unused parts, and its inputs."""
+"""A function tidy(program, inputs): the program without unused parts, and its inputs."""
 
 
 @dataclass(slots=True)
@@ -68,7 +70,7 @@ class Minimisation:
         return fails
 
     def try_repeatedly(self, smaller: Smaller, tidied: Tidy) -> bool:
-        """Try smaller programs again and again while any is accepted; return whether any was."""
+        """Try smaller programs until none is accepted; return whether any was."""
         shrunk, going_on = False, True
         while going_on and not self.is_over:
             going_on = any(

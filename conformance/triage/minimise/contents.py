@@ -14,7 +14,7 @@ from reference.ir.program import Dense, Operation
 from reference.ir.types import Array, element_type_of
 
 Put = Callable[[Array], bool]
-"""put(array): whether the program fails with the array replaced by the given array."""
+"""A function put(array): whether the program fails with the array replaced by the given array."""
 
 
 def simplify_data(attempts: Minimisation) -> bool:
@@ -63,7 +63,7 @@ def _replace_value(operation: Operation, value: Dense) -> Operation:
 
 
 def _simplify_array(attempts: Minimisation, array: Callable[[], Array], put: Put) -> bool:
-    """Simplify all elements at once, else ever smaller parts of them."""
+    """Simplify all elements at once, or else smaller and smaller parts."""
     shrunk = False
     size = array().size
     width = size
@@ -82,7 +82,7 @@ def _simplify_array(attempts: Minimisation, array: Callable[[], Array], put: Put
 
 
 def _simpler_arrays(array: Array, start: int, stop: int) -> Iterator[Array]:
-    """Yield the array with these elements 0, then 1, unless they are already."""
+    """Yield the array with these elements set to 0, then to 1, if that changes any."""
     of = element_type_of(array)
     for number in (0, 1):
         if number == 0 and of.is_float and not of.float_format.has_zero:

@@ -1,4 +1,4 @@
-"""Minimisation of a failing program: operations, regions, shapes, then data."""
+"""Minimisation of a failing program: first operations, then regions, shapes and data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TRIES = 600
 """Largest number of programs run to minimise a program."""
 
 Step = Callable[[Minimisation], bool]
-"""step(attempts): whether it made the program smaller."""
+"""A function step(attempts): whether it made the program smaller."""
 
 _OPERATIONS = (reduce_results, drop_first_operations, replace_values, simplify_regions)
 

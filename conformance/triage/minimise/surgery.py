@@ -195,7 +195,7 @@ def _simpler_region_variants(region: Region) -> Iterator[Region]:
 
 
 def _drop_dead(region: Region) -> Region:
-    """Return the region without operations whose results nothing in it uses."""
+    """Return the region without operations whose results it does not use."""
     kept: list[Operation] = [region.operations[-1]]
     wanted = {value.name for value in used_values(kept[0])}
     for operation in reversed(region.operations[:-1]):

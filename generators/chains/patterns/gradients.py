@@ -15,7 +15,7 @@ from generators.chains.patterns.pattern import Pattern, real
 from reference.ir.program import Value
 
 Derivative = Callable[[Chain, Value, Value, Value], Value]
-"""derivative(chain, x, y, factor): f'(x) times a factor, y being f(x)."""
+"""A function derivative(chain, x, y, factor): f'(x) times a factor, with y = f(x)."""
 
 
 def _number(chain: Chain, like: Value, number: float) -> Value:

@@ -185,7 +185,7 @@ _INDICES = ("si32", "ui8", "si64", "ui32", "si8", "ui64", "si16", "ui16")
 
 
 def _indices(chain: Chain, value: Value, count: int) -> list[Value]:
-    """Start indices: constants in range, at the edges and over them, or parameters."""
+    """Return start indices: constants in range, at the edges and over them, or parameters."""
     of = ELEMENT_TYPES[choose(chain.pick, _INDICES)]
     if of.is_signed and max(shape_of(value), default=0) >= of.max_integer:
         of = ELEMENT_TYPES["si32"]  # XLA:CPU may otherwise write out of bounds

@@ -11,10 +11,10 @@ from reference.ir.program import TensorType, Value
 from reference.ir.types import ElementType
 
 Takes = Callable[[TensorType], bool]
-"""takes(type): whether a pattern can be written on values of a type."""
+"""A predicate takes(type): whether a pattern can be written on values of a type."""
 
 Write = Callable[[Chain, Value], Value]
-"""write(chain, value): the result of the operations that it adds to the chain."""
+"""A function write(chain, value): the result of the operations that it adds to the chain."""
 
 
 @dataclass(frozen=True, slots=True)

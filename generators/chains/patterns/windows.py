@@ -22,7 +22,7 @@ _LARGE_KINDS = ("side by side", "dilated", "side by side", "strided", "cropped",
 """Kinds with windows of few elements; compilers have kernels for non-overlapping windows."""
 
 _LARGE = ((64, 64), (8192,), (32, 129), (8, 17, 32), (4096, 2))
-"""Sizes of arrays that compilers have other code for."""
+"""Sizes of arrays for which compilers have other code."""
 
 
 class _Along(NamedTuple):

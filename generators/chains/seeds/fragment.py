@@ -29,10 +29,10 @@ Fragment = Program
 """A program of one function, whose parameters are the outer values of its operations."""
 
 MOST_ELEMENTS = 2 * LARGEST
-"""Elements that a value of a fragment may have."""
+"""Largest number of elements of a value of a fragment."""
 
 MOST_WORK = 1 << 22
-"""Elements of an operation's result, times those of the windows that it states."""
+"""Largest product of an operation's result elements and window elements."""
 
 
 def plain(of: ValueType) -> bool:

@@ -16,7 +16,7 @@ from generators.chains.strategy import PATTERNS, Ops, key, results, step
 from reference.ir.program import TensorType, Value
 
 MOST_VARIATIONS = 4
-"""Variations of a fragment are fewer than this."""
+"""Upper bound (exclusive) of the number of variations of a fragment."""
 
 
 def program(

@@ -41,13 +41,15 @@ from reference.ops.structure import is_constant
 from reference.ops.table import OPS
 
 Variation = Callable[[Pick, Fragment], Fragment | None]
-"""variation(pick, fragment): another fragment, which may be invalid; None where there is none."""
+"""A function variation(pick, fragment): another fragment, possibly invalid; None if there is
+none.
+"""
 
 _SIZES = (1, 2, 3, 4, 7, 8, 9, 16, 17, 31, 32, 33, 128, 129, 256)
-"""Sizes around thresholds of compilers."""
+"""Sizes around the thresholds of compilers."""
 
 _WORDS = {"comparison_direction": ("LT", "LE", "GT", "GE", "EQ", "NE")}
-"""Attributes that are one of some words."""
+"""Attributes whose values are words, with these words."""
 
 
 def other_size(pick: Pick, fragment: Fragment) -> Fragment | None:
@@ -265,7 +267,7 @@ def _replace_operation(fragment: Fragment, at: int, operation: Operation) -> Fra
 VARIATIONS: tuple[Variation, ...] = (
     other_size, other_type, other_op, other_attribute, other_operand, one_less, one_more,
 )  # fmt: skip
-"""Every variation."""
+"""All variations."""
 
 _TRIES = 4
 """Number of variations that are drawn until one is valid."""

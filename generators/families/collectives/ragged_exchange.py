@@ -43,12 +43,12 @@ _INNER: tuple[tuple[int, ...], ...] = ((), (3,), (1,), (2, 2), (0,), (5,))
 _count = capped_label(2)
 
 Tables = dict[str, Array]
-"""For each of the operands of offsets and sizes those of all processes, by their number."""
+"""Tables of offsets and sizes: for each operand, the rows of all processes by number."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Exchange:
-    """The numbers of processes in a group, of updates for each, and of rows of the input."""
+    """The numbers of processes in a group, of updates per process, and of rows of the input."""
 
     count: int
     updates: int

@@ -25,7 +25,7 @@ LISTED, AXES, ORDERED, PARTS, DEVICE_IDS = (
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """Groups of one size, of some of the ids below `ids`."""
+    """Groups of one size that contain some of the ids below `ids`."""
 
     ids: int
     number: int
@@ -104,7 +104,7 @@ def _order_ids(pick: Pick, plan: _Plan) -> tuple[int, ...]:
 
 
 def _write_groups(pick: Pick, plan: _Plan) -> Dense:
-    """Return groups in one of their representations.
+    """Return groups in a representation that `pick` chooses.
 
     A part of an axis is smaller than the axis, so parts require two factors. For groups that omit
     ids this may depend on their size, which is unnamed: they have no parts. The same holds for

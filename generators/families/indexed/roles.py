@@ -23,7 +23,7 @@ _COMMON = tuple(
     for name in ("si32", "si64", "si32", "si64", "ui8", "ui32", "si8", "si16", "ui64", "ui16")
 )
 LARGEST = 4096
-"""Elements of a result; where it would have more, sizes are cut."""
+"""Largest number of elements of a result; larger sizes are reduced."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ _OWN: dict[str, Builder] = {
 }  # fmt: skip
 
 _STANDING = ("RaggedAllToAll",)
-"""Ops that only occur in main, as their twins do."""
+"""Ops that only occur in main, as their counterparts do."""
 
 RESTATED: dict[str, Restate] = {"AllGather": _all_gather, "ReduceScatter": _reduce_scatter}
 

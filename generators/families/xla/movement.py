@@ -65,7 +65,9 @@ RESTATED: dict[str, Restate] = {
     "Reshape": _dimensions,
     "Reshape (explicit)": _shape,
 }
-"""The attributes of the page for an operation of the twin, where they are not its own."""
+"""Functions that return the page's attributes for the counterpart's operation, where they
+differ.
+"""
 
 
 def _collapse(element_type: ElementType, pick: Pick) -> Case:

@@ -25,7 +25,9 @@ _MEANS: dict[str, tuple[ProfileRow, ...]] = {
     "near an end": (("tiny",), ("near_one",)),
     "any": (("special",), ("unit",), ("moderate",)),
 }
-"""Profiles of means. Half of the last two, and more, are unspecified: no mean of zeros and ones."""
+"""Profiles of means; half of the means in the last two profiles are out of range, so results are
+unspecified.
+"""
 
 
 def _rng(op: str, element_type: ElementType, pick: Pick) -> Case:

@@ -21,7 +21,7 @@ _NAMED = ("ReduceWindow", "SelectAndScatter")
 
 
 _LONGER = "SAME, longer at the end"
-"""The padding SAME with an odd number of added elements: the odd element is at the end."""
+"""Windows for which the padding SAME adds an odd number of elements, the odd element at the end."""
 
 
 def _uneven(given: dict[str, Any]) -> dict[str, Any]:

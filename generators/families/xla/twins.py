@@ -15,7 +15,7 @@ from reference.ir.program import Operation, Program, attributes
 from reference.ir.types import ElementType
 
 Restate = Callable[[Operation], dict[str, Any]]
-"""restate(operation of the twin): the attributes of the page, where they are not the twin's."""
+"""A function restate(operation of the counterpart): the page's attributes, where they differ."""
 
 
 def restate_case(

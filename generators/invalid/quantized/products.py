@@ -31,7 +31,7 @@ class Axes(NamedTuple):
 
 
 Typed = tuple[str, Element, Element, Element]
-"""The id that is broken and the element types of lhs, rhs and result that break it."""
+"""An id, and the element types of lhs, rhs and result that violate it."""
 
 
 def quantized(

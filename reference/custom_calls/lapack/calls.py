@@ -35,7 +35,7 @@ class RoutineCall:
 
 
 Routine = Callable[[RoutineCall], tuple[Array, ...]]
-"""routine(call): all results, `info` included where the target has it."""
+"""A function routine(call): all results, including `info` if the target has it."""
 
 
 def letter(option: Any) -> str:

@@ -90,7 +90,9 @@ def _as_built_in(target: Target) -> BuiltIn:
 # --- The largest elements ------------------------------------------------------------------------
 
 TOP_K = "ApproxTopK"
-"""Requests most of the first k elements by a comparator; a backend may return exactly those."""
+"""The target of most requests for the first k elements by a comparator; a backend may return
+exactly those.
+"""
 
 
 def direction(computations: tuple[Region, ...]) -> str | None:

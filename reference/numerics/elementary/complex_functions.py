@@ -210,7 +210,7 @@ FAST: dict[str, Callable[..., tuple[BoundedValues, BoundedValues]]] = {
         _tanh,
     )
 }
-"""The fast step of each function: both parts with bounds; atan2 has none."""
+"""The fast formula of each function, which gives both parts with bounds; atan2 has none."""
 
 
 SINGULAR_AT_ZERO = tuple(

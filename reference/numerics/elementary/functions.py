@@ -58,8 +58,8 @@ class Real:
     values.
 
     If not `extended`, numpy's function computes in float64 for any input. `monotonic` functions of
-    one argument never change direction on one side of zero; arguments without a result are there
-    those beyond a bound.
+    one argument never change direction on one side of zero. Only arguments beyond a bound have no
+    result there.
     """
 
     name: str

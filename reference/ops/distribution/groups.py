@@ -15,7 +15,7 @@ IdGroups = Sequence[Sequence[int]]
 ProcessGroups = list[list[ProcessId]]
 
 Strategy = Callable[[IdGroups, ProcessGrid], ProcessGroups]
-"""strategy(groups of ids, grid): the process groups."""
+"""A function strategy(groups of ids, grid): the process groups."""
 
 
 def cross_replica(replica_groups: IdGroups, grid: ProcessGrid) -> ProcessGroups:

@@ -34,8 +34,7 @@ Schedule = Callable[[Lanes, Rows, tuple[Array, ...]], Rows]
 
 
 def argument_elements(region: Region) -> tuple[ElementType, ...]:
-    """Return the element types of a body's arguments, to which elements are converted before a
-    fold."""
+    """A function schedule(lanes, leaves, init values): the results of one permitted tree."""
     types = [of for of in argument_types(region) if isinstance(of, TensorType)]
     return tuple(of.stored for of in types)
 

@@ -14,7 +14,9 @@ from reference.ir.types import Array
 from reference.numerics.contributions import Segments, Windows
 
 Tree = Callable[[Callable[..., Any], tuple[Array, ...]], tuple[Array, ...]]
-"""tree(lanes, leaves): the leaves, [number of leaves, results], folded without an init value."""
+"""A function tree(lanes, leaves): the leaves, [number of leaves, results], folded without an init
+value.
+"""
 
 NOWHERE = -1
 """The index that stands for no element of the operand."""

@@ -15,7 +15,7 @@ import numpy as np
 from reference.ir.types import Array
 
 _FAR = 1 << 62
-"""Beyond every size; larger indices are clamped to it, so that sums do not overflow."""
+"""An index beyond every size; larger indices are clamped to it, so that sums do not overflow."""
 
 
 def wide_indices(indices: Array) -> Array:

@@ -35,8 +35,10 @@ LOWER = stablehlo.OPS | {
 """Ops to which XlaBuilder's ops are lowered, by mnemonic."""
 
 Conditions = Callable[..., object]
-"""conditions(*operand types, **attributes, **regions): requires P1, P2, ... of the page. Stated
-result types are passed as `result`, or as the tuple `results` for an op of several."""
+"""A function conditions(*operand types, **attributes, **regions): requires P1, P2, ... of the page.
+
+Stated result types are passed as `result`, or as the tuple `results` for an op of several.
+"""
 
 
 def tensor_of(value: Value) -> TensorType:

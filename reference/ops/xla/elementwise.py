@@ -24,14 +24,14 @@ UNARY = {
     "Real": "real", "Round": "round_nearest_afz", "RoundNearestAfz": "round_nearest_afz",
     "RoundNearestEven": "round_nearest_even", "Sign": "sign",
 }  # fmt: skip
-"""Ops of one operand, and their twins."""
+"""Ops of one operand, with their counterparts."""
 
 FUNCTIONS = {
     "Cbrt": "cbrt", "Cos": "cosine", "Exp": "exponential", "Expm1": "exponential_minus_one",
     "Log": "log", "Log1p": "log_plus_one", "Logistic": "logistic", "Rsqrt": "rsqrt", "Sin": "sine",
     "Sqrt": "sqrt", "Tan": "tan", "Tanh": "tanh",
 }  # fmt: skip
-"""Ops of one operand that may state a required accuracy, and their twins."""
+"""Ops of one operand that may state a required accuracy, with their counterparts."""
 
 ACCURACY = ("result_accuracy",)
 """The attribute of ops that may state a required accuracy."""
@@ -42,10 +42,12 @@ BINARY = {
     "Rem": "remainder", "ShiftLeft": "shift_left", "ShiftRightArithmetic": "shift_right_arithmetic",
     "ShiftRightLogical": "shift_right_logical", "Sub": "subtract", "Xor": "xor",
 }  # fmt: skip
-"""Ops of two operands, and their twins."""
+"""Ops of two operands, with their counterparts."""
 
 DIRECTIONS = {"Eq": "EQ", "Ne": "NE", "Ge": "GE", "Gt": "GT", "Le": "LE", "Lt": "LT"}
-"""Comparisons, and the `comparison_direction` of their twin; each also has a total order form."""
+"""Comparisons, with the `comparison_direction` of their counterpart; each also has a total order
+form.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from reference.ops.xla.shapes import Shape, type_of
 
 Sizes = tuple[int, ...]
 PaddingConfig = tuple[tuple[int, int, int], ...]
-"""For each dimension `edge_padding_low`, `edge_padding_high` and `interior_padding`."""
+"""Tuples (`edge_padding_low`, `edge_padding_high`, `interior_padding`), one per dimension."""
 
 
 def bitcast_sizes(of: TensorType, bits: int) -> Sizes:

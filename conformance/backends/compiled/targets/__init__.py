@@ -1,4 +1,4 @@
-"""The devices that are compiled for: descriptions of GPUs, which XLA reads, and names of TPUs."""
+"""Targets of compilation: descriptions of GPUs, which XLA reads, and names of TPUs."""
 
 from __future__ import annotations
 

@@ -25,14 +25,14 @@ from reference.ir.types import Array
 
 
 class Complex(NamedTuple):
-    """A complex number in the making."""
+    """A complex number as a pair of steps."""
 
     real: Number
     imag: Number
 
 
 Formula = Callable[..., Complex]
-"""formula(*operands): the result, step by step."""
+"""A function formula(*operands) that returns the result, step by step."""
 
 
 def _modulus(z: Complex) -> Number:
@@ -49,7 +49,7 @@ def _parts_by_size(z: Complex) -> tuple[Number, Number]:
 
 
 def multiply(x: Complex, y: Complex) -> Complex:
-    """Four products, a difference and a sum."""
+    """Return the product: four products, a difference and a sum."""
     return Complex(
         x.real.times_and(y.real, -(x.imag * y.imag)),
         x.imag.times_and(y.real, x.real * y.imag),
@@ -57,7 +57,7 @@ def multiply(x: Complex, y: Complex) -> Complex:
 
 
 def divide(x: Complex, y: Complex) -> Complex:
-    """Smith's quotient: the parts of the divisor are divided by each other first.
+    """Return Smith's quotient, which first divides the parts of the divisor by each other.
 
     Where both parts are NaN, the numbers of C's Annex G for infinities and zeros.
     """
@@ -75,7 +75,7 @@ def divide(x: Complex, y: Complex) -> Complex:
 
 
 def _limits(x: Complex, y: Complex) -> Iterator[tuple[Array, Complex]]:
-    """Yield masks where a quotient is a limit, and the limit; later masks take precedence."""
+    """Yield masks of quotients that are limits, with the limit; later masks take precedence."""
     sides_x, sides_y = _infinity_indicator(x), _infinity_indicator(y)
     dot, cross = _multiply_by_conjugate(x, sides_y)
     yield _is_finite(x) & _is_infinite(y), Complex(dot * 0.0, cross * 0.0)
@@ -94,7 +94,7 @@ def _multiply_by_conjugate(x: Complex, y: Complex) -> Complex:
 
 
 def _infinity_indicator(z: Complex) -> Complex:
-    """1 in place of infinite parts and 0 in place of others, signed as they are."""
+    """Return signed 1 for infinite parts, and signed 0 for others."""
     parts = (np.copysign(np.where(np.isinf(p.value), 1.0, 0.0), p.value) for p in z)
     return Complex(*(exactly(part, z.real.machine) for part in parts))
 
@@ -120,11 +120,11 @@ def exponential(z: Complex) -> Complex:
 
 
 _SMALL = 0.61685
-"""Squares of angles below it have a polynomial of their own: (pi / 4)^2."""
+"""Largest square of an angle for which the polynomial is used: (pi / 4)^2."""
 
 
 def exponential_minus_one(z: Complex) -> Complex:
-    """expm1(a) cos(b) + (cos(b) - 1), the latter by a polynomial of small angles."""
+    """Return expm1(a) cos(b) + (cos(b) - 1), with a polynomial for the last term if b is small."""
     grown = z.real.exponential_minus_one()
     square = z.imag.value * z.imag.value
     below = chosen(square >= _SMALL, z.imag.cosine() - 1.0, z.imag.cosine_minus_one())
@@ -139,7 +139,9 @@ def log(z: Complex, side: float = 0) -> Complex:
 
 
 def log_plus_one(z: Complex) -> Complex:
-    """Return log of the larger part of z + 1, plus half of log(1 + ratio^2), and the angle."""
+    """Return log1p(z): log of the larger part of z + 1 plus half of log(1 + ratio^2), and the
+    angle.
+    """
     moved, height = z.real + 1.0, abs(z.imag)
     most, least = larger(abs(moved), height), smaller(abs(moved), height)
     beyond = chosen(moved.value > height.value, z.real, most - 1.0)
@@ -149,7 +151,7 @@ def log_plus_one(z: Complex) -> Complex:
 
 
 def sign(z: Complex) -> Complex:
-    """Return the number divided by the root of the sum of the squares of its parts, if not 0."""
+    """Return the number divided by the root of the sum of squares of its parts; 0 for 0."""
     size = (z.real * z.real + z.imag * z.imag).root()
     is_zero = size.value == 0
     return Complex(
@@ -158,13 +160,17 @@ def sign(z: Complex) -> Complex:
 
 
 def sine(z: Complex) -> Complex:
-    """Half the sum and half the difference of exponentials, times sine and cosine."""
+    """Return the sine: half the sum and half the difference of exponentials, times sine and
+    cosine.
+    """
     half, inverse = _halves(z.imag)
     return Complex((half + inverse) * z.real.sine(), (half - inverse) * z.real.cosine())
 
 
 def cosine(z: Complex) -> Complex:
-    """Half the sum and half the difference of exponentials, times cosine and sine."""
+    """Return the cosine: half the sum and half the difference of exponentials, times cosine and
+    sine.
+    """
     half, inverse = _halves(z.imag)
     return Complex((inverse + half) * z.real.cosine(), (inverse - half) * z.real.sine())
 
@@ -180,7 +186,7 @@ def _constant(value: float, like: Number) -> Number:
 
 
 def tanh(z: Complex) -> Complex:
-    """Difference of exponentials over their sum and 2 cos(2 b)."""
+    """Return tanh: the difference of exponentials over their sum and 2 cos(2 b)."""
     twice = z.real + z.real
     up, down = twice.exponential_minus_one(), (-twice).exponential_minus_one()
     cosine_, sine_ = z.imag.cosine(), z.imag.sine()
@@ -194,13 +200,13 @@ def tanh(z: Complex) -> Complex:
 
 
 def tan(z: Complex) -> Complex:
-    """-i tanh(i z)."""
+    """Return -i tanh(i z)."""
     real, imag = tanh(Complex(-z.imag, z.real))
     return Complex(imag, -real)
 
 
 def logistic(z: Complex) -> Complex:
-    """1 / (1 + exp(-z))."""
+    """Return 1 / (1 + exp(-z))."""
     grown = exponential(Complex(-z.real, -z.imag))
     one, zero = _constant(1.0, z.real), _constant(0.0, z.real)
     return divide(Complex(one, zero), Complex(grown.real + 1.0, grown.imag))
@@ -234,7 +240,7 @@ def rsqrt(z: Complex) -> Complex:
 
 
 def _from_polar(size: Number, angle: Number) -> Complex:
-    """Return the number of a size and an angle, zero where either is."""
+    """Return the number with a modulus and an angle; 0 if either is 0."""
     nothing = size.value == 0
     cosine_, sine_ = angle.cosine(), angle.sine()
     real = chosen(nothing, 0.0, size * cosine_)
@@ -262,7 +268,9 @@ def power_of_constant(x: Complex, y: Complex) -> Complex:
 
 
 def atan2(y: Complex, x: Complex, sides: tuple[float, float]) -> Complex:
-    """-i log((x + i y) / sqrt(x^2 + y^2)), on some side of the cuts of both functions."""
+    """Return -i log((x + i y) / sqrt(x^2 + y^2)), on some side of the branch cuts of both
+    functions.
+    """
     squares = _sum(multiply(x, x), multiply(y, y))
     one, zero = _constant(1.0, x.real), _constant(0.0, x.real)
     turned = _sum(x, multiply(Complex(zero, one), y))

@@ -1,4 +1,4 @@
-"""Classes of functions of complex numbers within the errors of compilers' formulas.
+"""Classes of functions of complex numbers, within the errors of compilers' formulas.
 
 An element is of a class if it lies within the rounding errors of each step on its operands. A wrong
 digit before those stays a wrong value.
@@ -26,9 +26,11 @@ RECIPROCAL = "reciprocal"
 CLASSES = (CANCELLATION, LOGARITHM, RANGE, NEGATIVE, RECIPROCAL)
 
 FEW_DIGITS = 260
-"""Error of XLA's logarithm of 1 + x of f64, in units of the roundoff, up to jaxlib 0.10: 129 ulp
-were measured (the expectation log-plus-one-accuracy has the thread), an ulp being two units next to
-a power of two."""
+"""Error of XLA's f64 logarithm of 1 + x up to jaxlib 0.10, in units of the roundoff.
+
+129 ulp were measured (expectation log-plus-one-accuracy); an ulp is two units next to a power of
+two.
+"""
 
 
 def stepwise(*formulas: Formula) -> tuple[Hypothesis, ...]:

@@ -27,7 +27,7 @@ _LOOSE = {"maximum": np.greater_equal, "minimum": np.less_equal}
 def _measure(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
-    """0 for each element that such an order may give, else infinite."""
+    """Return 0 for each element that such an order may give, else infinity."""
     found = np.zeros(expected[0].shape, np.bool_)
     if element_type_of(operands[-1]).is_complex:
         for other in _possible_results(operation, operands):
@@ -36,7 +36,7 @@ def _measure(
 
 
 def _is_same(other: Array, got: Array) -> Array:
-    """Return where all parts are equal, except for flushed subnormal parts."""
+    """Return a mask of elements whose parts are all equal, except flushed subnormal parts."""
     if not element_type_of(got).is_complex:
         return equal_elements(other, got)
     parts = ((np.array(part(side)) for side in (other, got)) for part in (np.real, np.imag))
@@ -64,7 +64,7 @@ def _possible_results(operation: Operation, operands: tuple[Array, ...]) -> Iter
 
 
 def _extrema(name: str, lhs: Array, rhs: Array, *, flushes: bool) -> Iterator[Array]:
-    """Both choices between elements whose real parts are equal."""
+    """Return both choices between elements whose real parts are equal."""
     left, right = (_real(operand, flushes=flushes) for operand in (lhs, rhs))
     for after in (_STRICT[name], _LOOSE[name]):
         yield np.where(after(left, right), lhs, rhs)

@@ -27,12 +27,13 @@ _FUNCTIONS = (
     table.ATAN2,
 )  # fmt: skip
 FUNCTION = max(max(rule.ulps.f32, rule.ulps.f64) for rule in _FUNCTIONS if rule.ulps)
-"""Error of an elementary function, in units of the roundoff: the largest budget of the functions
-that formulas use, in f32 and f64."""
+"""Error of an elementary function in units of the roundoff: the largest budget of the functions in
+formulas.
+"""
 POWER = 16
 """Error of a real power: OpenCL's figure."""
 _DOUBLE, _LOST = 64, 2.0**-63
-"""The bits of the type whose products long doubles do not hold, and what these lack at most."""
+"""Bits of the type whose products long doubles do not represent, and their largest error."""
 
 
 class Tiny(Enum):
@@ -77,7 +78,7 @@ class Machine:
         return self.of.float_format.smallest_normal
 
     def has(self, exact: Array) -> Array:
-        """Return the results of steps that are representable in the type, if that is decidable."""
+        """Return a mask of the step results that the type represents, where that is decidable."""
         return exact.astype(self.of.storage).astype(np.longdouble) == exact
 
     def kept(self, exact: Array) -> Array:
@@ -95,7 +96,7 @@ class Machine:
 
 
 class Number:
-    """Result of a step, and the largest distance of other permitted results.
+    """The result of a step, and the largest distance of other permitted results.
 
     An error is infinite where any result is possible.
     """
@@ -103,7 +104,7 @@ class Number:
     __slots__ = ("error", "machine", "value")
 
     def __init__(self, value: Array, error: Array, machine: Machine) -> None:
-        """`value` and `error` are long doubles."""
+        """Take `value` and `error` as long doubles."""
         self.value, self.error, self.machine = value, error, machine
 
     def __add__(self, other: Number | float) -> Number:
@@ -208,7 +209,7 @@ class Number:
         return np.where(np.isfinite(self.value), np.minimum(self.error, 2), self.error)
 
     def cosine_minus_one(self) -> Number:
-        """Return the cosine minus one by a series, of an angle that is exact."""
+        """Return the cosine minus one by a series, for an exact angle."""
         half = np.sin(self.value / 2)
         return self._step(-2 * half * half, self.error, FUNCTION)
 
@@ -225,8 +226,8 @@ class Number:
     def angle(self, x: Number, side: float = 0) -> Number:
         """Return the arc tangent of this over `x`.
 
-        Next to the negative half axis, where errors leave the sign of this open, it has the sign
-        of `side`, unless that is 0.
+        Next to the negative half axis, where the sign is uncertain, it has the sign of `side`,
+        unless that is 0.
         """
         value = np.arctan2(self.value, x.value)
         if side:
@@ -252,7 +253,7 @@ def exactly(numbers: Array, machine: Machine) -> Number:
 
 
 def chosen(where: Array, x: Number | float, y: Number | float) -> Number:
-    """`x` where that is true, else `y`."""
+    """Return `x` where the mask holds, else `y`."""
     one = x if isinstance(x, Number) else y
     assert isinstance(one, Number)
     left, right = (
@@ -290,5 +291,5 @@ def _logarithm_error(relative: Array) -> Array:
 
 
 def _is_scale(numbers: Array) -> Array:
-    """Return which numbers are zero or powers of two, whose products are exact."""
+    """Return a mask of the numbers that are zero or powers of two, whose products are exact."""
     return (numbers == 0) | (np.abs(np.frexp(numbers)[0]) == 0.5)

@@ -53,8 +53,9 @@ def _predictions(operation: Operation, operands: Operands) -> Iterator[Off]:
 
 
 def _factor(steps: Steps, a: Array, reciprocals: Steps) -> tuple[Off, Array]:
-    """Return the lower triangle column by column, and which matrices may have a pivot without a
-    root."""
+    """Return the lower triangle by columns, and the mask of matrices with a pivot that may have no
+    root.
+    """
     found, whole = steps.exact(np.zeros_like(a)), steps.exact(a)
     may_fail = np.zeros(a.shape[:-2], np.bool_)
     for column in range(a.shape[-1]):
@@ -76,7 +77,7 @@ _NEAREST = partial(nearest, predictions=_predictions)
 def _errors(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
-    """Return how far results are off, of the steps and in the equation."""
+    """Return the errors of results, by the steps and by the equation."""
     (stepwise,) = _NEAREST(operation, operands, expected, actual, apart=errors)
     (backward,) = cholesky_errors(
         operation,

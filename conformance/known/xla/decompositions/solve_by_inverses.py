@@ -41,10 +41,10 @@ LABEL = "product with an inverse"
 
 BLOCK = 128
 _FEW, _SMALL = 8, 32
-"""Size below which many matrices are solved by substitution."""
+"""Sizes below which large batches of matrices are solved by substitution."""
 
 _WIDE = 32
-"""Bits of the types of which no order of sums is exact."""
+"""Bits of the types for which no order of sums is exact."""
 
 _SINGLE = ELEMENT_TYPES["f32"].float_format
 
@@ -55,7 +55,7 @@ _PRODUCT, _QUOTIENT = 2, 5
 
 @dataclass(frozen=True, slots=True)
 class Off:
-    """Numbers, and the largest error of the computed numbers."""
+    """Numbers, and the largest errors of the computed numbers."""
 
     value: Array
     error: Array
@@ -65,21 +65,21 @@ class Off:
 
     @property
     def turned(self) -> Off:
-        """The transposes."""
+        """The transposed numbers and errors."""
         return Off(np.swapaxes(self.value, -1, -2), np.swapaxes(self.error, -1, -2))
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The arithmetic of a type; where it flushes, subnormal numbers are zeros."""
+    """The arithmetic of a type; if it flushes, subnormals are zeros."""
 
     of: ElementType
     flushes: bool
     is_exact: bool
-    """Whether all steps are rounded as they are on the backend; else errors are kept."""
+    """Whether each step is rounded as on the backend; otherwise errors are accumulated."""
 
     def exact(self, array: Array) -> Off:
-        """Return numbers that are given."""
+        """Return given numbers, without errors."""
         return Off(array, np.zeros(array.shape))
 
     def quotient(self, x: Off, y: Off) -> Off:
@@ -96,7 +96,9 @@ class Steps:
         return self._round_step(found, x.error + y.error + self._unit * np.abs(found))
 
     def root(self, x: Off) -> Off:
-        """Return the square root of the real part; off by anything where it may have none."""
+        """Return the square root of the real part, with an infinite error where it may have
+        none.
+        """
         found = np.sqrt(np.real(x.value))
         down = found - np.sqrt(np.maximum(np.real(x.value) - x.error, 0))
         error = np.where(x.error < np.real(x.value), down, np.inf) + self._unit * found
@@ -105,14 +107,14 @@ class Steps:
         )
 
     def scaled(self, x: Off, y: Off) -> Off:
-        """Return products of numbers."""
+        """Return elementwise products."""
         left, right = (np.abs(one.value).astype(np.float64) for one in (x, y))
         unit = (np.sqrt(2) * _PRODUCT if self.of.is_complex else 1.0) * self._unit
         error = x.error * right + (left + x.error) * y.error + unit * left * right
         return self._round_step(x.value * y.value, error + underflow(self.of, flushes=True))
 
     def product(self, x: Off, y: Off) -> Off:
-        """Return products of matrices, added up in any order."""
+        """Return matrix products, added in any order."""
         if self.is_exact:
             return self._round_step(x.value @ y.value, np.zeros(()))
         count = x.value.shape[-1] + (_PRODUCT if self.of.is_complex else 0)
@@ -128,8 +130,9 @@ class Steps:
         return unit_roundoff(self.of)
 
     def _round_step(self, value: Array, error: Array) -> Off:
-        """Return what a step makes: rounded where that tells; infinite where it overflows, and off
-        by anything where it may."""
+        """Return the result of a step: rounded if steps are exact, infinite on overflow, with an
+        infinite error if it may overflow.
+        """
         if self.flushes and self.is_exact and self.of.bits <= _WIDE:  # in f32
             value = np.where(np.abs(value) < _SINGLE.smallest_normal, 0 * value, value)
         narrow = self.flushed(round_numbers(value, self.of))
@@ -142,7 +145,7 @@ class Steps:
         return Off(kept, error.astype(np.float64))
 
     def flushed(self, array: Array) -> Array:
-        """Return the numbers as they are read."""
+        """Return the numbers as the arithmetic reads them, possibly flushed."""
         return flush_subnormals(array) if self.flushes else array
 
 
@@ -180,7 +183,7 @@ def _predictions(operation: Operation, operands: tuple[Array, ...]) -> Iterator[
 
 
 def _substitute_rows(steps: Steps, reciprocals: Steps, a: Array, b: Array, **given: Any) -> Off:
-    """Return the solution row by row, by the reciprocals of the diagonal."""
+    """Return the solution row by row, with the reciprocals of the diagonal."""
     matrices, is_below = coefficients(a, **given)
     whole = steps.exact(matrices)
     left = steps.exact(b if given["left_side"] else np.swapaxes(b, -1, -2))
@@ -203,20 +206,20 @@ def _substitute_rows(steps: Steps, reciprocals: Steps, a: Array, b: Array, **giv
 
 
 def reciprocal_types(of: ElementType) -> tuple[ElementType, ...]:
-    """Return the types that reciprocals of numbers are kept in."""
+    """Return the types in which reciprocals may be kept."""
     is_narrow = not of.is_complex and of.bits < _WIDE
     return (of, ELEMENT_TYPES["f32"]) if is_narrow else (of,)
 
 
 def exactness(of: ElementType) -> tuple[bool, ...]:
-    """Return which predictions there are: of f16, which processors may add up in f16, both."""
+    """Return the kinds of predictions: both for f16, because processors may add in f16."""
     if of.is_complex or of.bits >= _WIDE:
         return (False,)
     return (True, False) if of.name == "f16" else (True,)
 
 
 def errors(predicted: Off, got: Array) -> Array:
-    """Return the distance of a result from the prediction; 1 is the largest permitted."""
+    """Return the errors of a result against a prediction, in units of the permitted error."""
     of = element_type_of(got)
     want = round_numbers(predicted.value, of)
     error = np.where(np.isnan(predicted.error), np.inf, predicted.error)
@@ -227,7 +230,7 @@ def errors(predicted: Off, got: Array) -> Array:
 
 
 def distances(predicted: Off, got: Array) -> Array:
-    """Return how far a result is off, in ulp."""
+    """Return the distances of a result from a prediction, in ulp."""
     return ulps_from_prediction(round_numbers(predicted.value, element_type_of(got)), got)
 
 
@@ -241,7 +244,7 @@ def _compute_solution(
     unit_diagonal: bool,
     transpose_a: str,
 ) -> Off:
-    """Return the solution as it is computed."""
+    """Return the solution by the steps of the backend."""
     triangle, right = (
         np.tril(a) if lower else np.triu(a),
         b if left_side else np.swapaxes(b, -1, -2),
@@ -251,7 +254,7 @@ def _compute_solution(
         triangle[..., np.arange(size), np.arange(size)] = 1
 
     def turned(one: Off) -> Off:
-        """Return a matrix as it stands to the left of the unknowns."""
+        """Return a matrix as a factor to the left of the unknowns."""
         if transpose_a == "ADJOINT":
             one = Off(np.conj(one.value), one.error)
         return one.turned if (transpose_a != "NO_TRANSPOSE") == left_side else one
@@ -278,7 +281,7 @@ def _compute_solution(
 
 
 def _inverse(steps: Steps, block: Array, size: int, *, lower: bool) -> Off:
-    """Return the inverse of a triangular block, which the identity fills up to that size."""
+    """Return the inverse of a triangular block, padded with the identity to a size."""
     count = block.shape[-1]
     filled = np.zeros((*block.shape[:-2], size, size), block.dtype)
     places = np.arange(size)

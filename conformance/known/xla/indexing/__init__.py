@@ -1,1 +1,1 @@
-"""Misread positions: starts, bounds, indices, and sizes known up to a bound."""
+"""Misread positions: starts, bounds, indices, and sizes with known bounds."""

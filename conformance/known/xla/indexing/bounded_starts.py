@@ -1,4 +1,4 @@
-"""Slices of what has a dynamic size that start too late.
+"""Slices of values of dynamic size whose start is clamped too late.
 
 The start of a slice is clamped so that the slice ends within the operand. Of an operand whose size
 is known up to a bound XLA clamps it to what ends within the bound, and so reads padding. The bound
@@ -23,12 +23,14 @@ _SLICES, _CUTS, _JOINS = "dynamic_slice", "set_dimension_size", "concatenate"
 
 
 def concerns(operation: Operation) -> bool:
-    """Whether an operation is a slice of an operand with one size that is known up to a bound."""
+    """Return whether an operation slices an operand with one dimension whose size has only a
+    bound.
+    """
     return operation.name == _SLICES and _free(operation) is not None
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program, ...]]:
-    """Yield the program with such starts, whatever its padding holds."""
+    """Yield the program with late starts, for each content of the padding."""
     operations = program.main.body.operations
     if any(map(concerns, operations)):
         makers = {value.name: one for one in operations for value in one.results}
@@ -48,7 +50,7 @@ def _mistaken(
 
 
 def _room(value: Value, dimension: int, makers: Mapping[str, Operation]) -> int:
-    """Return the largest size that a dimension can have by the operations that make a value."""
+    """Return the largest size of a dimension, derived from the operations that define a value."""
     of = value.type
     assert isinstance(of, TensorType)
     size = of.shape[dimension]
@@ -66,13 +68,13 @@ def _room(value: Value, dimension: int, makers: Mapping[str, Operation]) -> int:
 
 
 def _is_alike(value: Value, of: TensorType) -> bool:
-    """Return whether a value has the shape and the bounds of a type."""
+    """Return whether a value has the shape and bounds of a type."""
     other = value.type
     return isinstance(other, TensorType) and (other.shape, other.bounds) == (of.shape, of.bounds)
 
 
 def _free(operation: Operation) -> int | None:
-    """Return the dimension of the operand whose size is known up to a bound, or None."""
+    """Return the operand's dimension whose size has only a bound, or None."""
     of = operation.operands[0].type
     if not isinstance(of, TensorType) or not of.bounds:
         return None
@@ -83,7 +85,7 @@ def _free(operation: Operation) -> int | None:
 def _late(
     operation: Operation, content: Content, prefix: str, makers: Mapping[str, Operation]
 ) -> Iterator[Operation]:
-    """Yield the slice of the padded operand, from a start that fits the bound."""
+    """Yield the slice of the padded operand, with a start that fits the bound."""
     operand, free = operation.operands[0], _free(operation)
     of, sizes = operand.type, operation.attribute("slice_sizes")
     assert isinstance(of, TensorType)

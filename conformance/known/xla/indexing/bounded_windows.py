@@ -1,8 +1,8 @@
-"""Windows over what has a dynamic size, which are miscounted.
+"""Miscounted windows over values of dynamic size.
 
 Where the size of a dimension was set, XLA counts the windows along it again, and forgets that the
-operand is dilated; jaxlib 0.10.2 forgets that it is padded, too. What it counts too few is left out
-of every row: the others lie one behind the other, and what is in memory follows them.
+operand is dilated; jaxlib 0.10.2 forgets that it is padded, too. The missing windows are left out
+of every row: the others are adjacent in memory, and other memory follows them.
 
 Source: jaxlib 0.10.2 and 0.12, measured.
 """
@@ -35,7 +35,9 @@ def concerns(operation: Operation) -> bool:
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program, ...]]:
-    """Yield the program with such rows, whatever lies behind them, for each way to count."""
+    """Yield the program with miscounted rows, for each count and each content of the memory behind
+    them.
+    """
     operations = program.main.body.operations
     miscounted = _miscounted_windows(operations)
     for counts in product(*(list(_kept_sizes(one)) for one in miscounted)):
@@ -47,7 +49,7 @@ def rewrite(program: Program) -> Iterator[tuple[Program, ...]]:
 
 
 def _kept_sizes(window: Operation) -> Iterator[tuple[int, ...]]:
-    """Yield the sizes that are kept of a result where sizes of some dimensions were set."""
+    """Yield the sizes of a result that remain after sizes of some dimensions were set."""
     shape = _shape(window.results[0])
     for is_padded in (True, False):
         counted = _count_windows(window, is_padded=is_padded)
@@ -73,7 +75,9 @@ def _miscounted_windows(operations: Sequence[Operation]) -> list[Operation]:
 def _cut_rows(
     operations: Sequence[Operation], counts: Mapping[int, tuple[int, ...]], content: Content
 ) -> Iterator[Operation]:
-    """Yield the operations, results of some windows being the rows that are kept, then memory."""
+    """Yield the operations, with results of some windows cut to their remaining rows, followed by
+    memory.
+    """
     for one in operations:
         if id(one) not in counts:
             yield one

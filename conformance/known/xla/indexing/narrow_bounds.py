@@ -1,4 +1,4 @@
-"""Updates whose start index is clamped to a bound that the index type does not hold.
+"""Updates whose start index is clamped to a bound that does not fit in the index type.
 
 The bound is the size of the operand less that of the update. It is truncated to the index type, and
 may be negative then: the update is written at another address, possibly outside of the result.

@@ -1,4 +1,4 @@
-"""Other treatments of updates out of bounds than the specification's, to name what a backend does.
+"""Treatments of out-of-bounds updates that differ from the specification, to name a backend's.
 
 Spec "scatter" drops an update where its own `result_index` is out of bounds. XLA drops the whole
 window if any of its elements is (its ScatterExpander compares the start index with the largest
@@ -32,8 +32,9 @@ ELSEWHERE = "dropped window read elsewhere"
 
 
 Treatment = Callable[[Operation, Sequence[Array]], Iterator[Array]]
-"""treatment(operation, operands): where each update goes then (a flat position, -1 where it is
-dropped), as often as that makes a difference here."""
+"""A function treatment(operation, operands) that yields the flat position of each update, -1 if
+dropped, where the treatment makes a difference.
+"""
 
 
 def _places(operation: Operation, operands: Sequence[Array]) -> Array:
@@ -94,7 +95,7 @@ TREATMENTS: dict[str, Treatment] = {
     NO_INDICES: _updates_without_indices,
     SIGNED: _indices_read_as_signed,
 }
-"""The treatments of updates by name, in the order in which they are asked."""
+"""The treatments of updates by name, in the order of trial."""
 
 
 def _without_indices(
@@ -119,7 +120,7 @@ def _without_indices(
 def _fits(
     given: dict[str, Any], operand: Array, indices: Array, updates: Array, of: ElementType
 ) -> Array:
-    """Return where the start indices are within the bounds, as the type of the indices has them."""
+    """Return a mask of start indices within bounds, compared in the type of the indices."""
     window_dims = given["update_window_dims"]
     starts = start_indices_of(
         operand.shape,
@@ -203,7 +204,7 @@ def _clamp_index(operation: Operation, operands: tuple[Array, ...], index: Array
 
 
 def _window(given: dict[str, Any], operand: Array, updates: Array) -> dict[int, int]:
-    """Return the sizes of the windows, by the dimension of the inputs."""
+    """Return the window sizes by dimension of the inputs."""
     dropped = (*given["inserted_window_dims"], *given.get("input_batching_dims", ()))
     kept = [d for d in range(operand.ndim) if d not in dropped]
     window_dims = given["update_window_dims"]

@@ -1,8 +1,8 @@
 """Reshapes that misread padding as elements.
 
-A value of a size that is known up to a bound lies in memory for its bound. XLA reshapes all of
-that, and cuts the new sizes out of it: right where the cut dimension stays the outermost, and wrong
-where another dimension is cut afterwards, since padding then lies between the elements.
+A value of bounded dynamic size occupies the memory of its bound. XLA reshapes all of that memory,
+then cuts it to the new sizes. That is right if the cut dimension stays outermost, and wrong
+otherwise, because padding then lies between the elements.
 
 Source: jaxlib 0.10.2 and 0.12, measured.
 """
@@ -23,7 +23,7 @@ _CUTS, _RESHAPES = "set_dimension_size", "dynamic_reshape"
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
-    """Yield the program with such reshapes in the place of its own, if it has any."""
+    """Yield the program with misread reshapes, if it has any dynamic reshape."""
     operations = program.main.body.operations
     makers = {value.name: one for one in operations for value in one.results}
     names = (f"padding{number}." for number in count())
@@ -69,7 +69,7 @@ def _reshape_padding(
 
 
 def _whole(operation: Operation, makers: Mapping[str, Operation]) -> Value | None:
-    """Return the value whose cut is the operand, with as many elements as the result's bounds."""
+    """Return the uncut value of the operand, which has as many elements as the result's bounds."""
     if not concerns(operation):
         return None
     maker = makers.get(operation.operands[0].name)
@@ -85,7 +85,7 @@ def _whole(operation: Operation, makers: Mapping[str, Operation]) -> Value | Non
 
 
 def _most(of: TensorType) -> tuple[int, ...] | None:
-    """Return the known sizes, and the bounds of the others; None without bounds."""
+    """Return known sizes and the bounds of unknown sizes; None without bounds."""
     pairs = zip(of.shape, of.bounds or of.shape, strict=True)
     sizes = tuple(bound if size is None else size for size, bound in pairs)
     known = tuple(size for size in sizes if size is not None)
@@ -93,7 +93,7 @@ def _most(of: TensorType) -> tuple[int, ...] | None:
 
 
 def _cut(of: object, dimension: int) -> TensorType:
-    """Return the type with one more dimension whose size is known up to a bound."""
+    """Return the type with one more dimension whose size has only a bound."""
     assert isinstance(of, TensorType)
     bounds = of.bounds or (None,) * len(of.shape)
     before, after = slice(dimension), slice(dimension + 1, None)
@@ -105,7 +105,7 @@ def _cut(of: object, dimension: int) -> TensorType:
 
 
 def _size(reshape: Operation, dimension: int, prefix: str) -> Iterator[Operation]:
-    """Yield operations; the last gives the new size of a dimension."""
+    """Yield operations of which the last gives the new size of a dimension."""
     sizes = reshape.operands[1]
     assert isinstance(sizes.type, TensorType)
     of = sizes.type.element_type

@@ -1,4 +1,4 @@
-"""Scatters that are given one value as two of their inputs: both results share one buffer.
+"""Scatters with one value as two inputs, whose results share a buffer.
 
 XLA's CPU compiler updates inputs in place. Two inputs that are the same value, or equal constants,
 share one buffer, and its code writes both results there, the first input's result last. So both
@@ -38,7 +38,7 @@ def _refute_shared_buffer(
 
 
 def _ulps(operation: Operation, operands: Operands, expected: Results, actual: Results) -> Results:
-    """Return 0 for elements that are as computed with one buffer, and no damage."""
+    """Return 0 for elements equal to the results with one buffer, without further damage."""
     for one, other in _sharing(operands, expected, actual):
         return predict_where(
             *map(equal_elements, apply(_with_one_buffer(operation, one, other), operands), actual)
@@ -47,7 +47,7 @@ def _ulps(operation: Operation, operands: Operands, expected: Results, actual: R
 
 
 def _sharing(operands: Operands, expected: Results, actual: Results) -> Iterator[tuple[int, int]]:
-    """Yield the numbers of two inputs that are alike, whose results are the same and may not be."""
+    """Yield pairs of equal inputs whose results are the same and should not be."""
     for one, other in combinations(range(len(expected)), 2):
         inputs = operands[one], operands[other]
         if inputs[0].dtype != inputs[1].dtype or not equal_elements(*inputs).all():
@@ -58,7 +58,7 @@ def _sharing(operands: Operands, expected: Results, actual: Results) -> Iterator
 
 
 def _with_one_buffer(operation: Operation, one: int, other: int) -> Operation:
-    """Return the scatter whose body returns the same for both inputs."""
+    """Return the scatter whose body returns the same value for both inputs."""
     (region,) = operation.regions
     *body, end = region.operations
     given = list(end.operands)

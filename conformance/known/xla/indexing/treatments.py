@@ -1,4 +1,4 @@
-"""Gathers and scatters that treat indices differently from the specification, by their results."""
+"""Gathers and scatters that treat indices differently, recognised by their results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ from reference.ops.indexed.update_orders import Scattering, decompose_scatter
 from reference.unspecified.table import unspecified_mask
 
 Explained = Callable[[Operation, Operands, Results, Results], Array]
-"""explained(operation, operands, expected, actual): which elements a treatment explains."""
+"""A function explained(operation, operands, expected, actual): a mask of the elements that a
+treatment explains.
+"""
 
 
 def _refuting(label: str, explained: Explained) -> Hypothesis:
@@ -86,7 +88,7 @@ def _explained_mask(
 
 
 def _overflown(operation: Operation, operands: Operands, result: Array, got: Array) -> Array:
-    """Return the elements (flat) that are infinite or NaN in some order of the updates.
+    """Return flat elements that become infinite or NaN in some order of the updates.
 
     Indices are read as signed.
     """

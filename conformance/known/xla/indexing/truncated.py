@@ -1,4 +1,4 @@
-"""Indices of 64 bits of which a compiler keeps the low 32 bits.
+"""64-bit indices that are truncated to their low 32 bits.
 
 The TPU's compiler splits 64-bit integers into two words. Slices, gathers and scatters read only the
 low word of an index, as a signed integer.
@@ -17,10 +17,10 @@ from reference.ir.types import Array, element_type_of
 from reference.numerics.alike import equal_elements
 
 LABEL = "index truncated to 32 bits"
-"""The class of results by the low words of indices."""
+"""The class of results with truncated indices."""
 
 _WIDTH = 64
-"""Bits of the indices that are split."""
+"""Number of bits of the indices that are split."""
 
 
 def _low_words(index: Array) -> Array:
@@ -30,7 +30,7 @@ def _low_words(index: Array) -> Array:
 def _predict_truncated_indices(
     operation: Operation, operands: Operands, expected: Results
 ) -> Results | None:
-    """Return the results by truncated indices; None where no index is another one then."""
+    """Return the results with truncated indices; None if truncation changes no index."""
     del expected
     numbers = index_positions(operation)
     wide = [number for number in numbers if element_type_of(operands[number]).bits == _WIDTH]
@@ -41,7 +41,7 @@ def _predict_truncated_indices(
 
 
 def _equal_as_pairs(other: Array, got: Array) -> Array:
-    """Return where results are equal, as numbers of f64 or as pairs of f32."""
+    """Return where results are equal as f64 numbers or as pairs of f32."""
     return equal_elements(other, got) | equal_elements(round_to_pairs(other), got)
 
 

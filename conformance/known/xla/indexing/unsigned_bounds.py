@@ -1,7 +1,7 @@
 """Slices whose constant limits are of an unsigned type and read as signed: 15 in ui4 as -1.
 
-A dimension whose limit then is not beyond its start contributes the element at its start alone. The
-elements found, fewer than the result has, are repeated until it is full.
+A dimension whose limit is then not beyond its start contributes only the element at its start.
+These elements are repeated until the result is full.
 
 Source: jaxlib 0.10.2 and 0.12.0, measured.
 """

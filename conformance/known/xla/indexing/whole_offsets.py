@@ -1,4 +1,4 @@
-"""Updates in place at an offset that is clamped as a whole, not by dimension.
+"""In-place updates at an offset that is clamped as a whole, not by dimension.
 
 XLA's GPU compiler makes one copy of an update that is contiguous in the operand, at an offset in
 bytes: the sum of the start indices, each by its stride, modulo 2^64. The sum is clamped to what the
@@ -41,8 +41,8 @@ def _predict_update(_: Operation, operands: tuple[Array, ...], expected: Results
 
 
 def _is_contiguous(shape: tuple[int, ...], part: tuple[int, ...]) -> bool:
-    """Return whether a part of this shape has its elements side by side: after the first dimension
-    of more than one element, it has all of each.
+    """Return whether a part of a shape is contiguous: complete after the first dimension of more
+    than one element.
     """
     first = next((at for at, size in enumerate(part) if size != 1), len(part))
     return part[first + 1 :] == shape[first + 1 :]

@@ -1,1 +1,1 @@
-"""Collectives with processes, or their operands, in another order."""
+"""Collectives with processes, or operands, in another order."""

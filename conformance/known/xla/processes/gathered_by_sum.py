@@ -24,7 +24,7 @@ LABEL = "gathered by a sum"
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
-    """Yield a program that adds a zero to what is gathered, its groups misread or not."""
+    """Yield the program with a zero added to gathered values, with groups as stated or misread."""
     misread = (one.rewrite(program) for one in (misread_groups, process_order, gathered_first))
     for (one,) in chain([(program,)], *misread):
         gathers = [each for each in collectives_of(one) if each.name == "all_gather"]

@@ -1,4 +1,4 @@
-"""Several operands of all_gather, gathered along their first dimension, whichever is asked for.
+"""Operands of all_gather, of which there are several, gathered along their first dimension.
 
 What each process gives then stands as a block in the result's memory, one behind the other: the
 elements are in other places, unless the dimension asked for is the first. The blocks may be in
@@ -22,7 +22,7 @@ LABEL = "gathered along the first dimension"
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
-    """Yield a program of several processes with such blocks, its groups misread or not."""
+    """Yield the program of several processes with such blocks, with groups as stated or misread."""
     misread = (misread_groups.rewrite(program), process_order.rewrite(program))
     for (one,) in chain([(program,)], *misread):
         collective = collective_of(one)
@@ -33,7 +33,7 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
 
 
 def _blocks(operation: Operation) -> Iterator[Operation]:
-    """Yield the all_gather along the first dimension, its results then in the stated shapes."""
+    """Yield an all_gather along the first dimension, with results in the stated shapes."""
     blocks = tuple(
         Value(f"{result.name}.blocks", _along_the_first(operand.type, result.type))
         for operand, result in zip(operation.operands, operation.results, strict=True)

@@ -1,4 +1,4 @@
-"""Replica groups that a compiler misreads: other processes stand in a group, or in another order.
+"""Replica groups that a compiler misreads: with other processes, or in another order.
 
 A mesh may have `device_ids`, "the mapping of grid coordinates to device IDs"; XLA's translation
 drops them and takes the number of a coordinate for its id. process_order.py has the other mistake.
@@ -30,7 +30,7 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
 
 
 def without_device_ids(program: Program) -> Program | None:
-    """Return the program with meshes whose devices are in their natural order; None if all are."""
+    """Return the program with meshes whose devices are in natural order; None if all are."""
     changed = [(one, _plain(one)) for one in collectives_of(program)]
     replaced = [(one, (other,)) for one, other in changed if other is not None]
     return replace_operations(program, replaced) if replaced else None

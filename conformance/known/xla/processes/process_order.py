@@ -22,7 +22,7 @@ LABEL = "order of the process group"
 
 
 def rewrite(program: Program) -> Iterator[tuple[Program]]:
-    """Yield the program with its process groups in XLA's order, where that is another."""
+    """Yield the program with its process groups in XLA's order, if that differs."""
     other = replica_by_replica(program)
     if other is not None:
         yield (other,)
@@ -56,7 +56,7 @@ def _reorder_processes(one: Operation, grid: ProcessGrid) -> Operation | None:
 
 
 def _mixes(operation: Operation) -> bool:
-    """Whether its groups are of replicas with all their partitions."""
+    """Return whether the groups contain replicas with all their partitions."""
     channel = operation.attribute("channel_id", 0)
     flat = operation.attribute("use_global_device_ids", False)
     takes = "use_global_device_ids" in OPS[operation.name].attributes

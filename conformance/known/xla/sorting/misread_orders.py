@@ -37,14 +37,14 @@ ROUNDED = "rounded up in f16"
 FLUSHED = "subnormal comparison"
 
 Seen = Callable[[Array], Array | None]
-"""seen(array): the numbers that are compared in place of these; None of any other type."""
+"""A function seen(array) that returns the compared numbers; None for any other type."""
 
 _LEAST = 2.0**-14
 """The smallest normal number of f16."""
 
 
 def rank_by_code(array: Array) -> Array | None:
-    """Return numbers of 6 bits that come in the order in which the codes of these come."""
+    """Return 6-bit numbers whose order is that of the codes."""
     of = element_type_of(array)
     if not of.is_float or of.bits != 6:
         return None
@@ -64,7 +64,7 @@ def rounded_up(array: Array) -> Array | None:
 
 
 def flush_in_order(array: Array) -> Array | None:
-    """Return numbers with subnormal numbers replaced by zeros of their sign: -0 comes before +0."""
+    """Return numbers with subnormals replaced by zeros of their sign: -0 sorts before +0."""
     of = element_type_of(array)
     if not of.is_float or not has_subnormals(array):
         return None
@@ -76,7 +76,7 @@ def flush_in_order(array: Array) -> Array | None:
 
 
 def _sorts(seen: Seen) -> Measure:
-    """Return the measure of slices that are sorted, but in the order of other numbers."""
+    """Return the measure of slices that are sorted by other numbers than their elements."""
 
     def measure(
         operation: Operation, operands: Operands, expected: Results, actual: Results
@@ -104,7 +104,7 @@ def _sorts(seen: Seen) -> Measure:
 
 
 def _selects(seen: Seen) -> Measure:
-    """Return the measure of rows in which a TopK takes the largest or smallest other numbers."""
+    """Return the measure of rows from which TopK selects by other numbers than the elements."""
 
     def measure(
         operation: Operation, operands: Operands, expected: Results, actual: Results

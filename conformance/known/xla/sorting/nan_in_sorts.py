@@ -35,7 +35,7 @@ _IS_ASCENDING = {"LT": True, "GT": False}
 def _errors(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
-    """Return 0 for slices that have NaN and are sorted so in all results, inf for others."""
+    """Return 0 for slices that contain NaN and are sorted with NaN last or first, else infinity."""
     key = _key(operation)
     if key is None or not element_type_of(operands[key[0]]).is_float:
         return predict_nothing(expected)
@@ -59,7 +59,7 @@ def _order(keys: Array, *, is_ascending: bool) -> Array:
 
 
 def _key(operation: Operation) -> tuple[int, bool] | None:
-    """Return which operand is sorted by, and whether ascending, where it is one comparison."""
+    """Return the operand of the sort's single comparison, and whether it is ascending."""
     region = operation.regions[0]
     if [one.name for one in region.operations] != ["compare", "return"]:
         return None

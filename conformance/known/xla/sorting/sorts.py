@@ -1,4 +1,4 @@
-"""Sorts that XLA skips: the dimension is negative, counted from the last dimension.
+"""Sorts that XLA skips, because their dimension is negative.
 
 XLA reads the size of dimension -k from the k-th word before the sizes. The word just before them is
 their number, so that a sort of dimension -1 is always done.
@@ -20,7 +20,9 @@ LABEL = "dimension counted from the last"
 def _predict_unsorted(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
-    """Return 0 if all results are the operands of a sort of such a dimension, else infinity."""
+    """Return 0 if all results equal the operands of a sort of a negative dimension, else
+    infinity.
+    """
     dimension = dict[str, Any](operation.attributes).get("dimension", -1)
     returned = all(equal_elements(x, y).all() for x, y in zip(operands, actual, strict=True))
     return predict_all(expected, dimension < -1 and returned)

@@ -11,8 +11,7 @@ from reference.ir.program import Operation
 
 
 def flushing(rule: Rule) -> Hypothesis:
-    """Return the class of results off by no more than a rule's bound and its loss, where it has
-    both."""
+    """Return the class of results within a rule's bound and its flushing loss, if it has both."""
 
     def errors(
         operation: Operation, operands: Operands, expected: Results, actual: Results

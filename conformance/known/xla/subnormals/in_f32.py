@@ -33,7 +33,7 @@ from reference.ops.structure import is_constant
 from reference.unspecified.reduction import SCHEDULES, decompose_reduction
 
 LABEL = "flushed in f32"
-"""The class of results that are those of an operation in f32 that flushes subnormal numbers."""
+"""The class of results of f32 arithmetic that flushes subnormals."""
 
 Results = tuple[Array, ...]
 
@@ -107,7 +107,7 @@ def _taken_element(of: object) -> ElementType | None:
 
 @dataclass(frozen=True, slots=True)
 class _WideningWriter:
-    """Writes operations on f32 in place of narrow types, in regions too.
+    """Writer of operations on f32 in place of narrow types, also in regions.
 
     If it `rounds`, what is computed in a region is flushed and rounded to the narrow type.
     """
@@ -116,7 +116,7 @@ class _WideningWriter:
     numbers: Iterator[int] = field(default_factory=count)
 
     def written(self, operation: Operation) -> Operation:
-        """Return an operation on f32."""
+        """Return an operation in f32."""
         constant = operation.attribute("value")
         given = operation.attributes
         if isinstance(constant, Dense) and _taken_element(constant.type) is not None:

@@ -1,4 +1,4 @@
-"""Functions of subnormal numbers that are neither those of the numbers nor those of zero.
+"""Functions of subnormal numbers whose results are neither those of the numbers nor those of zero.
 
 A processor that treats denormals as zeros does so within a function, too, where its formula needs
 another number. Each function has one result for all subnormal operands then, which is computed here
@@ -25,9 +25,10 @@ from reference.numerics.alike import is_subnormal
 from reference.numerics.rounding import round_to
 
 Prediction = tuple[Array, Array]
-"""Long doubles, and booleans: the result where an operand is subnormal, and where it is that."""
+"""A prediction as long doubles, and a mask of the subnormal operands that it is about."""
 Predict = Callable[..., Prediction]
-"""predict(name of the element type, subnormal operands, *operands as long doubles)."""
+"""A function predict(element type's name, mask of subnormal operands, *operands as long doubles).
+"""
 
 LABEL = "of a subnormal operand"
 _NARROW = "f8E8M0FNU"
@@ -67,13 +68,13 @@ def _angle(of: str, tiny: tuple[Array, ...], y: Array, x: Array) -> Prediction:
 
 
 def _subnormal_class(predict: Predict, ulps: float, *, narrow: bool = False) -> Hypothesis:
-    """Return the class of what is predicted of subnormal operands, within so many ulp of it.
+    """Return the class of predicted results of subnormal operands, within so many ulp.
 
     Of f8E8M0FNU only where it is not what zero gives in f32: NaN, of all functions but the power.
     """
 
     def distances(_: Operation, operands: Operands, expected: Results, actual: Results) -> Results:
-        """Return the distances in ulp, infinite where nothing is predicted."""
+        """Return the distances in ulp, infinite without a prediction."""
         of, errors = element_type_of(expected[0]), np.full(expected[0].shape, np.inf)
         if of.name not in _HALF or (of.name == _NARROW and not narrow):
             return (errors,)
@@ -97,8 +98,9 @@ def _subnormal_class(predict: Predict, ulps: float, *, narrow: bool = False) -> 
 def _itself(
     _: Operation, operands: tuple[Array, ...], expected: tuple[Array, ...]
 ) -> tuple[Array, ...] | None:
-    """Return the complex operand where both parts are subnormal: its modulus is zero then, and the
-    sign of zero is itself."""
+    """Return the complex operand if both parts are subnormal: its modulus is zero, so its sign is
+    itself.
+    """
     (z,), of = operands, element_type_of(expected[0])
     if not of.is_complex:
         return None

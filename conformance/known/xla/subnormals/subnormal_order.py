@@ -63,7 +63,9 @@ def operations(operation: Operation, operands: Operands) -> tuple[Operation, ...
 
 
 def _regions(operation: Operation, operands: Operands) -> tuple[Region, ...]:
-    """Regions of the operation's operands: its results, when comparisons are coarse."""
+    """Return regions that give the operation's results on its operands if comparisons are
+    flushed.
+    """
     given: tuple[Any, ...] = operands  # tokens and tuples, too
     if not any(isinstance(one, np.ndarray) and has_subnormals(one) for one in given):
         return ()
@@ -81,7 +83,7 @@ def _is_tiny(array: Array) -> Array:
 
 
 def _outcomes(region: Region, operation: Operation, operands: Operands) -> Iterator[Results]:
-    """Yield the results of such a region; of a reduction in several orders."""
+    """Yield the results with such a region; of a reduction in several orders."""
     *_, last, _ = region.operations
     if last.name in FOLDS:
         yield from _fold_selections(last, operands)
@@ -104,7 +106,7 @@ def _fold_selections(operation: Operation, operands: Operands) -> Iterator[Resul
 def _right_elements(
     coarse: Operation, operands: Operands, results: Results, actual: Results, rule: Rule
 ) -> tuple[Array, ...]:
-    """Return which elements are right for an operation that gives `results`."""
+    """Return a mask of elements that are right for an operation with these results."""
     found = [~differing_elements(want, got) for want, got in zip(results, actual, strict=True)]
     if coarse.name == "scatter":  # several updates of an element come in any order
         parts = update_orders.decompose_scatter(coarse, operands, body_of(coarse.regions[0]))
@@ -146,7 +148,7 @@ def _selectable_elements(
 
 
 def _is_leaf(coarse: Operation, operands: Operands, bits: Array, number: int) -> Array:
-    """Return where a reduction's result equals a bit pattern of an element or init value."""
+    """Return where a reduction's result equals the bits of an element or init value."""
     parts = decompose_reduction(coarse, operands)
     bits = bits.reshape(-1)
     found = bits == to_bits(parts.inits[number])
@@ -156,7 +158,7 @@ def _is_leaf(coarse: Operation, operands: Operands, bits: Array, number: int) ->
 
 
 def _is_update(operation: Operation, operands: Operands, bits: Array, number: int) -> Array:
-    """Return where a scatter's result equals a bit pattern of the input or of an update."""
+    """Return where a scatter's result equals the bits of the input or of an update."""
     parts = update_orders.decompose_scatter(operation, operands, body_of(operation.regions[0]))
     flat = bits.reshape(-1)
     found = flat == to_bits(parts.inputs[number])

@@ -1,4 +1,4 @@
-"""Products computed in another type than the result's, where that type holds less.
+"""Products computed in another type than the result's, with less precision or range.
 
 XLA multiplies and adds in the "higher" of the operands' and the result's element types: the type
 with more range, however few bits of precision it has. So f8E4M3FN operands lose a bit where the
@@ -25,8 +25,9 @@ OPERANDS = "operands rounded to the result's type"
 RESULT = "result rounded to the operands' type"
 
 Other = Callable[[Operation, tuple[Array, ...], ElementType, ElementType], tuple[Array, Array]]
-"""other(operation, operands, their type, the result's): results of the other computation, and how
-far from them others may be."""
+"""A function other(operation, operands, their type, result type): results of the other computation,
+and their largest errors.
+"""
 
 
 def result_type_hypothesis(bound: Bound) -> Hypothesis:
@@ -69,7 +70,7 @@ def _compute_with_bound(
 
 
 Distances = Callable[[Array, Array, Array], Array]
-"""distances(predicted results, their bound, actual results): the errors of the elements."""
+"""A function distances(predicted results, bound, actual results): the errors of the elements."""
 
 
 def _hypothesis(label: str, other: Other, *, narrows: bool) -> Hypothesis:

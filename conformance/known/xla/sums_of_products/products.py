@@ -44,7 +44,7 @@ TRANSFORMED = "transformed convolution"
 
 _BF16 = ELEMENT_TYPES["bf16"]
 _OTHER_FORMS = ("einsum_config", "lhs_ragged_dimensions")
-"""Attributes of operations whose operands are no pair of matrices."""
+"""Attributes of products whose operands are not a plain pair of matrices."""
 _MOST_PRODUCTS = 1 << 22
 """Largest number of products that are added in order."""
 _FEW = 128
@@ -60,7 +60,7 @@ def flushing(summation: Summation, depth: Depth, default: DefaultPrecision) -> H
 def kept_in_bf16(
     summation: Summation, depth: Depth, default: DefaultPrecision
 ) -> Callable[..., tuple[np.ndarray, ...]]:
-    """Return the errors of sums that are rounded to bf16 at each step, which nobody asks for.
+    """Return the errors of sums that are rounded to bf16 at each step without being asked to.
 
     They are off by the sum of the magnitudes at most.
     """
@@ -105,7 +105,7 @@ def _without_algorithm(default: DefaultPrecision) -> Hypothesis:
 def _ulps_ignoring(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
-    """Return how many ulp results are off the sums that ignore the algorithm.
+    """Return the distances in ulp of results from sums that ignore the algorithm.
 
     The sums are rounded once, or in f32 and f64 after each product, in order.
     """
@@ -134,7 +134,9 @@ def _sums_in_order(operation: Operation, operands: Operands) -> Iterator[Array]:
 
 
 def _ignoring(operation: Operation) -> tuple[Operation, Operation]:
-    """Return an operation without its algorithm, and with an algorithm that rounds no operands."""
+    """Return an operation without its algorithm, and an operation whose algorithm does not round
+    operands.
+    """
     plain = [pair for pair in operation.attributes if pair[0] != "accumulation_type"]
     types = {f"{side}_precision_type": "f64" for side in ("lhs", "rhs")}
     unrounded = [(name, types.get(name, value)) for name, value in operation.attributes]
@@ -160,7 +162,7 @@ def of_contraction(platform: str) -> tuple[Hypothesis, ...]:
 
 
 _PRECISE_BY_CHOICE = (Hardware.GPU, Hardware.TPU)
-"""Hardware that rounds operands by default, of which no sums kept in bf16 are known."""
+"""Hardware that rounds operands by default, for which no sums kept in bf16 are known."""
 
 
 def _of_gpus(bound: Bound) -> tuple[Hypothesis, ...]:

@@ -77,7 +77,7 @@ def _rounded(numbers: Array, of: ElementType) -> Array:
 
 
 def _sums(lhs: Array, rhs: Array, of: ElementType) -> Iterator[tuple[Array, Array]]:
-    """Yield the smallest and the largest sums of rounded factors, and of rounded products."""
+    """Yield the smallest and largest sums of rounded factors, and of rounded products."""
     rows, depth, columns = lhs.shape[-2], lhs.shape[-1], rhs.shape[-1]
     size = _F32 * depth * np.matmul(np.abs(lhs), np.abs(rhs))
     total = np.matmul(lhs, rhs)
@@ -95,7 +95,7 @@ def _sums(lhs: Array, rhs: Array, of: ElementType) -> Iterator[tuple[Array, Arra
 
 
 def _lies_between(low: Array, high: Array, got: Array) -> Array:
-    """Return which elements are between two numbers, or equal to one of them."""
+    """Return a mask of elements between two numbers, bounds included."""
     below, above, at = map(to_float64, (low, high, got))
     is_inside = (below <= at) & (at <= above)
     return is_inside | equal_elements(low, got) | equal_elements(high, got)

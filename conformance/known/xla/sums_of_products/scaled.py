@@ -26,8 +26,8 @@ _F32 = element_type("f32")
 def _flushed_errors(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
-    """Return the errors of sums in which values subnormal in bf16 are flushed, on a side or on
-    both.
+    """Return the errors of sums in which values that are subnormal in bf16 are flushed, on one or
+    both sides.
 
     The scales of a side may be flushed, too.
 
@@ -56,13 +56,13 @@ def _flushed_errors(
 
 
 def _without_subnormals(numbers: Array) -> Array:
-    """Return numbers without those that are subnormal as bf16."""
+    """Return numbers with those that are subnormal in bf16 replaced by zero."""
     zero = np.copysign(numbers.dtype.type(0), numbers)
     return np.where(np.abs(numbers) < BF16.float_format.smallest_normal, zero, numbers)
 
 
 def _may_be_flushed(factors: Operands) -> bool:
-    """Return whether a product, or a sum of some, may be subnormal: then its zero has any sign."""
+    """Return a mask of products or sums that may be subnormal, so that their zero has any sign."""
     quantum = 1.0
     for one in factors:
         quantum *= quantum_of(np.abs(one[np.isfinite(one)]).astype(np.float64))

@@ -1,4 +1,4 @@
-"""Convolutions of integers that a compiler folds: added up in float64, and cut to their type.
+"""Convolutions of integers that a compiler folds: added in float64, then clamped to their type.
 
 A sum beyond the largest or the smallest integer of the type is that integer, where the
 specification's arithmetic wraps around. Of types under a byte it is cut to a byte, and wraps then;
@@ -50,7 +50,7 @@ ADDED_UP = Hypothesis(LABEL, _measure_float_sum)
 
 
 def sum_range(operands: tuple[Array, ...], of: Geometry, to: ElementType) -> tuple[Array, Array]:
-    """Return the smallest and the largest possible sum, as arrays of Python's integers.
+    """Return the smallest and the largest possible sum, as arrays of Python integers.
 
     They are equal if all partial sums are exact.
     """
@@ -63,12 +63,12 @@ def sum_range(operands: tuple[Array, ...], of: Geometry, to: ElementType) -> tup
 
 
 def _wider(operand: ElementType, to: ElementType) -> ElementType:
-    """Return the type that sums are cut to."""
+    """Return the type to which sums are clamped."""
     return operand if operand.bits > max(to.bits, _BYTE) else to
 
 
 def _clamp_and_wrap(numbers: Array, by: ElementType, to: ElementType) -> Array:
-    """Return numbers clamped to a type, and wrapped in another."""
+    """Return numbers clamped to one type, then wrapped to another."""
     bits = max(by.bits, _BYTE)
     low, high = (
         (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if by.is_signed else (0, (1 << bits) - 1)

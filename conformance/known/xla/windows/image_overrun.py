@@ -1,4 +1,5 @@
-"""Convolutions that read on behind the image, where its low padding is negative and its high not.
+"""Convolutions that read memory behind the image if its low padding is negative and its high
+padding positive.
 
 Eigen's patches, by which XLA's CPU convolves images in two dimensions or one, take the places of
 the high padding for further places of the image, where at least as many were cut off before it:
@@ -32,7 +33,7 @@ from reference.ops.convolution import Geometry, convolve
 LABEL = "image read beyond its end"
 
 _MOST_DIMENSIONS = 2
-"""Spatial dimensions of the images that are made patches of."""
+"""Largest number of spatial dimensions of the images that are convolved by patches."""
 
 
 def _overrun(
@@ -70,14 +71,14 @@ IMAGE_OVERRUN = Hypothesis(LABEL, _overrun, unsteady=True)
 
 
 def _pairs(memory: Array, kernel: Array) -> tuple[tuple[tuple[Array, Array], ...], ...]:
-    """Factors whose products are those above 0, and those whose products are those below."""
+    """Return the factors of the products above 0, and of the products below 0."""
     above, below = np.maximum(memory, 0.0), np.minimum(memory, 0.0)
     more, less = np.maximum(kernel, 0.0), np.minimum(kernel, 0.0)
     return ((above, more), (below, less)), ((above, less), (below, more))
 
 
 def _nan_by_padding(memory: Array, kernel: Array, read: Array, of: Geometry) -> Array:
-    """Return the elements that may be NaN by the padding only: 0 times infinity.
+    """Return the elements that may be NaN only through padding: 0 times infinity.
 
     Other numbers times infinity are infinities. A NaN from other elements stays NaN.
     """
@@ -92,7 +93,7 @@ def _sums(image: Array, kernel: Array, of: Geometry) -> Array:
 
 
 def _extend_image(lhs: Array, of: Geometry, behind: Sequence[int]) -> tuple[Array, Array, Array]:
-    """Return the image with the memory behind it, and masks of that and of unknown elements."""
+    """Return the image followed by memory, with masks of that memory and of unknown elements."""
     stored = np.transpose(lhs, of.input_dimensions)
     batch, *spatial, features = stored.shape
     sizes = (batch, *(size + more for size, more in zip(spatial, behind, strict=True)), features)

@@ -1,4 +1,4 @@
-"""Convolutions of NaN and infinities that add up other products with 0 than the specification's.
+"""Convolutions of NaN and infinity that add other products with 0 than specified.
 
 XLA's CPU computes some convolutions by a loop that leaves out products with padding and with the
 holes of dilation, though 0 * NaN and 0 * infinity are NaN. The groups are merged into one group:
@@ -48,7 +48,7 @@ def sums_inside(lhs: Array, rhs: Array, of: Geometry) -> Array:
 
 
 def _real_sums(lhs: Array, rhs: Array, of: Geometry) -> Array:
-    """Return the sums, made of the finite numbers and of counts of infinite products and NaN."""
+    """Return the sums, from the finite numbers and from counts of infinite and NaN products."""
     x, y = (np.where(np.isfinite(wide(one)), one, np.zeros_like(one)) for one in (lhs, rhs))
     total = convolve(x, y, of, unrounded_products)
     lhs, rhs = to_float64(lhs), to_float64(rhs)
@@ -82,7 +82,7 @@ def _real_sums(lhs: Array, rhs: Array, of: Geometry) -> Array:
 
 
 def products_with_zero(default: DefaultPrecision) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses: products with padding are left out, or groups are others."""
+    """Return the hypotheses: products with padding are omitted, or groups are merged."""
 
     def errors(
         operation: Operation,
@@ -124,7 +124,7 @@ def products_with_zero(default: DefaultPrecision) -> tuple[Hypothesis, ...]:
 def _off(
     measure: Callable[..., Results], given: tuple[Operation, Operands], want: Array, got: Array
 ) -> Array:
-    """Return the error of a result against sums, 1 being the permitted error."""
+    """Return the error of a result against sums, in units of the permitted error."""
     return np.where(equal_elements(want, got), 0.0, measure(*given, (want,), (got,))[0])
 
 
@@ -139,7 +139,7 @@ def _sum_without_padding(
 
 
 def _concerns(label: str, of: Geometry, operands: tuple[Array, ...]) -> bool:
-    """Return whether a convolution may be computed so."""
+    """Return whether a class is about a convolution."""
     kernel = operands[1]
     if label == PADDING:
         return True
@@ -155,7 +155,7 @@ def _are_finite(operands: tuple[Array, ...]) -> bool:
 
 
 def _flush_variants(operands: tuple[Array, ...]) -> Iterator[tuple[Array, ...]]:
-    """Yield the operands, and those whose subnormal numbers are zeros, if there are such."""
+    """Yield the operands, and flushed operands if there are subnormals."""
     yield operands
     factors = tuple(map(flush_subnormals, operands[:2]))
     if any(new is not old for new, old in zip(factors, operands, strict=False)):

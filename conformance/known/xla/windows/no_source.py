@@ -1,4 +1,4 @@
-"""A select_and_scatter without source elements that scatters what is in memory all the same.
+"""A select_and_scatter without source elements that scatters memory contents.
 
 Where all operands are constants, XLA's evaluator folds it. It visits the windows in order until
 there is no next window, and so visits the first window even where there is none: along a dimension
@@ -54,7 +54,7 @@ def _read_behind(
 
 
 def _with_first_window(windows: Windows) -> Windows:
-    """Return the windows with one along each dimension that has none."""
+    """Return the windows, with one window along each dimension that has none."""
     covered = zip(
         windows.given, windows.window_dimensions, windows.padding, windows.shape, strict=True
     )
@@ -66,7 +66,7 @@ def _with_first_window(windows: Windows) -> Windows:
 
 
 def _one_by_one(lanes: Callable[..., Any], rows: tuple[Array, ...]) -> tuple[Array, ...]:
-    """Fold leaves in their order."""
+    """Return the fold of rows in order."""
     return reduce(lambda left, right: tuple(lanes(*left, *right)), zip(*rows, strict=True))
 
 

@@ -1,8 +1,8 @@
-"""Windows of one element over a dilated dimension, whose dilation is left out.
+"""Windows of one element over a dilated dimension, whose dilation is ignored.
 
 XLA's CPU hands large reductions by windows that do not overlap to YNNPACK, and forgets the base
-dilation of dimensions whose window is 1. What comes out has fewer elements than the result: they
-stand at the beginning of its memory, one behind the other, and nobody knows what stands behind.
+dilation of dimensions whose window is 1. The result has too few elements: they stand at the
+beginning of its memory, and unknown contents follow.
 
 Source: https://github.com/openxla/xla/issues/48714; jaxlib 0.10.2 and 0.12.0, measured.
 """
@@ -61,7 +61,7 @@ def _remove_dilation(operation: Operation, sizes: tuple[int, ...]) -> Operation 
 
 
 def _error(result: Array, limit: Array | None, got: Array) -> Array:
-    """Errors of what was got, as elements of the smaller result and what stands behind them.
+    """Return errors against the smaller result, with unknown elements behind it.
 
     Elements behind the smaller result count only where the smaller result precedes them.
     """

@@ -1,4 +1,4 @@
-"""Windows as large as the image, whose reversal is left out.
+"""Windows as large as the image whose reversal is ignored.
 
 A convolution of a single place, whose groups have one feature each, is a product of image and
 window added up; XLA's algebraic simplifier makes that of it, and takes the window as it stands.
