@@ -2,10 +2,10 @@
 
     python -m benchmarks.batching --op "a*" --op "c*" --profile smoke
 
-A run makes modules of one op. They are compared with modules of any ops, which have as many cases
-as their size says. What the backend refuses is left out of all, and so are programs of several
-processes. All is done in one process. Seconds are of CPU time, which hold on a machine that does
-other work, too; of the rounds, which alternate, the fastest counts.
+A run makes modules of one op. They are compared with modules of any ops, of the given sizes.
+Programs that the backend refuses, and programs of several processes, are left out of all modules.
+All is done in one process. Seconds are of CPU time, which hold on a machine that does other work,
+too; of the rounds, which alternate, the fastest counts.
 """
 
 from __future__ import annotations

@@ -23,13 +23,13 @@ from conformance.results.summary import RunData, load
 from conformance.verdict import Record
 
 DETAILS = 20
-"""Differences that are printed."""
+"""Largest number of differences that are printed."""
 
 OURS = [sys.executable, "-m", "conformance", "run"]
 
 
 def timed(out: Path, arguments: list[str]) -> tuple[float, RunData]:
-    """Return the seconds that a run takes, reports included, and the run."""
+    """Return the seconds that a run takes, including reports, and the run."""
     begun = perf_counter()
     done = subprocess.run(
         [*OURS, *arguments, "--out", str(out)], capture_output=True, text=True, check=False
@@ -41,7 +41,7 @@ def timed(out: Path, arguments: list[str]) -> tuple[float, RunData]:
 
 
 def predictable(run: RunData) -> dict[str, Record]:
-    """Return the records by id, but for those whose entry is unpredictable or flaky."""
+    """Return the records by id, without records whose entry is unpredictable or flaky."""
     ids = {id_ for id_, known in run.expectations.items() if known.unpredictable or known.flaky}
     return {record.id: record for record in run.records if ids.isdisjoint(record.expectation_ids)}
 

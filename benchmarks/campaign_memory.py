@@ -19,13 +19,13 @@ from pathlib import Path
 import psutil
 
 EVERY = 3.0
-"""Seconds between two looks."""
+"""Seconds between two measurements."""
 
 WINDOW = 2.0
-"""Minutes over which the medians that are compared are taken."""
+"""Width in minutes of the window of a median."""
 
 GROWTH = 1.1
-"""Times as much memory as early that is permitted late."""
+"""Permitted ratio of late memory to early memory."""
 
 Sample = tuple[float, int, int]
 """Minutes since the beginning, bytes of the parent, bytes of the largest worker."""

@@ -33,7 +33,7 @@ Measured = tuple[int, int, float, float]
 
 
 def measured(trial: Trial) -> Measured:
-    """Do a trial, then compile and execute its modules once more."""
+    """Run a trial, then compile and execute its modules once more."""
     inner = session.cached_backend(trial.backend)
     recorder = Recorder(inner)
     session.cached_backend, before = lambda _: recorder, session.cached_backend

@@ -36,7 +36,7 @@ def tasks_of(backend: str, cases: int) -> list[Task]:
 
 
 def work(executor: Executor, tasks: list[Task]) -> tuple[float, dict[str, TaskResult]]:
-    """Do the tasks: the seconds, and the results by task."""
+    """Run the tasks; return the seconds, and the results by task."""
     begun = perf_counter()
     ended = run_isolated(executor, make_batches(tasks), LIMITS, print)
     results = {one[0].id: one[1] for one in ended if one is not None}

@@ -41,7 +41,7 @@ def operations(text: str) -> frozenset[str]:
 
 
 def smallest(bug: Bug) -> frozenset[str]:
-    """In a worker: the mnemonics of a bug's program, minimised as findings are."""
+    """Return the mnemonics of a bug's program, minimised as findings are; runs in a worker."""
     program = parse_module(bug.program)
     trial, inputs = Trial("cpu", 0, 0, 1), parse_inputs(program, bug.inputs)
     outcome = judge_in_isolation(trial, open_session("cpu"), program, inputs)
@@ -68,7 +68,7 @@ def forms(here: Sequence[Bug]) -> dict[str, set[frozenset[str]]]:
 
 
 def is_one(bug: Bug, ways: Collection[frozenset[str]], folder: Path) -> bool:
-    """Return whether a finding is that bug, whose programs have such operations.
+    """Return whether a finding is that bug, whose programs have operations as in `ways`.
 
     Findings group programs by cause: any of the minimised programs may be the bug's.
     """

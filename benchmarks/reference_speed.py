@@ -21,10 +21,10 @@ from conformance.stablehlo.parse import parse_module
 from reference.interpreter.evaluate import evaluate
 
 GOAL = 50
-"""Times faster than the interpreter."""
+"""Aim: how many times faster the reference is than the interpreter."""
 
 SMALL_GOAL = 100.0
-"""Microseconds of a small op."""
+"""Aim: microseconds of a small op."""
 
 
 def _main(parameters: list[str], results: str, body: str) -> str:
@@ -86,7 +86,7 @@ WORK: dict[str, tuple[str, tuple[tuple[int, ...], ...]]] = {
     "sort of 1M elements": (_SORT, ((1 << 20,),)),
     "while, 1000 iterations of 64 x 64": (_WHILE, ((64, 64),)),
 }
-"""Module and shapes of its f32 inputs, by name."""
+"""Modules with the shapes of their f32 inputs, by name."""
 
 SMALL: dict[str, str] = {
     "add": "stablehlo.add %a0, %a0 : tensor<4x4xf32>",
@@ -106,7 +106,7 @@ SMALL: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Measured:
-    """Seconds of both; `stopped` when the interpreter did not finish within the limit."""
+    """Seconds of both; `stopped` if the interpreter did not finish within the limit."""
 
     name: str
     ours: float

@@ -1,4 +1,4 @@
-"""Whether the first refusals of a cell tell how its later cases end, in stored runs.
+"""Check whether the first refusals of a cell predict how its later cases end, in stored runs.
 
     python -m benchmarks.refusals RUN...
 
@@ -27,7 +27,7 @@ REFUSED = (Verdict.UNSUPPORTED, Verdict.REJECTED)
 
 
 def is_compiled(record: Record, seed: int) -> bool:
-    """Return whether the backend was asked, or told its refusal without compiling."""
+    """Return whether the backend compiled the program, or refused it without compiling."""
     if record.verdict not in REFUSED:
         return True
     (cell,) = cells([record.op], [record.element_type], [record.backend])

@@ -1,4 +1,4 @@
-"""The speed of a sweep against its unavoidable work: XLA's execution and numpy's float64.
+"""The speed of a sweep, compared with its unavoidable work: XLA's execution and numpy's float64.
 
     python benchmarks/sweep.py [--op exponential] [--values 268435456] [--backend cpu] [--jobs 2]
 
@@ -29,10 +29,10 @@ from conformance.sweep.function import functions_of
 from conformance.sweep.planning import BLOCK
 
 GOAL = 1.5
-"""Times the sum of both parts that a sweep may take on two cores."""
+"""Aim: the ratio of a sweep's time to the sum of both parts, on two cores."""
 
 _CHUNK = 1 << 14
-"""Elements that numpy processes at a time; they fit in a core's cache."""
+"""Number of elements that numpy processes at a time; they fit in a core's cache."""
 
 
 def _blocks(op: str, values: int) -> list[Block]:
@@ -47,7 +47,7 @@ def _blocks(op: str, values: int) -> list[Block]:
 
 @dataclass
 class Spent:
-    """Seconds of wall time, and CPU seconds of all threads or processes that were busy."""
+    """Wall time, and CPU time of all threads or processes, in seconds."""
 
     wall: float = 0.0
     cpu: float = 0.0
@@ -86,7 +86,7 @@ def _time_blocks(blocks: list[Block], backend: str) -> tuple[Spent, Spent, Spent
 
 
 def _descendant_seconds() -> float:
-    """CPU seconds of the descendants of this process."""
+    """Return the CPU seconds of the descendants of this process."""
     found = 0.0
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):

@@ -1,4 +1,4 @@
-"""The figures of a sweep against MPFR: results correctly rounded, and the worst error.
+"""Comparison of a sweep's figures with MPFR: correctly rounded results, and the worst error.
 
     python benchmarks/sweep_mpfr.py [--op exponential]... [--element-type f32]... [--count 10000]
         [--arguments FILE] [--seed 0] [--backend cpu]

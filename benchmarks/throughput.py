@@ -38,7 +38,9 @@ MIX = (
     "minimum", "multiply", "negate", "sign", "sine", "sqrt", "subtract", "tanh",
 )  # fmt: skip
 TYPES = ("bf16", "f16", "f32", "f64")
-"""Integers are left out: a constant divided by a constant 0 ends XLA, and with it the recording."""
+"""Element types. Integers are left out: division of a constant by a constant 0 crashes XLA, and the
+recording with it.
+"""
 
 
 @dataclass(frozen=True)
@@ -200,7 +202,7 @@ def plain_loop(arguments: argparse.Namespace) -> Rate:
     begun = perf_counter()
 
     class Enough(HypothesisException):
-        """The time is over."""
+        """Raised when the time is over."""
 
     @settings(max_examples=100_000, deadline=None, database=None, phases=[Phase.generate],
               suppress_health_check=list(HealthCheck))  # fmt: skip

@@ -63,7 +63,7 @@ class _Pool:
 
 
 class Walk:
-    """The functions that are met, in the order of the first calls."""
+    """The functions that are called, in the order of their first calls."""
 
     def __init__(self, way: tuple[str, ...]) -> None:
         self.stops: list[tuple[str, str]] = []
@@ -84,7 +84,7 @@ class Walk:
             self.stops.append((room, frame.f_code.co_qualname))
 
     def during(self, function: Callable) -> Callable:
-        """Return a function that is traced, together with all that it calls."""
+        """Return a function that is traced, with everything that it calls."""
 
         def traced(*arguments, **named):
             sys.setprofile(self.trace)
@@ -96,7 +96,7 @@ class Walk:
         return traced
 
     def line(self) -> str:
-        """Return the figures."""
+        """Return the figures in a line."""
         rooms = [room for room, _ in self.stops]
         climbs = sum(
             room != before and room in rooms[:at]

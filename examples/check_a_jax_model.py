@@ -23,7 +23,7 @@ from conformance.check.settings import Settings
 
 
 def attention(x: jax.Array, query: jax.Array, key: jax.Array, value: jax.Array) -> jax.Array:
-    """Causal self-attention of one head, and a residual connection."""
+    """Return causal self-attention of one head, with a residual connection."""
     scores = (x @ query) @ (x @ key).T / jnp.sqrt(1.0 * query.shape[1])
     causal = jnp.tril(jnp.ones(scores.shape, bool))
     weights = jax.nn.softmax(jnp.where(causal, scores, -jnp.inf), axis=-1)
@@ -31,7 +31,7 @@ def attention(x: jax.Array, query: jax.Array, key: jax.Array, value: jax.Array) 
 
 
 def main() -> int:
-    """Export the model, draw its arguments, check it; 1 when it does not conform."""
+    """Export the model, draw its arguments, and check it; return 1 if it does not conform."""
     random = np.random.default_rng(0)
     shapes = [(6, 16), (16, 16), (16, 16), (16, 16)]
     arguments = [random.normal(size=shape).astype(np.float32) for shape in shapes]

@@ -22,4 +22,4 @@ class Context:
 
 
 NOTHING = Context()
-"""A report of one run without context."""
+"""The context of a single run."""

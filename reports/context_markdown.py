@@ -1,4 +1,4 @@
-"""Earlier runs, findings of campaigns, and sweeps in the Markdown summary."""
+"""Sections of the Markdown summary about earlier runs, findings of campaigns, and sweeps."""
 
 from __future__ import annotations
 

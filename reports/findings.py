@@ -122,8 +122,8 @@ def groups(run: RunData, db: str) -> tuple[Group, ...]:
 
 
 def _one_of_each_first(findings: Sequence[Finding]) -> list[Finding]:
-    """Return findings with a finding of each op and element type first, so that a cut keeps some of
-    each.
+    """Return findings with one of each op and element type first, so that a truncated list covers
+    all of them.
     """
     turns: Counter[tuple[str, str]] = Counter()
     ranked: list[tuple[int, str, tuple[int, str], Finding]] = []

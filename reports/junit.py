@@ -159,7 +159,7 @@ def _worse(change: Change, db: str) -> Failure:
 
 
 def _explain_accepted(cell: Square, seen: View) -> str:
-    """Return why a cell that fails does not fail the run."""
+    """Return why a failing cell does not fail the run."""
     ids = dict.fromkeys(id_ for record in cell.records for id_ in record.expectation_ids)
     reasons = [f"{id_}: {findings.explanation(seen.run, id_)[0]}" for id_ in ids]
     if any(record.is_new_failure for record in cell.records):

@@ -1,4 +1,4 @@
-"""The Markdown summary: short enough for a job's page or a pull request."""
+"""The Markdown summary, short enough for a CI job's page or a pull request."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _remarks(seen: View) -> str:
 
 
 BATCHES = 20
-"""Lost batches and incidents that are listed."""
+"""Largest number of lost batches and incidents that are listed."""
 
 
 def _batches(seen: View) -> str:

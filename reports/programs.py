@@ -9,7 +9,7 @@ from conformance.errors import NotAvailable
 from conformance.executors.local import Call, LocalExecutor
 
 SECONDS = 60.0
-"""Seconds for all programs of a report; 400 of them take a quarter of a second."""
+"""Time limit in seconds for all programs of a report; 400 of them take a quarter of a second."""
 
 
 def pretty_forms(programs: Iterable[str]) -> dict[str, str]:

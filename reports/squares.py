@@ -15,10 +15,10 @@ GLYPHS: dict[str, str] = {
     Verdict.INACCURATE: "≈", Verdict.DIVERGENT: "≠", Verdict.REJECTED: "R", Verdict.ACCEPTED: "A",
     Verdict.TIMED_OUT: "T", Verdict.CRASHED: "†", UNTESTED: "○", FILTERED: "",
 }  # fmt: skip
-"""One sign per state, so that colour is never the only distinction."""
+"""A sign for each state, so that colour is never the only distinction."""
 
 SQUARE = 4
-"""Characters that fit into a square of the matrix beside its sign."""
+"""Number of characters that fit beside the sign in a square of the matrix."""
 
 
 MEANINGS: dict[str, str] = {

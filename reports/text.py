@@ -15,7 +15,7 @@ from conformance.text import one_line
 MINUS = "−"
 
 MESSAGE_LIMIT, PROGRAM_LIMIT, EXPANDED_LIMIT = 600, 3_000, 6_000
-"""Characters of a message and of a program that are shown at once, and on demand."""
+"""Numbers of characters of a message and of a program that are shown at once, and on demand."""
 
 
 def count(number: int) -> str:

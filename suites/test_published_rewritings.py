@@ -30,7 +30,7 @@ SECONDS = 20.0
 
 @pytest.fixture(scope="module", params=COMPILERS)
 def session(request: pytest.FixtureRequest) -> Session:
-    """A session of each compiler that is installed."""
+    """Return a session of each compiler that is installed."""
     try:
         return open_session(request.param)
     except NotAvailable as error:

@@ -27,7 +27,7 @@ from reference.ir.program import Program
 
 
 class FaultyBackend(ReferenceBackend):
-    """The reference, whose programs are run by `ran`, a function of programs and inputs."""
+    """The reference, whose programs are run by the function `ran` of programs and inputs."""
 
     def __init__(self, told: str, ran: Any) -> None:
         super().__init__()
@@ -115,6 +115,8 @@ def _serve(pipe: Any, codes: Codes) -> None:
 
 
 def with_code(told: str, codes: Codes) -> tuple[FaultyBackend, Any]:
-    """Return the reference with other code in one of its functions, and a function that crashes."""
+    """Return the reference with other code in some of its functions, and a function that ends its
+    process.
+    """
     changed = _Changed(codes)
     return FaultyBackend(told, changed.run), changed.end

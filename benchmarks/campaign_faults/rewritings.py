@@ -101,7 +101,7 @@ def _inner(one: Operation) -> Value:
 
 
 def _undone(outer: str, inner: str) -> Rewrite:
-    """Rewrite outer(inner(x)) to x."""
+    """Rewrite an inverse pair outer(inner(x)) to x."""
 
     def rewrite(seen: Seen, one: Operation) -> Iterable[Operation] | None:
         made = seen.maker(one.operands[0], inner) if one.name == outer else None
@@ -237,7 +237,7 @@ def _slice_of_concatenate(seen: Seen, one: Operation) -> Iterable[Operation] | N
 
 
 def _pad_of_pad(seen: Seen, one: Operation) -> Iterable[Operation] | None:
-    """With the padding value of the second alone."""
+    """Merge two pads with the padding value of the second."""
     made = seen.maker(one.operands[0], "pad") if one.name == "pad" else None
     if made is None:
         return None
@@ -401,4 +401,4 @@ REWRITINGS: dict[str, Rewriting] = {
     "sum_of_broadcast": Rewriting("a reduction of a broadcast goes", _sum_of_broadcast),
     "product_with_transposed": Rewriting("a transposed operand is not", _product_with_transposed),
 }  # fmt: skip
-"""Each by a name."""
+"""The rewritings by name."""

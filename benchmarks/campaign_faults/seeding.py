@@ -19,10 +19,10 @@ from generators.chains.links import is_link
 from reference.ops.table import OPS
 
 COLUMNS = ("f32", "bf16", "si32", "ui8", "i1", "complex<f32>", "si8", "f64")
-"""The element types in which a change must be wrong to be seeded."""
+"""The element types in which a change must be wrong to count as a fault."""
 
 POOL = 4
-"""Cases of each cell that tell whether a change is wrong, beside those of `smoke`."""
+"""Number of cases of each cell, besides those of `smoke`, that decide whether a change is wrong."""
 
 
 @dataclass(frozen=True, slots=True)

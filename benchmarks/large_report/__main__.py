@@ -36,7 +36,7 @@ return [Math.max(page.domContentLoadedEventEnd, ...paints), document.all.length,
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The cost of a report; `opened_ms` is None where no browser was asked."""
+    """The cost of a report; `opened_ms` is None without a browser."""
 
     seconds: float
     cpu_seconds: float
@@ -75,7 +75,7 @@ def opened(page: Path) -> tuple[float, int]:
 
 
 def measured(count: int, backends: int, folder: Path, *, is_opened: bool) -> Figures:
-    """Write a store, its report, and open that."""
+    """Write a store and its report, open the report, and return the figures."""
     write(folder, count, BACKENDS[:backends])
     seconds, cpu, peak = written(folder)
     page = folder / "index.html"

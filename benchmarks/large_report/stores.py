@@ -43,13 +43,13 @@ SHARES = (
 """The share of each verdict but pass: about what XLA's CPU backend has in `smoke`."""
 
 NEW = 0.1
-"""The share of failures that no expectation matches. It is high, as of a bad day."""
+"""The share of failures that no expectation matches. It is high, as on a bad day."""
 
 EXPECTATIONS = 90
 ENTRY_LENGTH = 300
 POINTS = 300
 TASK = 32
-"""Cases of a task."""
+"""Number of cases of a task."""
 
 _PROGRAM = """"builtin.module"() ({{
   "func.func"() <{{function_type = ({of}, {of}) -> {of}, sym_name = "main"}}> ({{

@@ -2,8 +2,8 @@
 
     python -m benchmarks.masking [--backend cpu] [--cells 360] [--cases 1] [--seed 0] [--op OP]
 
-A real backend runs a case once. Then one result of one of its input sets is corrupted in each of
-the ways of `--changes`, and the case is judged again as `run` judges it, with confirmation and
+A real backend runs a case once. Then one result of one of its input sets is corrupted by each
+change in `--changes`, and the case is judged again as `run` judges it, with confirmation and
 expectations. A refusal, an abort and an internal error with unknown words are judged, too. With
 `--limit 2`, exits with 1 if more than 2 percent of the corrupted results, or of such endings, are
 known.

@@ -17,7 +17,7 @@ ANYWHERE = 0.1
 """The share of corruptions whose element is chosen among all elements, wrong elements included."""
 
 TRIED = 64
-"""Positions that are tried before a change is said not to apply to an array."""
+"""Number of positions that are tried before a change counts as inapplicable to an array."""
 
 STEPS = 64
 """The distance of the smallest change of a number, in ulp."""
@@ -27,7 +27,9 @@ TILE = 4
 
 Random = np.random.Generator
 Change = Callable[[Array, Array, Random], Array | None]
-"""change(actual, expected, random): a corrupted copy of `actual`; None where it does not apply."""
+"""A function change(actual, expected, random): a corrupted copy of `actual`; None if it does not
+apply.
+"""
 
 
 def _order(actual: Array, expected: Array, random: Random) -> Iterable[int]:
@@ -79,7 +81,7 @@ class OfOneElement:
 
 
 def moved(old: Array) -> Array | None:
-    """Move a finite number by 64 units in the last place, away from zero where it can be."""
+    """Move a finite number by 64 ulp, away from zero where possible."""
     of = element_type_of(old)
     bits = int(to_bits(old)[0])
     if of.is_boolean:
@@ -100,7 +102,7 @@ def moved(old: Array) -> Array | None:
 
 
 def negated(old: Array) -> Array | None:
-    """Give a number the other sign; a zero too, where there are two."""
+    """Change the sign of a number, also of a zero if the type has both."""
     of = element_type_of(old)
     if of.is_signed:
         number = -int(old[0])

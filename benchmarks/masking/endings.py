@@ -1,7 +1,7 @@
 """Endings without results that no known divergence describes: refusals, aborts, internal errors.
 
-Their words name no file, check or pass of a compiler, but begin and read as XLA's do, so that an
-entry which knows failures by the form of a message alone knows these, too.
+Their messages resemble XLA's but contain no file, check or pass of a compiler. So an entry that
+matches any message of XLA's form matches these, too.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ ENDINGS: dict[str, tuple[Ending, Sequence[str]]] = {
 
 
 def ended(name: str, task: Task) -> list[Record]:
-    """Return the records of a task of one case that ends this way, a record for each message.
+    """Return the records of a task of one case that ends in this way, one record per message.
 
     There are no records if the ending is right, as a refusal of a near miss is, or if the program
     cannot be written and so reaches no backend.

@@ -1,7 +1,7 @@
 """Corrupted results of one module, judged as `run` judges what a backend gives.
 
-A case is compiled and run once; its results, those of the repetitions with which a failure is
-confirmed among them, are corrupted in the same elements for each change and judged again.
+A case is compiled and run once. For each change its results, including those of the repetitions
+that confirm a failure, are corrupted in the same elements and judged again.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class CorruptedBatcher(Batcher):
 
 
 def measure_endings(tasks: Sequence[Task], settings: Settings) -> Measured:
-    """Judge these tasks, of one case each, as if the backend had refused them or broken.
+    """Judge these single-case tasks as if the backend had refused them or crashed.
 
     Programs that the backend is known not to implement are left out.
 
@@ -267,7 +267,7 @@ def _end(verdict: Verdict, entry: str) -> End:
 
 @dataclass(frozen=True, slots=True)
 class _Judging:
-    """A case that was run, with everything that is needed to judge its results."""
+    """An executed case, with everything that is needed to judge its results."""
 
     task: Task
     prepared: CellItem
@@ -276,7 +276,8 @@ class _Judging:
     expectations: Sequence[Expectation]
 
     def measure(self, settings: Settings, found: Measured) -> None:
-        """Judge the case as it is, then with each change of its results, and note it in `found`.
+        """Judge the case as it is, then with each change of its results; add the outcomes to
+        `found`.
 
         A case that has no results or fails new as it is tells nothing of what would be hidden.
         """
@@ -347,7 +348,7 @@ class _Judging:
 
 
 def corrupted(change: str, results: Results, prepared: Item, seed: int) -> Corruption | None:
-    """Choose by seed and case which result to change and where; None where none can be."""
+    """Return a corruption drawn by seed and case; None if no result can be corrupted."""
     text = f"{seed} {prepared.program.digest} {prepared.index} {change}"
     random = np.random.default_rng(list(hashlib.sha256(text.encode()).digest()))
     every = [(turn, number) for turn, arrays in enumerate(results) for number in range(len(arrays))]

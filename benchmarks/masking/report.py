@@ -36,7 +36,7 @@ class Share:
 
     @property
     def percent(self) -> float:
-        """The share in percent, 0 of nothing."""
+        """The share in percent; 0 if the number is 0."""
         return 100 * self.known / self.of if self.of else 0.0
 
     def __str__(self) -> str:
@@ -55,7 +55,7 @@ def of_known_cases(outcomes: Iterable[CorruptionOutcome]) -> list[CorruptionOutc
 
 
 def green_pairs(outcomes: Iterable[CorruptionOutcome]) -> dict[tuple[str, str, str], bool]:
-    """Map each pair of cell and change to whether a run stays green in spite of it."""
+    """Return for each pair of cell and change whether a run stays green despite the corruption."""
     pairs: dict[tuple[str, str, str], bool] = {}
     for one in outcomes:
         pair = one.op, one.element_type, one.change
@@ -64,7 +64,7 @@ def green_pairs(outcomes: Iterable[CorruptionOutcome]) -> dict[tuple[str, str, s
 
 
 def _green_as_known(outcomes: Iterable[CorruptionOutcome]) -> int:
-    """Count the pairs that stay green, and of which some result is hidden by an entry."""
+    """Count the pairs that stay green, and those in which an entry hides a result."""
     every = list(outcomes)
     hidden = {(one.op, one.element_type, one.change) for one in every if one.end is End.KNOWN}
     return sum(green and pair in hidden for pair, green in green_pairs(every).items())
@@ -158,5 +158,5 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def as_json(measured: Measured) -> dict[str, Any]:
-    """Return everything as JSON can hold it."""
+    """Return all tables as a JSON object."""
     return asdict(measured)

@@ -1,4 +1,4 @@
-"""Cells chosen, planned and measured in worker processes, because a case may crash its process."""
+"""Cells drawn, planned and measured in worker processes, because a case may crash its process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from conformance.gate.expectations import is_crash_known
 from generators.case.columns import Invalid
 
 SECONDS = 300.0
-"""Seconds that a module's cases may take, each judged once for every change."""
+"""Time limit in seconds of a module's cases, each judged once per change."""
 
 
 def chosen_cells(
@@ -44,7 +44,7 @@ def chosen_cells(
 
 
 def tasks_of(cell: Cell, profile: str, seed: int, most: int) -> list[Task]:
-    """Draw some cases that the profile has of a cell, each a task of its own."""
+    """Draw some of a cell's cases in the profile, each as a task of its own."""
     every = [one for task in plan_of(cell, profile, seed) for one in task.singles()]
     if len(every) > most:
         every = random.Random(f"{seed} {cell}").sample(every, most)

@@ -38,7 +38,7 @@ _PAIRS = (
 )  # fmt: skip
 
 _CHECKS = ("strict",)
-"""Keywords that only ask for an error where there would be a bug: nothing to be caught."""
+"""Keywords of statements that only report errors: changes of them cannot be detected."""
 
 _TWINS = {name: other for pair in _PAIRS for name, other in (pair, pair[::-1])}
 """Functions that replace each other."""
@@ -63,7 +63,7 @@ class Change:
 
     @property
     def line(self) -> int:
-        """The line of the change."""
+        """The number of the changed line."""
         return getattr(self._old, "lineno", self.lines[0])
 
     @property
@@ -73,7 +73,7 @@ class Change:
 
     @contextmanager
     def made(self) -> Generator[None]:
-        """Change the tree for as long as the block takes."""
+        """Apply the change to the tree within the block."""
         old = self._old
         self._put(self.new)
         try:
@@ -196,7 +196,7 @@ class _Finder:
             yield from self._change_expression(test, node, "ifs", index)
 
     def _may_go(self, statement: ast.stmt) -> bool:
-        """Return whether a program without a statement may still work."""
+        """Return whether a program may still work without a statement."""
         if isinstance(statement, ast.Expr):
             return not isinstance(statement.value, ast.Constant | ast.Yield)
         if isinstance(statement, ast.Assign):

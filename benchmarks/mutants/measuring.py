@@ -20,14 +20,14 @@ POOL = "deep"
 EVERY = 1 << 30
 
 TRIES = 4
-"""Mutants that are tried at most, for each that is to change results without ending in errors."""
+"""Largest number of mutants that are tried per mutant that changes results without errors."""
 
 OTHERS = "others"
-"""Stands beside the profiles for the cells of all other ops, in the last profile."""
+"""Name of the pseudo-profile for the cells of all other ops."""
 
 
 class Part(Enum):
-    """The part of the reference that a mutant changes, by how an op's own cases reach it."""
+    """The part of the reference that a mutant changes, by how the op's cases reach it."""
 
     EVALUATION = "evaluation"
     CONSTRAINTS = "constraints"
@@ -52,7 +52,7 @@ class Settings:
 
 
 class Fate(Enum):
-    """The kind of a mutant, as far as the pool of cases shows."""
+    """The fate of a mutant, as far as the pool of cases shows."""
 
     UNREACHED = "nothing reaches the statement"
     BROKEN = "ends the first case that reaches it in an error, in the first profile"
@@ -110,8 +110,8 @@ def by_function() -> dict[str, tuple[frozenset[tuple[str, int]], list[Mutant]]]:
 
 
 def reached_by(trials: Sequence[Trial], part: Part | None = None) -> dict[str, list[Mutant]]:
-    """Return the functions that some trial reaches for the op, with their mutants of one part or
-    both.
+    """Return the functions that some trial reaches for the op, with their mutants of one or both
+    parts.
 
     Of one part or of both.
     """
@@ -139,7 +139,7 @@ class Cases:
 
     @classmethod
     def of(cls, op: str, settings: Settings) -> Cases:
-        """Return everything that the settings say about an op."""
+        """Return the trials of an op by the settings."""
         by_profile = {
             profile: trials_of(op, settings.columns, profile, settings.seed, EVERY)
             for profile in settings.profiles
@@ -173,7 +173,7 @@ def measure(op: str, settings: Settings) -> OpResult:
 
 
 ELSEWHERE = 8
-"""Factor by which mutants outside of an op's own files are less likely."""
+"""Factor by which mutants outside an op's own files are less likely."""
 
 
 def sampled(op: str, mutants: Sequence[Mutant], seed: int) -> list[Mutant]:

@@ -19,7 +19,7 @@ from reference.ops.table import OPS, Op
 T = TypeVar("T")
 
 Lines = frozenset[tuple[str, int]]
-"""Lines of files."""
+"""Lines of source files, by file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Reach:
 NOTHING = Reach(frozenset(), frozenset(), frozenset())
 
 _running: ContextVar[str] = ContextVar("running", default="")
-"""The op that is being checked, lowered or evaluated; each process of a grid has a context."""
+"""The op that is being checked, lowered or evaluated, separate for each process of a grid."""
 
 
 def own_records(op: str) -> tuple[Op, ...]:

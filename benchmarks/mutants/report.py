@@ -58,7 +58,7 @@ def survivors(measured: Sequence[Measured], profile: str) -> list[Measured]:
 
 
 def told(one: Measured) -> str:
-    """Return a survivor in words: position, change, and an input that shows it."""
+    """Return a survivor as text: position, change, and an input that shows it."""
     caught = f", caught by {' and '.join(one.caught)}" if one.caught else ""
     return f"{one.op}: {one.told}\n  shown by {one.shown_by}\n    {one.why[:300]}{caught}\n"
 

@@ -41,7 +41,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """The file, seen from the repository."""
+        """The path of the file in the repository."""
         return name_of(self.path)
 
 
@@ -69,7 +69,7 @@ class Mutant:
         return ((self.source.name, line) for line in range(start, end + 1))
 
     def told(self) -> str:
-        """Return the position, and the statement before and after, each on a line."""
+        """Return the position, and the statement before and after on a line each."""
         before, after = self.change.shown()
         function = ".".join(_name(function) for function in self.change.functions)
         where = f"{self.source.name}:{self.change.line} in {function} ({self.change.kind})"
@@ -106,7 +106,7 @@ class Impossible(Exception):
 
 
 Codes = list[tuple[FunctionType, CodeType]]
-"""Functions, each with the code that it is to run."""
+"""Functions, each with its replacement code."""
 
 
 @functools.cache
@@ -168,7 +168,7 @@ class Living:
 
 @contextmanager
 def running(codes: Codes) -> Generator[None]:
-    """Let functions run other code for as long as the block takes, with empty caches.
+    """Run functions with other code, and with empty caches, within the block.
 
     Raises:
         Impossible: when a code does not fit its function.

@@ -30,13 +30,13 @@ from reference.ir.types import Array, to_bits
 from reference.ops.xla.lowering import lower_program
 
 SECONDS = 5
-"""Seconds of computing after which an evaluation counts as endless."""
+"""Seconds after which an evaluation counts as non-terminating."""
 
 REFUSED = "refused"
 
 
 class Endless(BaseException):
-    """An evaluation that runs for too long; no `except` of the reference catches it."""
+    """Raised in an evaluation that runs too long; no `except` of the reference catches it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Trial:
         return bool(lines & self.checked.every or lines & self.evaluated.every)
 
     def told(self) -> str:
-        """Return the case, and its subject with types and attributes, in words."""
+        """Return the case, and its subject with types and attributes, as text."""
         subject = self.program.subject
         attributes = ", ".join(f"{name}={_short(value)}" for name, value in subject.attributes)
         types = ", ".join(str(operand.type) for operand in subject.operands)
@@ -149,8 +149,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A mutant's outcome: the first trial that it fails, and why; otherwise the first that it
-    passes with other bits. `at_once` if its very first trial raises an error."""
+    """A mutant's outcome: the first trial that it fails, with the reason, or else the first that it
+    passes with other bits. `at_once` if its very first trial raises an error.
+    """
 
     failed: Trial | None = None
     why: str = ""
@@ -159,7 +160,7 @@ class Tried:
 
 
 def tried(living: Living, mutant: Mutant, trials: Sequence[Trial]) -> Tried:
-    """Run trials of a mutant until any fails.
+    """Run a mutant's trials until any fails.
 
     Raises:
         Impossible: when the mutant cannot take the place of the reference.

@@ -53,7 +53,7 @@ def measure_all(ops: Sequence[str], settings: Settings, jobs: int) -> list[OpRes
 
 
 def _foreign(results: dict[str, OpResult], settings: Settings) -> dict[str, list[str]]:
-    """For each op the mutants that others did not catch of functions that it reaches too."""
+    """Return for each op the undetected mutants of other ops in functions that it reaches, too."""
     foreign: dict[str, list[str]] = defaultdict(list)
     for result in results.values():
         for one in report.survivors(result.mutants, settings.profiles[-1]):

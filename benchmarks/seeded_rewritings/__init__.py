@@ -1,1 +1,3 @@
-"""Slips seeded into the optimised modules of compilers: are all that change a result flagged?"""
+"""Slips seeded into the optimised modules of compilers, to see whether those that change a result
+are flagged.
+"""

@@ -44,7 +44,7 @@ class Seeded:
         module: the name of the module.
         slip: the kind of slip.
         opcode: the opcode of the changed instruction.
-        ending: what became of it.
+        ending: the outcome.
         kind: the class of the divergence, "" where it is not flagged.
     """
 
@@ -66,7 +66,7 @@ class Optimised:
 
 
 class _Judge:
-    """Judges results of a program on some sets of inputs."""
+    """Judge of a program's results on some sets of inputs."""
 
     def __init__(self, optimised: Optimised, sets: Sequence[Sequence[Array]]) -> None:
         self._program = inline(optimised.program).program
@@ -88,7 +88,7 @@ class _Judge:
 def seed_slips(
     optimised: Optimised, sets: Sequence[Sequence[Array]], most: int = 0
 ) -> Iterator[Seeded]:
-    """Yield each slip that a module has a place for, judged on some sets of inputs.
+    """Yield each slip that fits into a module, judged on some sets of inputs.
 
     `most` is the number of places that each kind of slip is tried in, 0 for all.
 

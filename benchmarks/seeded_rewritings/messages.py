@@ -1,4 +1,4 @@
-"""Serialised protos as trees that can be edited and serialised again, whatever fields they have.
+"""Serialised protos as editable trees that keep unknown fields.
 
 Source: Protocol Buffers documentation, "Encoding".
 """

@@ -38,7 +38,7 @@ class Site:
         return self.instruction.integers(fields.OPERANDS)
 
     def put_operands(self, ids: list[int]) -> None:
-        """Give the instruction other operands."""
+        """Replace the operands of the instruction."""
         self.instruction.put_integers(fields.OPERANDS, ids)
 
     def insert(self, made: Message) -> int:

@@ -9,11 +9,11 @@ from benchmarks.seeded_rewritings.messages import Message
 from benchmarks.seeded_rewritings.sites import Site, opcode_of, shape_of
 
 Slip = Callable[[Site], bool]
-"""slip(site): changes an instruction in place, and returns whether it could."""
+"""A function slip(site): changes an instruction in place, and returns whether it could."""
 
 
 def _is(*opcodes: str) -> Callable[[Slip], Slip]:
-    """Restrict a slip to instructions of some opcodes."""
+    """Restrict a slip to instructions with certain opcodes."""
 
     def restrict(slip: Slip) -> Slip:
         return lambda site: site.opcode in opcodes and slip(site)
@@ -44,7 +44,7 @@ def _swap_operands(one: int, other: int) -> Slip:
 
 
 def _opcode(turned: dict[str, str]) -> Slip:
-    """Replace the opcode by another opcode that takes and returns the same types."""
+    """Replace the opcode by another opcode with the same types."""
 
     def slip(site: Site) -> bool:
         if site.opcode not in turned:
@@ -157,7 +157,7 @@ def _flip_bit(place: int) -> Callable[[bytearray], bool]:
 
 
 def _change_dimensions(*opcodes: str) -> Slip:
-    """Give the dimensions of an instruction in another order, or name another dimension."""
+    """Permute the dimensions of an instruction, or replace its dimension."""
 
     def slip(site: Site) -> bool:
         if site.opcode not in opcodes:
@@ -221,7 +221,7 @@ def _drop_convert(site: Site) -> bool:
 _INDICES = {
     "gather": 1, "scatter": 1, "dynamic-slice": 1, "dynamic-update-slice": 2,
 }  # fmt: skip
-"""The operand of each opcode that holds indices, or the first of them."""
+"""The first operand with indices, by opcode."""
 
 
 def _narrow_index(site: Site) -> bool:

@@ -29,7 +29,7 @@ FAULTS = (
     "one_wrong_element",
     "reversed_elements",
 )
-"""Gross errors: what concerns a program must be called wrong in it, unless it is harmless there."""
+"""Gross errors that must be flagged in each program, except where they are harmless."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A recipe: how a program of somebody else's library is made, with arguments as its users have."""
+"""Recipes: how to build a program of a third-party library, with realistic arguments."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 Made = tuple[Callable[..., Any], tuple[Any, ...]]
-"""A function that `jax.jit` takes, and its arguments: trees of arrays."""
+"""A function for `jax.jit`, and its arguments: trees of arrays."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A program by name; `packages` are what to install for it, as pip names them.
+    """A program by name, and the packages that it needs, by their names for pip.
 
     `make` imports them, so that a recipe whose packages are missing raises ImportError only when
     it is made. With `x64`, 64-bit types are on while it is made and exported.
@@ -25,11 +25,11 @@ class Recipe:
 
 
 RECIPES: list[Recipe] = []
-"""All of them, in the order of the files."""
+"""All recipes, in the order of the files."""
 
 
 def recipe(*packages: str, x64: bool = False) -> Callable[[Callable[[], Made]], Recipe]:
-    """Return a decorator that makes a recipe of a function, under its name, and lists it."""
+    """Return a decorator that registers a function as a recipe under the function's name."""
 
     def made(function: Callable[[], Made]) -> Recipe:
         RECIPES.append(Recipe(function.__name__, packages, function, x64))

@@ -1,1 +1,3 @@
-"""Programs that make or run the pages of the documentation; the site does not contain them."""
+"""Programs that generate, test or illustrate the pages of the documentation; the site does not
+contain them.
+"""

@@ -60,7 +60,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     inversions: int | None
     budget_ulp: float | None
     positive: tuple[float, ...] = ()
-    """The largest error by exponent of the argument, for positive arguments of f32."""
+    """The largest error by exponent of the argument, for positive f32 arguments."""
     negative: tuple[float, ...] = ()
 
 
@@ -74,7 +74,7 @@ class Large(msgspec.Struct, frozen=True, kw_only=True):
     failures: tuple[tuple[str, int, str], ...]
     """Verdict, results, and the expectation that matches them."""
     seconds: float | None
-    """Wall time, where the function was swept alone."""
+    """Wall time in seconds, if the function was swept by itself."""
 
 
 class Measurement(msgspec.Struct, frozen=True, kw_only=True):
@@ -308,7 +308,7 @@ def _literature(found: Sequence[Measurement]) -> Iterator[str]:
 
 
 def _figures(source: dict[str, Any]) -> dict[str, str]:
-    """Return the figures of a source by op: bold where all values were tried."""
+    """Return the figures of a source by op, bold if all values were tried."""
     mark = "**" if source["kind"] == "measured" else ""
     return {op: f"{mark}{figure}{mark}" for op, figure in source["figures"].items()}
 

@@ -28,7 +28,7 @@ OTHERS = {
     "gpu-compile": "XLA's compiler for GPUs",
     "tpu-compile": "XLA's compiler for TPUs",
 }
-"""Backends whose entries are examples of classes that no other backend shows."""
+"""Backends whose entries are examples of classes that do not occur on other backends."""
 
 HEAD = """# The classes
 
@@ -140,7 +140,7 @@ def _expectations_showing(
 
 
 def _own(example: dict[str, str]) -> Example:
-    """Return an example of classes.toml, its outcome computed now."""
+    """Return an example of classes.toml, with its outcome computed now."""
     if "words" in example:
         return Example("", "", words=example["words"])
     message = outcome_of(example)[1]
@@ -202,7 +202,7 @@ def _rule(op: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Return a text in which no character is read as Markdown or as a tag."""
+    """Return a text in which no character is interpreted as Markdown or as a tag."""
     return re.sub(r"([*\[\]])", r"\\\1", text).replace("<", "&lt;")
 
 

@@ -63,7 +63,9 @@ def page() -> str:
 
 
 def _commands(of: typer.Typer, prefix: str) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Yield every command with its function; commands of a group have the group's name in front."""
+    """Yield every command with its function; commands of a group are preceded by the group's
+    name.
+    """
     for command in of.registered_commands:
         function = command.callback
         assert function is not None
@@ -116,7 +118,7 @@ def _parameters(function: Callable[..., Any]) -> Iterator[Parameter]:
 
 
 def _metavar(kind: Any) -> str:
-    """Return the placeholder for a value of this type, "" for a flag."""
+    """Return the placeholder for a value of a type, "" for a flag."""
     (plain, *_) = [one for one in (get_args(kind) or (kind,)) if one is not type(None)]
     plain = (get_args(plain) or (plain,))[0]  # of a list
     if plain is bool:
@@ -127,7 +129,7 @@ def _metavar(kind: Any) -> str:
 
 
 def _default(shown: object, value: object) -> str:
-    """Return a default in words, or as it is typed."""
+    """Return a default in words, or as the user would type it."""
     if isinstance(shown, str):
         return shown
     if value in {None, inspect.Parameter.empty} or isinstance(value, bool):
@@ -147,12 +149,12 @@ def _code(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return a text that may stand in a cell of a table."""
+    """Return a text that is safe in a cell of a table."""
     return _escape(text).replace("|", "\\|")
 
 
 def _escape(text: str) -> str:
-    """Return a text whose angle brackets and asterisks show as they are."""
+    """Return a text with escaped angle brackets and asterisks."""
     return text.replace("<", "&lt;").replace(">", "&gt;").replace("*", "\\*")
 
 

@@ -49,8 +49,8 @@ class PageFile:
 class Command:
     """A command of a page.
 
-    `line` is its number in the page, counted from 1. `output` are the lines of output that the
-    page shows. `not_run` is the reason not to run it, "" where it is run. `options` are appended to
+    `line` is its number in the page, counted from 1. `output` are the lines of output that the page
+    shows. `not_run` is the reason for not running it, "" if it is run. `options` are appended to
     the command when it is run.
     """
 
@@ -80,7 +80,7 @@ class Block:
 
 
 class PageError(Exception):
-    """An error: a command of a page printed another text; the message has page, line and
+    """Raised when a command of a page prints another text; the message has page, line and
     difference.
     """
 
@@ -177,7 +177,9 @@ def run_page(page: Path, folder: Path, program: Sequence[str] = ()) -> int:
 
 
 def _environment(folder: Path, program: Sequence[str]) -> dict[str, str]:
-    """Return an environment in which `hlo-conformance` is a program, and `python` is this one."""
+    """Return an environment in which `hlo-conformance` is a program, and `python` is the current
+    interpreter.
+    """
     programs = folder / "programs"
     programs.mkdir()
     for name, words in ((NAME, program), ("python", (sys.executable,))):
@@ -194,7 +196,7 @@ def _environment(folder: Path, program: Sequence[str]) -> dict[str, str]:
 
 
 def _is_of_ci(name: str) -> bool:
-    """Return whether a variable of the environment makes commands write for a system of CI."""
+    """Return whether an environment variable makes commands write for a CI system."""
     return name.startswith(("GITHUB_", "GITLAB_"))
 
 

@@ -19,7 +19,7 @@ _SUFFIX = re.compile(r"\s+#.*$|\s*[|>&;].*$")
 
 
 class OptionError(Exception):
-    """A command that the command line does not take; the message says why."""
+    """Raised for a command that the command line does not accept; the message says why."""
 
 
 def parse(command: str, *, is_complete: bool = True) -> None:

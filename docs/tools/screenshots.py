@@ -30,10 +30,10 @@ BACKENDS = ("cpu", "interpreter", "reference:reciprocal_division")
 OPS = ("a*", "co*", "d*", "exp*", "log*", "reduce", "si*", "sq*", "su*", "tanh")
 TYPES = ("f16", "bf16", "f32", "f64", "complex_f32", "si8", "si32", "i1")
 RESULTS = "hlo-conformance-results"
-"""The folder that a run writes to by default: the reports then show commands without a path."""
+"""The default folder of a run: reports then show commands without a path."""
 
 COLOURS = 64
-"""Colours of a picture: enough for text and bars, and a fifth of the size."""
+"""Number of colours of a picture: enough for text and bars at a fifth of the size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ PICTURES = (
 
 
 def main() -> None:
-    """Make the run, take all pictures."""
+    """Run the suite, then take all pictures."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(sys.argv[1] if len(sys.argv) > 1 else temporary).resolve()
         _run(folder)

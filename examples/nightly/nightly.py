@@ -30,13 +30,13 @@ from typing import Any
 
 SOURCE = Path(__file__).resolve().parents[2]
 DONE = "done.json"
-"""The file of a night that ended: its exit codes."""
+"""The file in which a finished night stores its exit codes."""
 
 NO_SWEEP = 2
-"""The exit code of a sweep of an op that cannot be swept."""
+"""The exit code of `sweep` for an op that cannot be swept."""
 
 MOST_NIGHTS = 30
-"""Nights before that a report's history has at most."""
+"""Largest number of earlier nights in a report's history."""
 
 
 def options() -> argparse.Namespace:
@@ -125,7 +125,7 @@ def nights_of(folder: Path) -> list[Path]:
 
 
 def work(asked: argparse.Namespace, night: Night, before: Path | None) -> None:
-    """Do the steps of a night."""
+    """Run the steps of a night."""
     folder, backend = night.folder, ("--backend", asked.backend)
     baseline = () if before is None else ("--baseline", before / "run")
     cases = shlex.split(asked.cases)
@@ -206,7 +206,7 @@ td, th {{ text-align: left; padding: 0.2rem 1rem 0.2rem 0; vertical-align: top }
 
 
 def main() -> int:
-    """Do what is left of a night, and return its exit code."""
+    """Run the remaining steps of a night, and return its exit code."""
     asked = options()
     asked.folder = asked.folder.resolve()
     asked.folder.mkdir(parents=True, exist_ok=True)

@@ -1,1 +1,1 @@
-"""The page of a campaign: findings, tried programs, covered pairs of ops."""
+"""The page of a campaign: findings, programs, covered pairs of ops."""

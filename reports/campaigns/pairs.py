@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from conformance.catalog import CATALOG
 
 STEP, MARK = 7, 6
-"""The side of a place in the grid, and of the mark in it, in pixels."""
+"""Side of a cell of the grid, and of the mark in it, in pixels."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Cells and ops as rows of the page's data: lists without keys, for there are thousands."""
+"""Cells and ops as rows of the page's data: lists without keys, because there are thousands."""
 
 from __future__ import annotations
 

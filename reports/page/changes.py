@@ -10,7 +10,7 @@ from reports import text
 from reports.page.cells import Tables
 
 MOST_GROUPS = 200
-"""Groups of changes listed of each kind."""
+"""Largest number of groups of changes listed per kind."""
 
 ABOUT = {
     Kind.NEW: "fail, no expectation matches them, and they did not fail so in the baseline",

@@ -11,15 +11,17 @@ from reports.page.cells import STATES, Tables
 
 MOST_GROUPS = 4_000
 EXAMPLES = 4
-"""Cases of a group that are listed; the others are counted."""
+"""Number of cases of a group that are listed; the others are counted."""
 _SHORT = 60
 
 
 def difference_rows(tables: Tables) -> dict[str, Any]:
-    """Return the groups in order of who is alone, and how many cases were compared.
+    """Return the groups ordered by the backend that differs from all others, and the number of
+    compared cases.
 
-    A group has the backend that is alone, or -1; the op; its columns; the verdict and class of
-    each backend; how many cases it has, and some of them with the elements that differ.
+    A group has the backend that differs from all others, or -1; the op; its columns; the verdict
+    and class of each backend; how many cases it has, and some of them with the elements that
+    differ.
     """
     found = tables.seen.differences
     groups: dict[tuple[Any, ...], list[Difference]] = {}

@@ -20,7 +20,7 @@ SCRIPTS = 60
 folder."""
 
 LONGEST = 6_000
-"""Characters of a program or a script that the page holds."""
+"""Largest number of characters of a program or a script on the page."""
 
 _CODES = ascii_letters + digits
 _ABSENT = "-"

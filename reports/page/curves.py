@@ -95,7 +95,7 @@ def _ticks(scale: Scale) -> list[list[Any]]:
 class Scale:
     """A symmetric logarithm: linear up to ±unit, which is ±width decades from 0.
 
-    Without `width`, it is linear everywhere. `low` and `high` end the axis, `ticks` have labels.
+    Without `width`, the scale is linear. `low` and `high` end the axis, `ticks` have labels.
     """
 
     unit: float

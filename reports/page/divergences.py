@@ -13,7 +13,7 @@ from reports.findings import Finding, Group
 from reports.page.cells import STATES, Tables
 
 FULL_PER_GROUP = 6
-"""Cases of one class that are shown in full; of others the id for `replay` is listed."""
+"""Number of cases of a class that are shown in full; others are listed by their id for `replay`."""
 FULL_PER_REPORT = 400
 LINES_PER_GROUP = 60
 LINES_PER_REPORT = 4_000
@@ -53,7 +53,7 @@ def list_groups(groups: Sequence[Group]) -> list[ListedGroup]:
 
 
 def _shared_out(wanted: Sequence[int], most: int, room: int) -> list[int]:
-    """Return the share of each: one each in order, then another, until there is no room."""
+    """Return the share of each group: one each in order, then another, until there is no room."""
     given = [0] * len(wanted)
     for turn in range(most):
         for number, want in enumerate(wanted):

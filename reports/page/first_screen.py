@@ -17,7 +17,7 @@ from reports.page.cells import families
 from reports.view import View
 
 _TOLD = (Kind.NEW, Kind.LOST, Kind.FIXED)
-"""Kinds of changes since a baseline on the first screen."""
+"""Kinds of changes since a baseline that the first screen shows."""
 
 
 @dataclass(frozen=True, slots=True)

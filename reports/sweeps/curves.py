@@ -13,7 +13,7 @@ WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 720, 200, 40, 24, 24
 """The size of a picture and its margins, in units of the drawing."""
 
 _TICKS = 5
-"""Exponents that are labelled on each side, about."""
+"""Approximate number of labelled exponents on each side."""
 
 
 @dataclass(frozen=True, slots=True)

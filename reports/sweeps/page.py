@@ -28,7 +28,7 @@ from reports.sweeps.tables import error_matrix, failures_of, numbers_of, tried_o
 PAGE = "index.html"
 
 Axes = Mapping[str, Sequence[tuple[float, float]]]
-"""For each function, pairs of argument and error."""
+"""Pairs of argument and error, for each function."""
 
 
 def write(result: Sweep, folder: Path, out: Path) -> Path:
@@ -98,7 +98,7 @@ def _facts(result: Sweep) -> list[tuple[str, str]]:
 
 
 def _describe_function(one: SweptFunction, *, is_whole: bool) -> dict[str, Any]:
-    """Return the texts of a function's row."""
+    """Return the texts for a function's row."""
     share = 100 * one.correctly_rounded / max(one.values, 1)
     is_all = one.correctly_rounded == one.values
     return {
@@ -132,7 +132,7 @@ def _pictures(
 
 
 def read(folder: Path) -> Sweep:
-    """Return the results that a sweep's folder holds.
+    """Return the results in a sweep's folder.
 
     Raises:
         UsageError: when it holds none, or cannot be read.

@@ -23,7 +23,7 @@ def _preloaded(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(scope="session")
 def command() -> Iterator[list[str]]:
-    """The words by which a process calls hlo-conformance, which starts at once."""
+    """Return the words by which a process calls hlo-conformance, which starts at once."""
     with command_server() as words:
         yield words
 

@@ -30,11 +30,15 @@ Lanes = Callable[..., tuple[Array, ...]]
 """A body applied in many lanes at once: `Body.lanes`."""
 
 Schedule = Callable[[Lanes, Rows, tuple[Array, ...]], Rows]
-"""schedule(lanes, leaves, init values): the results, [results], of one permitted tree."""
+"""A function schedule(lanes, leaves, init values): the results, [results], of one permitted
+tree.
+"""
 
 
 def argument_elements(region: Region) -> tuple[ElementType, ...]:
-    """A function schedule(lanes, leaves, init values): the results of one permitted tree."""
+    """Return the element types of a body's arguments, to which elements are converted before a
+    fold.
+    """
     types = [of for of in argument_types(region) if isinstance(of, TensorType)]
     return tuple(of.stored for of in types)
 

@@ -1,4 +1,4 @@
-"""Seeded faults: they are seeded, campaigns find them, and find nothing where there is none."""
+"""Seeded faults: campaigns find them, and find nothing without a fault."""
 
 from __future__ import annotations
 

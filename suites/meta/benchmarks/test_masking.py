@@ -107,7 +107,9 @@ def test_failures_hidden_by_unpredicting_entry_are_counted(tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.x86
 def test_known_divergences_of_a_real_backend_hide_few_wrong_results(tmp_path: Path) -> None:
-    """Three of 455 results were hidden when this was written, 1 of 24 in cases known before."""
+    """Check that few results are hidden: 3 of 455 when this was written, 1 of 24 in cases known
+    before.
+    """
     out = tmp_path / "outcomes.json"
     line = ["--cells", "150", "--seed", "12", "--jobs", "1", "--changes", *CHANGES]
     assert main([*line, "--limit", "1.5", "--out", str(out)]) == 0

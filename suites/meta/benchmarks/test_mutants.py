@@ -35,7 +35,7 @@ def middle(values: list[int], low: int = 3) -> int:
 """
 
 INFERRED = "return (*operand.shape[:1], fft_length[-1]) if fft_type == 'IRFFT' else operand.shape"
-"""In the inference of the result type of fft, which every case states."""
+"""A line of the type inference of fft, whose result every case states."""
 
 REVERSED = (
     "steps = [slice(None, None, -1 if d not in dimensions else None) for d in range(operand.ndim)]"

@@ -22,10 +22,10 @@ from suites.meta.conformance.hlo.modules import PAIRS, plain_of, stored
 from suites.meta.conformance.hlo.modules import PROGRAMS as COMPILED
 
 WITHIN_ROUNDING = "constant off by a bit"
-"""The slip that may change a result by less than rounding does."""
+"""The kind of slip whose change may be smaller than rounding."""
 
 PLACES = 2
-"""The places in a module that each kind of slip is tried in."""
+"""Number of positions in a module at which each kind of slip is tried."""
 
 BY_HAND = ("sort_kept_stable_by_an_index", "cublaslt_bias_relu", "cublas_triangular_solve")
 

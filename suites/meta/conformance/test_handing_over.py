@@ -134,7 +134,7 @@ PROGRAMS = {
 
 
 def saved(tmp_path: Path, text: str) -> list[Path]:
-    """The folders that `check --save` writes for a program."""
+    """Return the folders that `check --save` writes for a program."""
     file = tmp_path / "given.mlir"
     file.write_text(text)
     assert check_file(str(file), Settings(WRONG, save=tmp_path / "saved")).verdict.fails
@@ -142,7 +142,7 @@ def saved(tmp_path: Path, text: str) -> list[Path]:
 
 
 def minimised(tmp_path: Path, text: str) -> list[Path]:
-    """The folder that `reduce` writes for a program."""
+    """Return the folder that `reduce` writes for a program."""
     file = tmp_path / "given.mlir"
     file.write_text(text)
     failure = user_programs.failing_program(TRIAL, file, None)
@@ -151,7 +151,7 @@ def minimised(tmp_path: Path, text: str) -> list[Path]:
 
 
 def lost(tmp_path: Path, text: str) -> list[Path]:
-    """The folder of a finding whose program crashes, as this process writes it."""
+    """Return the folder of a finding whose program crashes, as this process writes it."""
     file = tmp_path / "given.mlir"
     file.write_text(text)
     failure = user_programs.failing_program(TRIAL, file, None)

@@ -133,7 +133,7 @@ def test_programs_are_valid_and_inputs_fit(op: str) -> None:
 
 
 def representatives(op: str) -> list[ElementType]:
-    """The widest type of each kind that the op takes."""
+    """Return the widest type of each kind that the op takes."""
     return list({of.kind: of for of in ELEMENT_TYPES_OF[op]}.values())
 
 

@@ -85,7 +85,7 @@ def open_everything(browser) -> None:
 
 
 def requested(browser) -> list[str]:
-    """The addresses that the page asked for, from the browser's own log."""
+    """Return the addresses that the page asked for, from the browser's own log."""
     events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     return [
         event["params"]["request"]["url"]

@@ -23,7 +23,7 @@ STATES = {
 
 @pytest.fixture(scope="session")
 def axe() -> str:
-    """The script of axe-core; without it the tests skip, but in CI they fail."""
+    """Return the script of axe-core; without it the tests skip, but in CI they fail."""
     root = Path(__file__).parents[3]
     default = root / "node_modules" / "axe-core" / "axe.min.js"
     path = Path(os.environ.get("AXE_CORE", default))
@@ -35,7 +35,7 @@ def axe() -> str:
 
 @pytest.fixture(scope="module")
 def worse(tmp_path_factory) -> Path:
-    """A folder with the report of a run that is worse than its baseline."""
+    """Return a folder with the report of a run that is worse than its baseline."""
     made = tmp_path_factory.mktemp("accessible")
     (made / "worse").mkdir()
     (made / "worse" / "index.html").write_text(synthetic.worse_page())

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.browser
 
 
 def rows(browser) -> set[str]:
-    """The ops in the matrix that is shown."""
+    """Return the ops in the matrix that is shown."""
     body = "return [...document.querySelectorAll('#tables tr[data-op]')].map(e => e.dataset.op)"
     return set(script(browser, body))
 

@@ -25,7 +25,7 @@ CELL = ("tanh", "f32", "cpu")
 
 
 def past_runs() -> History:
-    """Three runs: a cell passed, then was known to fail, then failed anew."""
+    """Return three runs: a cell passed, then was known to fail, then failed anew."""
     told = (
         Record(*CELL, 0, "0" * 16, Verdict.PASS),
         synthetic.failure(CELL, 0, Verdict.DIVERGENT, known="subnormals"),
@@ -68,7 +68,7 @@ def cause(text: str, findings: int = 2) -> FoundCause:
 
 
 def swept(text: str, element_type: str = "f32") -> Sweep:
-    """A sweep of one function, with a class of failures that no expectation matches."""
+    """Return a sweep of one function, with a class of failures that no expectation matches."""
     number = Number(decimal=text, hexadecimal=text)
     point = Point(arguments=(number,), expected=number, actual=number, ulp=7.0)
     failing = ResultClass(

@@ -27,7 +27,7 @@ PLACES, LINES = 3, 60
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the project. Tests share it, so most of its bytecode is made once."""
+    """Return a copy of the project. Tests share it, so most of its bytecode is made once."""
     folder = tmp_path_factory.mktemp("project")
     for package in ("conformance", "generators", "reference", "reports", "suites"):
         ignored = shutil.ignore_patterns("__pycache__")
@@ -63,7 +63,7 @@ RIGHT, WRONG = "reference", "reference:off_by_one_last_element"
 
 
 def verdicts_of(project: Path, op: str, out: Path) -> dict[str, dict[str, str]]:
-    """The verdict of each cell in a smoke run of the op, by backend and column."""
+    """Return the verdict of each cell in a smoke run of the op, by backend and column."""
     words = ("-m", "conformance", "run", "--profile", "smoke", "--op", op, "--jobs", "1")
     done = command(project, *words, "--backend", RIGHT, "--backend", WRONG, "--out", str(out))
     assert done.returncode == 1, done.stderr

@@ -70,7 +70,7 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
 
 
 def offenders(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a file that compare with a mnemonic or put several into a table."""
+    """Yield the lines of a file that compare with a mnemonic or put several into a table."""
     tree = ast.parse(path.read_text("utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
@@ -90,7 +90,7 @@ def offenders(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _mnemonics(node: ast.expr) -> list[str]:
-    """The mnemonics that an expression is, or that a literal container holds."""
+    """Return the mnemonics that an expression is, or that a literal container holds."""
     if isinstance(node, ast.Constant):
         return [node.value] if isinstance(node.value, str) and node.value in OPS else []
     if isinstance(node, ast.Tuple | ast.List | ast.Set):

@@ -22,7 +22,7 @@ def checked(tmp_path: Path, text: str | bytes, settings: Settings = REFERENCE) -
 
 
 def values_of(program: Program, inputs: Sequence[Array]) -> dict[str, Any]:
-    """The values of main by name, as the reference has them."""
+    """Return the values of main by name, as the reference has them."""
     arguments = zip(program.main.arguments, inputs, strict=True)
     known: dict[str, Any] = {of.name: array for of, array in arguments}
 

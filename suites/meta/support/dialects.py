@@ -12,10 +12,12 @@ _NEWER = re.compile(
 
 
 def is_newer(text: str) -> bool:
-    """Whether a module has an op, or a form of one, that the dialect does not have yet."""
+    """Return whether a module has an op, or a form of one, that the dialect does not have yet."""
     return _NEWER.search(diagnose(text) or "") is not None
 
 
 def waits_for_several(program: Program) -> bool:
-    """Whether a future of several values is waited for, which StableHLO's verifier refuses."""
+    """Return whether a future of several values is waited for, which StableHLO's
+    verifier refuses.
+    """
     return any(one.name == "async_done" and len(one.results) > 1 for one in program.walk())

@@ -18,7 +18,9 @@ F32, F64, F16 = (ELEMENT_TYPES[name] for name in ("f32", "f64", "f16"))
 
 
 def filled(of: ElementType, profile: str, count: int = 600, seed: int = 5) -> Any:
-    """Elements of a profile; numbers as float64 (all parts of complex numbers), integers as int."""
+    """Return elements of a profile; numbers as float64 (all parts of complex numbers), integers as
+    int.
+    """
     array = fill(TensorType((count,), of), profile, seed)
     with np.errstate(invalid="ignore"):  # signalling NaNs become quiet
         if of.is_complex:

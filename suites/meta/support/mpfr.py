@@ -58,13 +58,13 @@ class Figures:
 
 
 def function_of(op: str, of: str) -> Function:
-    """The function of an op on an element type."""
+    """Return the function of an op on an element type."""
     (function,) = functions_of([op], [of])
     return function
 
 
 def any_numbers(function: Function, count: int, seed: int) -> tuple[Array, ...]:
-    """Arguments at random: half of any bits, half of ordinary size."""
+    """Return arguments at random: half of any bits, half of ordinary size."""
     of, random = function.operand_type, np.random.default_rng(seed)
     drawn: list[Array] = []
     for _ in range(function.arity):
@@ -86,7 +86,7 @@ def swept_figures(
 
 
 def mpfr_figures(function: Function, operands: tuple[Array, ...], actual: Array) -> Figures:
-    """The same figures by MPFR, without anything of the reference but the types' formats."""
+    """Return the same figures by MPFR, without anything of the reference but the types' formats."""
     of = function.result_type
     columns = [to_float64(operand).tolist() for operand in operands]
     got = to_float64(actual).tolist()
@@ -128,7 +128,7 @@ def _is_normal(x: float, of: ElementType) -> bool:
 
 
 def error_of(exact: Any, result: float, of: ElementType) -> float:
-    """The distance of a result from the exact value, in ulp of that value."""
+    """Return the distance of a result from the exact value, in ulp of that value."""
     form = of.float_format
     exponent = max(gmpy2.get_exp(exact) - 1, form.min_exponent) if exact else form.min_exponent
     with gmpy2.context(precision=PRECISION):

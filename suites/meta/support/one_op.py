@@ -41,7 +41,9 @@ def run(
 
 
 def codes(of: ElementType) -> Array:
-    """Codes of a type: all of them up to eight bits, otherwise the edges and a random sample."""
+    """Return codes of a type: all of them up to eight bits, otherwise the edges and a random
+    sample.
+    """
     if of.bits <= 8:
         return from_bits(np.arange(1 << of.bits, dtype=np.uint8), of)
     top = 1 << of.bits
@@ -77,7 +79,7 @@ def number_pairs(of: ElementType) -> list[tuple[Number, Number]]:
 
 @cache
 def ordered_pairs(of: ElementType) -> list[tuple[Fraction, Fraction] | None]:
-    """The pairs' values, infinities as very large numbers; None where either is NaN."""
+    """Return the pairs' values, infinities as very large numbers; None where either is NaN."""
     return [
         None if NAN in pair else (ordered(pair[0])[0], ordered(pair[1])[0])
         for pair in number_pairs(of)
@@ -85,13 +87,13 @@ def ordered_pairs(of: ElementType) -> list[tuple[Fraction, Fraction] | None]:
 
 
 def ordered(x: Number) -> tuple[Fraction, int]:
-    """A key by which numbers that are not NaN sort, -0 before +0."""
+    """Return a key by which numbers that are not NaN sort, -0 before +0."""
     value = {INF: Fraction(2) ** 2000, NEGATIVE_INF: -(Fraction(2) ** 2000)}.get(str(x))
     return (value if value is not None else Fraction(x)), -is_negative(x)
 
 
 def samples(of: ElementType) -> Array:
-    """A few elements of any type."""
+    """Return a few elements of any type."""
     if of.is_complex:
         part = to_bits(codes(of.part))
         return from_bits(np.stack([part, part[::-1]], axis=-1), of)

@@ -11,7 +11,7 @@ from reference.numerics.rounding import to_float64
 
 
 def permitted(expected: Array, rule: Rule) -> Array:
-    """The expected result, off by as many ulp as the rule permits and with other NaNs.
+    """Return the expected result, off by as many ulp as the rule permits and with other NaNs.
 
     Results at a limit of the rule's range stay, and so do those whose sign would change, and
     complex results, whose parts are measured by the larger part.

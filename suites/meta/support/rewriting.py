@@ -15,7 +15,7 @@ from suites.meta.support.checking import values_of
 
 
 def kind_of(text: str, inputs: Sequence[Array], got: Array) -> str:
-    """The class of the last operation's result in a program, given the values before it."""
+    """Return the class of the last operation's result in a program, given the values before it."""
     program = parse_module(text)
     values = values_of(program, inputs)
     *_, last, _ = program.main.body.operations

@@ -106,7 +106,7 @@ def errors_of(cell, row, generator: random.Random) -> Errors:
 
 
 def outcome(cell, number: int, row, generator: random.Random) -> list[Record]:
-    """A cell's records: mostly passes, now and then something else."""
+    """Return a cell's records: mostly passes, now and then something else."""
     if cell[1].startswith("f6"):
         message = "UNIMPLEMENTED: f6 types are not supported by XLA:CPU"
         return [Record(*cell, 0, "0" * 16, Verdict.UNSUPPORTED, message=message)]
@@ -158,7 +158,9 @@ def run_of(records, errors, planned, filtered=(), backends=("cpu",)) -> RunData:
 
 
 def full_run(backends=("cpu",), *, seed: int = 1) -> RunData:
-    """Every cell of the catalog: all verdicts, known and new, three of them never reached."""
+    """Return every cell of the catalog: all verdicts, known and new, three of them
+    never reached.
+    """
     generator = random.Random(seed)
     cells = all_cells(backends)
     records: list[Record] = []
@@ -178,7 +180,8 @@ NAMES = ("cpu", "gpu", "plugin:vendor")
 
 @cache
 def large_run(backends: int, cases: int = 12_000) -> RunData:
-    """Every cell of the catalog on several backends, `cases` on each: as many as `standard` has.
+    """Return every cell of the catalog on several backends, `cases` on each: as many as `standard`
+    has.
 
     A case that one backend fails passes on the others: they differ in thousands of cases.
     """
@@ -200,7 +203,7 @@ def large_run(backends: int, cases: int = 12_000) -> RunData:
 
 @cache
 def large_page(backends: int) -> str:
-    """The HTML report of a large run, which takes seconds."""
+    """Return the HTML report of a large run, which takes seconds."""
     return html.html(large_run(backends))
 
 
@@ -209,7 +212,7 @@ def _case_of(record: Record) -> tuple[str, str, int]:
 
 
 def passing_run() -> RunData:
-    """A small run, filtered to two ops and two types, in which all is well."""
+    """Return a small run, filtered to two ops and two types, in which all is well."""
     generator = random.Random(3)
     chosen = [c for c in all_cells() if c[0] in ("exponential", "add") and c[1] in ("bf16", "f32")]
     records = [passes(c, n, CATALOG[c[0]], generator) for c in chosen for n in range(3)]
@@ -220,12 +223,14 @@ def passing_run() -> RunData:
 
 
 def empty_run() -> RunData:
-    """A run without records."""
+    """Return a run without records."""
     return run_of([], {}, all_cells())
 
 
 def partial_run() -> RunData:
-    """A run of two backends with failed batches, cases left out by a budget and others cached."""
+    """Return a run of two backends with failed batches, cases left out by a budget and others
+    cached.
+    """
     made = passing_run()
     cells = [(op, of, name) for name in NAMES[:2] for op, of, _ in made.planned]
     never = cells[1]
@@ -251,7 +256,7 @@ def partial_run() -> RunData:
 
 
 def nasty_run() -> RunData:
-    """A run with hostile text in every field from outside, and with texts for numbers."""
+    """Return a run with hostile text in every field from outside, and with texts for numbers."""
     cells, records = [], []
     for number, text in enumerate(NASTY):
         cell = (
@@ -308,5 +313,7 @@ def run(name: str) -> RunData:
 
 @cache
 def page(name: str) -> str:
-    """The HTML report of one of RUNS; the full report takes seconds, and two modules look at it."""
+    """Return the HTML report of one of RUNS; the full report takes seconds, and two modules look at
+    it.
+    """
     return html.html(run(name))

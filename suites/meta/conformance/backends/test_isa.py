@@ -1,4 +1,6 @@
-"""The instruction sets that XLA's CPU compiler targets: chosen, described, asked for by entries."""
+"""The instruction sets that XLA's CPU compiler targets: selection, description, conditions of
+entries.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ reason = "two instructions convert, and round twice"
 
 @pytest.fixture
 def host(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine with AVX512_FP16, of which the environment asks nothing."""
+    """Return a machine with AVX512_FP16, without a request in the environment."""
     monkeypatch.setattr(isa, "host_sets", lambda: SERVER)
     monkeypatch.delenv(isa.ENVIRONMENT, raising=False)
 

@@ -1,4 +1,4 @@
-"""Passes are read off what a compiler dumps and prints, and settings reach the compiler."""
+"""Passes are read from a compiler's dumps and output, and settings reach the compiler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PJRT plugins: tested like any backend; a library that is no plugin is reported in one line."""
+"""PJRT plugins are tested like any backend; a library that is no plugin is reported in one line."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ def test_no_shipped_expectation_matches_a_plugin_by_default(tmp_path: Path) -> N
 
 
 def installed() -> dict[str, Path]:
-    """The libraries of CPU plugins from PyPI that this environment has, by name."""
+    """Return the libraries of installed CPU plugins from PyPI, by name."""
     libraries = {
         "lammps": ("lammps_jax_pjrt_cpu", "pjrt_c_api_cpu_plugin.so"),
         "xla-cpu": ("xla_plugins", "xla_cpu_pjrt/xla_cpu_pjrt.so"),
@@ -263,7 +263,7 @@ def installed() -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def plugins_here() -> dict[str, str]:
-    """The spelling of each plugin, by its name in records."""
+    """Return the spelling of each plugin, by its name in records."""
     found = installed()
     if not found:
         pytest.skip("no plugin: pip install lammps-jax-pjrt-cpu xla-cpu-pjrt")

@@ -1,4 +1,4 @@
-"""Names of backends, sessions, and how whatever a backend raises becomes its answer."""
+"""Names of backends, sessions, and conversion of a backend's exceptions to answers."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_backend_that_may_own_its_device_has_one_worker() -> None:
 
 @dataclass
 class Fake:
-    """A backend that does as it is told; `raised` is raised by the step of that name."""
+    """A backend that raises `raised` in the step of that name."""
 
     step: str = ""
     raised: Exception | None = None

@@ -39,7 +39,7 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of another backend, on which an op is not supported."""
+    """Return a run of another backend, on which an op is not supported."""
     out = tmp_path_factory.mktemp("elsewhere")
     run(replace(OPTIONS, out=out, backends=("reference:unsupported@not",)))
     return out

@@ -38,7 +38,7 @@ def record(op: str, of: str, index: int, *classes: Failing, backend: str = "refe
 
 
 def whole(of: str, index: int, known: str) -> Record:
-    """A case of 5 wrong elements that is known as a whole."""
+    """Return a case of 5 wrong elements that is known as a whole."""
     shown = Detail("", b"", 5, 9)
     return Record(
         "tanh", of, "reference", index, "0", Verdict.DIVERGENT, "NaN", known=known, detail=shown

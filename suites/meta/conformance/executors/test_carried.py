@@ -16,7 +16,7 @@ def read(before: str, paths: list[Path]) -> list[str]:
 
 @pytest.fixture
 def files(tmp_path: Path) -> list[Path]:
-    """Two files of the same name in different folders."""
+    """Return two files of the same name in different folders."""
     found = [tmp_path / folder / "data.txt" for folder in ("one", "other")]
     for path in found:
         path.parent.mkdir()

@@ -67,7 +67,7 @@ def test_undetermined_sizes_are_refused() -> None:
 
 
 def sorted_places(row: np.ndarray, k: int) -> list[int]:
-    """The k largest by value, with -0 below +0, NaN on top, the first of equals first."""
+    """Return the k largest by value, with -0 below +0, NaN on top, the first of equals first."""
     wide = row.astype(np.float64)
     key = [(np.isnan(x), 0.0 if np.isnan(x) else x, not np.signbit(x)) for x in wide]
     return sorted(range(len(row)), key=lambda i: (*(_less(key[i])), i))[:k]

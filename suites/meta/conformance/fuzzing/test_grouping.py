@@ -334,7 +334,7 @@ def told(out: Path, finding: dict) -> dict:
 
 @pytest.fixture(scope="module")
 def resumed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A campaign that ended before any cause was known, and went on."""
+    """Return a campaign that ended before any cause was known, and went on."""
     out, backend = tmp_path_factory.mktemp("resumed"), "reference:wrong_constant_folding@divide"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(failures.FailureQueue, "_explain", _ends)

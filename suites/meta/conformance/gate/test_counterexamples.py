@@ -21,7 +21,7 @@ from reference.ir.types import ELEMENT_TYPES, bits_dtype, element_type, from_bit
 
 
 def taking(*types: TensorType) -> Program:
-    """A program of these parameters that returns them."""
+    """Return a program of these parameters that returns them."""
     values = tuple(Value(f"a{n}", of) for n, of in enumerate(types))
     body = Region(values, (Operation("return", values),))
     return Program((Function("main", body, types),))

@@ -38,7 +38,7 @@ def _program(building: Building, result: Value) -> Program:
 
 
 def _results(inputs: list[np.ndarray]) -> list[np.ndarray]:
-    """The results of the convolution and of the product."""
+    """Return the results of the convolution and of the product."""
     values, found = (Value("lhs", LHS), Value("rhs", RHS)), list[np.ndarray]()
     parts = product_parts(LHS, RHS, RESULT, NUMBERS, WINDOW)
     assert parts is not None

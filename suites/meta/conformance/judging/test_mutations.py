@@ -104,7 +104,7 @@ OPEN: dict[tuple[str, str], str] = {
 
 
 def types_of(op: str) -> list[Column]:
-    """Some element types of an op, different types first."""
+    """Return some element types of an op, different types first."""
     types = CATALOG[op].element_types
     return list(dict.fromkeys([types[len(types) // 2], types[-1], types[0], *types]))[:TYPES]
 
@@ -121,7 +121,7 @@ def verdict_of(op: str, column: Column, case: Case, mutation: Mutation | None) -
 
 
 def cases_with_elements(op: str, count: int) -> Iterator[tuple[Column, Case]]:
-    """Cases of some element types in turn, without those whose results have no elements."""
+    """Yield cases of some element types in turn, without those whose results have no elements."""
     for index in range(count):
         for of in types_of(op):
             case = planned(op, of, SEED, index)
@@ -135,7 +135,7 @@ OWN = [op for op in CATALOG if OPS[op].lower is None]
 
 
 def pool_of_cases(op: str, count: int) -> Pool:
-    """The values of attributes in so many cases of some element types."""
+    """Return the values of attributes in so many cases of some element types."""
     return pool_of(op, [case.program for of in types_of(op) for case in cases(op, of, SEED, count)])
 
 
@@ -195,12 +195,12 @@ def test_every_cell_of_an_op_catches_something_wrong(op: str) -> None:
 
 
 def is_wrong(verdict: Verdict) -> bool:
-    """Whether results were seen to be wrong, which is more than that there were none."""
+    """Return whether results were seen to be wrong, which is more than that there were none."""
     return verdict.fails and verdict is not Verdict.CRASHED
 
 
 def verdicts_in(op: str, column: Column, count: int) -> set[Verdict]:
-    """The verdicts on mutations in a cell, up to the first that fails."""
+    """Return the verdicts on mutations in a cell, up to the first that fails."""
     verdicts: set[Verdict] = set()
     for index in range(count):
         case = planned(op, column, SEED, index)  # type: ignore[arg-type]

@@ -23,13 +23,13 @@ TINY, ULP = 1e-40, 2.0**-23
 
 
 def failing(program: Program, inputs: list[Array], *actual: Array) -> Failing:
-    """The only class of elements that fail."""
+    """Return the only class of elements that fail."""
     (found,) = judge_operation(program, inputs, evaluate(program, inputs), actual).failing
     return found
 
 
 def of(op: str, operands: list[Any], actual: Any, element_type: str = "f32") -> tuple[str, int]:
-    """The class of a failing elementwise op, and the number of predicted elements."""
+    """Return the class of a failing elementwise op, and the number of predicted elements."""
     given = [array(one, element_type) for one in operands]
     type_ = typed(len(given[0]), of=element_type)
     program = one(op, [type_] * len(given), type_)

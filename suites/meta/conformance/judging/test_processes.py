@@ -100,7 +100,7 @@ def test_negative_zeros_gathered_by_a_sum(platform: str, zero: float, kind: str)
 
 
 def _scattered() -> tuple[Program, tuple[Array, ...]]:
-    """A ReduceScatter of two arrays, and inputs whose sums depend on the order."""
+    """Return a ReduceScatter of two arrays, and inputs whose sums depend on the order."""
     values = (Value("x", tensor(F32, 3)), Value("y", tensor(F32, 3, 2)))
     given: dict[str, Any] = {
         "scatter_dimension": 0, "shard_count": 3, "replica_groups": matrix([[0, 1, 2]]),
@@ -214,7 +214,7 @@ _ORDER = (3, 0, 2, 1)
 
 
 def _meshed(op: str, device_ids: tuple[int, ...] | None, **given: Any) -> Program:
-    """A program of four replicas in groups along the first axis of a mesh."""
+    """Return a program of four replicas in groups along the first axis of a mesh."""
     groups = mesh_groups(_MESH, (AxisRef("x"),), device_ids)
     grid = (4, 2) if "channel_id" in given else (4, 1)
     size = 2 * grid[1]

@@ -17,7 +17,9 @@ from suites.meta.support.ops.quantized_types import F32, quant
 def verdicts(
     op: str, operands: list[tuple[QuantizedType, list[int]]], to: QuantizedType, off: list[int]
 ) -> list[bool]:
-    """Whether results that are so many codes off the reference's are permitted, one by one."""
+    """Return whether results that are so many codes off the reference's are permitted,
+    one by one.
+    """
     types = [TensorType((len(codes),), of) for of, codes in operands]
     values = tuple(Value(f"a{number}", of) for number, of in enumerate(types))
     program = single_op(op, values, (TensorType(types[0].shape, to),))

@@ -117,7 +117,7 @@ def test_made_up_runs_are_valid(name: str) -> None:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of several backends in which all is well."""
+    """Return a run of several backends in which all is well."""
     out = tmp_path_factory.mktemp("whole")
     given = [*map(str, ("run", "--backend", "reference", *SMOKE, "--out", out))]
     assert exit_code_of(lambda: app(given, standalone_mode=False)) == 0
@@ -181,7 +181,7 @@ def test_a_merged_run_with_a_shard_missing(call: Call, tmp_path: Path) -> None:
 
 
 def dated(whole: Path, folder: Path, started: str, versions: dict[str, str]) -> Path:
-    """A copy of a run that began at another time, with other versions."""
+    """Return a copy of a run that began at another time, with other versions."""
     shutil.copytree(whole, folder)
     with Store(folder / FILE_NAME) as store:
         store.set_meta({"started": started, "versions": store.meta()["versions"] | versions})

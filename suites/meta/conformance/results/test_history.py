@@ -80,7 +80,7 @@ def test_a_run_with_other_filters_says_so() -> None:
 
 
 def stored(folder: Path, date: str) -> Path:
-    """The folder of a run with its database and its summary.json."""
+    """Return the folder of a run with its database and its summary.json."""
     _, made = at(date, passed(ADD), passed(SINE))
     with Store(folder / FILE_NAME) as store:
         records = made.records

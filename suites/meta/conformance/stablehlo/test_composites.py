@@ -22,7 +22,7 @@ F8, E8 = jnp.float8_e4m3fn, jnp.float8_e8m0fnu
 
 
 def exported(lhs: Any, rhs: Any, scales: tuple[Any, ...], **given: Any) -> str:
-    """The text that jax writes, for operands and scales as (shape, type)."""
+    """Return the text that jax writes, for operands and scales as (shape, type)."""
 
     def function(*operands: Any) -> Any:
         left, right, *rest = operands
@@ -99,7 +99,7 @@ def _named(program: Program, name: str) -> tuple[Any, ...]:
 
 
 def _twice(program: Program) -> Program:
-    """The program with its last operation once more."""
+    """Return the program with its last operation once more."""
     main = program.main
     *before, subject, end = main.body.operations
     results = tuple(replace(value, name=f"{value.name}_again") for value in subject.results)

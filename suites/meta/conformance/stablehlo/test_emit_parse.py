@@ -69,7 +69,7 @@ class _Renamer:
 
 
 def constants(arrays):
-    """A program that returns these arrays, embedded."""
+    """Return a program that returns these arrays, embedded."""
     types = [TensorType(a.shape, next(t for t in ALL if t.storage == a.dtype)) for a in arrays]
     values = tuple(Value(str(i), t) for i, t in enumerate(types))
     body = [
@@ -81,7 +81,9 @@ def constants(arrays):
 
 
 def codes(of):
-    """All codes of a small type; specials, NaNs with payloads and random codes of a large type."""
+    """Return all codes of a small type; specials, NaNs with payloads and random codes of a large
+    type.
+    """
     rng = np.random.default_rng(7)
     part = of.part
     if part.bits <= 8:

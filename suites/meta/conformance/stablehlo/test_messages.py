@@ -14,7 +14,7 @@ CALLER = '"/home/me/work/main.py":3:1'
 
 
 def stack(*frames: str) -> str:
-    """A call stack as MLIR spells it, from the innermost frame."""
+    """Return a call stack as MLIR spells it, from the innermost frame."""
     *inner, last = frames
     return "".join(f"callsite({frame} at " for frame in inner) + last + ")" * len(inner)
 

@@ -56,7 +56,9 @@ def test_the_pretty_form_is_the_same_program(op: str) -> None:
 
 
 def _structure(text: str) -> object:
-    """Operations with operands and results: the pretty form leaves out default attributes."""
+    """Return operations with operands and results: the pretty form leaves out default
+    attributes.
+    """
     walked = parse_module(text).walk()
     return [(step.name, step.operands, step.results) for step in walked]
 

@@ -24,7 +24,7 @@ def function_of(op: str, of: str, to: str = "") -> Function:
 
 
 def changed(expected: Array, random: np.random.Generator) -> tuple[Array, Array]:
-    """Results with a bit flipped here and there, and where; NaN stays NaN."""
+    """Return results with a bit flipped here and there, and where; NaN stays NaN."""
     of, codes = element_type_of(expected), to_bits(expected).copy()
     where = np.sort(random.choice(len(codes), len(codes) // 50, replace=False))
     where = where[~np.isnan(to_float64(expected))[where]]
@@ -43,7 +43,7 @@ def check(function: Function, operands: tuple[Array, ...], *, is_ordered: bool) 
 
 
 def stretches(domain: Domain) -> list[tuple[Array, ...]]:
-    """Arguments of an exhaustive domain: around 0, 1, the largest numbers and NaN."""
+    """Return arguments of an exhaustive domain: around 0, 1, the largest numbers and NaN."""
     exponent = domain.numbers >> 8
     starts = (0, 0x68 * exponent, 0x7E * exponent, 0x85 * exponent, 0xFF * exponent - 1000)
     return [domain.arguments(start, start + 3000) for start in starts]

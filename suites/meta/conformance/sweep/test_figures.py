@@ -40,7 +40,7 @@ def one(op: str, of: str) -> Function:
 
 
 def arguments(count: int) -> Array:
-    """Thresholds with their neighbours, and any numbers of f32, with both signs."""
+    """Return thresholds with their neighbours, and any numbers of f32, with both signs."""
     random = np.random.default_rng(31)
     fixed = random.choice(thresholds(F32), count // 2)
     drawn = random.integers(0, 0x7F800000, count // 2, dtype=np.uint32)
@@ -76,7 +76,7 @@ def test_expected_results_and_errors_equal_mpfr(op: str) -> None:
 
 
 def shifted(function: Function, by: int) -> tuple[Array, Array, Array]:
-    """All f16 arguments, with results `by` ulp above the right results where finite."""
+    """Return all f16 arguments, with results `by` ulp above the right results where finite."""
     domain = domain_of(function, 0, exhaustive=False)
     (x,) = domain.arguments(0, domain.numbers)
     expected = function.evaluate((x,))

@@ -37,7 +37,7 @@ POINTS: dict[str, Any] = {
 
 
 def single(op: str, *of: ElementType, to: ElementType, size: int = 1, **given: Any) -> Program:
-    """An op of operands of that many elements."""
+    """Return an op of operands of that many elements."""
     operands = {f"x{number}": tensor(one, size) for number, one in enumerate(of)}
     return program(op, operands, (tensor(to, size),), **given)
 
@@ -60,7 +60,9 @@ def scattering(region: Region, of: ElementType, size: int, count: int) -> Progra
 
 
 def pooling(direction: str, of: ElementType) -> Program:
-    """Each window of two elements adds its source to the element that the direction selects."""
+    """Return each window of two elements adds its source to the element that the
+    direction selects.
+    """
     named = {"x": tensor(of, 4), "source": tensor(of, 2), "init": tensor(of)}
     regions = (selector(of, direction), fold_of("add", of).region)
     given: dict[str, Any] = {"window_dimensions": (2,), "window_strides": (2,)}
@@ -76,7 +78,7 @@ def sorting(of: ElementType, size: int, *, stable: bool) -> Program:
 
 
 def larger(of: ElementType) -> Region:
-    """The larger of two arguments, by a comparison and a choice."""
+    """Return the larger of two arguments, by a comparison and a choice."""
     block = BodyBuilder.of(of, of)
     lhs, rhs = block.arguments
     return block.returns(block.op("select", block.compare(lhs, rhs, "GE"), lhs, rhs))

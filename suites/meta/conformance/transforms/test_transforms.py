@@ -97,13 +97,13 @@ def alike(results: Any, expected: Any) -> None:
 
 
 def the(name: str, program: Program = FLAT) -> Operation:
-    """The only operation of main of that name."""
+    """Return the only operation of main of that name."""
     (found,) = (one for one in program.main.body.operations if one.name == name)
     return found
 
 
 def values_of(program: Program = FLAT) -> dict[str, Any]:
-    """The values of main by name, as evaluated."""
+    """Return the values of main by name, as evaluated."""
     own = program.main.body.operations
     known = {v.name: a for v, a in zip(program.main.arguments, INPUTS, strict=True)}
 

@@ -156,7 +156,9 @@ func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>, %z: tensor<2xf32>) -> tens
 @pytest.mark.parametrize(("first", "is_known"), [(-0.0, True), (-1.0, False)])
 def test_prediction_of_model_is_known_beside_flushing(first: float, is_known: bool) -> None:
     def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
-        """Sums are flushed; the first is another where the product is not rounded, nor shown."""
+        """Yield sums are flushed; the first is another where the product is not
+        rounded, nor shown.
+        """
         names = [one.name for one in program.main.body.operations]
         fuses = "multiply" in names and len(program.main.result_types) == 1
 
@@ -189,7 +191,7 @@ def test_operation_is_new_if_it_is_worse_in_the_program_than_in_isolation(
     first: float, is_known: bool
 ) -> None:
     def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
-        """Sums are flushed; the first is `first` in a program that has a product, too."""
+        """Yield sums are flushed; the first is `first` in a program that has a product, too."""
         names = [one.name for one in program.main.body.operations]
 
         def wrong(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -220,7 +222,7 @@ func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>, %z: tensor<2xf32>) -> tens
 @pytest.mark.parametrize(("first", "is_known"), [(-np.inf, True), (-1.0, False)])
 def test_fault_in_hidden_value_is_known_by_its_consequences(first: float, is_known: bool) -> None:
     def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
-        """A sum differs if the product is not rounded, and neither the product nor the sum is
+        """Yield a sum differs if the product is not rounded, and neither the product nor the sum is
         observed.
         """
         names = [one.name for one in program.main.body.operations]

@@ -27,7 +27,7 @@ OPS = ("negate", "abs")
 
 
 def chain(length: int, ops: Sequence[str] = OPS, unused: int = 0) -> str:
-    """A chain of operations; of the one numbered `unused`, a select takes nothing."""
+    """Return a chain of operations; of the one numbered `unused`, a select takes nothing."""
     lines = [
         "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {",
         "  %no = stablehlo.compare NE, %x, %x : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xi1>",
@@ -47,7 +47,7 @@ def chain(length: int, ops: Sequence[str] = OPS, unused: int = 0) -> str:
 
 
 def wrong_at(number: int, program: Program) -> Change:
-    """The results of the operation of main of this number are wrong."""
+    """Return the results of the operation of main of this number are wrong."""
     name = program.main.body.operations[number].results[0].name
 
     def change(_: Program, operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -62,7 +62,7 @@ X = np.array([0.25, 1.0, -2.0], np.float32)
 
 
 def narrowed(program: Program, change: Change) -> tuple[Stretch | None, int]:
-    """The stretch that is found, and how many runs that took."""
+    """Yield the stretch that is found, and how many runs that took."""
     count = 0
 
     def run(whole: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:

@@ -44,7 +44,7 @@ INPUTS = (np.ones(1, np.float32), np.ones(1, np.float32))
 
 
 def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
-    """A backend whose negate has two elements, which fits nothing, and that has no sine."""
+    """Yield a backend whose negate has two elements, which fits nothing, and that has no sine."""
     names = {one.name for one in program.main.body.operations[:-1]}
     if "sine" in names or ("negate" in names and len(names) > 1):
         raise Failed("incompatible shapes")
@@ -54,13 +54,13 @@ def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Arra
 
 
 def knows(operation: Operation, kind: str, message: str) -> str:
-    """Expectations about negate and abs."""
+    """Return expectations about negate and abs."""
     del message
     return "shapes" if operation.name in ("negate", "abs") and kind == "wrong shape" else ""
 
 
 def misshaped(first: str, second: str) -> tuple[str, str] | None:
-    """The name of the operation, and the id."""
+    """Return the name of the operation, and the id."""
     found = find_misshaping(
         run, parse_module(BROKEN.format(first=first, second=second)), INPUTS, knows
     )

@@ -153,7 +153,7 @@ NANS = result_of("power", lambda x: x * np.nan)
 
 
 def nans_if_hidden(program: Program, operation: Operation, results: Any) -> tuple[Any, ...]:
-    """Powers are NaN in programs that do not return the quotient."""
+    """Return powers are NaN in programs that do not return the quotient."""
     body = program.main.body.operations
     shown = any(o.name == "divide" and o.results[0] in body[-1].operands for o in body)
     return results if shown else NANS(program, operation, results)
@@ -207,7 +207,7 @@ MASK = {
 
 
 def _selecting(program: Program, operation: Operation, results: Any) -> tuple[Any, ...]:
-    """Products are selections where the program has the conversion too."""
+    """Return products are selections where the program has the conversion too."""
     names = [one.name for one in program.main.body.operations]
     if operation.name != "multiply" or "convert" not in names:
         return results
@@ -299,7 +299,7 @@ NAN = {"x": np.array([[np.nan, 1, 2, 3]] * 2, np.float32), "y": np.ones((4, 2), 
 
 
 def _without_nan(program: Program, operation: Operation, results: Any) -> tuple[Any, ...]:
-    """A sum loses NaN where a contraction and a maximum before it are not outputs."""
+    """Return a sum loses NaN where a contraction and a maximum before it are not outputs."""
     names = {one.name for one in program.main.body.operations}
     inner = [o for o in program.main.body.operations if o.name in ("dot_general", "maximum")]
     shown = {value.name for value in program.main.body.operations[-1].operands}

@@ -55,7 +55,7 @@ def _build(op: str, column: object, values: dict[str, str], seed: int) -> tuple[
 
 
 def _text(op: str, column: object, values: dict[str, str], seed: int) -> str | None:
-    """The program as text; None where no case has these values."""
+    """Return the program as text; None where no case has these values."""
     try:
         return emit(_build(op, column, values, seed)[1].program)
     except ValueError:
@@ -63,7 +63,9 @@ def _text(op: str, column: object, values: dict[str, str], seed: int) -> str | N
 
 
 def without_effect(op: str) -> set[Values]:
-    """The pairs of values that every tried program is the same with, all else being equal."""
+    """Return the pairs of values that every tried program is the same with, all else
+    being equal.
+    """
     met: set[Values] = set()
     differ: set[Values] = set()
     for index, (number, column) in product(range(_MOST), enumerate(valid_columns(op))):

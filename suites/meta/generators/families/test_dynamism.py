@@ -19,7 +19,7 @@ F32 = element_type("f32")
 
 
 def uncut(program: Program) -> Program:
-    """The program for a backend that ignores sizes: they are set to the bound."""
+    """Return the program for a backend that ignores sizes: they are set to the bound."""
 
     def whole(one: Operation) -> Operation:
         return replace(one, name="optimization_barrier", operands=one.operands[:1], attributes=())

@@ -30,7 +30,7 @@ EVERY = [(op, way) for op in sorted(IN_MAIN) for way in OF_NAME
 
 
 def drawn(op: str, way: str) -> list[Case]:
-    """Some cases of an op in a construct."""
+    """Return some cases of an op in a construct."""
     picks = [stream(77, index, {}, index) for index in range(DRAWN)]
     return [put_in_construct(IN_MAIN[op](element_type("ui32"), pick), way, pick)
             if op.endswith("_id") else put_in_construct(IN_MAIN[op](F32, pick), way, pick)

@@ -43,13 +43,13 @@ def same(one: tuple[Array, ...], other: tuple[Array, ...]) -> None:
 
 
 def equal(one: tuple[Array, ...], other: tuple[Array, ...]) -> None:
-    """The same but for signs of zeros, and which NaN it is."""
+    """Return the same but for signs of zeros, and which NaN it is."""
     for left, right in zip(one, other, strict=True):
         np.testing.assert_array_equal(parts_of(left), parts_of(right))
 
 
 def reduction(body: Monoid, element: ElementType, size: int = 6) -> Program:
-    """A reduction of a tensor to a scalar."""
+    """Return a reduction of a tensor to a scalar."""
     operands = (Value("input", TensorType((size,), element)), body.identity[0])
     results = (TensorType((), body.results[0]),)
     made = single_op("reduce", operands, results, {"dimensions": (0,)}, (body.region,))

@@ -75,7 +75,9 @@ def test_standard_cells_cover_the_special_values(name: str) -> None:
 
 
 def _met(op: str, of: ElementType) -> Iterator[str]:
-    """The kinds that the operands of that type have in a cell's cases, constants left aside."""
+    """Yield the kinds that the operands of that type have in a cell's cases, constants
+    left aside.
+    """
     for case in cases(op, of, 0, cases_of(CATALOG[op], "standard")):
         for recipe in case.inputs:
             arrays = materialise(case.program, recipe)

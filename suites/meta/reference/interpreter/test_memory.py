@@ -45,7 +45,9 @@ func.func @main(%x: tensor<4xf32>, %n: tensor<i32>) -> (tensor<4xf32>, tensor<4x
 
 
 def alive_at_each(program: Program, inputs: list[Array]) -> dict[str, set[str]]:
-    """The ops whose results are alive when each of the operations of main has been evaluated."""
+    """Return the ops whose results are alive when each of the operations of main has been
+    evaluated.
+    """
     alive: dict[str, weakref.ref[Array]] = {}
     seen: dict[str, set[str]] = {}
     main = {id(one) for one in program.main.body.operations}

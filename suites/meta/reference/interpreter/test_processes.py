@@ -22,7 +22,9 @@ SUM = """
 
 
 def ran(body: str, *inputs: int) -> list[int]:
-    """The results of main in two replicas, given the text of its body, on one number each."""
+    """Return the results of main in two replicas, given the text of its body, on one
+    number each.
+    """
     text = f"""module attributes {{mhlo.num_replicas = 2 : i32}} {{
       func.func @main(%x: tensor<i64>) -> tensor<i64> {{ {body} }} {SUM} }}"""
     arrays: list[Array] = [np.array(number, np.int64) for number in inputs]

@@ -182,7 +182,7 @@ for _name in SAME_TYPE:
 
 
 def one_not_admitted(name: str, number: int) -> Operation | None:
-    """An operation whose operand `number` alone is not admitted, where C1 can still hold.
+    """Return an operation whose operand `number` alone is not admitted, where C1 can still hold.
 
     Only quantization parameters do not take part in C1, so other types break both.
     """

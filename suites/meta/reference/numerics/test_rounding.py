@@ -25,7 +25,7 @@ EXTENDED = np.finfo(np.longdouble).nmant > 52
 
 
 def finite_values(of):
-    """All finite values of a narrow type, sorted, -0 left out."""
+    """Return all finite values of a narrow type, sorted, -0 left out."""
     codes = from_bits(np.arange(1 << of.bits, dtype=np.uint64).astype(bits_dtype(of)), of)
     values = to_float64(codes)
     return np.unique(values[np.isfinite(values)])
@@ -164,7 +164,7 @@ def test_integers_round_once(to):
 
 
 def odd(value):
-    """An integer as a float rounded to odd, by the definition."""
+    """Return an integer as a float rounded to odd, by the definition."""
     near = float(value)
     if near == value:
         return near

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(not HAS_EXTENDED, reason="long doubles are doubl
 
 
 def _nearest(exact: Fraction, got: Array) -> bool:
-    """Whether no number of the type is nearer."""
+    """Return whether no number of the type is nearer."""
     around = (np.nextafter(got, np.array(way, got.dtype)) for way in (np.inf, -np.inf))
     error = abs(exact - Fraction(float(got)))
     return all(error <= abs(exact - Fraction(float(one))) for one in around)

@@ -19,7 +19,7 @@ from suites.meta.support.ops.contractions import BF16, F32, F64, dot_general, ol
 
 
 def formula(lhs: Array, rhs: Array, given: dict[str, Any]) -> Array:
-    """The specification's definition, index by index, on Python numbers."""
+    """Return the specification's definition, index by index, on Python numbers."""
     batch_l, batch_r, deep_l, deep_r = (
         given.get(f"{side}_{part}_dimensions", ())
         for part in ("batching", "contracting")
@@ -44,7 +44,7 @@ def formula(lhs: Array, rhs: Array, given: dict[str, Any]) -> Array:
 
 
 def exact(array: Array) -> Array:
-    """Elements as Python's exact numbers."""
+    """Return elements as Python's exact numbers."""
     numbers = to_float64(array) if element_type_of(array).is_float else array
     return np.array([Fraction(one) for one in numbers.reshape(-1).tolist()], object).reshape(
         array.shape
@@ -52,7 +52,7 @@ def exact(array: Array) -> Array:
 
 
 def _counted(of: TensorType) -> Array:
-    """An array of small numbers, most of them different from their neighbours."""
+    """Return an array of small numbers, most of them different from their neighbours."""
     numbers = np.arange(prod(of.static_shape)) % 5 - (not of.element.is_unsigned)
     return numbers.astype(of.storage).reshape(of.static_shape)
 

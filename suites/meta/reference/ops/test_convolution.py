@@ -42,7 +42,7 @@ def dense(numbers: Any) -> Dense:
 
 
 def attributes(spatial: int, **given: Any) -> dict[str, Any]:
-    """The usual order of dimensions, and further attributes."""
+    """Return the usual order of dimensions, and further attributes."""
     last, middle = spatial + 1, tuple(range(1, spatial + 1))
     return {
         "input_batch_dimension": 0,
@@ -122,7 +122,7 @@ def _one_group(lhs: Array, rhs: Array, of: Geometry) -> Array:
 
 
 def formula(lhs: Array, rhs: Array, of: Geometry) -> Array:
-    """The specification's definition: split, convolve, concatenate."""
+    """Return the specification's definition: split, convolve, concatenate."""
     groups = of.feature_groups * of.batch_groups
     along = of.input_feature if of.feature_groups > 1 else of.input_batch
     one = replace(of, feature_groups=1, batch_groups=1)

@@ -129,7 +129,7 @@ def operation_of(case: Case) -> Operation:
 
 
 def runs(op: str, count: int) -> Iterator[tuple[Operation, list[Array], Array]]:
-    """Operations with operands and result, of every element type."""
+    """Yield operations with operands and result, of every element type."""
     for of in ALL:
         for case in cases(op, of, seed=7, count=count):
             inputs = materialise(case.program, case.inputs[-1])

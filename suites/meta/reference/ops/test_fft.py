@@ -33,7 +33,7 @@ def program(operand, result, kind, lengths):
 
 
 def definition(x, sign):
-    """The sum over all dimensions, element by element, in mpmath's precision."""
+    """Return the sum over all dimensions, element by element, in mpmath's precision."""
     found = np.empty(x.shape, object)
     for k in np.ndindex(*x.shape):
         total = mpmath.mpc(0)
@@ -49,7 +49,7 @@ def norm(numbers):
 
 
 def assert_close(result, want):
-    """All parts are nearest or next to it, except for losses next to larger elements."""
+    """Return all parts are nearest or next to it, except for losses next to larger elements."""
     of = element_type_of(result)
     slack = 2.0 ** (-60 if of.part.bits == 64 else -49) * norm(want)
     u = 0.5**of.float_format.precision

@@ -36,7 +36,7 @@ def program(op, operands, result, **given):
 
 
 def exact(array):
-    """Every element as an exact mpmath number."""
+    """Return every element as an exact mpmath number."""
     return mpmath.matrix([
         [mpmath.mpc(float(np.real(x)), float(np.imag(x))) for x in row]
         for row in (array if array.dtype.kind in "fc" else to_float64(array))
@@ -44,7 +44,9 @@ def exact(array):
 
 
 def assert_rounded(result, want):
-    """Each part of each element is the nearest to an mpmath number, or next to it (within 0.51)."""
+    """Return each part of each element is the nearest to an mpmath number, or next to it (within
+    0.51).
+    """
     of = element_type_of(result).part
     for index in np.ndindex(*result.shape):
         got = result[index] if result.dtype.kind in "fc" else to_float64(result)[index]
@@ -110,7 +112,7 @@ def test_unspecified_results_of_a_decomposition(name) -> None:
 
 
 def solve_exactly(a, b, **given):
-    """The solution in rational arithmetic, straight from the specification's text."""
+    """Return the solution in rational arithmetic, straight from the specification's text."""
     size = a.shape[-1]
     keep = [[(i >= j) if given["lower"] else (i <= j) for j in range(size)] for i in range(size)]
     t = [[Fraction(float(a[i, j])) if keep[i][j] else Fraction(0) for j in range(size)] for i in range(size)]  # fmt: skip # noqa: E501

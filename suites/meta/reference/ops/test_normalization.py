@@ -27,7 +27,7 @@ def per_feature(numbers, rank, index):
 
 
 def definition(op, operands, epsilon, index):
-    """The specification's formulas, one feature at a time, in rational numbers and roots."""
+    """Return the specification's formulas, one feature at a time, in rational numbers and roots."""
     shape = operands[0].shape
     split = [per_feature(to_float64(a), len(shape), index) for a in operands]
     large = np.empty((shape[index], operands[0].size // shape[index]), object)

@@ -185,7 +185,7 @@ def test_types_in_order_break_nothing() -> None:
 
 
 def composed(operation: Operation) -> Program:
-    """The operation as dequantize, op, quantize: three operations of the dialect."""
+    """Return the operation as dequantize, op, quantize: three operations of the dialect."""
     body: list[Operation] = []
 
     def add(name: str, operand: Value, of: ValueType) -> Value:

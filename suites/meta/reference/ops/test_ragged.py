@@ -18,8 +18,9 @@ from reference.unspecified.table import unspecified
 
 
 def by_definition(operation: Operation, lhs: Array, rhs: Array, sizes: Array) -> tuple[Any, Any]:
-    """Sums of the products whose indices are of one group, in Python integers; and how many
-    groups each element of the result has taken from."""
+    """Return sums of the products whose indices are of one group, in Python integers; and how many
+    groups each element of the result has taken from.
+    """
     given: Any = dict(operation.attributes)
     numbers = ragged_numbers(**given)
     dot = numbers.dot

@@ -70,7 +70,7 @@ def test_philox_is_numpys_other_one() -> None:
 
 
 def halves(state, count):
-    """The two words of each of `count` counters, by the definition, one at a time."""
+    """Return the two words of each of `count` counters, by the definition, one at a time."""
     pairs = []
     for number in range(count):
         counter = (int(state[1]) + number) % 2**64

@@ -20,7 +20,7 @@ _OTHER_ELEMENTS = ("i1", "si32", "f32", "complex<f32>", "f8E4M3")
 
 
 def _others(of: ValueType) -> Iterator[ValueType]:
-    """Types near that type: of other ranks, sizes, unknown sizes, element types."""
+    """Yield types near that type: of other ranks, sizes, unknown sizes, element types."""
     if not isinstance(of, TensorType):
         yield TensorType((2,), ELEMENT_TYPES["f32"])
         return

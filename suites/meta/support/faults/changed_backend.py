@@ -46,7 +46,7 @@ class Backend(ReferenceBackend):
 
 
 def result_of(name: str, value: Callable[[Array], Array]) -> Change:
-    """Every result of an op made another."""
+    """Return every result of an op made another."""
 
     def change(_: Program, operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
         if operation.name != name:

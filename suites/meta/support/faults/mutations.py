@@ -61,12 +61,12 @@ class Mutation:
     results: Callable[[Any], Any] | None = None
 
     def is_valid(self, program: Program) -> bool:
-        """Whether the mutated program differs, and breaks no constraint."""
+        """Return whether the mutated program differs, and breaks no constraint."""
         mutated = self.program(program)
         return mutated != program and not check(mutated)
 
     def program(self, program: Program) -> Program:
-        """The program with all operations of the op changed."""
+        """Return the program with all operations of the op changed."""
         if self.change is None:
             return program
         functions = (
@@ -96,7 +96,7 @@ def inputs_of(semantics: Op) -> tuple[str, ...]:
 
 
 def pool_of(op: str, programs: Sequence[Program]) -> Pool:
-    """The different values of each attribute of the op in these programs."""
+    """Return the different values of each attribute of the op in these programs."""
     pool: Pool = {name: [] for name in OPS[op].attributes}
     for program in programs:
         for operation in program.walk():
@@ -108,7 +108,7 @@ def pool_of(op: str, programs: Sequence[Program]) -> Pool:
 
 
 def mutations(program: Program, op: str, about: str, pool: Pool) -> Iterator[Mutation]:
-    """Some mutations of the op that are wrong about one of its inputs or its results."""
+    """Yield some mutations of the op that are wrong about one of its inputs or its results."""
     kind, _, name = about.partition(" ")
     subject = next((operation for operation in program.walk() if operation.name == op), None)
     if subject is None:
@@ -134,7 +134,7 @@ def _has_data(of: ValueType) -> bool:
 
 
 def _arrays(change: Callable[[Array], Array], value: Any) -> Any:
-    """The value with every array in it changed."""
+    """Return the value with every array in it changed."""
     if isinstance(value, Future):
         return Future(tuple(_arrays(change, inner) for inner in value.values))
     if isinstance(value, tuple):
@@ -143,17 +143,17 @@ def _arrays(change: Callable[[Array], Array], value: Any) -> Any:
 
 
 def _spoil_arrays(value: Any) -> Any:
-    """The value with one wrong element in each array."""
+    """Return the value with one wrong element in each array."""
     return _arrays(lambda array: flip_bit(array, 0), value)
 
 
 def _zero_arrays(value: Any) -> Any:
-    """The value with nothing but zeros."""
+    """Return the value with nothing but zeros."""
     return _arrays(np.zeros_like, value)
 
 
 def _places(names: Sequence[str], grouped: Sequence[Any], name: str) -> list[int]:
-    """The positions of a name, where `grouped` has the positions by name."""
+    """Return the positions of a name, where `grouped` has the positions by name."""
     for own, positions in zip(names, grouped, strict=True):
         if own.removeprefix("*") == name:
             return list(positions) if isinstance(positions, tuple) else [positions]
@@ -198,7 +198,7 @@ def _zeroing(place: int) -> Change:
 
 
 def _attributes(subject: Operation, name: str, pool: Pool) -> Iterator[Change]:
-    """An attribute as another case has it, in reverse, with one number changed, left out."""
+    """Yield an attribute as another case has it, in reverse, with one number changed, left out."""
     present = dict(subject.attributes)
     candidates = [
         value for value in pool.get(name, ()) if name not in present or value != present[name]
@@ -217,7 +217,7 @@ def _attributes(subject: Operation, name: str, pool: Pool) -> Iterator[Change]:
 
 
 def _vary_attribute(value: Any) -> Iterator[Any]:
-    """Values of an attribute that are a little different."""
+    """Yield values of an attribute that are a little different."""
     if isinstance(value, bool):
         yield not value
     elif isinstance(value, int):
@@ -241,7 +241,7 @@ def _varied_tuple(value: tuple[Any, ...]) -> Iterator[Any]:
 
 
 def _exchange_numbers(mine: Any, theirs: Any) -> Iterator[tuple[Any, Any]]:
-    """Two attributes with a number of each in the place of the other's."""
+    """Yield two attributes with a number of each in the place of the other's."""
     for place, number in _numbers(mine):
         for other, theirs_there in _numbers(theirs):
             if number != theirs_there:

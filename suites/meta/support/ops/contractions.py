@@ -19,7 +19,7 @@ def operation_of(program: Program) -> Operation:
 def dot_general(
     lhs: Array, rhs: Array, to: ElementType | None = None, **given: Any
 ) -> tuple[Program, Array]:
-    """The program of a dot_general of matrices (unless told otherwise), and its result."""
+    """Return the program of a dot_general of matrices (unless told otherwise), and its result."""
     given = {"lhs_contracting_dimensions": (1,), "rhs_contracting_dimensions": (0,), **given}
     types = [TensorType(one.shape, element_type_of(one)) for one in (lhs, rhs)]
     shape = (*np.delete(lhs.shape, given["lhs_contracting_dimensions"]).tolist(),

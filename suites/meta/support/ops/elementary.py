@@ -17,7 +17,7 @@ NAN, INF = float("nan"), float("inf")
 
 
 def mpfr_context(of):
-    """MPFR rounding as an IEEE 754 format of these bits does, subnormals included."""
+    """Return MPFR rounding as an IEEE 754 format of these bits does, subnormals included."""
     form = of.float_format
     emin = form.min_exponent - form.mantissa_bits + 1
     return gmpy2.context(
@@ -26,13 +26,13 @@ def mpfr_context(of):
 
 
 def codes(of, count, seed):
-    """Random bit patterns."""
+    """Return random bit patterns."""
     bits = np.random.default_rng(seed).integers(0, 1 << of.bits, count, dtype=np.uint64)
     return to_float64(from_bits(bits.astype(bits_dtype(of)), of))
 
 
 def assert_same(got, want, operands=()):
-    """Equal, or both NaN; and the same zeros."""
+    """Return equal, or both NaN; and the same zeros."""
     wrong = ~((got == want) | (np.isnan(got) & np.isnan(want)))
     wrong |= (got == 0) & (want == 0) & (np.signbit(got) != np.signbit(want))
     at = np.flatnonzero(wrong)[:5]
@@ -41,7 +41,7 @@ def assert_same(got, want, operands=()):
 
 
 def exact_ball(value):
-    """A longdouble as a ball."""
+    """Return a longdouble as a ball."""
     high = float(value)
     with working_bits(200):
         return flint.arb(high) + flint.arb(float(value - type(value)(high)))

@@ -13,7 +13,7 @@ NAN, INF, NEGATIVE_INF = "nan", "inf", "-inf"
 
 
 def decode(code: int, of: ElementType) -> Number:
-    """The number that a code of a floating-point type means."""
+    """Return the number that a code of a floating-point type means."""
     fmt = of.float_format
     mantissa = code & ((1 << fmt.mantissa_bits) - 1)
     exponent = code >> fmt.mantissa_bits & ((1 << fmt.exponent_bits) - 1)
@@ -50,25 +50,25 @@ def _special(
 
 
 def numbers(array: Array, of: ElementType) -> list[Number]:
-    """The elements of a floating-point array, in order."""
+    """Return the elements of a floating-point array, in order."""
     return [decode(int(code), of) for code in to_bits(array).reshape(-1)]
 
 
 def exact(number: Number) -> Fraction | None:
-    """A finite number's value."""
+    """Return a finite number's value."""
     return None if isinstance(number, str) else Fraction(number)
 
 
 def is_negative(number: Number) -> bool:
-    """Whether the sign is minus, of zeros too."""
+    """Return whether the sign is minus, of zeros too."""
     if isinstance(number, str):
         return number.startswith("-")
     return number < 0 or str(number) == "-0.0"
 
 
 def nearest(value: Number, fmt: FloatFormat) -> tuple[Number | None, bool]:
-    """The nearest number of a format, ties to even, and whether it is unspecified. The number is
-    None where only that matters.
+    """Return the nearest number of a format, ties to even, and whether it is unspecified. The
+    number is None where only that matters.
     """
     if isinstance(value, str):
         return _nearest_special(value, fmt)
@@ -108,24 +108,24 @@ def _nearest_power(value: Fraction, fmt: FloatFormat) -> tuple[Number | None, bo
 
 
 def floor_log2(value: Fraction) -> int:
-    """The exponent e of 2^e <= value < 2^(e+1)."""
+    """Return the exponent e of 2^e <= value < 2^(e+1)."""
     e = value.numerator.bit_length() - value.denominator.bit_length()
     return e if Fraction(2) ** e <= value else e - 1
 
 
 def same(left: Number, right: Number) -> bool:
-    """Whether two numbers are the same, zeros with their signs; NaN is NaN."""
+    """Return whether two numbers are the same, zeros with their signs; NaN is NaN."""
     if isinstance(left, str) or isinstance(right, str):
         return left == right
     return left == right and is_negative(left) == is_negative(right)
 
 
 def wrap(value: int, of: ElementType) -> int:
-    """An integer modulo 2^bits, as the type has it."""
+    """Return an integer modulo 2^bits, as the type has it."""
     value %= 1 << of.bits
     return value - (1 << of.bits) if of.is_signed and value >> (of.bits - 1) else value
 
 
 def integers(array: Array) -> list[int]:
-    """The elements of an integer array."""
+    """Return the elements of an integer array."""
     return [int(element) for element in array.reshape(-1).tolist()]

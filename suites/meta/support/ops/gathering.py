@@ -23,7 +23,7 @@ F32, F64, F16, SI32, SI64, SI8, UI8, SI4, I1, C64 = (
 
 
 def traced(case: Case, number: int) -> tuple[Operation, list[Array], tuple[Array, ...]]:
-    """The operation of a case, its bodies without calls, its operands and its results."""
+    """Return the operation of a case, its bodies without calls, its operands and its results."""
     inputs = materialise(case.program, case.inputs[number])
     known = {v.name: a for v, a in zip(case.program.main.arguments, inputs, strict=True)}
     operations = with_plain_bodies(case.program).main.body.operations

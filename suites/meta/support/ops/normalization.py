@@ -22,7 +22,7 @@ def filled(name, shape, profile, seed=1):
 
 
 def operands_of(op, name, shape, index, seed=1, profile="unit"):
-    """Operands whose variances are 1 to 4."""
+    """Return operands whose variances are 1 to 4."""
     vector = (shape[index],)
     made = {
         one: filled(name, shape if one in ("operand", "grad_output") else vector, profile, seed + n)

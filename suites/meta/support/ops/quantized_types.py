@@ -13,7 +13,7 @@ def quant(
     axis: int | None = None,
     bounds: tuple[int, int] | None = None,
 ) -> QuantizedType:
-    """A quantized type of these (scale, zero point) pairs."""
+    """Return a quantized type of these (scale, zero point) pairs."""
     of = ELEMENT_TYPES[storage]
     low, high = bounds or (of.min_integer, of.max_integer)
     steps = steps or ((1.0, 0),)

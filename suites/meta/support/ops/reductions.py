@@ -40,7 +40,9 @@ def folded(body: Callable[..., Any], inits: Scalars, leaves: Sequence[Scalars]) 
 
 
 def to_arguments(arrays: Sequence[Array], region: Region) -> tuple[Array, ...]:
-    """Operands as arrays of the types of the body's arguments (values are kept by widening)."""
+    """Return operands as arrays of the types of the body's arguments (values are kept
+    by widening).
+    """
     types = [value.type for value in region.arguments]
     return tuple(
         x.astype(of.storage) if isinstance(of, TensorType) else x
@@ -150,8 +152,9 @@ LOOPS: dict[str, Callable[[Operation, Sequence[Array]], tuple[Array, ...]]] = {
 
 
 def last(program: Program, inputs: Sequence[Array]) -> tuple[Operation, tuple[Array, ...]]:
-    """A program's last operation, what it names of constants and calls of functions written into
-    it; its operands."""
+    """Return a program's last operation, what it names of constants and calls of functions written
+    into it; its operands.
+    """
     known = {a.name: x for a, x in zip(program.main.arguments, inputs, strict=True)}
     for operation in program.main.body.operations[:-2]:
         value = operation.attribute("value")
@@ -182,7 +185,9 @@ def types_of(arrays: Sequence[Array]) -> list[TensorType]:
 def reducing(
     body: Monoid, inputs: Sequence[Array], inits: Sequence[Array] | None = None
 ) -> tuple[Program, tuple[Array, ...]]:
-    """The reduction of dimension 0, and its inputs; init values are the identity if not given."""
+    """Return the reduction of dimension 0, and its inputs; init values are the identity if not
+    given.
+    """
     starts = tuple(inits or (dense.array for dense in body.identity))
     arrays = (*inputs, *starts)
     values = tuple(Value(f"x{n}", of) for n, of in enumerate(types_of(arrays)))

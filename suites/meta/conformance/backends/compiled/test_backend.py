@@ -43,7 +43,7 @@ func.func @main(%x: tensor<2xf32>) -> tensor<4xf32> {
 
 @pytest.fixture(params=["cpu-compile", "gpu-compile", "gpu-compile:H100", "tpu-compile:v6e"])
 def session(request: pytest.FixtureRequest) -> Session:
-    """A session of each compiler that is installed."""
+    """Return a session of each installed compiler."""
     try:
         return open_session(request.param)
     except NotAvailable as error:

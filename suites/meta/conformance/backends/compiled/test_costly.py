@@ -1,4 +1,4 @@
-"""Programs that compile slowly: their detection, and the steps that are skipped for them."""
+"""Programs that compile slowly: their detection, and the passes that are omitted for them."""
 
 from __future__ import annotations
 

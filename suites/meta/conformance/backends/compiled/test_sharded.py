@@ -48,7 +48,7 @@ func.func @main(%x: tensor<8x16xi32> {mhlo.sharding = "{devices=[COUNT,1]<=[COUN
 
 @pytest.fixture(params=["cpu-compile", "gpu-compile", "tpu-compile"])
 def backend(request: pytest.FixtureRequest) -> str:
-    """The name of each compiler that is installed."""
+    """Return the name of each installed compiler."""
     try:
         open_session(request.param)
     except NotAvailable as error:

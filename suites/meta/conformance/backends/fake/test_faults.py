@@ -1,7 +1,8 @@
 """Each fault is caught, with the right verdict and class; permitted deviations are not.
 
-The fake backend evaluates the reference and then spoils it (conformance/backends/fake/faults.py).
-Tasks run in this process here; backends that die, hang or take all memory are for test_runner.py.
+The fake backend evaluates the reference and then corrupts the results
+(conformance/backends/fake/faults.py). Tasks run in this process here; backends that die, hang or
+take all memory are for test_runner.py.
 """
 
 from __future__ import annotations
@@ -120,13 +121,11 @@ CAUGHT: list[tuple[str, str, str, Verdict, str]] = [
     ("error_now_and_then", "add", "f32", Verdict.CRASHED, NOT_DETERMINISTIC),
     ("reject_now_and_then", "add", "f32", Verdict.REJECTED, NOT_DETERMINISTIC),
 ]
-"""Fault, op, element type, and the verdict and class of some record; any class if the label is
-empty.
-"""
+"""Fault, op, element type, and the verdict and class of some record; "" accepts any class."""
 
 
 MOST, AT_A_TIME = 40, 8
-"""Cases that are tried until the fault is caught, at most and as one batch."""
+"""Largest number of cases until the fault is detected, in total and per batch."""
 
 
 def records(fault: str, op: str, of: str, start: int, stop: int) -> tuple[Record, ...]:

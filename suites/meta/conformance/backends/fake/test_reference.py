@@ -1,4 +1,4 @@
-"""The fake backend: wrong as told, and no otherwise."""
+"""The fake backend has the requested fault, and no other."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from suites.meta.support.small_programs import array, execute, one, same, typed
 
 
 def special(of: str) -> Array:
-    """Zeros, a subnormal, normal numbers, infinity, NaN and a tie, as far as the type has them."""
+    """Return zeros, a subnormal, normal numbers, infinity, NaN and a tie, if the type has them."""
     kind = ELEMENT_TYPES[of]
     if kind.is_integer:
         return array([0, 1, kind.max_integer - 1, kind.min_integer + 3, 77, 5], of)
@@ -38,7 +38,7 @@ def special(of: str) -> Array:
 
 
 def binary(op: str, of: str, rhs: Array | None = None, result: str | None = None, **given):
-    """A binary op on special values and their reverse: program and inputs."""
+    """Return a program of a binary op, with special values and their reverse as inputs."""
     lhs = special(of)
     rhs = lhs[::-1].copy() if rhs is None else rhs
     types = [TensorType(a.shape, element_type_of(a)) for a in (lhs, rhs)]
@@ -46,7 +46,7 @@ def binary(op: str, of: str, rhs: Array | None = None, result: str | None = None
 
 
 def unary(op: str, values: Array, result: str | None = None, **given):
-    """A unary op on these values: program and inputs."""
+    """Return a program of a unary op, with these values as inputs."""
     of = element_type_of(values)
     return one(
         op, [TensorType(values.shape, of)], typed(*values.shape, of=result or of.name), **given
@@ -121,7 +121,7 @@ SEEN: dict[str, tuple[tuple[Program, tuple[Array, ...]], Verdict]] = {
     "shift_masked": (binary("shift_left", "si32", array([33] * 6, "si32")), Verdict.UNSPECIFIED),
     "other_nans": (unary("sqrt", special("f32")), Verdict.PASS),
 }  # fmt: skip
-"""Programs that show each fault, and the verdict."""
+"""Programs that show each fault, with the verdict."""
 
 
 def _judged(fault: str, program: Program, inputs: tuple[Array, ...]) -> Verdict:

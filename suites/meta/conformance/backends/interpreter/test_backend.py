@@ -1,4 +1,4 @@
-"""StableHLO's interpreter as a backend: every element type goes in and out, nothing ends it."""
+"""StableHLO's interpreter as a backend: it takes every element type, and no program crashes it."""
 
 from __future__ import annotations
 
@@ -290,7 +290,9 @@ def test_a_composite_is_limited_by_its_decomposition() -> None:
 
 
 def test_results_that_only_xlas_page_defines_are_unsupported() -> None:
-    """A convolution into another element type than its operands', which C27 forbids."""
+    """Check a convolution whose result has another element type than its operands, which C27
+    forbids.
+    """
     made = [one.program for one in plan.cases("Conv", ELEMENT_TYPES["bf16"], 0, 6)]
     wider = [p for p in made if p.subject.attribute("preferred_element_type")]
     assert wider

@@ -1,4 +1,4 @@
-"""The cache: the same report in less time, and never a pass that nobody has seen."""
+"""The cache: equal reports in less time, and no case passes that has not been run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SETTLED = (Verdict.PASS, Verdict.UNSPECIFIED, Verdict.UNSUPPORTED)
 
 
 class Hearing(Watcher):
-    """Records messages."""
+    """A recorder of messages."""
 
     def __init__(self) -> None:
         self.said: list[str] = []

@@ -228,7 +228,7 @@ func.func @main(%a: tensor<4x4xf64>, %b: tensor<4x2xf64>) -> tensor<4x2xf64> {
 
 
 def inside(number: int, low: float, high: float = inf):
-    """Whether all of parameter `number` is from `low` to `high`, and not all the same."""
+    """Return whether all of parameter `number` is from `low` to `high`, and not all the same."""
 
     def holds(inputs: Sequence[Array]) -> bool:
         return bool((inputs[number] >= low).all() and (inputs[number] <= high).all())
@@ -258,7 +258,7 @@ MEANINGFUL = {
 
 
 def sets_drawn(program: Program, seed: int, evaluate: Any) -> list[Any]:
-    """The input sets drawn for a program, of which there are several."""
+    """Return the input sets drawn for a program, of which there are several."""
     sets = draw_inputs(program, seed, evaluate)
     assert len(sets) > 1
     return sets

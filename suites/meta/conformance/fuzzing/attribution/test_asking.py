@@ -44,7 +44,7 @@ from suites.meta.support.small_programs import array, one, typed
 
 
 def known(id: str) -> tuple[Program, tuple]:  # noqa: A002
-    """The counterexample of a known divergence of XLA on CPU that this jaxlib has."""
+    """Return the counterexample of a known divergence of XLA on CPU that this jaxlib has."""
     entries = {entry.id: entry for entry in load("cpu", ("cpu",), versions())}
     if id not in entries:
         pytest.skip(f"this jaxlib is not known to have {id}")

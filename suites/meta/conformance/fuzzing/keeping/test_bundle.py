@@ -22,7 +22,7 @@ from suites.meta.support.small_programs import array, one, typed
 
 
 def finding(of: str, expected: float, actual: float) -> Finding:
-    """A finding about 1 + 2, which is 3."""
+    """Return a finding about 1 + 2, which is 3."""
     program = one("add", [typed(2, of=of), typed(2, of=of)], typed(2, of=of))
     inputs = (array([0, 1], of), array([0, 2], of))
     results = [(array([0, number], of),) for number in (expected, actual)]

@@ -30,7 +30,7 @@ def call(capsys: pytest.CaptureFixture[str]):
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The folder of a finding about -7 / 2, which floor_division has."""
+    """Return the folder of a finding about -7 / 2, which floor_division has."""
     program = one("divide", [typed(2, of="si32")] * 2, typed(2, of="si32"))
     inputs = (array([-7, 7], "si32"), array([2, 2], "si32"))
     results = [(array([number, 3], "si32"),) for number in (-3, -4)]

@@ -29,7 +29,7 @@ TYPES = {"s": np.float32, "d": np.float64, "c": np.complex64, "z": np.complex128
 
 
 def matrix(of: str, *shape: int) -> Array:
-    """Normally distributed numbers."""
+    """Return normally distributed numbers."""
     drawn = RANDOM.standard_normal(shape)
     if of in "cz":
         drawn = drawn + 1j * RANDOM.standard_normal(shape)
@@ -37,7 +37,7 @@ def matrix(of: str, *shape: int) -> Array:
 
 
 def call(routine: str, *operands: Array, **options: Any) -> tuple[Operation, tuple[Array, ...]]:
-    """The operation and its results; letters as their codes."""
+    """Return the operation and its results; letters as their codes."""
     entries = tuple(
         (name, ord(value) if isinstance(value, str) else value, "ui8")
         for name, value in options.items()
@@ -60,7 +60,7 @@ def definite(a: Array) -> Array:
 
 
 def calls(of: str) -> list[tuple[Operation, tuple[Array, ...], tuple[Array, ...]]]:
-    """A call of every routine: operation, operands, results."""
+    """Return a call of every routine: operation, operands, results."""
     real = of in "sd"
     square, tall, right = matrix(of, 2, 4, 4), matrix(of, 5, 3), matrix(of, 4, 2)
     packed = call(f"{of}geqrf", tall)[1]

@@ -23,7 +23,7 @@ def parsed(text: str):
 
 
 def judged(text: str, inputs: list[Array], change=None, result: int = 0):
-    """The judgement on the reference's own results, result `result` changed."""
+    """Return the judgement on the reference's own results, result `result` changed."""
     program = parsed(text)
     permitted = PermittedResults(program, inputs)
     actual = [np.array(array) for array in permitted.expected]
@@ -33,7 +33,7 @@ def judged(text: str, inputs: list[Array], change=None, result: int = 0):
 
 
 def ulps(count: int):
-    """A change of every element by so many units in the last place."""
+    """Return a change of every element by so many units in the last place."""
     return lambda array: array + count * np.spacing(array)
 
 

@@ -32,7 +32,9 @@ S = np.array(0.35355338, np.float32)
 
 
 def contracted(factor: float = 1.0) -> Array:
-    """The difference with the product within it not rounded, as one contracted operation has it."""
+    """Return the difference with the product within it not rounded, as one contracted operation has
+    it.
+    """
     rounded = (X * S).max(axis=1, keepdims=True).astype(np.float64)
     exact = X.astype(np.float64) * float(S)
     found = exact - rounded

@@ -37,7 +37,7 @@ func.func @main(%a: tensor<2xf32>, %b: tensor<2xf32>, %c: tensor<f32>) -> tensor
 
 
 def judged(text: str, inputs: list[object], expected: float, got: float, of: str) -> Judgement:
-    """The judgement on a single result; the reference must compute `expected`."""
+    """Return the judgement on a single result; the reference must compute `expected`."""
     dtype = {"f16": np.float16, "f32": np.float32, "f64": np.float64}[of]
     permitted = PermittedResults(parse_module(text), [np.array(one, dtype) for one in inputs])
     (result,) = permitted.expected

@@ -20,7 +20,7 @@ QUANTIZED = "!quant.uniform<i8:f32, 1.0:3>"
 
 
 def slice_at(index: str = "ui8") -> Program:
-    """A slice of quantized numbers, which begins at an index of that type."""
+    """Return a slice of quantized numbers, which begins at an index of that type."""
     return parse_module(f"""
 func.func @main(%x: tensor<3xf32>, %i: tensor<{index}>) -> tensor<1xf32> {{
   %0 = stablehlo.uniform_quantize %x : (tensor<3xf32>) -> tensor<3x{QUANTIZED}>
@@ -35,7 +35,7 @@ X = np.array([10, 20, 30], np.float32)
 
 
 def kind_of(program: Program, index: Array, got: float, platform: str) -> str:
-    """The class of that number as the result, "" where it is right."""
+    """Return the class of that number as the result, "" where it is right."""
     permitted = PermittedResults(program, (X, index), platform)
     judged = judge_program(permitted, (np.array([got], np.float32),))
     return judged.kind if judged.verdict is Verdict.DIVERGENT else ""

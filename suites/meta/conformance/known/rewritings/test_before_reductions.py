@@ -41,7 +41,9 @@ def predicted(label: str, program: Program, place: int, inputs: tuple[Array, ...
 
 
 def predicted_maxima(operands: str, last: str = REDUCED, count: int = MANY) -> list[list[float]]:
-    """The first two elements of each prediction of a maximum of [NaN, 1, ...] and [3, NaN, ...]."""
+    """Return the first two elements of each prediction of a maximum of [NaN, 1, ...] and [3, NaN,
+    ...].
+    """
     program = parse_module(SUM.format(n=count, operands=operands, last=last.format(n=count)))
     x, y = np.ones((2, count), np.float32)
     x[0], y[0], y[1] = np.nan, 3, np.nan

@@ -36,7 +36,7 @@ TYPE, SHAPE = "wrong element type", BYTES
 
 
 def failing(text: str, inputs: list[Array], actual: Array) -> dict[str, tuple[int, int]]:
-    """The classes of failures, with their wrong and their predicted elements."""
+    """Return the classes of failures, with their wrong and their predicted elements."""
     program = parse_module(text)
     found = judge_operation(program, inputs, evaluate(program, inputs), [actual])
     return {one.kind: (one.wrong, one.predicted) for one in found.failing}

@@ -17,8 +17,8 @@ from reference.ir.types import ELEMENT_TYPES, Array, from_bits
 
 
 def judged(op: str, name: str, *given: Array, constant_lhs: bool = False) -> Judgement:
-    """The judgement of a result, given last, of an op on parameters of one type. The first operand
-    may be a constant.
+    """Return the judgement of a result, given last, of an op on parameters of one type. The first
+    operand may be a constant.
     """
     *inputs, actual = given
     kind = TensorType(actual.shape, ELEMENT_TYPES[name])

@@ -19,8 +19,8 @@ from reference.ir.program import Function, Operation, Program, Region, Value, at
 def loop(
     start: int, limit: int, step: int, direction: str, *, known: bool = True, within: bool = False
 ) -> Program:
-    """A loop that adds 1 to its value. Its limit is a constant if `known`, defined in the condition
-    if `within`.
+    """Return a loop that adds 1 to its value. Its limit is a constant if `known`, defined in the
+    condition if `within`.
     """
     taken = "" if known else ", %limit: tensor<i32>"
     constant = f"%limit = stablehlo.constant dense<{limit}> : tensor<i32>" if known else ""
@@ -45,7 +45,7 @@ func.func @main(%x: tensor<i32>{taken}) -> tensor<i32> {{
 
 
 def kind_of(program: Program, turns: int, *inputs: int) -> str:
-    """The class of a result of so many turns, "" where it is right."""
+    """Return the class of a result of so many turns, "" where it is right."""
     given = tuple(np.array(one, np.int32) for one in (0, *inputs))
     actual = (np.array(turns, np.int32),)
     judged = judge(program, given, evaluate(program, given), actual, RULES["data"])

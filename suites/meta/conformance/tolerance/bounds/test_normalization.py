@@ -16,14 +16,14 @@ CLASSES = {one.label for known in NORMALIZED_BY_XLA.values() for one in known}
 
 
 def in_order(x, axes):
-    """The sums over dimensions, one element after the other."""
+    """Return the sums over dimensions, one element after the other."""
     others = [axis for axis in range(x.ndim) if axis not in axes]
     rows = x.transpose(*axes, *others).reshape(-1, *(x.shape[axis] for axis in others))
     return np.expand_dims(np.add.accumulate(rows, axis=0)[-1], axes)
 
 
 def literally(op, operands, epsilon, index, *, folded=False):
-    """The formulas in the operands' own arithmetic, as a backend computes them."""
+    """Return the formulas in the operands' own arithmetic, as a backend computes them."""
     of = operands[0].dtype.type
     axes = tuple(axis for axis in range(operands[0].ndim) if axis != index)
     shape = [1] * operands[0].ndim
@@ -114,7 +114,7 @@ def test_exact_sums_are_judged_exactly() -> None:
 
 
 def one_feature(*columns, name="f32"):
-    """Operands of one feature, each given as a list of its elements."""
+    """Return operands of one feature, each given as a list of its elements."""
     made = [np.array(column, ELEMENT_TYPES[name].storage) for column in columns]
     return tuple(one.reshape(-1, 1) if number == 0 else one for number, one in enumerate(made))
 

@@ -39,7 +39,7 @@ def _normal(seed: int, depth: int = 300) -> tuple[Array, Array]:
 
 
 def _cut(array: Array, bits: int) -> Array:
-    """Rounded to so many significant bits."""
+    """Return rounded to so many significant bits."""
     mantissa, exponent = np.frexp(array)
     return np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits).astype(array.dtype)
 

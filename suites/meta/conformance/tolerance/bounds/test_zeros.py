@@ -97,7 +97,7 @@ def trees(leaves: tuple[str, ...]) -> frozenset[str]:
 
 
 def schedules(leaves: Sequence[float], init: float) -> set[str]:
-    """The same with none, one or two init values anywhere."""
+    """Return the same with none, one or two init values anywhere."""
     found: set[str] = set()
     for count in range(3):
         for places in combinations_with_replacement(range(len(leaves) + 1), count):
@@ -120,7 +120,9 @@ def with_part(array: Array, place: int, number: float) -> Array:
 
 
 def held_against(program: Program, inputs: Sequence[Array], permitted: Sequence[set[str]]) -> None:
-    """The reference's result, and the verdicts on both zeros, against the permitted zeros."""
+    """Return the reference's result, and the verdicts on both zeros, against the
+    permitted zeros.
+    """
     (expected,) = evaluate(program, inputs)
     for place, right in enumerate(permitted):
         want = float(np.real(expected[place]))
@@ -273,7 +275,7 @@ def test_products_have_the_sign_that_their_elements_give() -> None:
 
 
 def times(lhs: complex, rhs: complex) -> complex:
-    """The textbook product of complex numbers."""
+    """Return the textbook product of complex numbers."""
     a, b, c, d = lhs.real, lhs.imag, rhs.real, rhs.imag
     return complex(a * c - b * d, a * d + b * c)
 
@@ -334,7 +336,7 @@ def test_the_sign_of_a_zero_complex_product_is_free_and_of_a_cancelled_sum_is_no
 
 
 def convolved(lhs: Array, rhs: Array, low: int, high: int) -> tuple[Program, tuple[Array, ...]]:
-    """A convolution of one channel along one dimension."""
+    """Return a convolution of one channel along one dimension."""
     operands = (lhs.reshape(1, -1, 1), rhs.reshape(-1, 1, 1))
     size = len(lhs) + low + high - len(rhs) + 1
     program = program_of(
@@ -419,7 +421,7 @@ def planned(op: str, *types: ElementType) -> list[FOUND]:
 
 
 def either_of(found: FOUND) -> bool:
-    """Whether some zero of a case may have either sign."""
+    """Return whether some zero of a case may have either sign."""
     either = CATALOG[found[0].name].tolerance.either_zero
     assert either is not None
     return any(mask is not None and mask.any() for mask in either(*found))

@@ -44,7 +44,7 @@ def complex_array(parts, of):
 
 
 def complex_operands(of, count, seed):
-    """Finite complex values: of all sizes, ordinary, on the axes, and next to 1."""
+    """Return finite complex values: of all sizes, ordinary, on the axes, and next to 1."""
     generator = np.random.default_rng(seed)
     ordinary = [generator.standard_normal(count) * 3 for _ in range(2)]
     sizes = np.exp(generator.uniform(-40, 40, (2, count))) * generator.choice([-1, 1], (2, count))
@@ -85,7 +85,9 @@ MPMATH = {
 
 
 def mp_round(value, of):
-    """A part to a float of a type, through MPFR; what is below 1e-3000 is cancellation's rest."""
+    """Return a part to a float of a type, through MPFR; what is below 1e-3000 is cancellation's
+    rest.
+    """
     with mpfr_context(of):
         sign, mantissa, exponent, _ = value._mpf_
         if mantissa == 0:

@@ -66,7 +66,9 @@ MPFR = {
 
 
 def mpfr_values(name, operands, of):
-    """The oracle's values as float64. Operands are made outside: they may not fit the context."""
+    """Return the oracle's values as float64. Operands are made outside: they may not fit the
+    context.
+    """
     function = MPFR[name]
     columns = [[gmpy2.mpfr(v, 53) for v in operand.tolist()] for operand in operands]
     with mpfr_context(of):
@@ -74,7 +76,7 @@ def mpfr_values(name, operands, of):
 
 
 def around(values, of, steps=3):
-    """Values of a type nearest to some numbers, with their neighbours, of both signs."""
+    """Return values of a type nearest to some numbers, with their neighbours, of both signs."""
     array = round_to(np.asarray(values, np.float64), of)
     found = [array]
     down = -array
@@ -86,7 +88,7 @@ def around(values, of, steps=3):
 
 
 def hard_values(of):
-    """Arguments that are hard for some function of one operand."""
+    """Return arguments that are hard for some function of one operand."""
     form = of.float_format
     top, log_top = form.max_finite, float(np.log(form.max_finite))
     log_least = float(np.log(form.smallest_normal)), float(np.log(form.smallest))
@@ -102,7 +104,7 @@ def hard_values(of):
 
 
 def operands_of(name, of, count):
-    """Operands where a function is hard, and random operands, as float64 arrays."""
+    """Return operands where a function is hard, and random operands, as float64 arrays."""
     generator = np.random.default_rng(len(name) + of.bits)
     drawn = round_to(generator.standard_normal(count) * 4, of)
     lengths = np.exp(generator.uniform(-60, 60, count)) * generator.choice([-1, 1], count)
@@ -123,7 +125,7 @@ def operands_of(name, of, count):
 
 
 def hard_powers(of, generator, count, *, near_one=False):
-    """Bases with few bits, or next to 1, to exponents that give ties and near ties."""
+    """Return bases with few bits, or next to 1, to exponents that give ties and near ties."""
     bits = generator.integers(1, of.float_format.precision + 1, count)
     integers = np.floor(np.exp2(bits * generator.uniform(0.5, 1, count))) * 2.0 + 1
     if near_one:
@@ -136,7 +138,7 @@ def hard_powers(of, generator, count, *, near_one=False):
 
 
 def threshold_powers(of, generator, count):
-    """Powers of two and others at overflow, underflow and the halves of subnormals."""
+    """Return powers of two and others at overflow, underflow and the halves of subnormals."""
     form = of.float_format
     base = np.exp2(generator.integers(-9, 9, count)) * generator.choice([1.0, 1.5, 3.0], count)
     aims = [form.max_exponent + 1, form.min_exponent - form.mantissa_bits - 1, form.min_exponent]
@@ -168,7 +170,7 @@ def test_every_value_of_a_16_bit_type(name, of):
 
 
 def nearest(value, values):
-    """The nearest of sorted values by the definition, None for a tie."""
+    """Return the nearest of sorted values by the definition, None for a tie."""
     at = bisect_left(values, value)
     if at == 0 or at == len(values):
         return values[min(at, len(values) - 1)]

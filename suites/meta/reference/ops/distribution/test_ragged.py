@@ -31,7 +31,7 @@ def program_of(operands: tuple[Array, ...], groups: list[list[int]], **given: An
 
 
 def share(*places: list[int], data: list[float] | None = None) -> tuple[Array, ...]:
-    """Operands of a process: input, an output of four zeros, offsets and sizes."""
+    """Return operands of a process: input, an output of four zeros, offsets and sizes."""
     given = np.array([1, 2, 3] if data is None else data, np.float32)
     return (given, np.zeros(4, np.float32), *(np.array(one, np.int32) for one in places))
 

@@ -23,7 +23,7 @@ from suites.meta.support.ops.exact import Number, exact, nearest, numbers, same
 
 
 def meanings(array: Array) -> list[Number]:
-    """The values of real elements of any type; of complex elements, of their real parts."""
+    """Return the values of real elements of any type; of complex elements, of their real parts."""
     of = element_type_of(array)
     if of.is_complex:
         return meanings(np.ascontiguousarray(np.real(array)))
@@ -45,7 +45,7 @@ def converted(x: Number, to: ElementType) -> tuple[Number | None, bool]:
 
 
 def convertible(of: ElementType) -> Array:
-    """Elements to convert: not all of a byte's codes, or it takes long."""
+    """Return elements to convert: not all of a byte's codes, or it takes long."""
     found = samples(of)
     return found[:: max(1, len(found) // 64)]
 

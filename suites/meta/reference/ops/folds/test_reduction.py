@@ -122,7 +122,7 @@ def test_bodies_are_monoids_on_their_data(of: ElementType) -> None:
 
 
 def outside(program: Program, body: Monoid) -> Program:
-    """The program with the constants that the body names."""
+    """Return the program with the constants that the body names."""
     if not body.outside:
         return program
     main = program.main

@@ -93,7 +93,7 @@ def test_gather_is_the_formula(op: str, of: Any) -> None:
 def updates_in_order(
     shape: tuple[int, ...], indices: Array, updates: tuple[int, ...], a: Any
 ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Every update index with its result index, where that is in bounds."""
+    """Yield every update index with its result index, where that is in bounds."""
     vector_dim, window = a["index_vector_dim"], a["update_window_dims"]
     scatter_dims = [d for d in range(len(updates)) if d not in window]
     dropped = (*a["inserted_window_dims"], *a["input_batching_dims"])

@@ -42,7 +42,7 @@ NAN, INF = float("nan"), float("inf")
 
 
 def one_by_one(rows: tuple[Array, ...], body: Body) -> list[int]:
-    """The stable order of one slice, by Python's sort and single calls of the comparator."""
+    """Return the stable order of one slice, by Python's sort and single calls of the comparator."""
 
     def before(i: int, j: int) -> bool:
         pairs = ((np.asarray(array[i]), np.asarray(array[j])) for array in rows)
@@ -153,7 +153,7 @@ def test_sorts_that_jax_exports(name: str, dtype: str) -> None:
 
 
 def comparator_of(of: Any, **planned: str) -> Region:
-    """A comparator whose choices are planned, the others the first."""
+    """Return a comparator whose choices are planned, the others the first."""
     return comparators(of, Pick(lambda _: 0, planned)).region
 
 

@@ -33,7 +33,7 @@ PLAIN = DotDimensionNumbers((1,), (0,))
 
 
 def program_of(arrays: tuple[Array, ...], to: str, sizes: tuple[int, ...]) -> Program:
-    """lhs, its scale, rhs, its scale: the last dimension of lhs with the first of rhs."""
+    """Return lhs, its scale, rhs, its scale: the last dimension of lhs with the first of rhs."""
     types = tuple(TensorType(one.shape, element_type_of(one)) for one in arrays)
     values = tuple(Value(f"v{n}", of) for n, of in enumerate(types))
     given: dict[str, Any] = {"dimension_numbers": PLAIN}
@@ -43,7 +43,7 @@ def program_of(arrays: tuple[Array, ...], to: str, sizes: tuple[int, ...]) -> Pr
 
 
 def operands_of(case: Case) -> tuple[Operation, tuple[Array, ...], tuple[Array, ...]]:
-    """The operation of a case, its operands, and the inputs of the program."""
+    """Return the operation of a case, its operands, and the inputs of the program."""
     inputs = materialise(case.program, case.inputs[0])
     known = dict(zip((v.name for v in case.program.main.arguments), inputs, strict=True))
     *constants, subject, _ = case.program.main.body.operations
@@ -54,7 +54,7 @@ def operands_of(case: Case) -> tuple[Operation, tuple[Array, ...], tuple[Array, 
 
 
 def by_definition(numbers: DotDimensionNumbers, operands: tuple[Array, ...]) -> Array:
-    """Sums of products of four numbers each, index by index."""
+    """Return sums of products of four numbers each, index by index."""
     lhs, lhs_scale, rhs, rhs_scale = (to_float64(one) for one in operands)
     left, right = range(lhs.ndim), range(rhs.ndim)
     rows = [d for d in left if d not in (*numbers[0], *numbers[2])]
@@ -83,7 +83,7 @@ def block(place: tuple[int, ...], operand: Array, scale: Array) -> tuple[int, ..
 
 
 def exact_cases(count: int) -> Iterator[tuple[Program, Operation, tuple[Array, ...], Any]]:
-    """Cases of small numbers and scales that are powers of two, into f32."""
+    """Yield cases of small numbers and scales that are powers of two, into f32."""
     for of in ("f8E4M3FN", "bf16"):
         for case in plan.cases("ScaledDot", element_type(of), 7, count):
             subject, operands, inputs = operands_of(case)

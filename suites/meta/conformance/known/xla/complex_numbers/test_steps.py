@@ -58,7 +58,9 @@ MEASURED = [
 def judged(
     op: str, part: str, operands: tuple[complex, ...], actual: complex, *, folded: bool = False
 ) -> Judgement:
-    """The judgement of a result of an op of complex numbers with such parts, constants or not."""
+    """Return the judgement of a result of an op of complex numbers with such parts, constants or
+    not.
+    """
     of = ELEMENT_TYPES[f"complex<{part}>"]
     kind = TensorType((1,), of)
     values = tuple(Value(f"x{number}", kind) for number in range(len(operands)))
@@ -216,7 +218,7 @@ def test_comparisons_by_the_real_part_are_named(
 
 
 def transformed(x: Array, kind: str, lengths: list[int], actual: Array) -> Judgement:
-    """The judgement of a Fourier transform."""
+    """Return the judgement of a Fourier transform."""
     spelled = "x".join(map(str, x.shape)) + "xcomplex<f32>"
     program = parse_module(
         f"func.func @main(%x: tensor<{spelled}>) -> tensor<{spelled}> {{"

@@ -20,7 +20,9 @@ WRONG = (Verdict.INACCURATE, Verdict.DIVERGENT)
 
 
 def program(a: Array, b: Array, **given: bool) -> Program:
-    """A system of these types, lower and with `a` on the left unless `given` says otherwise."""
+    """Return a system of these types, lower and with `a` on the left unless `given`
+    says otherwise.
+    """
     of = element_type_of(a)
     result = tensor(of, *b.shape)
     values = Value("a", tensor(of, *a.shape)), Value("b", result)
@@ -35,7 +37,7 @@ def program(a: Array, b: Array, **given: bool) -> Program:
 
 
 def kinds_of(a: Array, b: Array, actual: Array, **given: bool) -> set[str]:
-    """The classes of the elements of such a result that are wrong."""
+    """Return the classes of the elements of such a result that are wrong."""
     subject = program(a, b, **given)
     expected = evaluate(subject, (a, b))
     judged = judge(subject, (a, b), expected, (actual,), RULES["triangular system"])
@@ -55,7 +57,9 @@ def test_an_element_of_the_inverse_overflows(second: float, kinds: set[str]) -> 
 
 
 def ill_conditioned() -> tuple[Array, Array, Array]:
-    """A system whose second unknown is nearly 0, and the product with the inverse of its matrix."""
+    """Return a system whose second unknown is nearly 0, and the product with the inverse of its
+    matrix.
+    """
     a = np.array([[1, 0, 0], [9.1, 1, 0], [1, 7.3, 1]], np.float32)
     b = a[:, :1] * np.float32(0.7)
     b[2] += np.float32(0.25)

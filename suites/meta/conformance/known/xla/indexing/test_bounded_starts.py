@@ -16,7 +16,7 @@ BOUNDED = "tensor<?xf32, #stablehlo.bounds<4>>"
 
 
 def sliced() -> Program:
-    """A negated slice of two elements of a value with a dynamic size."""
+    """Return a negated slice of two elements of a value with a dynamic size."""
     of = BOUNDED
     return parse_module(f"""
 func.func @main(%x: tensor<4xf32>, %n: tensor<i32>, %i: tensor<i32>) -> tensor<2xf32> {{
@@ -28,7 +28,7 @@ func.func @main(%x: tensor<4xf32>, %n: tensor<i32>, %i: tensor<i32>) -> tensor<2
 
 
 def kind_of(program: Program, size: int, start: int, got: list[float]) -> str:
-    """The class of a slice of 1, 2, 3, 4; "" if it is right."""
+    """Return the class of a slice of 1, 2, 3, 4; "" if it is right."""
     x = np.array([1, 2, 3, 4], np.float32)
     inputs = (x, np.array(size, np.int32), np.array(start, np.int32))
     judged = judge_program(PermittedResults(program, inputs), (np.array(got, np.float32),))

@@ -30,7 +30,7 @@ PADDED = "padding = dense<[[0, 0], [1, 0]]> : tensor<2x2xi64>"
 
 
 def kind_of(text: str, got: list[float]) -> str:
-    """The class of negated windows over 1, 2 and 3, 4; "" if they are right."""
+    """Return the class of negated windows over 1, 2 and 3, 4; "" if they are right."""
     program = parse_module(text)
     inputs = (np.array([[1, 2], [3, 4]], np.float32), np.array(2, np.int32))
     actual = np.array(got, np.float32).reshape(2, 3)

@@ -25,7 +25,7 @@ func.func @main(%x: tensor<2x3xf64>, %u: tensor<{part}xf64>) -> tensor<2x3xf64> 
 
 
 def class_of(i: int, j: int, place: int, hardware: str = Hardware.GPU, rows: int = 1) -> str:
-    """The class of a result whose update of a column stands at this place of the operand."""
+    """Return the class of a result whose update of a column stands at this place of the operand."""
     program = parse_module(PROGRAM.format(i=i, j=j, part=f"{rows}x1"))
     inputs = OPERAND, np.full((rows, 1), 9.0)
     actual = OPERAND.reshape(-1).copy()

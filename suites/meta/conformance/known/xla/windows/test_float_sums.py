@@ -14,8 +14,8 @@ from reference.ir.types import element_type
 
 
 def kind_of(of: str, x: list[int], kernel: list[int], got: int, to: str = "") -> str:
-    """The class of that number for the sum of the products, "" where it is right; `to` is the type
-    of the result, if it differs.
+    """Return the class of that number for the sum of the products, "" where it is right; `to` is
+    the type of the result, if it differs.
     """
     to = to or of
     program = parse_module(f"""

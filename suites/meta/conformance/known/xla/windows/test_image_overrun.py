@@ -33,7 +33,7 @@ PLACES: dict[str, Attribute] = {
 
 
 def program(low: int, high: int) -> Program:
-    """Two images of 3 places and 2 features, cut or padded, under a window of one place."""
+    """Return two images of 3 places and 2 features, cut or padded, under a window of one place."""
     values = (Value("x", tensor(F32, 2, 3, 2)), Value("k", tensor(F32, 1, 2, 1)))
     given: dict[str, Attribute] = {**PLACES, "padding": matrix([(low, high)])}
     return single_op("convolution", values, (tensor(F32, 2, 3 + low + high, 1),), given, ())
@@ -46,7 +46,7 @@ KERNEL = np.ones((1, 2, 1), np.float32)
 def kind_of(
     low: int, high: int, *changes: tuple[tuple[int, int], float], kernel: Array = KERNEL
 ) -> str:
-    """The class of a result in which some places of the images have other values."""
+    """Return the class of a result in which some places of the images have other values."""
     subject = program(low, high)
     expected = evaluate(subject, (IMAGE, kernel))
     actual: Array = expected[0].copy()

@@ -24,7 +24,7 @@ NAN, INF = np.nan, np.inf
 def program(
     image: Array, kernel: Array, low: int = 0, dilation: int = 1, batch: int = 1, feature: int = 1
 ) -> Program:
-    """A convolution of an image (batch, places, features) padded before, with a kernel."""
+    """Return a convolution of an image (batch, places, features) padded before, with a kernel."""
     of = element_type("complex<f32>") if np.iscomplexobj(image) else F32
     values = Value("x", tensor(of, *image.shape)), Value("k", tensor(of, *kernel.shape))
     places = low + (image.shape[1] - 1) * dilation + 1 - kernel.shape[0] + 1
@@ -41,7 +41,7 @@ def program(
 
 
 def kinds_of(subject: Program, image: Array, kernel: Array, actual: Sequence[complex]) -> set[str]:
-    """The classes of the elements of such a result that are wrong."""
+    """Return the classes of the elements of such a result that are wrong."""
     (expected,) = evaluate(subject, (image, kernel))
     got = np.array(actual, expected.dtype).reshape(expected.shape)
     judged = judge(subject, (image, kernel), (expected,), (got,), RULES["convolution"])

@@ -21,7 +21,7 @@ X = np.arange(12, dtype=np.float32).reshape(4, 3)
 
 
 def program(window: int, dilation: int) -> Program:
-    """Windows of two rows side by side, and of `window` columns of a dilated dimension."""
+    """Return windows of two rows side by side, and of `window` columns of a dilated dimension."""
     given: dict[str, Attribute] = {
         "window_dimensions": (2, window), "window_strides": (2, 1),
         "base_dilations": (1, dilation),
@@ -37,7 +37,7 @@ def program(window: int, dilation: int) -> Program:
 
 
 def kind_of(subject: Program, actual: Array) -> str:
-    """The class of a result, "" where it is right."""
+    """Return the class of a result, "" where it is right."""
     expected = evaluate(subject, (X,))
     judged = judge(subject, (X,), expected, (actual,), RULES["windowed reduction"])
     return judged.kind if judged.verdict is Verdict.DIVERGENT else ""

@@ -20,7 +20,7 @@ KERNEL = np.array([1, 2, 4], np.float32)
 
 
 def program(sizes: int, features: int, reverse: bool, low: int = 0) -> Program:
-    """An image of so many places and features under a window of three places."""
+    """Return an image of so many places and features under a window of three places."""
     values = (Value("x", tensor(F32, 1, sizes, features)), Value("k", tensor(F32, 3, features, 1)))
     given: dict[str, Attribute] = {
         "input_batch_dimension": 0, "input_feature_dimension": 2, "input_spatial_dimensions": (1,),
@@ -34,7 +34,7 @@ def program(sizes: int, features: int, reverse: bool, low: int = 0) -> Program:
 
 
 def kind_of(subject: Program, actual: Array | None = None) -> str:
-    """The class of a result, by default that of the window as it stands."""
+    """Return the class of a result, by default that of the window as it stands."""
     types = [value.type for value in subject.main.arguments]
     sizes, features = types[0].static_shape[1:]  # type: ignore[union-attr]
     image = (1 + np.arange(sizes * features, dtype=np.float32)).reshape(1, sizes, features)
