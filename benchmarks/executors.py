@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from time import perf_counter
 
 from conformance.backends.registry import parse
-from conformance.campaign.isolation import run_isolated
+from conformance.campaign.isolation import TaskRunner
 from conformance.campaign.planning import CASES_PER_MODULE, make_batches
 from conformance.campaign.tasks import Task, TaskResult, run_tasks
 from conformance.catalog import cells
@@ -38,7 +38,7 @@ def tasks_of(backend: str, cases: int) -> list[Task]:
 def work(executor: Executor, tasks: list[Task]) -> tuple[float, dict[str, TaskResult]]:
     """Run the tasks; return the seconds, and the results by task."""
     begun = perf_counter()
-    ended = run_isolated(executor, make_batches(tasks), LIMITS, print)
+    ended = TaskRunner(LIMITS, print).run(executor, make_batches(tasks))
     results = {one[0].id: one[1] for one in ended if one is not None}
     return perf_counter() - begun, results
 

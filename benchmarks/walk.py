@@ -13,18 +13,22 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Callable
-from concurrent.futures import Future
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import redirect_stdout
 from itertools import pairwise
 from pathlib import Path
+from types import FrameType
+from typing import Any, TypeVar
+from unittest.mock import patch
+
+from pebble import ProcessFuture
 
 from conformance.campaign import replay, runner
 from conformance.campaign.planning import Options
 from conformance.campaign.session import RunSession
 from conformance.check import command, files
 from conformance.executors.local import LocalExecutor
-from conformance.executors.pool import Job
+from conformance.executors.pool import Pool
 from conformance.fuzzing.campaign import Sitting
 from conformance.fuzzing.command import Options as FuzzOptions
 from conformance.fuzzing.command import fuzz
@@ -46,20 +50,33 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 """
 
 
-class _Pool:
+_T = TypeVar("_T")
+
+
+class _Pool(Pool):
     """A pool that makes each call at once, in this process."""
 
-    active = True
+    def __init__(self) -> None: ...
 
-    def schedule(self, job: Job, timeout: float) -> Future:
+    @property
+    def active(self) -> bool:
+        return True
+
+    def schedule(
+        self,
+        function: Callable[..., _T],
+        args: Iterable[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> ProcessFuture[_T]:
         del timeout
-        future: Future = Future()
-        future.set_result(job.function())
+        future: ProcessFuture[_T] = ProcessFuture()
+        future.set_result(function(*args, **(kwargs or {})))
         return future
 
     def stop(self) -> None: ...
 
-    def join(self) -> None: ...
+    def join(self, timeout: float | None = None) -> None: ...
 
 
 class Walk:
@@ -70,7 +87,8 @@ class Walk:
         self._way = way
         self._known: set[object] = set()
 
-    def trace(self, frame, event, _) -> None:
+    def trace(self, frame: FrameType, event: str, _: object) -> None:
+        """Add the function of a frame to the stops, if it is one; called by the interpreter."""
         if event != "call" or frame.f_code in self._known:
             return
         room = _room(frame)
@@ -83,10 +101,10 @@ class Walk:
             self._known.add(frame.f_code)
             self.stops.append((room, frame.f_code.co_qualname))
 
-    def during(self, function: Callable) -> Callable:
-        """Return a function that is traced, with everything that it calls."""
+    def during(self, function: Callable[..., _T]) -> Callable[..., _T]:
+        """Return a function that is traced, together with all that it calls."""
 
-        def traced(*arguments, **named):
+        def traced(*arguments: Any, **named: Any) -> _T:
             sys.setprofile(self.trace)
             try:
                 return function(*arguments, **named)
@@ -109,22 +127,22 @@ class Walk:
         )
 
 
-def _room(frame) -> str:
+def _room(frame: FrameType) -> str:
     """Return the module of a frame, relative to the root; "" if it is not of this project."""
     path = frame.f_code.co_filename
     own = path.startswith(f"{ROOT}{os.sep}") and not path.startswith(str(ROOT / "benchmarks"))
     return path.removeprefix(f"{ROOT}{os.sep}") if own else ""
 
 
-def _is_property(frame) -> bool:
+def _is_property(frame: FrameType) -> bool:
     owner, _, name = frame.f_code.co_qualname.partition(".")
     return isinstance(vars(frame.f_globals.get(owner, object)).get(name), property)
 
 
-def _end_trace_at(function: Callable) -> Callable:
+def _end_trace_at(function: Callable[..., _T]) -> Callable[..., _T]:
     """Return a function that ends the trace."""
 
-    def ending(*arguments, **named):
+    def ending(*arguments: Any, **named: Any) -> _T:
         try:
             return function(*arguments, **named)
         finally:
@@ -139,12 +157,12 @@ def _run(folder: Path) -> None:
 
 def walk_run(walk: Walk, folder: Path) -> None:
     """Trace a run, from planned tasks to the first stored task."""
-    whole = RunSession._run_tasks, Store.add_task
-    RunSession._run_tasks, Store.add_task = walk.during(whole[0]), _end_trace_at(whole[1])
-    try:
+    tasks, last = vars(RunSession)["_run_tasks"], Store.add_task
+    with (
+        patch.object(RunSession, "_run_tasks", walk.during(tasks)),
+        patch.object(Store, "add_task", _end_trace_at(last)),
+    ):
         _run(folder)
-    finally:
-        RunSession._run_tasks, Store.add_task = whole
 
 
 def walk_check(walk: Walk, folder: Path) -> None:
@@ -152,14 +170,15 @@ def walk_check(walk: Walk, folder: Path) -> None:
     program = folder / "program.mlir"
     program.write_text(PROGRAM)
     check_files = files.check_files
-    files.check_files = walk.during(lambda *given: [*check_files(*given)])
-    command.check(command.Options((str(program),), "reference:flush_to_zero", expectations=()))
+    given = command.Options((str(program),), "reference:flush_to_zero", expectations=())
+    with patch.object(files, "check_files", walk.during(lambda *one: [*check_files(*one)])):
+        command.check(given)
 
 
 def walk_fuzz(walk: Walk, folder: Path) -> None:
     """Trace a trial of a campaign, from its call to the journal."""
-    Sitting.work = walk.during(Sitting.work)
-    fuzz(FuzzOptions(folder, "reference:flush_to_zero", budget="", programs=4, ops=("add",)))
+    with patch.object(Sitting, "work", walk.during(Sitting.work)):
+        fuzz(FuzzOptions(folder, "reference:flush_to_zero", budget="", programs=4, ops=("add",)))
 
 
 def walk_replay(walk: Walk, folder: Path) -> None:
@@ -174,11 +193,14 @@ def main() -> None:
     parser.add_argument("commands", nargs="*", help=", ".join(WAYS))
     parser.add_argument("--list", action="store_true", help="print the stops")
     given = parser.parse_args()
-    LocalExecutor._new_pool = lambda _: _Pool()
     walks = {"run": walk_run, "check": walk_check, "fuzz": walk_fuzz, "replay": walk_replay}
     for name in given.commands or WAYS:
         walk = Walk(WAYS[name])
-        with tempfile.TemporaryDirectory() as folder, redirect_stdout(sys.stderr):
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            redirect_stdout(sys.stderr),
+            patch.object(LocalExecutor, "_new_pool", lambda _: _Pool()),
+        ):
             walks[name](walk, Path(folder))
         if given.list:
             print(*(f"{room}: {function}" for room, function in walk.stops), sep="\n")

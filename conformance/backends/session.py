@@ -19,7 +19,13 @@ from conformance.backends.base import (
     Settings,
     Unsupported,
 )
-from conformance.backends.registry import Choice, is_separated, open_backend, parse
+from conformance.backends.registry import (
+    Choice,
+    is_separated,
+    only_compiles,
+    open_backend,
+    parse,
+)
 from conformance.stablehlo.emit import EmitError, emit
 from conformance.tolerance.hardware import Hardware
 from conformance.transforms.merge import merge, merge_arguments, merge_kind, split_results
@@ -130,17 +136,36 @@ class Session:
         """
         return object() if is_separated(self.name, program) else merge_kind(program)
 
-    def compile_batch(self, programs: Sequence[Program]) -> CompiledBatch:
-        """Compile several programs of one kind (`batch_kind`) as one module.
+    def run_batch(
+        self, programs: Sequence[Program], sets: Sequence[Sequence[Sequence[Array]]]
+    ) -> list[list[list[Array]]]:
+        """Compile programs of one kind (`batch_kind`) as one module and run it on all input sets.
+
+        Execution k takes input set k of each program, or the last of a program that has fewer.
+
+        Returns:
+            The results of each program on each of its input sets.
 
         Raises:
             EmitError: if a program cannot be written as text; the backend is not called then.
-            BackendError: the backend's answer, if it is an error.
+            BackendError: the backend's answer, if it is an error; Failed also if the number of
+                results is wrong.
         """
         with self._around(EMISSION):
             whole = merge(programs)
             text = emit(whole)
-        return CompiledBatch(programs, self.compile(whole, text))
+        is_kept = len(programs) == 1 and only_compiles(self.name)
+        compiled = self.kept(whole, text) if is_kept else self.compile(whole, text)
+        found: list[list[list[Array]]] = [[] for _ in programs]
+        for turn in range(max(map(len, sets))):
+            results = compiled.run(merge_arguments(programs, sets, turn))
+            try:
+                each = split_results(programs, results)
+            except ValueError as error:
+                raise Failed(str(error)) from None
+            for own, given, result in zip(found, sets, each, strict=True):
+                own += [result] if turn < len(given) else []
+        return found
 
     def run(
         self, program: Program, sets: Sequence[Sequence[Array]], text: str = ""
@@ -194,27 +219,6 @@ class Compiled:
         shares = [inputs[n * each : (n + 1) * each] for n in range(self.processes)]
         with self.around(EXECUTION), _answering():
             return [array for share in self.executable.execute(shares) for array in share]
-
-
-@dataclass(frozen=True, slots=True)
-class CompiledBatch:
-    """Programs that a session has compiled as one module."""
-
-    programs: Sequence[Program]
-    module: Compiled
-
-    def run(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
-        """Return the results of each program, given the arguments of each.
-
-        Raises:
-            BackendError: the backend's answer, if it is an error; Failed also if the number of
-                results is wrong.
-        """
-        results = self.module.run(merge_arguments(self.programs, inputs))
-        try:
-            return split_results(self.programs, results)
-        except ValueError as error:
-            raise Failed(str(error)) from None
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from conformance.backends.registry import Choice, only_compiles
 from conformance.campaign.budget import Deadline, count_left_out, rounds
 from conformance.campaign.cache.cases import CachedCases, Dependencies
 from conformance.campaign.cache.digests import BackendDigests, own_digest, whole_digest
-from conformance.campaign.isolation import run_isolated
+from conformance.campaign.isolation import TaskRunner
 from conformance.campaign.planning import (
     PROFILES,
     Options,
@@ -117,10 +117,11 @@ class RunSession:
         batches: Iterable[TaskBatch] = make_batches(self._planned_tasks(tasks, cached), apart)
         if cached is not None:
             batches = cached.uncached_batches(batches, apart)
-        for done in run_isolated(
-            executor, batches, self._options.limits, self._incident, self._crashing, manner,
-            self._lose, self._overwriting,
-        ):  # fmt: skip
+        runner = TaskRunner(
+            self._options.limits, self._incident, manner, self._lose, self._crashing,
+            self._overwriting,
+        )  # fmt: skip
+        for done in runner.run(executor, batches):
             if done is not None:
                 for ended in [done] if cached is None else cached.ended(*done):
                     self._keep(*ended)

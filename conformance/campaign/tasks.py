@@ -118,6 +118,21 @@ class TaskResult:
     is_of_lost_batch: bool = False
 
 
+@dataclass(slots=True)
+class PartialTask:
+    """A task whose cases are done in several parts, of which `left` have not ended."""
+
+    task: Task
+    results: list[TaskResult]
+    left: int
+
+    def add(self, result: TaskResult) -> list[tuple[Task, TaskResult]]:
+        """Add the result of a part; return the task with its result if no part is left."""
+        self.results.append(result)
+        self.left -= 1
+        return [] if self.left else [(self.task, join_results(self.results))]
+
+
 def run_tasks(tasks: Sequence[Task], manner: Manner = Manner()) -> list[TaskResult]:
     """Generate, evaluate, compile, run and judge the cases of tasks of one backend.
 

@@ -8,8 +8,6 @@ each in a call of its own.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import replace
-from functools import partial
 
 from conformance.check.calls import REPLAY_BATCH, REPLAY_LOST
 from conformance.check.settings import Replayed
@@ -18,7 +16,7 @@ from conformance.executors.local import Call, CallEnd, Died, TimedOut
 from conformance.executors.lost import crash_verdict
 from conformance.gate.expectations import Expectation
 from conformance.limits import LIMITS
-from conformance.pipeline.splitting import answers_of, run_in_parts
+from conformance.pipeline.splitting import BatchCall, answers_of, run_in_parts
 from conformance.verdict import Verdict
 
 ROUNDS = 4
@@ -70,33 +68,28 @@ def _replayed_once(
     size = max(1, min(BATCH, -(-len(together) // jobs)))
     batches = [tuple(together[at : at + size]) for at in range(0, len(together), size)]
     batches += [(expectation,) for expectation in apart]
-    calls = [_call(batch, backend) for batch in batches]
-    for ended in run_in_parts(
-        executor, calls, partial(_singles, backend), partial(_question, backend)
-    ):
+    for ended in run_in_parts(executor, [_call(batch, backend) for batch in batches]):
         if ended is None:
             yield None
         else:
             yield from _batch_outcomes(ended)
 
 
-def _call(batch: tuple[Expectation, ...], backend: str) -> Call:
-    return Call(batch, REPLAY_BATCH, (batch, backend), LIMITS.timeout)
+def _call(batch: tuple[Expectation, ...], backend: str) -> BatchCall:
+    """Return the call that replays a batch, in parts of one counterexample if it loses its worker.
 
-
-def _singles(backend: str, call: Call, value: object) -> list[Call]:
-    """Return the calls that replace a batch whose worker crashed or timed out: a call for each
-    counterexample.
+    A counterexample that loses it is read in another worker, to match its expectation.
     """
-    if isinstance(value, Exception) or len(call.name) == 1:
-        return []
-    return [_call((expectation,), backend) for expectation in call.name]
-
-
-def _question(backend: str, call: Call, value: Died | TimedOut) -> Call:
-    """Return the call that reads a counterexample in another worker, to match its expectation."""
-    return replace(
-        call, function=REPLAY_LOST, arguments=(*call.name, backend, *crash_verdict(value))
+    seconds = LIMITS.timeout
+    return BatchCall(
+        batch,
+        REPLAY_BATCH,
+        (batch, backend),
+        seconds,
+        parts=lambda: [_call((one,), backend) for one in batch],
+        question=lambda lost: Call(
+            batch, REPLAY_LOST, (*batch, backend, *crash_verdict(lost)), seconds
+        ),
     )
 
 

@@ -14,7 +14,7 @@ from conformance.check.settings import UNJUDGED, Batch, Checked, Settings
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call, CallEnd, Died, TimedOut
 from conformance.executors.lost import crash_verdict
-from conformance.pipeline.splitting import answers_of, run_in_parts
+from conformance.pipeline.splitting import BatchCall, answers_of, run_in_parts
 
 BATCH = 16
 """Files in a batch; fewer where that would leave workers idle."""
@@ -48,7 +48,7 @@ def check_files(
     calls = (_call(one) for one in batches(files, settings, jobs))
     ready: dict[int, Checked] = {}
     following = 0
-    for ended in run_in_parts(executor, calls, _singles, _question):
+    for ended in run_in_parts(executor, calls):
         if ended is not None:
             start = ended.call.name.start
             ready.update(enumerate(_verdicts(ended), start))
@@ -59,26 +59,22 @@ def check_files(
             following += 1
 
 
-def _call(batch: Batch) -> Call:
-    return Call(batch, CHECK_BATCH, (batch,), batch.settings.limits.timeout)
+def _call(batch: Batch) -> BatchCall:
+    """Return the call that checks a batch of files, in parts of one file if it loses its worker."""
+    seconds = batch.settings.limits.timeout
 
+    def question(value: Died | TimedOut) -> Call | None:
+        """Read a file again, to match expectations with it, unless its verdict was settled."""
+        return None if _is_settled(value) else Call(batch, JUDGE_LOST, (batch, value), seconds)
 
-def _singles(call: Call, value: object) -> list[Call]:
-    """Return the calls that replace a batch whose worker crashed or timed out: a call for each
-    file.
-    """
-    batch: Batch = call.name
-    if isinstance(value, Exception) or len(batch.files) == 1:
-        return []
-    return [_call(one) for one in batch.singles()]
-
-
-def _question(call: Call, value: Died | TimedOut) -> Call | None:
-    """Return the call that reads a file again in another worker, to match expectations with it;
-    none where the verdict was settled before the worker was lost."""
-    if _is_settled(value):
-        return None
-    return replace(call, function=JUDGE_LOST, arguments=(call.name, value))
+    return BatchCall(
+        batch,
+        CHECK_BATCH,
+        (batch,),
+        seconds,
+        parts=lambda: [_call(one) for one in batch.singles()],
+        question=question,
+    )
 
 
 def _verdicts(ended: CallEnd) -> tuple[Checked, ...]:

@@ -29,7 +29,7 @@ from conformance.fuzzing.steering.steering import Steering
 from conformance.fuzzing.trial import NOT_EVALUATED, Trial, TrialResult
 from conformance.gate.expectations import Expectation
 from conformance.limits import LIMITS, Limits
-from conformance.pipeline.splitting import run_in_parts
+from conformance.pipeline.splitting import BatchCall, run_in_parts
 from generators.chains.seeds.fragment import Fragment
 
 
@@ -101,7 +101,7 @@ class Sitting:
         try:
             for place, failure in self._journal.open_failures():
                 self._failures.take_up(place, failure)
-            for ended in run_in_parts(self._executor, self._calls(), self._singles):
+            for ended in run_in_parts(self._executor, self._calls()):
                 if ended is not None:
                     self._keep(ended)
                 self._tick()
@@ -163,17 +163,16 @@ class Sitting:
         """Return the trial with the coverage so far, so that it covers other choices."""
         return self._steering.steer(self._trial(start, stop))
 
-    def _call(self, trial: Trial, seconds: float) -> Call:
-        return Call(trial, RUN_TRIAL, (trial,), seconds)
-
-    def _singles(self, call: Call, value: object) -> list[Call]:
-        """Return the calls that replace a trial whose worker crashed or timed out: a call for each
-        program.
-        """
-        trial = call.name
-        if isinstance(value, Exception) or not isinstance(trial, Trial) or len(trial) == 1:
-            return []
-        return [self._call(one, self._campaign.limits.item) for one in trial.singles()]
+    def _call(self, trial: Trial, seconds: float) -> BatchCall:
+        """Return the call of a trial, in parts of one program if it loses its worker."""
+        limit = self._campaign.limits.item
+        return BatchCall(
+            trial,
+            RUN_TRIAL,
+            (trial,),
+            seconds,
+            parts=lambda: [self._call(one, limit) for one in trial.singles()],
+        )
 
     def _keep(self, ended: CallEnd) -> None:
         """Store the outcome of a call: of a trial, or of work on a failure."""

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 from conformance.backends.base import BackendError, Unsupported
 from conformance.backends.registry import only_compiles
-from conformance.backends.session import Compiled, Session
+from conformance.backends.session import Session
 from conformance.pipeline.items import Item, ItemAnswer, Results, Unwritable
 from conformance.stablehlo.emit import EmitError
 from reference.ir.program import Program
@@ -59,27 +59,15 @@ class Batcher:
         default_factory=dict[int, "list[list[Results] | BackendError]"]
     )
     """Answers to batches that were run again, by the identity of the batch."""
-    compiled: dict[int, Compiled] = field(default_factory=dict[int, Compiled])
-    """Results of items compiled in isolation, by identity, for backends that only compile."""
 
     def run(self, batch: Sequence[Item]) -> list[Results]:
         """Compile the batch as one module and run it on every input set.
-
-        The k-th execution takes the k-th input set of each item, or the last of an item with fewer.
 
         Raises:
             EmitError: when a program cannot be written.
             BackendError: when the backend does not give results.
         """
-        compiled = self.session.compile_batch([one.program for one in batch])
-        if len(batch) == 1 and only_compiles(self.session.name):
-            self.compiled[id(batch[0])] = compiled.module
-        turns = range(max(len(one.inputs) for one in batch))
-        sets = [compiled.run([one.inputs_of_turn(turn) for one in batch]) for turn in turns]
-        return [
-            [results[number] for results in sets[: len(one.inputs)]]
-            for number, one in enumerate(batch)
-        ]
+        return self.session.run_batch([one.program for one in batch], [one.inputs for one in batch])
 
     def run_in_isolation(self, item: Item) -> list[Results]:
         """Compile a failing item by itself and run each input set several times in succession.
@@ -92,9 +80,9 @@ class Batcher:
         Raises:
             BackendError: when the backend does not give results.
         """
-        compiled = self.compiled.get(id(item)) or self.session.compile(item.program)
-        if only_compiles(self.session.name):
-            self.compiled[id(item)] = compiled
+        is_kept = only_compiles(self.session.name)
+        compile_item = self.session.kept if is_kept else self.session.compile
+        compiled = compile_item(item.program)
         sets = [[compiled.run(inputs) for _ in range(self.repeats)] for inputs in item.inputs]
         return [list(results) for results in zip(*sets, strict=True)]
 

@@ -36,10 +36,6 @@ class Item:
     inputs: list[Inputs]
     expected: list[Inputs]
 
-    def inputs_of_turn(self, turn: int) -> Inputs:
-        """Return the input set of execution number `turn`: that set, or the last."""
-        return self.inputs[min(turn, len(self.inputs) - 1)]
-
 
 @dataclass(frozen=True, slots=True)
 class CellItem(Item):

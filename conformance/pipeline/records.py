@@ -52,7 +52,7 @@ def judged_result(
     detail, failing = None, ()
     if batch and whole.verdict is not Verdict.PASS:
         programs = [one.program for one in batch]
-        inputs = merge_arguments(programs, [one.inputs_of_turn(turn) for one in batch])
+        inputs = merge_arguments(programs, [one.inputs for one in batch], turn)
         detail = _detail(merge(programs), inputs, judged.each[turn])
     elif whole.verdict is not Verdict.PASS:
         detail = _detail(item.program, item.inputs[turn], judged.each[turn])

@@ -1,14 +1,17 @@
 """Splitting of calls whose worker crashes or times out.
 
 A crash or a timeout says nothing about which program of a call caused it. So the call is replaced
-by calls of its parts, down to a single program. Every command that makes calls about several
-programs does it here. Within a worker, a batch that the backend refuses is split in `batch.py`.
+by calls of its parts, down to a single program. A single program that loses its worker is called
+again, to see whether it does so every time. So is a call that loses its worker although none of its
+parts does. Every command that makes calls about several programs does it here. Within a worker, a
+batch that the backend refuses is split in `batch.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from conformance.errors import NotAvailable
@@ -17,23 +20,54 @@ from conformance.executors.local import Call, CallEnd, Died, TimedOut
 
 _A = TypeVar("_A")
 
-Parts = Callable[[Call, Any], Sequence[Call]]
-"""A function parts(call, value): the calls that replace a call that ended with `value`; none if the
-end is final.
-"""
 
-Question = Callable[[Call, Any], Call | None]
-"""A function question(call, value): a further call about a program whose worker crashed or timed
-out; None for no call.
-"""
+@dataclass(frozen=True, slots=True)
+class BatchCall(Call):
+    """A call about programs, which says how it is split and repeated if it loses its worker.
+
+    `parts()` returns the calls that replace it; it cannot be split if there are fewer than two. A
+    call that `splits_errors` is also replaced if its function raises. `question(value)` returns a
+    call about a program that lost its worker, which is made in another worker, or None. `repeats`
+    has the seconds of each further call: about a single program that lost its worker, or about the
+    whole if none of its parts did.
+    """
+
+    parts: Callable[[], Sequence[Call]] = tuple
+    splits_errors: bool = False
+    question: Callable[[Died | TimedOut], Call | None] | None = None
+    repeats: Sequence[float] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """The name of a question: the original call, and how it ended."""
+class RepeatedEnd(CallEnd):
+    """The end of a call about a single program that lost its worker.
 
-    call: Call
-    value: Died | TimedOut
+    `further` are the values of the calls that repeated it.
+    """
+
+    further: tuple[Any, ...] = ()
+
+
+@dataclass(slots=True)
+class SplitCall:
+    """A call that was replaced by calls of its parts, of which `left` have not ended.
+
+    `value` is how it ended. It `has_culprit` if a part lost its worker or raised an error. If not,
+    it is repeated: `failed` of `runs` runs of the whole lost their worker. `outer` is the split
+    call that it is a part of.
+    """
+
+    call: BatchCall
+    value: object
+    left: int
+    outer: SplitCall | None = None
+    has_culprit: bool = False
+    failed: int = 1
+    runs: int = 1
+
+
+Notice = Callable[[SplitCall], None]
+"""notice(split): called when a call is split, when its parts have ended, and after each repeat."""
 
 
 def answers_of(
@@ -54,37 +88,117 @@ def answers_of(
 
 
 def run_in_parts(
-    executor: Executor, calls: Iterable[Call], parts: Parts, question: Question | None = None
+    executor: Executor, calls: Iterable[Call], notice: Notice | None = None
 ) -> Generator[CallEnd | None]:
-    """Make calls and yield the end of each, except of calls that `parts` replaces.
+    """Make calls and yield the end of each, except of calls that are split.
 
-    The `question` is asked about a call whose worker crashed or timed out, if it is not replaced.
-    The answer becomes its value; if the question crashes, too, the value stays.
-
-    Yields None now and then, while no call ends.
+    The answer to a call's question becomes its value; if the question loses its worker, too, the
+    value stays. Yields None now and then, while no call ends.
 
     Raises:
         NotAvailable: if the backend is not available, or no worker can be started.
     """
+    splitter = _Splitter(executor, notice or (lambda _: None))
     for ended in executor.results(calls):
         if ended is None:
             yield None
-            continue
-        call, value = ended.call, ended.value
-        if isinstance(value, NotAvailable):
-            raise value
-        if isinstance(call.name, _Asked):
-            asked = call.name
-            is_lost = isinstance(value, (Died, TimedOut))
-            yield replace(ended, call=asked.call, value=asked.value if is_lost else value)
-            continue
-        if not isinstance(value, (Died, TimedOut, Exception)):
-            yield ended
-            continue
-        if replacing := parts(call, value):
-            for part in replacing:
-                executor.push(part)
-        elif not isinstance(value, Exception) and question and (asking := question(call, value)):
-            executor.push(replace(asking, name=_Asked(call, value)))
+        elif isinstance(ended.value, NotAvailable):
+            raise ended.value
+        elif isinstance(ended.value, _FAILURES) or id(ended.call) in splitter.pushed:
+            if (final := splitter.end(ended)) is not None:
+                yield final
         else:
             yield ended
+
+
+_LOST = (Died, TimedOut)
+_FAILURES = (*_LOST, Exception)
+
+_FollowUp = Callable[[CallEnd], CallEnd | None]
+"""follow_up(ended): what follows from the end of a call; the end to yield, if any."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Splitter:
+    """The calls that were pushed and have not ended, by identity, with what follows from each."""
+
+    executor: Executor
+    notice: Notice
+    pushed: dict[int, tuple[Call, _FollowUp]] = field(
+        default_factory=dict[int, tuple[Call, _FollowUp]]
+    )
+
+    def end(self, ended: CallEnd) -> CallEnd | None:
+        """Return the end of a call if it is final; None if other calls follow from it."""
+        _, follow_up = self.pushed.pop(id(ended.call), (None, self._end_part))
+        return follow_up(ended)
+
+    def _push(self, call: Call, follow_up: _FollowUp) -> None:
+        self.pushed[id(call)] = call, follow_up
+        self.executor.push(call)
+
+    def _end_part(self, ended: CallEnd, outer: SplitCall | None = None) -> CallEnd | None:
+        """Follow up a call that may be a part of another call."""
+        call, value = ended.call, ended.value
+        if not isinstance(call, BatchCall) or not isinstance(value, _FAILURES):
+            return self._finish(ended, outer)
+        is_lost = isinstance(value, _LOST)
+        parts = call.parts() if is_lost or call.splits_errors else ()
+        if len(parts) > 1:
+            split = SplitCall(call, value, len(parts), outer)
+            for part in parts:
+                self._push(part, partial(self._end_part, outer=split))
+            self.notice(split)
+            return None
+        if is_lost and call.question and (asking := call.question(value)):
+            self._push(asking, partial(self._end_question, ended, outer))
+            return None
+        if is_lost and call.repeats:
+            return self._repeat(call, RepeatedEnd(call, value, ended.seconds), outer)
+        return self._finish(ended, outer)
+
+    def _end_question(
+        self, about: CallEnd, outer: SplitCall | None, ended: CallEnd
+    ) -> CallEnd | None:
+        is_answered = not isinstance(ended.value, _LOST)
+        final = replace(about, value=ended.value) if is_answered else about
+        return self._finish(final, outer, is_culprit=True)
+
+    def _repeat(
+        self, call: BatchCall, first: RepeatedEnd, outer: SplitCall | None
+    ) -> CallEnd | None:
+        """Call a program that lost its worker once more, until it was repeated often enough."""
+        if len(first.further) == len(call.repeats):
+            return self._finish(first, outer)
+
+        def follow_up(ended: CallEnd) -> CallEnd | None:
+            return self._repeat(call, replace(first, further=(*first.further, ended.value)), outer)
+
+        self._push(replace(call, timeout=call.repeats[len(first.further)]), follow_up)
+        return None
+
+    def _finish(
+        self, ended: CallEnd, outer: SplitCall | None, *, is_culprit: bool = False
+    ) -> CallEnd:
+        """Return the end of a call, after it is counted as a part of an outer call."""
+        if outer is not None:
+            self._count_part(outer, is_culprit or isinstance(ended.value, _FAILURES))
+        return ended
+
+    def _count_part(self, split: SplitCall, is_culprit: bool) -> None:
+        split.has_culprit |= is_culprit
+        split.left -= 1
+        if split.left:
+            return
+        self.notice(split)
+        if isinstance(split.value, _LOST) and not split.has_culprit:
+            for seconds in split.call.repeats:
+                self._push(replace(split.call, timeout=seconds), partial(self._count_run, split))
+        if split.outer is not None:
+            self._count_part(split.outer, split.has_culprit)
+
+    def _count_run(self, split: SplitCall, ended: CallEnd) -> None:
+        """Count a further run of a whole call of which no part lost its worker."""
+        split.runs += 1
+        split.failed += isinstance(ended.value, _LOST)
+        self.notice(split)

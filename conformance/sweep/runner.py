@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import monotonic
 from typing import cast
@@ -25,7 +25,7 @@ from conformance.gate.expectations import Expectation, hypotheses_of
 from conformance.gate.reading import load
 from conformance.gate.versions import applicable_entries, given_versions, with_given_version
 from conformance.limits import identity_of
-from conformance.pipeline.splitting import run_in_parts
+from conformance.pipeline.splitting import BatchCall, run_in_parts
 from conformance.results.versions import build, versions
 from conformance.sweep.block import Block, lost_outcome, run_block
 from conformance.sweep.journal import FILE_NAME, Header, Journal, Line
@@ -156,7 +156,7 @@ class _Session:
         self._watcher.start(tally)
         try:
             calls = self._calls(left, finished, hypotheses)
-            for ended in run_in_parts(self._executor, calls, _singles):
+            for ended in run_in_parts(self._executor, calls):
                 if ended is not None:
                     self._keep(ended.call, ended.value)
                 self._watcher.update(tally)
@@ -170,8 +170,19 @@ class _Session:
             for one in _remaining_blocks(block, finished):
                 if len(one.indices) == 1 and self._lost[one.indices[0]] >= _GIVEN_UP:
                     continue
-                arguments = (self._choice.spelling, one, hypotheses)
-                yield Call(one, run_block, arguments, self._options.limits.timeout)
+                yield self._call(one, hypotheses)
+
+    def _call(self, block: Block, hypotheses: Sequence[object]) -> BatchCall:
+        """Return the call of a block, in parts of one function if it loses its worker."""
+        return BatchCall(
+            block,
+            run_block,
+            (self._choice.spelling, block, hypotheses),
+            self._options.limits.timeout,
+            parts=lambda: [
+                self._call(block.single(number), hypotheses) for number in range(len(block.indices))
+            ],
+        )
 
     def _keep(self, call: Call, value: object) -> None:
         block: Block = call.name
@@ -195,18 +206,6 @@ class _Session:
         )
         self._last = now
         self._tally.done += block.values
-
-
-def _singles(call: Call, value: object) -> list[Call]:
-    """Return the calls that replace a block whose worker crashed or timed out: a call for each
-    function.
-    """
-    block: Block = call.name
-    if isinstance(value, Exception) or len(block.indices) == 1:
-        return []
-    backend, _, hypotheses = call.arguments
-    singles = (block.single(number) for number in range(len(block.indices)))
-    return [replace(call, name=one, arguments=(backend, one, hypotheses)) for one in singles]
 
 
 def finished_parts(lines: Sequence[Line]) -> set[tuple[int, int]]:

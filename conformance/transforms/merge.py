@@ -55,12 +55,14 @@ def merge(programs: Sequence[Program]) -> Program:
 
 
 def merge_arguments(
-    programs: Sequence[Program], inputs: Sequence[Sequence[Array]]
+    programs: Sequence[Program], sets: Sequence[Sequence[Sequence[Array]]], turn: int = 0
 ) -> tuple[Array, ...]:
-    """Return the arguments of the merged program, given those of each program.
+    """Return the arguments of execution number `turn` of the merged program.
 
-    The arguments of a process are adjacent, as one main takes them.
+    It takes the input set of each program with that number, or its last. The arguments of a process
+    are adjacent, as one main takes them.
     """
+    inputs = [given[min(turn, len(given) - 1)] for given in sets]
     shares = map(split_by_process, programs, inputs)
     return tuple(
         array for process in zip(*shares, strict=True) for share in process for array in share

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from conformance.campaign.isolation import run_isolated
+from conformance.campaign.isolation import TaskRunner
 from conformance.campaign.planning import harmful_cells, make_batches
 from conformance.campaign.tasks import Manner, Task, TaskBatch
 from conformance.catalog import Cell
@@ -60,10 +60,10 @@ class CellBatches:
         def lose(batch: LostBatch) -> None:
             lost[batch.name] = batch
 
-        for ended in run_isolated(
-            self._executor, [tasks], Limits(TIMEOUT), notices.append, self._crashing,
-            self._manner, lose, self._overwriting,
-        ):  # fmt: skip
+        runner = TaskRunner(
+            Limits(TIMEOUT), notices.append, self._manner, lose, self._crashing, self._overwriting
+        )
+        for ended in runner.run(self._executor, [tasks]):
             if ended is not None:
                 task, result = ended
                 for batch in result.lost:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.campaign.isolation import run_isolated
+from conformance.campaign.isolation import TaskRunner
 from conformance.campaign.planning import make_batches, plan_of
 from conformance.catalog import Cell
 from conformance.errors import NotAvailable
@@ -22,9 +22,8 @@ def test_invalid_programs_are_refused(
 ) -> None:
     tasks = plan_of(invalid_cell, pytestconfig.getoption("profile") or "smoke", 0)
     try:
-        results = run_isolated(
-            executors(invalid_cell.backend), make_batches(tasks), Limits(TIMEOUT), pytest.fail
-        )
+        runner = TaskRunner(Limits(TIMEOUT), pytest.fail)
+        results = runner.run(executors(invalid_cell.backend), make_batches(tasks))
         records = [
             record for result in results if result is not None for record in result[1].records
         ]

@@ -23,7 +23,7 @@ import msgspec
 
 from conformance.campaign.cache.entries import Entries, key_of
 from conformance.campaign.planning import CASES_PER_MODULE, make_batches, shorten
-from conformance.campaign.tasks import Task, TaskBatch, TaskResult, join_results
+from conformance.campaign.tasks import PartialTask, Task, TaskBatch, TaskResult, join_results
 from conformance.catalog import Cell
 from conformance.pipeline.records import CaseResult
 from conformance.verdict import Errors, LostBatch, Record, Timing
@@ -41,15 +41,6 @@ Keep = Callable[[Task, TaskResult], None]
 
 _UNSTEADY = b"-"
 """The cached value of a case whose outcome changed between runs: such a case is always run."""
-
-
-@dataclass(slots=True)
-class _Partly:
-    """A task with some cases from the cache; `left` tasks hold the others."""
-
-    task: Task
-    results: list[TaskResult]
-    left: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +73,7 @@ class CachedCases:
     is_known: Callable[[Record], bool]
     keep: Keep
     count: Callable[[Task, int], None]
-    _partly: dict[Task, _Partly] = field(default_factory=dict["Task", "_Partly"])
+    _partial: dict[Task, PartialTask] = field(default_factory=dict["Task", "PartialTask"])
     _suspected: set[Case] = field(default_factory=set["Case"])
     _held: dict[Case, _Content] = field(default_factory=dict["Case", "_Content"])
     _new: dict[Case, bytes] = field(default_factory=dict["Case", bytes])
@@ -154,7 +145,7 @@ class CachedCases:
             return []
         parts = _runs(task, found)
         if results:
-            self._partly.update(dict.fromkeys(parts, _Partly(task, results, len(parts))))
+            self._partial.update(dict.fromkeys(parts, PartialTask(task, results, len(parts))))
         return parts
 
     def ended(self, task: Task, result: TaskResult) -> list[tuple[Task, TaskResult]]:
@@ -162,12 +153,8 @@ class CachedCases:
         concluded = {one.record.index: one for one in result.by_case}
         for record in result.records:
             self._remember(task, record, concluded.get(record.index), result)
-        partly = self._partly.pop(task, None)
-        if partly is None:
-            return [(task, result)]
-        partly.results.append(result)
-        partly.left -= 1
-        return [] if partly.left else [(partly.task, join_results(partly.results))]
+        partial = self._partial.pop(task, None)
+        return [(task, result)] if partial is None else partial.add(result)
 
     def _remember(
         self, task: Task, record: Record, concluded: CaseResult | None, result: TaskResult

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conformance.campaign.isolation import run_isolated
+from conformance.campaign.isolation import TaskRunner
 from conformance.campaign.tasks import Task, TaskResult, run_tasks
 from conformance.catalog import Cell
 from conformance.executors.local import Call, CallEnd, Died, TimedOut
@@ -49,9 +49,8 @@ def outcomes(
 ) -> tuple[dict[Task, TaskResult], list[str], Workers]:
     """Return the outcome of one batch of all tasks, the notes, and the calls of the workers."""
     workers, noticed = Workers(answer), list[str]()
-    done = run_isolated(
-        workers, [tuple(TASKS)], Limits(TIMEOUT), noticed.append, {task.cell for task in apart}
-    )  # type: ignore[arg-type]
+    runner = TaskRunner(Limits(TIMEOUT), noticed.append, crashing={task.cell for task in apart})
+    done = runner.run(workers, [tuple(TASKS)])  # type: ignore[arg-type]
     return dict(one for one in done if one is not None), noticed, workers
 
 
@@ -108,7 +107,8 @@ def test_a_worker_ends_after_cases_that_may_have_written_to_memory_of_others() -
     workers = Workers(run_tasks)
     bundles = [(task,) for task in TASKS]
     cells = {TASKS[1].cell}
-    done = run_isolated(workers, bundles, Limits(TIMEOUT), print, overwriting=cells)  # type: ignore[arg-type]
+    runner = TaskRunner(Limits(TIMEOUT), print, overwriting=cells)
+    done = runner.run(workers, bundles)  # type: ignore[arg-type]
     assert [one for one in done if one is not None]
     assert workers.are_ended == [False, True, False]
 

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from conformance.backends.session import open_session
-from conformance.campaign import runner, session
-from conformance.campaign.isolation import run_isolated
+from conformance.campaign import runner
+from conformance.campaign.isolation import TaskRunner
 from conformance.campaign.planning import PROFILES, Options, plan
 from conformance.campaign.progress import Tally, Watcher
 from conformance.campaign.runner import run
@@ -460,14 +460,14 @@ def test_an_error_of_the_harness_over_a_case_fails_the_run(
     """The other cases have verdicts, and a baseline does not excuse cases that were not judged."""
     right = run(options(tmp_path / "right", "right"))
     assert right.exit_code == 0
-    monkeypatch.setattr(session, "run_isolated", _over_a_case)
+    do = TaskRunner.run
+
+    def do_with_defect(self: TaskRunner, *given: Any) -> Iterator[Any]:
+        self.notice("defect of hlo-conformance in add:f32")
+        return do(self, *given)
+
+    monkeypatch.setattr(TaskRunner, "run", do_with_defect)
     broken = run(options(tmp_path / "broken", "right"))
     assert broken.exit_code == 1
     assert broken.records == right.records
     assert broken.incidents == ("defect of hlo-conformance in add:f32",)
-
-
-def _over_a_case(*arguments: Any) -> Iterator[Any]:
-    notice = arguments[3]
-    notice("defect of hlo-conformance in add:f32")
-    return run_isolated(*arguments)

@@ -1,46 +1,138 @@
-"""Calls that lose their worker are replaced by calls of their parts; a lost part is asked about."""
+"""Calls that lose their worker: split into parts, repeated, and asked about."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from conformance.errors import NotAvailable
 from conformance.executors.local import Call, CallEnd, Died, TimedOut
-from conformance.pipeline.splitting import answers_of, run_in_parts
+from conformance.pipeline.splitting import (
+    BatchCall,
+    RepeatedEnd,
+    SplitCall,
+    answers_of,
+    run_in_parts,
+)
 from suites.meta.support.workers import Workers
 
 DIED = Died("SIGSEGV")
+SECONDS = 60.0
 
 
-def call_of(name: str) -> Call:
-    return Call(name, print, (name,), 1.0)
+def call_of(name: str, seconds: float = SECONDS, **given: Any) -> BatchCall:
+    """Return a call about programs, one for each letter of its name; its halves are its parts."""
+    half = len(name) // 2
+    parts = (name[:half], name[half:]) if half else (name,)
+    return BatchCall(
+        name, print, (name,), seconds,
+        parts=lambda: [call_of(part, seconds / 2, **given) for part in parts], **given,
+    )  # fmt: skip
 
 
-def letters(call: Call, value: object) -> list[Call]:
-    del value
-    return [call_of(letter) for letter in call.name] if len(call.name) > 1 else []
+class Made:
+    """Calls made in workers without processes, and how those ended that were not split."""
+
+    def __init__(self, value: Callable[[Call], Any], *names: str, **given: Any) -> None:
+        self.notices: list[tuple[str, int, bool, int, int]] = []
+        workers = Workers(value)
+        calls = [call_of(name, **given) for name in names]
+        ended = run_in_parts(workers, calls, self._note)  # type: ignore[arg-type]
+        self.ends = [one for one in ended if one is not None]
+        self.values = {one.call.name: one.value for one in self.ends}
+        assert len(self.values) == len(self.ends)
+        self.names = [one.name for one in workers.made]
+        self.seconds = [one.timeout for one in workers.made]
+
+    def _note(self, split: SplitCall) -> None:
+        name = split.call.name
+        self.notices.append((name, split.left, split.has_culprit, split.failed, split.runs))
 
 
-def ends(
-    value: Callable[[Call], Any], names: Iterable[str], **given: Any
-) -> tuple[dict[str, Any], list[str]]:
-    """Return the value of each call that ended, by its name, and the names of all calls made."""
-    workers = Workers(value)
-    ended = run_in_parts(workers, map(call_of, names), letters, **given)  # type: ignore[arg-type]
-    found = [one for one in ended if one is not None]
-    assert len({one.call.name for one in found}) == len(found)
-    return {one.call.name: one.value for one in found}, [one.name for one in workers.made]
+def dies(*culprits: str, end: object = DIED) -> Callable[[Call], object]:
+    """Return a function that ends calls with any of these letters badly, others with their name."""
+    return lambda call: end if {*culprits} & {*call.name} else call.name
 
 
-@pytest.mark.parametrize("lost", [DIED, TimedOut(1.0), KeyError("x")])
-def test_only_the_guilty_part_is_lost(lost: object) -> None:
-    found, made = ends(lambda call: lost if "b" in call.name else call.name, ["abc", "de"])
-    assert found == {"a": "a", "b": lost, "c": "c", "de": "de"}
-    assert made == ["abc", "a", "b", "c", "de"]
+@pytest.mark.parametrize("lost", [DIED, TimedOut(60.0)])
+def test_one_program_that_loses_its_worker_is_found(lost: object) -> None:
+    made = Made(dies("b", end=lost), "abcd", "ef")
+    assert made.values == {"a": "a", "b": lost, "cd": "cd", "ef": "ef"}
+    assert made.names == ["abcd", "ab", "cd", "a", "b", "ef"]
+    assert made.notices == [
+        ("abcd", 2, False, 1, 1), ("ab", 2, False, 1, 1), ("ab", 0, True, 1, 1),
+        ("abcd", 0, True, 1, 1),
+    ]  # fmt: skip
+
+
+def test_two_programs_that_lose_their_worker_are_found() -> None:
+    made = Made(dies("b", "c"), "abcd", repeats=[1.0])
+    assert made.values == {"a": "a", "b": DIED, "c": DIED, "d": "d"}
+    assert sorted(made.names) == sorted(["abcd", "ab", "cd", *"abcd", "b", "c"])
+    assert all(runs == 1 for *_, runs in made.notices)
+
+
+def test_programs_that_lose_their_worker_only_together_are_called_together_again() -> None:
+    crashes = iter([True, False, True])
+    made = Made(
+        lambda call: DIED if len(call.name) == 4 and next(crashes) else call.name, "abcd",
+        repeats=[5.0, 5.0],
+    )  # fmt: skip
+    assert made.values == {"ab": "ab", "cd": "cd"}
+    assert made.names == ["abcd", "ab", "cd", "abcd", "abcd"]
+    assert made.seconds == [60.0, 30.0, 30.0, 5.0, 5.0]
+    assert made.notices == [
+        ("abcd", 2, False, 1, 1), ("abcd", 0, False, 1, 1), ("abcd", 0, False, 1, 2),
+        ("abcd", 0, False, 2, 3),
+    ]  # fmt: skip
+
+
+def test_programs_of_a_part_that_lose_their_worker_only_together() -> None:
+    """Neither the part nor the whole has a culprit."""
+    made = Made(lambda call: DIED if {*"ab"} <= {*call.name} else call.name, "abcd", repeats=[5.0])
+    assert made.values == {"a": "a", "b": "b", "cd": "cd"}
+    assert [name for name, *_, runs in made.notices if runs > 1] == ["ab", "abcd"]
+
+
+def test_calls_without_repeats_are_not_called_again() -> None:
+    made = Made(lambda call: DIED if len(call.name) > 1 else call.name, "ab")
+    assert made.names == ["ab", "a", "b"]
+    assert made.notices == [("ab", 2, False, 1, 1), ("ab", 0, False, 1, 1)]
+
+
+def test_a_single_program_that_loses_its_worker_is_called_again() -> None:
+    crashes = iter([DIED, "b", TimedOut(1.0)])
+    made = Made(lambda _: next(crashes), "b", repeats=[5.0, 6.0])
+    (ended,) = made.ends
+    assert isinstance(ended, RepeatedEnd)
+    assert (ended.value, ended.further) == (DIED, ("b", TimedOut(1.0)))
+    assert made.seconds == [60.0, 5.0, 6.0]
+
+
+def test_an_error_splits_only_calls_that_say_so() -> None:
+    error = KeyError("x")
+    made = Made(dies("b", end=error), "ab", splits_errors=True, repeats=[5.0])
+    assert made.values == {"a": "a", "b": error}
+    assert made.names == ["ab", "a", "b"]
+    whole = Made(dies("b", end=error), "ab", repeats=[5.0])
+    assert (whole.values, whole.names) == ({"ab": error}, ["ab"])
+
+
+def test_an_error_of_the_whole_only_is_noticed_and_not_repeated() -> None:
+    made = Made(
+        lambda call: KeyError("x") if len(call.name) > 1 else call.name, "ab",
+        splits_errors=True, repeats=[5.0],
+    )  # fmt: skip
+    assert made.names == ["ab", "a", "b"]
+    assert made.notices[-1] == ("ab", 0, False, 1, 1)
+
+
+def test_calls_that_do_not_say_how_they_are_split_end_as_they_do() -> None:
+    workers = Workers(lambda _: DIED)
+    (ended,) = filter(None, run_in_parts(workers, [Call("ab", print, (), 1.0)]))  # type: ignore[arg-type]
+    assert (ended.call.name, ended.value) == ("ab", DIED)
 
 
 def test_a_part_that_is_lost_is_asked_about_in_another_worker() -> None:
@@ -49,35 +141,34 @@ def test_a_part_that_is_lost_is_asked_about_in_another_worker() -> None:
             return "answer"
         return DIED if "b" in call.name else call.name
 
-    def question(call: Call, lost: object) -> Call:
-        assert (call.name, lost) == ("b", DIED)
-        return replace(call, arguments=("asked",))
+    asked: list[object] = []
 
-    found, _ = ends(value, ["ab"], question=question)
-    assert found == {"a": "a", "b": "answer"}
+    def question(lost: object) -> Call:
+        asked.append(lost)
+        return Call("question", print, ("asked",), 1.0)
+
+    made = Made(value, "ab", question=question)
+    assert made.values == {"a": "a", "b": "answer"}
+    assert asked == [DIED]
+    assert made.notices[-1] == ("ab", 0, True, 1, 1)
 
 
 def test_a_question_that_is_lost_too_leaves_the_first_end() -> None:
-    calls: list[Call] = []
-
-    def value(call: Call) -> object:
-        calls.append(call)
-        return Died(f"end {len(calls)}")
-
-    found, _ = ends(value, ["b"], question=lambda call, _: replace(call, arguments=("asked",)))
-    assert found == {"b": Died("end 1")}
-    assert len(calls) == 2
+    ends = iter([Died("end 1"), Died("end 2")])
+    made = Made(lambda _: next(ends), "b", question=lambda _: Call("question", print, (), 1.0))
+    assert made.values == {"b": Died("end 1")}
+    assert made.names == ["b", "question"]
 
 
 def test_no_question_about_an_exception() -> None:
     error = KeyError("x")
-    found, made = ends(lambda _: error, ["b"], question=lambda call, _: call)
-    assert (found, made) == ({"b": error}, ["b"])
+    made = Made(lambda _: error, "b", question=lambda _: Call("question", print, (), 1.0))
+    assert (made.values, made.names) == ({"b": error}, ["b"])
 
 
 def test_without_a_backend_nothing_is_split() -> None:
     with pytest.raises(NotAvailable, match="no device"):
-        ends(lambda _: NotAvailable("no device"), ["abc"])
+        Made(lambda _: NotAvailable("no device"), "abc")
 
 
 def test_answers_of_a_call() -> None:

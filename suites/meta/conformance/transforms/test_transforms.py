@@ -175,21 +175,26 @@ def test_arguments_and_results_of_a_merged_program_are_those_of_its_programs(gri
         for op in ("abs", "negate", "abs")
     ]
     processes = programs[0].process_count
-    inputs = [
-        tuple(np.array([number, -process], np.float32) for process in range(processes))
+    sets = [
+        [
+            tuple(np.array([number, -process - turn], np.float32) for process in range(processes))
+            for turn in range(1 + number % 2)
+        ]
         for number in range(len(programs))
     ]
-    results = evaluate(merge(programs), merge_arguments(programs, inputs))
-    wanted = [evaluate(one, given) for one, given in zip(programs, inputs, strict=True)]
-    for found, want in zip(split_results(programs, results), wanted, strict=True):
-        alike(found, want)
+    for turn in range(2):
+        results = evaluate(merge(programs), merge_arguments(programs, sets, turn))
+        for found, program, given in zip(
+            split_results(programs, results), programs, sets, strict=True
+        ):
+            alike(found, evaluate(program, given[min(turn, len(given) - 1)]))
     with pytest.raises(ValueError, match="results expected of the batch"):
         split_results(programs, results[1:])
 
 
 def test_a_single_program_is_merged_with_nothing() -> None:
     assert merge([WHOLE]) is WHOLE
-    assert merge_arguments([WHOLE], [INPUTS]) == tuple(INPUTS)
+    assert merge_arguments([WHOLE], [[INPUTS]]) == tuple(INPUTS)
     assert split_results([WHOLE], RESULTS[:1]) == [[RESULTS[0]]]
 
 

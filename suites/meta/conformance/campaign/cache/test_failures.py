@@ -12,12 +12,13 @@ from conformance.backends import session as backend_sessions
 from conformance.backends.fake.faults import FAULTS
 from conformance.backends.session import Compiled, Session
 from conformance.campaign import gone, isolation, session
+from conformance.campaign.isolation import TaskRunner
 from conformance.campaign.planning import Options
 from conformance.campaign.runner import run
-from conformance.campaign.tasks import Manner, Task, TaskBatch, TaskResult, run_tasks
-from conformance.executors.local import Call
+from conformance.campaign.tasks import Task, TaskBatch, TaskResult, run_tasks
 from conformance.limits import Limits
 from conformance.pipeline import confirmation
+from conformance.pipeline.splitting import BatchCall
 from conformance.results.lines import lines_of
 from conformance.verdict import Verdict
 from reference.ir.program import Program
@@ -61,12 +62,11 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
     judge, compiled = confirmation.judge_sets, Session.compile
 
     def isolated(
-        _: object, bundles: Iterable[TaskBatch], *given: object
+        self: TaskRunner, _: object, bundles: Iterable[TaskBatch]
     ) -> Iterator[tuple[Task, TaskResult]]:
-        (manner,) = (one for one in given if isinstance(one, Manner))
         backend_sessions._opened.clear()
         for batch in bundles:
-            yield from zip(batch, run_tasks(batch, manner), strict=True)
+            yield from zip(batch, run_tasks(batch, self.manner), strict=True)
 
     def judging(*given, **named):
         seen.judged += 1
@@ -76,7 +76,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
         seen.compiled.append(len(program.main.result_types))
         return compiled(self, program, text)
 
-    monkeypatch.setattr(session, "run_isolated", isolated)
+    monkeypatch.setattr(TaskRunner, "run", isolated)
     monkeypatch.setattr(confirmation, "judge_sets", judging)
     monkeypatch.setattr(Session, "compile", compiling)
     return seen
@@ -204,8 +204,13 @@ def test_a_near_miss_that_is_known_comes_from_the_cache(tmp_path: Path, work: Wo
 def test_a_case_that_always_ended_its_process_does_not_run_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calls: list[Call] = []
-    monkeypatch.setattr(isolation, "Call", lambda *given: calls.append(Call(*given)) or calls[-1])
+    calls: list[BatchCall] = []
+
+    def called(*given, **named) -> BatchCall:
+        calls.append(BatchCall(*given, **named))
+        return calls[-1]
+
+    monkeypatch.setattr(isolation, "BatchCall", called)
     text = ENTRY.replace('"add"', '"tanh"') + 'verdicts = ["crashed"]\nwords = ["*"]\n'
     given = {"ops": ("tanh",), "expectations": known(tmp_path, text)}
     first = run(options(tmp_path, "first", "abort_on_nan", **given))
