@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.gate.baselines.comparison import REGRESSIONS, Comparison, Kind
-from conformance.gate.conclusion import Group as ChangedGroup
-from conformance.gate.conclusion import group_changes
+from conformance.gate.conclusion import ChangeGroup, group_changes
 from conformance.results.remarks import is_new, other_incidents
 from conformance.results.summary import RunData
 from reports import findings, squares, text
@@ -97,7 +96,7 @@ def _cell_start(op: str, element_type: str) -> str:
     return f"{op} {element_type}"
 
 
-def _change_problem(group: ChangedGroup, db: str, file: str, lines: dict[str, int]) -> Problem:
+def _change_problem(group: ChangeGroup, db: str, file: str, lines: dict[str, int]) -> Problem:
     first = group.changes[0]
     types = ", ".join(group.element_types)
     before = f"{group.before} in the baseline, " if first.before else ""
@@ -114,7 +113,7 @@ def _change_problem(group: ChangedGroup, db: str, file: str, lines: dict[str, in
     )
 
 
-def _group_problem(group: findings.Group) -> Problem:
+def _group_problem(group: findings.CaseGroup) -> Problem:
     first, replay = group.findings[0].record, group.findings[0].command
     ops, types = ", ".join(group.ops), ", ".join(group.element_types)
     verdict = squares.words(group.verdict)

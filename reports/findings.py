@@ -20,7 +20,7 @@ NO_FAMILY = "not in the catalog"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ShownCase:
     """A case that did not pass, with an anchor of its own on the page.
 
     `db` is the folder for `replay`, "" for its default.
@@ -53,7 +53,7 @@ NEW, KNOWN, OPEN = "new", "known", "open"
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class CaseGroup:
     """Findings of one class, which probably have one cause.
 
     New failures have op, backend, verdict and kind in common. Known failures have expectation,
@@ -67,7 +67,7 @@ class Group:
     known: str
     reason: str
     link: str
-    findings: tuple[Finding, ...]
+    findings: tuple[ShownCase, ...]
 
     @property
     def ops(self) -> tuple[str, ...]:
@@ -96,17 +96,17 @@ def replay_command(record: Record, db: str) -> str:
     return f"hlo-conformance replay {text.shell_word(record.id)}{told}"
 
 
-def groups(run: RunData, db: str) -> tuple[Group, ...]:
+def groups(run: RunData, db: str) -> tuple[CaseGroup, ...]:
     """Return the findings by class: new first, then worst first, then in the catalog's order."""
     shown = [record for record in run.records if record.verdict.fails or record.detail is not None]
     anchors = text.unique("d-" + text.slug(record.id) for record in shown)
-    classes: dict[tuple[str, str, Verdict, str, str, str], list[Finding]] = defaultdict(list)
+    classes: dict[tuple[str, str, Verdict, str, str, str], list[ShownCase]] = defaultdict(list)
     for anchor, record in zip(anchors, shown, strict=True):
         status = OPEN if not record.verdict.fails else KNOWN if record.known else NEW
         op = record.op if status == NEW else ""
         kind = "" if status == KNOWN else record.kind
         key = (status, record.backend, record.verdict, kind, record.known, op)
-        classes[key].append(Finding(anchor, record, db))
+        classes[key].append(ShownCase(anchor, record, db))
     order = {name: number for number, name in enumerate(CATALOG)}
     ranked = sorted(
         classes.items(),
@@ -116,17 +116,17 @@ def groups(run: RunData, db: str) -> tuple[Group, ...]:
         ),
     )  # fmt: skip
     return tuple(
-        Group(*key[:5], *explanation(run, key[4]), tuple(_one_of_each_first(found)))
+        CaseGroup(*key[:5], *explanation(run, key[4]), tuple(_one_of_each_first(found)))
         for key, found in ranked
     )
 
 
-def _one_of_each_first(findings: Sequence[Finding]) -> list[Finding]:
+def _one_of_each_first(findings: Sequence[ShownCase]) -> list[ShownCase]:
     """Return findings with one of each op and element type first, so that a truncated list covers
     all of them.
     """
     turns: Counter[tuple[str, str]] = Counter()
-    ranked: list[tuple[int, str, tuple[int, str], Finding]] = []
+    ranked: list[tuple[int, str, tuple[int, str], ShownCase]] = []
     for finding in sorted(findings, key=lambda f: f.record.index):
         op, of = finding.record.op, finding.record.element_type
         ranked.append((turns[op, of], op, type_order(of), finding))

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from conformance.gate.baselines.comparison import REGRESSIONS, Comparison, Kind
-from conformance.gate.conclusion import Group as ChangedGroup
-from conformance.gate.conclusion import group_changes, scope
+from conformance.gate.conclusion import ChangeGroup, group_changes, scope
 from conformance.results.agreement import unspecified_cases
 from conformance.results.read_back import read_back_of
 from conformance.results.remarks import is_new, other_incidents, remarks_on
@@ -17,7 +16,7 @@ from conformance.results.standings import NEW, UNEXPLAINED, cells_which
 from conformance.results.summary import RunData
 from conformance.verdict import LostBatch
 from reports import findings, squares, text, view
-from reports.findings import Group
+from reports.findings import CaseGroup
 from reports.squares import Square
 from reports.view import View
 
@@ -174,7 +173,7 @@ def _changes(comparison: Comparison) -> str:
     return "\n\n".join(parts)
 
 
-def _changes_table(kind: Kind, groups: Sequence[ChangedGroup]) -> str:
+def _changes_table(kind: Kind, groups: Sequence[ChangeGroup]) -> str:
     shown = groups[: CHANGES if kind in REGRESSIONS else CHANGES // 2]
     rows = [
         (escape(one.op), _join_some(one.element_types), escape(one.backend),
@@ -259,7 +258,7 @@ def _divergences(title: str, seen: View, status: str) -> str:
     return f"## {title}\n\n" + _table(head, rows, 5) + more
 
 
-def _group(group: Group) -> tuple[str, ...]:
+def _group(group: CaseGroup) -> tuple[str, ...]:
     link = text.web_link(group.link)
     about = escape(group.kind)
     if group.status == findings.KNOWN:

@@ -21,7 +21,7 @@ from conformance.results.store import CellKey
 from conformance.results.summary import RunData
 from conformance.verdict import Errors, Verdict
 from reports import text
-from reports.findings import NO_FAMILY, Group, groups
+from reports.findings import NO_FAMILY, CaseGroup, groups
 from reports.squares import Square, square_of, type_order
 
 
@@ -77,7 +77,7 @@ class View:
     cells: dict[CellKey, Square]
     backends: tuple[str, ...]
     element_types: tuple[str, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[CaseGroup, ...]
     totals: Totals
     standings: tuple[Standing, ...]
     db: str = ""

@@ -101,7 +101,7 @@ class TaskRunner:
 
     def _parts(self, batch: TaskBatch) -> list[BatchCall]:
         """Return the calls of a batch's tasks or of a task's cases; none for a single case."""
-        if len(batch) > 1:
+        if len(batch) != 1:
             return [call for task in batch for call in self._calls((task,))]
         task = batch[0]
         if len(task) == 1:

@@ -44,7 +44,7 @@ from conformance.known.programs import SUBNORMAL
 from conformance.limits import Limits
 from conformance.phases import phase
 from conformance.pipeline.batch import Batcher, run_all
-from conformance.pipeline.items import Answer, Item
+from conformance.pipeline.items import BackendAnswer, Item
 from conformance.pipeline.outcome import NotJudged, Outcome, known_loss
 from conformance.stablehlo.emit import EmitError, spell_operation
 from conformance.transforms.inline import inline
@@ -115,7 +115,11 @@ def _is_known_to_crash(ends: Sequence[Expectation], backend: str, program: Progr
 
 
 def _judge_program(
-    trial: Trial, session: Session, one: Item, results: Answer, failures: list[FailingProgram]
+    trial: Trial,
+    session: Session,
+    one: Item,
+    results: BackendAnswer,
+    failures: list[FailingProgram],
 ) -> str:
     """Return the word under which a program's verdict is counted; add any failure to `failures`."""
     if isinstance(results, Unsupported):
@@ -149,7 +153,7 @@ def _count_failure(failure: FailingProgram, failures: list[FailingProgram]) -> s
     return f"known {verdict}" if failure.outcome.known else verdict.value
 
 
-def _is_same_alone(session: Session, one: Item, number: int, results: Answer) -> bool:
+def _is_same_alone(session: Session, one: Item, number: int, results: BackendAnswer) -> bool:
     """Return whether a program gives the same results in isolation as in the batch, and is right in
     both.
     """

@@ -155,7 +155,7 @@ def comparison_lines(comparison: Comparison, replay: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ChangeGroup:
     """Changes of one kind and op on one backend, with the same outcomes before and after."""
 
     kind: Kind
@@ -184,14 +184,14 @@ class Group:
         return "" if record is None else one_line(record.message or record.kind)
 
 
-def group_changes(changes: tuple[Change, ...]) -> list[Group]:
+def group_changes(changes: tuple[Change, ...]) -> list[ChangeGroup]:
     """Return changes in groups, in the same order."""
     found: dict[tuple[Kind, str, str, str, str, bool], list[Change]] = {}
     for one in changes:
         words = (outcome_words(one.before), outcome_words(one.after))
         key = (one.kind, one.op, one.backend, *words, one.index is None)
         found.setdefault(key, []).append(one)
-    return [Group(*key[:5], tuple(changes)) for key, changes in found.items()]
+    return [ChangeGroup(*key[:5], tuple(changes)) for key, changes in found.items()]
 
 
 def outcome_words(outcome: CaseOutcome | None) -> str:
@@ -205,7 +205,7 @@ def outcome_words(outcome: CaseOutcome | None) -> str:
     return f"{'known ' if outcome.known else ''}{verdict}{kind}"
 
 
-def _group_line(group: Group, replay: str) -> str:
+def _group_line(group: ChangeGroup, replay: str) -> str:
     types = group.element_types
     shown = ", ".join(types[:4]) + (f" and {len(types) - 4} more types" if len(types) > 4 else "")
     said = f": {group.message[:160]}" if group.message else ""

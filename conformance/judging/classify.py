@@ -17,7 +17,7 @@ import numpy as np
 from conformance.judging.differences import Differing
 from conformance.judging.questions import (
     Answer,
-    Findings,
+    ElementClasses,
     Question,
     ask,
     exact_match,
@@ -50,12 +50,12 @@ HALF = 32
 """Width in bits of the type to which backends most often truncate a 64-bit type."""
 
 
-def classify_elements(differing: Differing) -> Findings:
+def classify_elements(differing: Differing) -> ElementClasses:
     """Return a verdict and a class for each of the differing elements."""
     return ask(QUESTIONS, differing, len(differing.where))
 
 
-def codes_without_accuracy(findings: Findings) -> list[int]:
+def codes_without_accuracy(findings: ElementClasses) -> list[int]:
     """Return the codes whose elements do not count for accuracy.
 
     These are unspecified, flushed and divergent elements, and those permitted by another formula.

@@ -30,7 +30,7 @@ from conformance.judging.judgement import (
 )
 from conformance.judging.messages import elements_message
 from conformance.judging.processes import process_results
-from conformance.judging.questions import Finding, Findings
+from conformance.judging.questions import ElementClasses, VerdictClass
 from conformance.known.any_op import hypotheses_of_any_op
 from conformance.known.candidates import Candidate, rewritten_by
 from conformance.known.hypothesis import Hypothesis
@@ -366,7 +366,7 @@ def _identical_judgement(
 def _conclude(
     number: int,
     differing: Differing,
-    findings: Findings,
+    findings: ElementClasses,
     distances: Array,
     worst: float | None,
     errors: Errors,
@@ -398,7 +398,7 @@ def _conclude(
 
 
 def _make_failing(
-    finding: Finding,
+    finding: VerdictClass,
     positions: Array,
     number: int,
     differing: Differing,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from conformance.judging.questions import Finding
+from conformance.judging.questions import VerdictClass
 from conformance.verdict import Element, Errors, Failing, Verdict
 
 
@@ -31,7 +31,7 @@ class Judgement:
     failing: tuple[Failing, ...] = ()
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[VerdictClass, ...]:
         """Verdicts and kinds of all failing elements."""
         return tuple((one.verdict, one.kind) for one in self.failing)
 
@@ -119,7 +119,7 @@ def combine(judgements: Sequence[Judgement]) -> Judgement:
 
 def merge_failing(failing: Sequence[Failing]) -> tuple[Failing, ...]:
     """Merge failures of the same verdict and class; the first of each supplies the message."""
-    found: dict[Finding, Failing] = {}
+    found: dict[VerdictClass, Failing] = {}
     for one in failing:
         before = found.get((one.verdict, one.kind))
         if before is not None:

@@ -15,7 +15,7 @@ import numpy as np
 from conformance.verdict import Verdict
 from reference.ir.types import Array
 
-Finding = tuple[Verdict, str]
+VerdictClass = tuple[Verdict, str]
 """A verdict and its class label."""
 
 Predicted = Callable[[], Array]
@@ -35,7 +35,7 @@ demand.
 
 
 @dataclass
-class Findings:
+class ElementClasses:
     """The class of each element: `table[codes[i]]`; a negative code means not classified yet.
 
     `predicted` marks the elements within `hypothesis.NEAR` ulp of the prediction of their class.
@@ -43,7 +43,7 @@ class Findings:
 
     codes: Array
     predicted: Array
-    table: list[Finding] = field(default_factory=list[Finding])
+    table: list[VerdictClass] = field(default_factory=list[VerdictClass])
 
     @property
     def is_complete(self) -> bool:
@@ -61,7 +61,7 @@ class Findings:
                 self.predicted |= explained & predicted()
             self.table.append((verdict, kind))
 
-    def per_element(self) -> list[Finding]:
+    def per_element(self) -> list[VerdictClass]:
         """Return the finding of every element, in order."""
         return [self.table[code] for code in self.codes.tolist()]
 
@@ -75,12 +75,12 @@ def restrict_answers(answers: Answer, to: Array) -> Answer:
             yield *answer[:2], answer[2] & to
 
 
-def ask(questions: Sequence[Question[Evidence]], evidence: Evidence, count: int) -> Findings:
+def ask(questions: Sequence[Question[Evidence]], evidence: Evidence, count: int) -> ElementClasses:
     """Ask questions about `count` elements until all are explained.
 
     The last question must explain any element.
     """
-    findings = Findings(np.full(count, -1), np.zeros(count, np.bool_))
+    findings = ElementClasses(np.full(count, -1), np.zeros(count, np.bool_))
     with np.errstate(all="ignore"):
         for question in questions:
             for answer in question(evidence):

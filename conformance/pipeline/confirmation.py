@@ -15,9 +15,17 @@ from conformance.gate.classes import ANY_BITS, NOT_DETERMINISTIC
 from conformance.gate.unpredictable import UNPREDICTABLE
 from conformance.judging.compare import judge_sets
 from conformance.judging.judgement import SetJudgements
+from conformance.judging.questions import VerdictClass
 from conformance.known.in_force import unpredictable_classes
 from conformance.pipeline.batch import Batcher
-from conformance.pipeline.items import Answer, CellItem, Item, ItemAnswer, Results, Unwritable
+from conformance.pipeline.items import (
+    BackendAnswer,
+    CellItem,
+    Item,
+    ItemAnswer,
+    Results,
+    Unwritable,
+)
 from conformance.pipeline.records import (
     CaseResult,
     have_one_ending,
@@ -27,9 +35,6 @@ from conformance.pipeline.records import (
 )
 from conformance.verdict import Errors, Record, Repeats, Verdict
 from reference.ops.structure import is_constant
-
-Finding = tuple[Verdict, str]
-"""A verdict and its class."""
 
 
 def conclude(item: CellItem, answered: ItemAnswer, batcher: Batcher) -> CaseResult:
@@ -74,14 +79,14 @@ def _confirm(cache: JudgementCache, first: Results, batch: Sequence[Item]) -> Ca
     return _conclude_batch(cache, first, batch, rounds)
 
 
-def _conclude_errors(cache: JudgementCache, first: Answer) -> CaseResult:
+def _conclude_errors(cache: JudgementCache, first: BackendAnswer) -> CaseResult:
     """Return the record of a case for which the backend reports an error in some run.
 
     Of a case that fails every time, an error of the backend is shown.
     """
     item, again = cache.item, cache.batcher.attempts(cache.item, cache.batcher.repeats)
-    outcomes: list[Answer] = [first, *again]
-    repeats = repeats_of([cache.finding(one) for one in outcomes])
+    outcomes: list[BackendAnswer] = [first, *again]
+    repeats = repeats_of([cache.verdict_class(one) for one in outcomes])
     errors = (one for one in outcomes if isinstance(one, BackendError))
     shown = next((one for one in errors if not isinstance(one, Unsupported)), None)
     if shown is None:  # wrong in a batch, right or unsupported in isolation
@@ -101,8 +106,10 @@ def _conclude_varying(cache: JudgementCache, outcomes: Sequence[Results], turn: 
 
     Only runs in which that set failed are counted: another set may fail in every run.
     """
-    of_turn = repeats_of([cache.finding(one, turn) for one in outcomes])
-    repeats = of_turn if of_turn.failed else repeats_of([cache.finding(one) for one in outcomes])
+    of_turn = repeats_of([cache.verdict_class(one, turn) for one in outcomes])
+    repeats = (
+        of_turn if of_turn.failed else repeats_of([cache.verdict_class(one) for one in outcomes])
+    )
     record = not_deterministic(cache.item, Verdict.DIVERGENT, repeats, turn=turn)
     return CaseResult(record, Errors())
 
@@ -112,10 +119,10 @@ def _conclude_batch(
 ) -> CaseResult:
     """Return the record of a case that is wrong in a batch and right in isolation, every time."""
     if len(batch) == 1:  # there was no batch
-        outcomes: list[Answer] = [first, *rounds]
+        outcomes: list[BackendAnswer] = [first, *rounds]
     else:
         outcomes = [first, *cache.batcher.batch_again(batch, cache.item)]
-    repeats = repeats_of([cache.finding(one) for one in outcomes])
+    repeats = repeats_of([cache.verdict_class(one) for one in outcomes])
     if repeats.failed == repeats.runs:
         return judged_result(cache.item, cache.of(first), batch=batch)
     return CaseResult(not_deterministic(cache.item, Verdict.DIVERGENT, repeats), Errors())
@@ -138,10 +145,10 @@ def conclude_miss(attempt: Callable[[], Record], repeats: int) -> CaseResult:
     return CaseResult(record, Errors())
 
 
-def repeats_of(findings: Sequence[Finding]) -> Repeats:
+def repeats_of(ends: Sequence[VerdictClass]) -> Repeats:
     """Return the number of runs that failed, and the classes of their failures."""
-    failing = [(verdict, kind) for verdict, kind in findings if verdict.fails]
-    return Repeats(len(failing), len(findings), tuple(dict.fromkeys(kind for _, kind in failing)))
+    failing = [(verdict, kind) for verdict, kind in ends if verdict.fails]
+    return Repeats(len(failing), len(ends), tuple(dict.fromkeys(kind for _, kind in failing)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +179,7 @@ class JudgementCache:
         """Return the judgements of the rounds that fail."""
         return [one for one in map(self.of, rounds) if one.whole.verdict.fails]
 
-    def finding(self, outcome: Answer, turn: int | None = None) -> Finding:
+    def verdict_class(self, outcome: BackendAnswer, turn: int | None = None) -> VerdictClass:
         """Return verdict and class of the results of a run, of one input set or of the worst."""
         if isinstance(outcome, Unsupported):
             return Verdict.UNSUPPORTED, ""

@@ -15,7 +15,7 @@ Inputs = tuple[Array, ...]
 Results = list[list[Array]]
 """The results of an item, for each of its input sets."""
 
-Answer = Results | BackendError
+BackendAnswer = Results | BackendError
 """The backend's results of an item, or its error."""
 
 
@@ -53,5 +53,5 @@ class CellItem(Item):
 class ItemAnswer:
     """The answer to an item, and the batch that it was compiled with."""
 
-    answer: Answer
+    answer: BackendAnswer
     batch: Sequence[Item]

@@ -17,7 +17,7 @@ from conformance.verdict import Element, Record, Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class BackendVerdict:
     """One backend's answer to a case: its verdict and class, and its worst element.
 
     `given` is that element in decimal, "" if none is stored. `known` says whether an expectation
@@ -42,7 +42,7 @@ class Difference:
     element_type: str
     index: int
     alone: str
-    answers: Mapping[str, Answer]
+    answers: Mapping[str, BackendVerdict]
 
     @property
     def fails(self) -> bool:
@@ -135,7 +135,7 @@ def _signature(record: Record) -> _Signature:
     return (record.verdict, record.kind, *at)
 
 
-def _answer(record: Record) -> Answer:
+def _answer(record: Record) -> BackendVerdict:
     element = _worst_element(record)
     given = "" if element is None else element.actual
-    return Answer(record.verdict, record.kind, given, bool(record.known))
+    return BackendVerdict(record.verdict, record.kind, given, bool(record.known))

@@ -13,7 +13,7 @@ from conformance.judging.compare import describe_malformed
 from conformance.judging.differences import Differing
 from conformance.judging.joint_results import JointResults
 from conformance.judging.messages import elements_message
-from conformance.judging.questions import Findings
+from conformance.judging.questions import ElementClasses
 from conformance.known.in_force import hypotheses_of
 from conformance.sweep.arguments import Domain
 from conformance.sweep.evaluation import Differences, differences_of
@@ -135,7 +135,7 @@ class _Judged:
         self.same = equal_elements(self.want, self.got)
         self.alike = int(np.count_nonzero(self.same))
         self.counted = np.ones(len(where), np.bool_)
-        self.found: tuple[Differing, Findings] | None = None
+        self.found: tuple[Differing, ElementClasses] | None = None
         self.errors: Array | None = None
 
     def judge(self) -> None:

@@ -33,7 +33,7 @@ from conformance.results.store import FILE_NAME, Store
 from conformance.results.summary import RunData
 from conformance.results.summary import read as read_run
 from conformance.updating.groups import (
-    Group,
+    FailureGroup,
     comments_of,
     entries_of_batches,
     entry_of,
@@ -145,7 +145,7 @@ def _lost_batches(stored: _Stored, known: Sequence[Expectation]) -> list[LostBat
 
 def _entries(
     stored: _Stored,
-    groups: Sequence[Group],
+    groups: Sequence[FailureGroup],
     known: Sequence[Expectation],
     taken: set[str],
     seconds: float,
@@ -176,7 +176,9 @@ def _entries(
             yield entry_text(table, comments)
 
 
-def _say(number: int, total: int, group: Group, entry: Expectation, *, is_shown: bool) -> None:
+def _say(
+    number: int, total: int, group: FailureGroup, entry: Expectation, *, is_shown: bool
+) -> None:
     what = verdict_text("|".join(group.verdicts), group.kind, group.words)
     types = " ".join(group.element_types)
     without = "" if is_shown else ", without a counterexample"

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from conformance.executors.lost import BROKEN_HEAP, own_words
 from conformance.gate.classes import CLASSES, NOT_DETERMINISTIC, UNEXPLAINED
@@ -42,26 +42,20 @@ _UNSAFE = re.compile(r"[^a-z0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class NewFailure:
-    """A failure of a recorded case that no entry matches; `inputs` is the archive that shows it."""
+    """A failure of a recorded case that no entry matches, with the archive that shows it."""
 
     record: Record
-    verdict: Verdict
-    kind: str
-    message: str
-    worst_ulp: float | None
-    inputs: bytes
-    wrong: int = 0
-    predicted: int = 0
+    failing: Failing
 
     @property
     def size(self) -> tuple[int, int]:
         """Size of the program and its inputs, by which small programs come first."""
         detail = self.record.detail
-        return (detail.program.count("\n"), len(self.inputs)) if detail else (0, 0)
+        return (detail.program.count("\n"), len(self.failing.inputs)) if detail else (0, 0)
 
 
 @dataclass(slots=True)
-class Group:
+class FailureGroup:
     """New failures of one op on one backend for one entry: same verdict, class and message.
 
     Values that a class predicts are `divergent` or `inaccurate` by their size alone: such failures
@@ -70,10 +64,18 @@ class Group:
 
     op: str
     backend: str
-    verdict: Verdict
-    kind: str
     words: str
     failures: list[NewFailure] = field(default_factory=list[NewFailure])
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict of the first failure."""
+        return self.failures[0].failing.verdict
+
+    @property
+    def kind(self) -> str:
+        """The class of the first failure."""
+        return self.failures[0].failing.kind
 
     @property
     def element_types(self) -> tuple[str, ...]:
@@ -83,7 +85,7 @@ class Group:
     @property
     def verdicts(self) -> tuple[str, ...]:
         """The verdicts, in the order of the records."""
-        return tuple(dict.fromkeys(one.verdict.value for one in self.failures))
+        return tuple(dict.fromkeys(one.failing.verdict.value for one in self.failures))
 
     @property
     def cases(self) -> list[str]:
@@ -102,7 +104,9 @@ class Group:
         """The classes for the entry, as patterns."""
         if self.has_broken_heap:
             return _OVERWRITTEN
-        return tuple(dict.fromkeys(one.kind for one in self.failures if one.kind)) or ("*",)
+        return tuple(
+            dict.fromkeys(one.failing.kind for one in self.failures if one.failing.kind)
+        ) or ("*",)
 
 
 def new_failures(record: Record) -> list[NewFailure]:
@@ -111,31 +115,30 @@ def new_failures(record: Record) -> list[NewFailure]:
     if not record.failing:
         if not record.is_new_failure:
             return []
-        shown = Failing(record.verdict, record.kind, record.message, 0, (), record.worst_ulp)
-        return [_failure(record, shown, detail)]
-    return [_failure(record, one, detail) for one in record.failing if not one.known]
+        said = (record.verdict, record.kind, record.message)
+        shown = Failing(*said, 0, worst_ulp=record.worst_ulp, inputs=detail.inputs)
+        return [NewFailure(record, shown)]
+    return [
+        NewFailure(record, replace(one, inputs=one.inputs or detail.inputs))
+        for one in record.failing
+        if not one.known
+    ]
 
 
-def _failure(record: Record, one: Failing, detail: Detail) -> NewFailure:
-    return NewFailure(
-        record, one.verdict, one.kind, one.message, one.worst_ulp, one.inputs or detail.inputs,
-        one.wrong, one.predicted,
-    )  # fmt: skip
-
-
-def group_failures(records: Iterable[Record]) -> list[Group]:
+def group_failures(records: Iterable[Record]) -> list[FailureGroup]:
     """Return the groups of all new failures in records, in their order."""
-    found: dict[tuple[str, ...], Group] = {}
+    found: dict[tuple[str, ...], FailureGroup] = {}
     for record in records:
-        for one in new_failures(record):
-            words = "" if _is_of_allocator(one) else _words(one)
+        for failure in new_failures(record):
+            one = failure.failing
+            words = "" if _is_of_allocator(failure) else _words(failure)
             is_predicted = one.verdict in _OF_VALUES and one.kind not in UNEXPLAINED
             verdict = "" if is_predicted else one.verdict.value
             op = record.op if one.verdict is Verdict.ACCEPTED else lowered_op(record.op)
-            kind = _HEAP if not words and _may_be_overwritten(one) else one.kind
+            kind = _HEAP if not words and _may_be_overwritten(failure) else one.kind
             key = (record.backend, op, verdict, kind, words)
-            group = Group(op, record.backend, one.verdict, one.kind, words)
-            found.setdefault(key, group).failures.append(one)
+            group = found.setdefault(key, FailureGroup(op, record.backend, words))
+            group.failures.append(failure)
     return list(found.values())
 
 
@@ -144,17 +147,22 @@ _HEAP = "overwritten memory"
 
 
 def _words(failure: NewFailure) -> str:
-    return "" if failure.verdict.has_results else general(own_words(failure.message))
+    return (
+        "" if failure.failing.verdict.has_results else general(own_words(failure.failing.message))
+    )
 
 
 def _is_of_allocator(failure: NewFailure) -> bool:
     """Return whether a process ended with the allocator's message, not the backend's."""
-    said = own_words(failure.message)
-    return failure.verdict is Verdict.CRASHED and any(contains(said, one) for one in BROKEN_HEAP)
+    said = own_words(failure.failing.message)
+    return failure.failing.verdict is Verdict.CRASHED and any(
+        contains(said, one) for one in BROKEN_HEAP
+    )
 
 
 def _may_be_overwritten(failure: NewFailure) -> bool:
-    return failure.verdict is Verdict.CRASHED and failure.kind in _OVERWRITTEN
+    one = failure.failing
+    return one.verdict is Verdict.CRASHED and one.kind in _OVERWRITTEN
 
 
 def lowered_op(op: str) -> str:
@@ -180,7 +188,7 @@ def general(message: str) -> str:
     return text.strip("* ") and text
 
 
-def entry_of(group: Group, records: Sequence[Record], taken: Collection[str]) -> Expectation:
+def entry_of(group: FailureGroup, records: Sequence[Record], taken: Collection[str]) -> Expectation:
     """Return the entry of a group, without a counterexample; its id differs from all ids in
     `taken`.
 
@@ -192,7 +200,7 @@ def entry_of(group: Group, records: Sequence[Record], taken: Collection[str]) ->
     if group.has_broken_heap:
         words, where = BROKEN_HEAP, (_operation(group),)
     elif not results and not words:
-        said = any(own_words(one.message) for one in group.failures)
+        said = any(own_words(one.failing.message) for one in group.failures)
         words, where = (("*",), ()) if said else ((), (_operation(group),))
     return Expectation(
         id=_id(group, taken),
@@ -211,7 +219,7 @@ def entry_of(group: Group, records: Sequence[Record], taken: Collection[str]) ->
     )
 
 
-def _kinds(group: Group) -> tuple[str, ...]:
+def _kinds(group: FailureGroup) -> tuple[str, ...]:
     """Return the classes of an entry; for intermittent failures also the classes of single
     failures.
     """
@@ -222,28 +230,28 @@ def _kinds(group: Group) -> tuple[str, ...]:
     return (group.kind, *dict.fromkeys(named))
 
 
-def is_predicted_otherwise(group: Group) -> bool:
+def is_predicted_otherwise(group: FailureGroup) -> bool:
     """Return whether an entry's `computes` predicts the values but does not match; no other entry
     may have its class.
     """
     return group.kind.startswith(label(""))
 
 
-def comments_of(group: Group) -> list[str]:
+def comments_of(group: FailureGroup) -> list[str]:
     """Return the comment above an entry: its cases, and the share that is predicted."""
     cases = group.cases
     count = f"{len(cases)} programs" if len(cases) > 1 else "1 program"
     lines = [f"from {count}, such as {cases[0]}"]
-    wrong = sum(one.wrong for one in group.failures)
+    wrong = sum(one.failing.wrong for one in group.failures)
     if group.verdict in _OF_VALUES and wrong:
-        predicted = sum(one.predicted for one in group.failures)
+        predicted = sum(one.failing.predicted for one in group.failures)
         lines.append(f"{predicted} of {wrong} elements are as the class predicts")
         if group.kind in UNEXPLAINED:
             lines[-1] = "the class predicts no values: if you can, predict them with 'computes'"
     return lines
 
 
-def _id(group: Group, taken: Collection[str]) -> str:
+def _id(group: FailureGroup, taken: Collection[str]) -> str:
     kind = _HEAP if group.has_broken_heap else group.kind
     what = kind if group.verdict.has_results else f"{group.verdict} {kind}"
     return free_id(f"{group.op} {what or group.verdict}", taken)
@@ -256,11 +264,11 @@ def free_id(text: str, taken: Collection[str]) -> str:
     return next(name for name in names if name not in taken)
 
 
-def _most(group: Group) -> float:
+def _most(group: FailureGroup) -> float:
     """Return the largest error of inaccurate results, rounded up to two digits; None if values are
     predicted or an error is not finite.
     """
-    errors = [one.worst_ulp for one in group.failures]
+    errors = [one.failing.worst_ulp for one in group.failures]
     if group.verdict is not Verdict.INACCURATE or group.kind not in UNEXPLAINED:
         return math.inf
     known = [one for one in errors if one is not None and math.isfinite(one)]
@@ -270,14 +278,14 @@ def _most(group: Group) -> float:
     return float(f"{math.ceil(max(known) / step) * step:.6g}")
 
 
-def _is_rare(group: Group, records: Sequence[Record]) -> bool:
+def _is_rare(group: FailureGroup, records: Sequence[Record]) -> bool:
     """Return whether few cases of the group's cells fail in this way."""
     cells = {(one.record.op, one.record.element_type) for one in group.failures}
     beside = sum((r.op, r.element_type) in cells for r in records if r.backend == group.backend)
     return 2 * len(group.cases) < beside
 
 
-def _operation(group: Group) -> str:
+def _operation(group: FailureGroup) -> str:
     """Return the beginning of the operation in MLIR's generic form that all programs of a group
     contain.
     """

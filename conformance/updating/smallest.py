@@ -18,7 +18,7 @@ from conformance.gate.expectations import Counterexample, Expectation
 from conformance.limits import LIMITS
 from conformance.pipeline.outcome import Outcome, known_loss
 from conformance.pipeline.records import ONLY_IN_BATCH
-from conformance.updating.groups import Group, NewFailure
+from conformance.updating.groups import FailureGroup, NewFailure
 from conformance.verdict import Verdict
 from reference.ir.program import Program
 
@@ -48,7 +48,9 @@ class Search:
         return Trial(self.choice.spelling, 0, 0, 1, frozenset(), entries, self.seconds)
 
 
-def counterexample(search: Search, group: Group, entry: Expectation) -> Counterexample | None:
+def counterexample(
+    search: Search, group: FailureGroup, entry: Expectation
+) -> Counterexample | None:
     """Return a small program that only this entry matches on the backend, if there is one."""
     if group.kind == ONLY_IN_BATCH:
         return None
@@ -63,15 +65,15 @@ def counterexample(search: Search, group: Group, entry: Expectation) -> Countere
 def _find_minimised(
     search: Search, failure: NewFailure, entry: Expectation
 ) -> Counterexample | None:
-    if failure.verdict is Verdict.ACCEPTED or failure.record.detail is None:
+    if failure.failing.verdict is Verdict.ACCEPTED or failure.record.detail is None:
         return None
     executor, seconds = search.executor, search.seconds
-    given = (failure.record.detail.program, failure.inputs)
-    if not ends_process(failure.verdict, failure.kind):
+    given = (failure.record.detail.program, failure.failing.inputs)
+    if not ends_process(failure.failing.verdict, failure.failing.kind):
         asked = (search.trial(search.entries), given, entry.id, seconds)
         answer = executor.one(Call("", MINIMISE_RECORDED, asked, 2 * seconds + LIMITS.timeout))
         return answer if isinstance(answer, Counterexample) else None
-    said = Outcome(failure.verdict, failure.kind, failure.message)
+    said = Outcome(failure.failing.verdict, failure.failing.kind, failure.failing.message)
     failing = executor.one(Call("", RECORDED_FAILURE, (given, said), LIMITS.timeout))
     if not isinstance(failing, FailingProgram) or failing.program.process_count > 1:
         return None
@@ -104,7 +106,7 @@ def _find_unminimised(
     del entry
     if failure.record.detail is None:
         return None
-    given = (failure.record.detail.program, failure.inputs)
+    given = (failure.record.detail.program, failure.failing.inputs)
     answer = search.executor.one(Call("", UNMINIMISED_COUNTEREXAMPLE, given, LIMITS.timeout))
     return answer if isinstance(answer, Counterexample) else None
 

@@ -66,7 +66,7 @@ def _explain_failure(
 ) -> tuple[list[str], bool]:
     """Return lines about a failure, and whether an entry matches it."""
     asked = _as_record(failure)
-    what = verdict_text(failure.verdict.value, failure.kind, "")
+    what = verdict_text(failure.failing.verdict.value, failure.failing.kind, "")
     about = [(path, entry) for path, entry in entries if is_about(entry, asked)]
     reasons = [(path, entry, first_unmet_condition(entry, asked, under)) for path, entry in about]
     knowing = [(path, entry) for path, entry, why in reasons if not why]
@@ -78,7 +78,7 @@ def _explain_failure(
             ids = ", ".join(entry.id for _, entry in later)
             lines.append(f"  also matched by {ids}, which come later")
         return lines, True
-    lines = [f"{what}: new: {' '.join(failure.message.split())}".removesuffix(": ")]
+    lines = [f"{what}: new: {' '.join(failure.failing.message.split())}".removesuffix(": ")]
     if not reasons:
         lines.append(f"  no entry applies to {asked.op} of {asked.element_type}")
     lines += [f"  {entry.id} ({_path_text(path)}): {why}" for path, entry, why in reasons]
@@ -87,24 +87,26 @@ def _explain_failure(
 
 def _as_record(failure: NewFailure) -> Record:
     """Return a record of the case with a single failure."""
+    one = failure.failing
     return replace(
-        failure.record, verdict=failure.verdict, kind=failure.kind, message=failure.message,
-        worst_ulp=failure.worst_ulp, failing=(),
+        failure.record, verdict=one.verdict, kind=one.kind, message=one.message,
+        worst_ulp=one.worst_ulp, failing=(),
     )  # fmt: skip
 
 
 def _prediction(failure: NewFailure, entry: Expectation) -> Iterator[str]:
     """Yield lines about the prediction of a matching entry."""
-    if not failure.verdict.has_results:
+    one = failure.failing
+    if not one.verdict.has_results:
         by = "words" if entry.words else "where"
         yield f"  by its {by}: {', '.join(map(repr, getattr(entry, by)))}"
         return
     if entry.computes:
         yield "  its 'computes' predicts the values"
     else:
-        yield f"  by the class {failure.kind!r}"
-    if failure.wrong:
-        yield f"  {failure.predicted} of {failure.wrong} elements are predicted within 2 ulp"
+        yield f"  by the class {one.kind!r}"
+    if one.wrong:
+        yield f"  {one.predicted} of {one.wrong} elements are predicted within 2 ulp"
 
 
 def _path_text(path: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.gate.baselines.comparison import REGRESSIONS, Comparison, Kind
-from conformance.gate.conclusion import Group, group_changes, scope
+from conformance.gate.conclusion import ChangeGroup, group_changes, scope
 from reports import text
 from reports.page.cells import Tables
 
@@ -41,7 +41,7 @@ def _kind(tables: Tables, comparison: Comparison, kind: Kind) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _group(tables: Tables, group: Group) -> list[Any]:
+def _group(tables: Tables, group: ChangeGroup) -> list[Any]:
     cells = [tables.number_of.get((group.op, of, group.backend), -1) for of in group.element_types]
     return [
         text.clip_line(group.op), text.clip_line(group.backend), cells, group.cases,

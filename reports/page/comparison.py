@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from conformance.results.differences import Answer, Difference
+from conformance.results.differences import BackendVerdict, Difference
 from reports import text
 from reports.page.cells import STATES, Tables
 
@@ -64,5 +64,5 @@ def _example(tables: Tables, case: Difference) -> list[Any]:
     return [tables.column(case.element_type), case.index, *([given] if any(given) else [])]
 
 
-def _clip_answer(answer: Answer) -> str:
+def _clip_answer(answer: BackendVerdict) -> str:
     return text.clip_line(answer.given, _SHORT)

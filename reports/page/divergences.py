@@ -9,7 +9,7 @@ from typing import Any
 from conformance.judging.messages import additional_failure_line
 from conformance.verdict import Element
 from reports import findings, text
-from reports.findings import Finding, Group
+from reports.findings import CaseGroup, ShownCase
 from reports.page.cells import STATES, Tables
 
 FULL_PER_GROUP = 6
@@ -30,13 +30,13 @@ STATUSES = (findings.NEW, findings.KNOWN, findings.OPEN)
 class ListedGroup:
     """A class of divergences on the page: cases in full, cases as a line, the number of others."""
 
-    group: Group
-    whole: tuple[Finding, ...]
-    brief: tuple[Finding, ...]
+    group: CaseGroup
+    whole: tuple[ShownCase, ...]
+    brief: tuple[ShownCase, ...]
     omitted: int
 
 
-def list_groups(groups: Sequence[Group]) -> list[ListedGroup]:
+def list_groups(groups: Sequence[CaseGroup]) -> list[ListedGroup]:
     """Divide the page's space for cases: first a case for each class, then more."""
     allotted = _shared_out([len(g.findings) for g in groups], FULL_PER_GROUP, FULL_PER_REPORT)
     rests = [len(g.findings) - n for g, n in zip(groups, allotted, strict=True)]
@@ -128,13 +128,13 @@ def _group_row(tables: Tables, one: ListedGroup, programs: Programs) -> dict[str
     return row
 
 
-def _line(tables: Tables, finding: Finding) -> list[Any]:
+def _line(tables: Tables, finding: ShownCase) -> list[Any]:
     record = finding.record
     cell = tables.number_of[record.op, record.element_type, record.backend]
     return [cell, record.index, text.clip_line(record.message, LINE)]
 
 
-def _case(tables: Tables, finding: Finding, programs: Programs) -> dict[str, Any]:
+def _case(tables: Tables, finding: ShownCase, programs: Programs) -> dict[str, Any]:
     record, detail = finding.record, finding.record.detail
     message, omitted = _clip(record.message, MESSAGE_LIMIT)
     case: dict[str, Any] = {

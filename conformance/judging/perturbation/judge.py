@@ -24,7 +24,7 @@ from conformance.judging.messages import elements_message
 from conformance.judging.perturbation.evaluations import SAMPLES, PermittedResults
 from conformance.judging.perturbation.hook import Values
 from conformance.judging.perturbation.hull import failure_answers, is_near, is_within
-from conformance.judging.questions import Answer, Finding, Question, ask
+from conformance.judging.questions import Answer, Question, VerdictClass, ask
 from conformance.known.candidates import Candidate
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.programs import OF_ARITHMETIC, explaining
@@ -168,7 +168,7 @@ def judge_result(permitted: PermittedResults, number: int, actual: Array) -> Jud
     if not counts:
         return passing_judgement(expected.size)
 
-    def failing(found: Finding, beside: str = "") -> Failing:
+    def failing(found: VerdictClass, beside: str = "") -> Failing:
         chosen = where[[i for i, one in enumerate(codes) if one == found]]
         elements = tuple(_element(number, expected, actual, int(i)) for i in chosen[:MAX_ELEMENTS])
         message = elements_message(*found, len(chosen), expected.size, elements[0], beside)
@@ -231,7 +231,7 @@ class _Hull:
             return is_within(samples, self.got, self.type)
         return is_within(samples, self.got, self.type, margin=margin)
 
-    def findings(self) -> list[Finding]:
+    def findings(self) -> list[VerdictClass]:
         """Return a verdict and a class for every element."""
         if not self.where.size:
             return []

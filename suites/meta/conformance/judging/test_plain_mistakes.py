@@ -15,7 +15,7 @@ import pytest
 from conformance.catalog import CATALOG, Cell
 from conformance.judging import compare
 from conformance.judging.differences import Differing
-from conformance.judging.questions import Findings
+from conformance.judging.questions import ElementClasses
 from conformance.known.any_op import hypotheses_of_any_op
 from conformance.known.programs import OF_PROGRAMS
 from conformance.known.table import hypotheses_of_op
@@ -71,7 +71,9 @@ def _modelled(op: str) -> bool:
 ASKED = [op for op in CATALOG if OPS[op].lower is None and _modelled(op)]
 
 
-def _explained(found: list[tuple[Differing, Findings]], mistake: str) -> Iterator[tuple[str, str]]:
+def _explained(
+    found: list[tuple[Differing, ElementClasses]], mistake: str
+) -> Iterator[tuple[str, str]]:
     """Yield the class of each model that explains elements, with the mistake there."""
     for differing, findings in found:
         for code, (verdict, kind) in enumerate(findings.table):
@@ -85,10 +87,10 @@ def _explained(found: list[tuple[Differing, Findings]], mistake: str) -> Iterato
 
 def _asked(op: str, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
     """Return the classes that explain mistakes in an op's cases, each with the mistake."""
-    seen: list[tuple[Differing, Findings]] = []
+    seen: list[tuple[Differing, ElementClasses]] = []
     find = compare.classify_elements
 
-    def recorded(differing: Differing) -> Findings:
+    def recorded(differing: Differing) -> ElementClasses:
         findings = find(differing)
         seen.append((differing, findings))
         return findings
