@@ -188,20 +188,23 @@ def walk_replay(walk: Walk, folder: Path) -> None:
     walk.during(replay.replay)(case)
 
 
+def walk_command(name: str, folder: Path) -> Walk:
+    """Return the walk of a command, of the names in `WAYS`, which writes to a folder."""
+    walks = {"run": walk_run, "check": walk_check, "fuzz": walk_fuzz, "replay": walk_replay}
+    walk = Walk(WAYS[name])
+    with patch.object(LocalExecutor, "_new_pool", lambda _: _Pool()):
+        walks[name](walk, folder)
+    return walk
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("commands", nargs="*", help=", ".join(WAYS))
     parser.add_argument("--list", action="store_true", help="print the stops")
     given = parser.parse_args()
-    walks = {"run": walk_run, "check": walk_check, "fuzz": walk_fuzz, "replay": walk_replay}
     for name in given.commands or WAYS:
-        walk = Walk(WAYS[name])
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            redirect_stdout(sys.stderr),
-            patch.object(LocalExecutor, "_new_pool", lambda _: _Pool()),
-        ):
-            walks[name](walk, Path(folder))
+        with tempfile.TemporaryDirectory() as folder, redirect_stdout(sys.stderr):
+            walk = walk_command(name, Path(folder))
         if given.list:
             print(*(f"{room}: {function}" for room, function in walk.stops), sep="\n")
         print(f"{name}: {walk.line()}")

@@ -83,7 +83,7 @@ class Options:
 class Plan:
     """The cells that a run tests, those that it leaves out, and its tasks in order.
 
-    The tasks are as they were drafted; `shortened` may leave cases of them out.
+    The tasks are as they were drafted; `shorten` may leave cases of them out.
     """
 
     cells: tuple[Cell, ...]
