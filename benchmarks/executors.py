@@ -17,8 +17,8 @@ from contextlib import ExitStack
 from time import perf_counter
 
 from conformance.backends.registry import parse
-from conformance.campaign.isolation import TaskRunner
 from conformance.campaign.planning import CASES_PER_MODULE, make_batches
+from conformance.campaign.task_runner import TaskRunner
 from conformance.campaign.tasks import Task, TaskResult, run_tasks
 from conformance.catalog import cells
 from conformance.executors.backend_workers import executor_of

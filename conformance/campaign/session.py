@@ -10,7 +10,6 @@ from conformance.backends.registry import Choice, only_compiles
 from conformance.campaign.budget import Deadline, count_left_out, rounds
 from conformance.campaign.cache.cases import CachedCases, Dependencies
 from conformance.campaign.cache.digests import BackendDigests, own_digest, whole_digest
-from conformance.campaign.isolation import TaskRunner
 from conformance.campaign.planning import (
     PROFILES,
     Options,
@@ -19,6 +18,7 @@ from conformance.campaign.planning import (
     shorten,
 )
 from conformance.campaign.progress import Tally, Watcher
+from conformance.campaign.task_runner import TaskRunner
 from conformance.campaign.tasks import Manner, Task, TaskBatch, TaskResult, join_results
 from conformance.catalog import Cell
 from conformance.executors.executor import Executor

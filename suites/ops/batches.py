@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from conformance.campaign.isolation import TaskRunner
 from conformance.campaign.planning import harmful_cells, make_batches
+from conformance.campaign.task_runner import TaskRunner
 from conformance.campaign.tasks import Manner, Task, TaskBatch
 from conformance.catalog import Cell
 from conformance.executors.executor import Executor

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.campaign.isolation import TaskRunner
 from conformance.campaign.planning import make_batches, plan_of
+from conformance.campaign.task_runner import TaskRunner
 from conformance.catalog import Cell
 from conformance.errors import NotAvailable
 from conformance.gate.expectations import matching_entry

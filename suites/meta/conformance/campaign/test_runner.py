@@ -17,10 +17,10 @@ import pytest
 
 from conformance.backends.session import open_session
 from conformance.campaign import runner
-from conformance.campaign.isolation import TaskRunner
 from conformance.campaign.planning import PROFILES, Options, plan
 from conformance.campaign.progress import Tally, Watcher
 from conformance.campaign.runner import run
+from conformance.campaign.task_runner import TaskRunner
 from conformance.campaign.tasks import Task, join_results
 from conformance.catalog import Cell
 from conformance.errors import UsageError

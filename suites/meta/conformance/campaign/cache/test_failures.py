@@ -11,10 +11,10 @@ import pytest
 from conformance.backends import session as backend_sessions
 from conformance.backends.fake.faults import FAULTS
 from conformance.backends.session import Compiled, Session
-from conformance.campaign import gone, isolation, session
-from conformance.campaign.isolation import TaskRunner
+from conformance.campaign import gone, session, task_runner
 from conformance.campaign.planning import Options
 from conformance.campaign.runner import run
+from conformance.campaign.task_runner import TaskRunner
 from conformance.campaign.tasks import Task, TaskBatch, TaskResult, run_tasks
 from conformance.limits import Limits
 from conformance.pipeline import confirmation
@@ -210,7 +210,7 @@ def test_a_case_that_always_ended_its_process_does_not_run_again(
         calls.append(BatchCall(*given, **named))
         return calls[-1]
 
-    monkeypatch.setattr(isolation, "BatchCall", called)
+    monkeypatch.setattr(task_runner, "BatchCall", called)
     text = ENTRY.replace('"add"', '"tanh"') + 'verdicts = ["crashed"]\nwords = ["*"]\n'
     given = {"ops": ("tanh",), "expectations": known(tmp_path, text)}
     first = run(options(tmp_path, "first", "abort_on_nan", **given))

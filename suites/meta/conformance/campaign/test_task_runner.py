@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conformance.campaign.isolation import TaskRunner
+from conformance.campaign.task_runner import TaskRunner
 from conformance.campaign.tasks import Task, TaskResult, run_tasks
 from conformance.catalog import Cell
 from conformance.executors.local import Call, CallEnd, Died, TimedOut
