@@ -71,6 +71,7 @@ CLASSES = (
     "products rounded before they are added",
     "products with padding left out", "remainder of random bits",
     "result rounded to the operands' type", "reversal left out", "rounded product",
+    "selected by a product",
     "negative constant compared without its sign", "rounded in a small loop", "rounded up in f16",
     "sign over the elements above", "signs of two bits over the elements after them",
     "source without elements",

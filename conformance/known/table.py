@@ -27,6 +27,7 @@ from conformance.known.xla.decompositions import linear_algebra
 from conformance.known.xla.indexing import (
     narrow_bounds,
     out_of_bounds,
+    selected_by_products,
     treatments,
     truncated,
     whole_offsets,
@@ -68,7 +69,11 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
     "cbrt": (subnormal_operands.CUBE_ROOT, *_CONSTANT_NAN),
     "cholesky": linear_algebra.FACTORED,
     "clamp": OF_TWO_BITS["clamp"],
-    "compare": (replace(COMPARED, constants=("*",)), *OF_TWO_BITS["compare"]),
+    "compare": (
+        replace(COMPARED, constants=("*",)),
+        misread_orders.COMPARED,
+        *OF_TWO_BITS["compare"],
+    ),
     "convert": (replace(e8m0_nans.CONVERTED, constants=("*",)),),
     **dict.fromkeys(
         (
@@ -122,6 +127,9 @@ XLA_ON: dict[str, Callable[[str], tuple[Hypothesis, ...]]] = {
 }
 """Hypotheses for XLA by `Hardware`, where the precision of results differs."""
 
+ROWS_OF_TPUS = dict.fromkeys(("gather", "torch_index_select"), (selected_by_products.SELECTED,))
+"""Divergences of the TPU's compiler by op, of numbers that are no pairs."""
+
 OF_TPUS = (truncated.TRUNCATED, float_pairs.PAIRS, float_pairs.OF_ONE)
 """Divergences of the TPU's compiler, which splits 64-bit types, for any op."""
 
@@ -138,7 +146,9 @@ def known_of(operation: Operation, platform: str) -> tuple[Hypothesis, ...]:
         if platform != Hardware.INTERPRETER:
             return of_codes
     of_numbers = hypotheses_of_op(operation.name, platform, is_complex=_takes_complex(operation))
-    of_words = OF_TPUS if platform == Hardware.TPU else ()  # first: they explain more of f64
+    of_words = (
+        (*OF_TPUS, *ROWS_OF_TPUS.get(operation.name, ())) if platform == Hardware.TPU else ()
+    )  # first: they explain more of f64
     of_copies = OF_GPUS.get(operation.name, ()) if platform == Hardware.GPU else ()
     return (*of_words, *of_numbers, *of_codes, *of_copies)
 
@@ -172,6 +182,7 @@ EVERY = tuple(
         *COMPLEX.values(),
         *(of(on) for of in XLA_ON.values() for on in (Hardware.CPU, Hardware.GPU)),
         *OF_GPUS.values(),
+        *ROWS_OF_TPUS.values(),
         *INTERPRETER.values(),
         OF_TPUS,
     )

@@ -1,6 +1,6 @@
-"""Sorts and TopK that compare other numbers than their elements.
+"""Sorts, TopK and comparisons that compare other numbers than their elements.
 
-TopK, and comparators in total order, compare numbers of 6 bits by their codes, as unsigned
+TopK, and comparisons in total order, compare numbers of 6 bits by their codes, as unsigned
 integers: the sign is looked for where a type of 8 bits has it. They compare f8E5M2FNUZ in f16,
 where numbers under 2^-14 are subnormal and are read as 2^-14 of their sign. TopK of jaxlib 0.10
 compares bf16 as f32, by instructions that flush: -9e-39 and -8e-40 are both -0, and the first of
@@ -18,6 +18,7 @@ import numpy as np
 from conformance.known.hypothesis import (
     Operands,
     Results,
+    exact_hypothesis,
     predict_nothing,
     predict_where,
     value_hypothesis,
@@ -123,11 +124,24 @@ def _selects(seen: Seen) -> Measure:
     return measure
 
 
+def _compare_codes(operation: Operation, operands: Operands, expected: Results) -> Results | None:
+    """Return a comparison in total order of numbers of 6 bits by their codes; None of any other."""
+    del expected
+    ranks = tuple(map(rank_by_code, operands))
+    if operation.attribute("compare_type") != "TOTALORDER":
+        return None
+    known = [one for one in ranks if one is not None]
+    return apply(operation, known) if len(known) == len(operands) else None
+
+
 def _compared_value(array: Array, seen: Seen) -> Array:
     """Return the value compared in place of an operand: itself, if it has another type."""
     other = seen(array)
     return array if other is None else other
 
+
+COMPARED = exact_hypothesis(CODES, _compare_codes)
+"""The class of comparisons in total order."""
 
 SORTS = (
     value_hypothesis(CODES, _sorts(rank_by_code)),

@@ -127,3 +127,24 @@ func.func @main(%n: tensor<6xf32>, %x: tensor<6xf6E2M3FN>)
         program, inputs, evaluate(program, inputs), [one[order] for one in inputs]
     )
     assert {(one.verdict, one.kind) for one in judged.failing} == {(Verdict.DIVERGENT, CODES)}
+
+
+def test_comparison_in_total_order_of_six_bits_by_codes_has_the_class() -> None:
+    of, truth = "f6E2M3FN", np.array([True, False, False, False])
+    program = parse_module(f"""
+func.func @main(%x: tensor<4x{of}>, %y: tensor<4x{of}>) -> tensor<4xi1> {{
+  %0 = stablehlo.compare GE, %x, %y, TOTALORDER : (tensor<4x{of}>, tensor<4x{of}>) -> tensor<4xi1>
+  return %0 : tensor<4xi1>
+}}""")
+    operands = _array(of, -2.0, -2.0, 1.0, -1.0), _array(of, -2.75, 1.0, 2.0, -0.5)
+    by_code = to_bits(operands[0]) >= to_bits(operands[1])
+    assert by_code.tolist() == [False, True, False, True]
+    expected = evaluate(program, operands)
+    assert expected[0].tolist() == truth.tolist()
+
+    def kinds(actual: Array) -> set[str]:
+        judged = judge_operation(program, operands, expected, (actual,))
+        return {one.kind for one in judged.failing}
+
+    assert kinds(by_code) == {CODES}
+    assert kinds(truth ^ np.array([False, False, True, False])) == {"wrong value"}
