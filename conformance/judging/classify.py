@@ -71,12 +71,18 @@ def codes_without_accuracy(findings: ElementClasses) -> list[int]:
 def _find_refuted(d: Differing) -> Answer:
     """Yield elements that are wrong even where the specification leaves the result open.
 
-    Elements explained by flushed subnormals are not refuted.
+    Elements explained by flushed subnormals, or by the representation of a type, are not refuted.
     """
     for label, wrong, *predicted in (*_refutations(d), *_exclusions(d)):
         if wrong.any():
             yield from restrict_answers(
-                (*_find_stated(d), *_find_flushed_for_type(d), *find_flushed_in_f32(d)), wrong
+                (
+                    *_find_stated(d),
+                    *_find_represented(d),
+                    *_find_flushed_for_type(d),
+                    *find_flushed_in_f32(d),
+                ),
+                wrong,
             )
         yield Verdict.DIVERGENT, label, wrong, *predicted
 
@@ -182,6 +188,13 @@ def _find_stated(d: Differing) -> Answer:
     """Yield elements that match a hypothesis stated by an expectation."""
     for hypothesis in d.hypotheses:
         if hypothesis.stated:
+            yield from _match_hypothesis(d, hypothesis)
+
+
+def _find_represented(d: Differing) -> Answer:
+    """Yield elements that match a hypothesis about how numbers of a type are represented."""
+    for hypothesis in d.hypotheses:
+        if hypothesis.represents:
             yield from _match_hypothesis(d, hypothesis)
 
 

@@ -127,8 +127,11 @@ XLA_ON: dict[str, Callable[[str], tuple[Hypothesis, ...]]] = {
 }
 """Hypotheses for XLA by `Hardware`, where the precision of results differs."""
 
-ROWS_OF_TPUS = dict.fromkeys(("gather", "torch_index_select"), (selected_by_products.SELECTED,))
-"""Divergences of the TPU's compiler by op, of numbers that are no pairs."""
+TPU_OPS: dict[str, tuple[Hypothesis, ...]] = {
+    **dict.fromkeys(("gather", "torch_index_select"), (selected_by_products.SELECTED,)),
+    **dict.fromkeys(("reduce", "reduce_window"), extrema.OF_PAIRS),
+}
+"""Divergences of the TPU's compiler alone, by op."""
 
 OF_TPUS = (truncated.TRUNCATED, float_pairs.PAIRS, float_pairs.OF_ONE)
 """Divergences of the TPU's compiler, which splits 64-bit types, for any op."""
@@ -147,7 +150,7 @@ def known_of(operation: Operation, platform: str) -> tuple[Hypothesis, ...]:
             return of_codes
     of_numbers = hypotheses_of_op(operation.name, platform, is_complex=_takes_complex(operation))
     of_words = (
-        (*OF_TPUS, *ROWS_OF_TPUS.get(operation.name, ())) if platform == Hardware.TPU else ()
+        (*OF_TPUS, *TPU_OPS.get(operation.name, ())) if platform == Hardware.TPU else ()
     )  # first: they explain more of f64
     of_copies = OF_GPUS.get(operation.name, ()) if platform == Hardware.GPU else ()
     return (*of_words, *of_numbers, *of_codes, *of_copies)
@@ -182,7 +185,7 @@ EVERY = tuple(
         *COMPLEX.values(),
         *(of(on) for of in XLA_ON.values() for on in (Hardware.CPU, Hardware.GPU)),
         *OF_GPUS.values(),
-        *ROWS_OF_TPUS.values(),
+        *TPU_OPS.values(),
         *INTERPRETER.values(),
         OF_TPUS,
     )

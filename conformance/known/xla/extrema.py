@@ -19,6 +19,7 @@ from conformance.known.hypothesis import (
     predict_nothing,
     predict_where,
 )
+from conformance.known.xla.float_pairs import round_to_pairs
 from conformance.tolerance.rule import Measure
 from conformance.transforms.values import free_values
 from reference.interpreter.evaluate import EvaluationError, apply, evaluate
@@ -72,6 +73,15 @@ def _without_the_greater_zero(
     number = to_float64(operand)
     taken = (number == 0) & (np.signbit(number) == (monoid.extremum < 0))
     return _replace_by_init(operand, taken, init), init
+
+
+def _of_pairs_without_the_greater_zero(
+    monoid: Monoid, operand: Array, init: Array
+) -> tuple[Array, Array] | None:
+    """Leave out zeros of pairs of f32, which small numbers of f64 become."""
+    if operand.dtype != np.float64:
+        return None
+    return _without_the_greater_zero(monoid, round_to_pairs(operand), round_to_pairs(init))
 
 
 def _without_nan_nor_zero(
@@ -181,6 +191,15 @@ def _hypothesis(label: str, measure: Measure, *, signs: bool = False) -> Hypothe
     return Hypothesis(label, measure, signs=signs, ulps=measure)
 
 
+_EQUAL_ZEROS = "zeros taken for equal"
+
+OF_PAIRS = (
+    _hypothesis(
+        _EQUAL_ZEROS, _make_measure(_of_pairs_without_the_greater_zero, _zeros), signs=True
+    ),
+)
+"""The class of extrema of numbers of f64 that are pairs of f32."""
+
 OF_REDUCTIONS = (
     _hypothesis("NaN left out", _make_measure(_without_nan, _lost_elements)),
     *(
@@ -190,9 +209,7 @@ OF_REDUCTIONS = (
         for lanes in _LANES
     ),
     _hypothesis("NaN left out", _make_measure(_without_nan_nor_zero, _lost_elements)),
-    _hypothesis(
-        "zeros taken for equal", _make_measure(_without_the_greater_zero, _zeros), signs=True
-    ),
+    _hypothesis(_EQUAL_ZEROS, _make_measure(_without_the_greater_zero, _zeros), signs=True),
     _hypothesis("summed from +0", _make_measure(_from_zero, _zeros), signs=True),
     _hypothesis("summed from +0", _complex_from_zero, signs=True),
 )

@@ -295,7 +295,7 @@ def _distances(predicted: Array, actual: Array, limit: Array, overflowing: Array
     return np.where(same, 0.0, np.where(np.isnan(units), np.inf, units))
 
 
-PAIRS = Hypothesis(LABEL, _errors)
+PAIRS = Hypothesis(LABEL, _errors, represents=True)
 """The class of results of arithmetic on pairs of f32."""
 
 
@@ -308,7 +308,7 @@ def _errors_of_one(
     return _errors(operation, operands, expected, actual, single=True)
 
 
-OF_ONE = Hypothesis(LABEL, _errors_of_one)
+OF_ONE = Hypothesis(LABEL, _errors_of_one, represents=True)
 """The same of results of one element. There the algebraic simplifier removes steps that compute
 second numbers: exp of one number of f64 has 26 right bits, and 48 without that pass.
 """

@@ -14,6 +14,7 @@ from conformance.gate.reading import load
 from conformance.judging.compare import judge
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.xla.extrema import OF_REDUCTIONS
+from conformance.tolerance.hardware import Hardware
 from conformance.verdict import Record, Verdict
 from generators.regions.bodies import fold_of
 from generators.regions.forms import FORMS
@@ -141,3 +142,13 @@ def test_complex_sums_from_zero_are_of_the_class_in_all_parts(
     got = np.array([actual], np.complex64)
     rule = CATALOG["reduce"].tolerance
     assert judge(program, inputs, evaluate(program, inputs), [got], rule).kind == kind
+
+
+def test_small_numbers_of_f64_are_equal_zeros_on_a_tpu() -> None:
+    f64 = element_type("f64")
+    operand, init = np.array([[0.0], [-1e-60]]), np.array(-np.inf)
+    program, inputs = reducing(fold_of("maximum", f64), (operand,), (init,))
+    expected, rule = evaluate(program, inputs), CATALOG["reduce"].tolerance
+    for platform, kind in ((Hardware.TPU, ALIKE), (Hardware.GPU, "signed zero")):
+        found = judge(program, inputs, expected, [np.array([-0.0])], rule, platform=platform)
+        assert found.kind == kind

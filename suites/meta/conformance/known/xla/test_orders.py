@@ -7,9 +7,11 @@ import pytest
 
 from conformance.catalog import rule_of
 from conformance.judging.compare import judge
+from conformance.known.xla.float_pairs import LABEL as OF_PAIRS
 from conformance.known.xla.orders import LABEL, TILES, UNPADDED
 from conformance.known.xla.windows.tiles import tiled_results
 from conformance.stablehlo.parse import parse_module
+from conformance.tolerance.hardware import Hardware
 from conformance.tolerance.table import RULES
 from conformance.verdict import Verdict
 from generators.families.reduction import padding_of
@@ -234,3 +236,20 @@ def test_element_order_takes_precedence_over_partly_flushed_comparisons() -> Non
     actual[1, 2] = 0
     found = _findings(x, y, (1, 0), actual, ZERO="-6.0", FOLD="maximum")
     assert found == ((Verdict.DIVERGENT, "order of the elements"),)
+
+
+def test_padding_of_f64_as_a_pair_is_not_left_out() -> None:
+    """The init value is no number of f32. As a pair it is -inf, and so are windows of padding."""
+    types = (tensor(element_type("f64"), 4),)
+    values = (Value("x", types[0]), Value("init", tensor(element_type("f64"))))
+    given: dict[str, Attribute] = {"window_dimensions": (2,), "padding": padding_of(((1, 0),))}
+    body = fold_of("maximum", element_type("f64")).region
+    made = single_op("reduce_window", values, types, given, (body,))
+    inputs = (np.array([-np.inf, -np.inf, 0.0, -1e-60]), np.array(-1e299))
+    expected, actual = evaluate(made, inputs), [np.array([-np.inf, -np.inf, 0.0, -0.0])]
+    of_tpu, of_gpu = {OF_PAIRS, "zeros taken for equal"}, {UNPADDED, "signed zero"}
+    for platform, kinds in ((Hardware.TPU, of_tpu), (Hardware.GPU, of_gpu)):
+        found = judge(
+            made, inputs, expected, actual, RULES["windowed reduction"], platform=platform
+        )
+        assert {one.kind for one in found.failing} == kinds
