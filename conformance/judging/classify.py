@@ -218,13 +218,34 @@ def _find_modelled(d: Differing) -> Answer:
 def _find_flushed_or_modelled(d: Differing) -> Answer:
     """Yield elements explained by flushed subnormals or by another formula.
 
-    The formula comes first in types without subnormals in the wider type that computes them, and
-    where flushed comparisons explain only a part of an order.
+    The formula comes first in types without subnormals in the wider type that computes them, where
+    flushed comparisons explain only a part of an order, and where it explains all elements.
     """
     questions = (find_flushed, _find_modelled)
-    is_formula_first = is_normal_in_f32(d) or is_order_partly_flushed(d)
+    is_formula_first = (
+        is_normal_in_f32(d) or is_order_partly_flushed(d) or _is_partly_flushed_formula(d)
+    )
     for question in reversed(questions) if is_formula_first else questions:
         yield from question(d)
+
+
+def _is_partly_flushed_formula(d: Differing) -> bool:
+    """Return whether flushing explains some elements by chance: one formula explains all of the
+    elements that are not permitted, and flushing does not.
+    """
+    formulas = [one for one in d.hypotheses if not (one.stated or one.flushes or one.refutes)]
+    if not formulas or d.operand_elements is not None:
+        return False
+    wrong = ~_union(_find_permitted(d), d)
+    flushed = _union(find_flushed(d), d) & wrong
+    if not flushed.any() or (flushed == wrong).all():
+        return False
+    return any(bool((d.is_explained_by(one) | ~wrong).all()) for one in formulas)
+
+
+def _union(answers: Answer, d: Differing) -> Array:
+    """Return a mask of the elements that any answer explains."""
+    return np.logical_or.reduce([np.zeros(len(d.where), np.bool_), *(one[2] for one in answers)])
 
 
 def _find_special_values(d: Differing) -> Answer:

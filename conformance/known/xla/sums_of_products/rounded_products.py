@@ -14,9 +14,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_nothing
+from conformance.known.hypothesis import (
+    Hypothesis,
+    Operands,
+    Results,
+    predict_nothing,
+    predict_where,
+)
 from conformance.tolerance.bounds.contraction import dimensions_of
 from conformance.tolerance.bounds.scaled import as_dot_general, factors_of
+from conformance.tolerance.rule import Measure
+from conformance.tolerance.ulp import ulps_from_prediction
 from reference.ir.program import Operation
 from reference.ir.types import ELEMENT_TYPES, Array, ElementType, element_type_of
 from reference.numerics.alike import equal_elements
@@ -61,15 +69,36 @@ def _errors(
     expected: Results,
     actual: Results,
 ) -> Results:
-    """Return 0 for elements that are sums of products rounded to a type, else infinity."""
+    """Return the widths, in ulp, of predicted intervals that contain elements, else infinity.
+
+    An interval has the sums of products rounded to a type, by the order in which they are added.
+    """
     left, right = operands
     lhs, rhs, shape = arrange_matrices(left, right, dimensions_of(operation, left))
     found, to = np.full(expected[0].shape, np.inf), element_type_of(actual[0])
     for of in sorted(types, key=lambda one: one.name):
         for low, high in _sums(_rounded(lhs, of), _rounded(rhs, of), of):
             least, most = (round_to(one.reshape(shape), to) for one in (low, high))
-            found[_lies_between(least, most, actual[0])] = 0.0
+            widths = ulps_from_prediction(least, most)
+            is_inside = _lies_between(least, most, actual[0])
+            found = np.where(is_inside, np.minimum(found, widths), found)
     return (found,)
+
+
+def _zero_if_contained(measure: Measure) -> Measure:
+    """Return the measure that is 0 for each element in an interval, else infinite."""
+
+    def contained(
+        operation: Operation, operands: Operands, expected: Results, actual: Results
+    ) -> Results:
+        widths = measure(operation, operands, expected, actual)
+        return predict_where(*map(np.isfinite, widths))
+
+    return contained
+
+
+def _hypothesis(measure: Measure) -> Hypothesis:
+    return Hypothesis(LABEL, _zero_if_contained(measure), ulps=measure)
 
 
 def _rounded(numbers: Array, of: ElementType) -> Array:
@@ -101,5 +130,5 @@ def _lies_between(low: Array, high: Array, got: Array) -> Array:
     return is_inside | equal_elements(low, got) | equal_elements(high, got)
 
 
-OF_OPERANDS = Hypothesis(LABEL, _of_operands)
-OF_SCALED_OPERANDS = Hypothesis(LABEL, _of_scaled_operands)
+OF_OPERANDS = _hypothesis(_of_operands)
+OF_SCALED_OPERANDS = _hypothesis(_of_scaled_operands)

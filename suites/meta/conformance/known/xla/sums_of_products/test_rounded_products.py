@@ -40,3 +40,20 @@ def kind_of(actual: float, platform: str) -> str:
 )
 def test_sums_of_rounded_products_are_of_the_class(actual: float, platform: str, kind: str) -> None:
     assert kind_of(actual, platform) == kind
+
+
+def test_elements_that_flushing_explains_by_chance_are_of_the_class() -> None:
+    """All sums are of rounded products. One is also right if the subnormal operand is zero."""
+    size, random = 64, np.random.default_rng(4)
+    values = (Value("x", typed(size, of="f16")), Value("y", typed(size, 3, of="f16")))
+    program = single_op("dot_general", values, (typed(3, of="bf16"),), CONTRACTED | BATCHED)
+    lhs, rhs = (random.normal(size=one) for one in (size, (size, 3)))
+    lhs[0], rhs[0] = 2.0**-17, (40000.0, 1.0, 1.0)
+    inputs = [one.astype(np.float16) for one in (lhs, rhs)]
+    expected = evaluate(program, inputs)
+    to = expected[0].dtype
+    left, right = (one.astype(to).astype(np.float64) for one in inputs)
+    products = (left[:, None] * right).astype(to).astype(np.float64)
+    got = [products.sum(axis=0).astype(to)]
+    found = judge_operation(program, inputs, expected, got, Hardware.TPU)
+    assert {one.kind for one in found.failing} == {LABEL}
