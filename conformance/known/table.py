@@ -37,7 +37,7 @@ from conformance.known.xla.indexing.unsigned_bounds import SIGNED_LIMITS
 from conformance.known.xla.normalization import NORMALIZED_BY_XLA
 from conformance.known.xla.quantized import of_quantized
 from conformance.known.xla.remainders import REMAINDERS
-from conformance.known.xla.sorting import misread_orders
+from conformance.known.xla.sorting import misread_orders, selected_pairs
 from conformance.known.xla.sorting.nan_in_sorts import NAN_LARGEST
 from conformance.known.xla.sorting.sorts import UNSORTED
 from conformance.known.xla.subnormals import subnormal_operands
@@ -128,6 +128,7 @@ XLA_ON: dict[str, Callable[[str], tuple[Hypothesis, ...]]] = {
 """Hypotheses for XLA by `Hardware`, where the precision of results differs."""
 
 TPU_OPS: dict[str, tuple[Hypothesis, ...]] = {
+    "mhlo.topk": (selected_pairs.SELECTED,),
     **dict.fromkeys(("gather", "torch_index_select"), (selected_by_products.SELECTED,)),
     **dict.fromkeys(("reduce", "reduce_window"), extrema.OF_PAIRS),
 }
@@ -149,9 +150,8 @@ def known_of(operation: Operation, platform: str) -> tuple[Hypothesis, ...]:
         if platform != Hardware.INTERPRETER:
             return of_codes
     of_numbers = hypotheses_of_op(operation.name, platform, is_complex=_takes_complex(operation))
-    of_words = (
-        (*OF_TPUS, *TPU_OPS.get(operation.name, ())) if platform == Hardware.TPU else ()
-    )  # first: they explain more of f64
+    of_tpus = (*TPU_OPS.get(operation.name, ()), *OF_TPUS)  # first: they explain more of f64
+    of_words = of_tpus if platform == Hardware.TPU else ()
     of_copies = OF_GPUS.get(operation.name, ()) if platform == Hardware.GPU else ()
     return (*of_words, *of_numbers, *of_codes, *of_copies)
 

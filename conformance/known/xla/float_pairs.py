@@ -76,11 +76,16 @@ def round_to_pairs(array: Array) -> Array:
         return _complex(round_to_pairs(np.real(array)), round_to_pairs(np.imag(array)))
     if array.dtype != np.float64:
         return array
+    high, low = (part.astype(np.float64) for part in split_into_pairs(array))
+    return np.where(low != 0, high + low, high)
+
+
+def split_into_pairs(array: Array) -> tuple[Array, Array]:
+    """Return the numbers of f32 that are the pairs of numbers of f64, the larger first."""
     with np.errstate(all="ignore"):
         high = array.astype(np.float32)
         low = (array - high).astype(np.float32)
-        keeps = np.isfinite(high) & (low != 0)
-        return np.where(keeps, high + low.astype(np.float64), high.astype(np.float64))
+        return high, np.where(np.isfinite(high), low, np.float32(0))
 
 
 def _complex(real: Array, imag: Array) -> Array:
