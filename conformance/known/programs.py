@@ -9,10 +9,12 @@ from conformance.known.hypothesis import Arithmetic, Hypothesis
 from conformance.known.interpreter import indices
 from conformance.known.rewritings.identities import LEFT_OUT
 from conformance.known.xla import (
+    bits_of_pairs,
     float_pairs,
     folded_bitcasts,
     missing_zero,
     moved_pairs,
+    other_types,
     trip_counts,
 )
 from conformance.known.xla.indexing import bounded_starts, bounded_windows, reshaped_padding
@@ -65,6 +67,10 @@ PROGRAMS = (
             platform=Hardware.TPU,
         )
         for several in (True, False)
+    ),
+    Hypothesis(
+        other_types.BYTES, rewrite=bits_of_pairs.rewrite, concerns=bits_of_pairs.concerns,
+        platform=Hardware.TPU,
     ),
     Hypothesis(float_pairs.LABEL, rewrite=moved_pairs.rewrite, platform=Hardware.TPU),
     Hypothesis(

@@ -34,7 +34,7 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
     if end.operands != subject.results:
         return
     narrow = _narrow_body(subject)
-    for others in ([narrow] if narrow else [], [*_bitcast_by_bytes(subject)]):
+    for others in ([narrow] if narrow else [], [*bitcast_by_bytes(subject)]):
         if others:
             whole = with_body(program, (*before, *others, end))
             yield (returning(whole, others[-1].results),)
@@ -73,7 +73,7 @@ def _is_all_of(region: Region, changed: Mapping[ElementType, ElementType]) -> bo
     return {element_of(value) for value in made} <= {*changed, ELEMENT_TYPES["i1"]}
 
 
-def _bitcast_by_bytes(bitcast: Operation) -> Iterator[Operation]:
+def bitcast_by_bytes(bitcast: Operation) -> Iterator[Operation]:
     """Yield operations that bitcast from or to i1 through bytes."""
     if bitcast.name != "bitcast_convert":
         return

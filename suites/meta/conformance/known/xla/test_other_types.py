@@ -9,6 +9,7 @@ import pytest
 from conformance.judging.compare import judge_operation
 from conformance.known.xla.other_types import BYTES
 from conformance.stablehlo.parse import parse_module
+from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import evaluate
 from reference.ir.types import Array
 
@@ -108,3 +109,23 @@ func.func @main() -> tensor<f8E4M3> {
 }"""
     actual = np.array([0, 0, 1, 1, 1, 0, 1, 1], np.uint8).view(ml_dtypes.float8_e4m3)
     assert failing(text, [], actual) == {SHAPE: (8, 8)}
+
+
+@pytest.mark.parametrize(("platform", "is_known"), [(Hardware.TPU, True), (Hardware.GPU, False)])
+def test_truth_values_of_f64_are_bytes_of_a_pair_on_a_tpu(platform: str, is_known: bool) -> None:
+    text = """
+func.func @main(%x: tensor<2xf64>) -> tensor<2x64xi1> {
+  %0 = stablehlo.bitcast_convert %x : (tensor<2xf64>) -> tensor<2x64xi1>
+  return %0 : tensor<2x64xi1>
+}"""
+    program, operand = parse_module(text), np.array([1.0, 1e300])
+    pairs = np.array([[0.0, 1.0], [0.0, np.inf]], np.float32)
+    actual = pairs.view(np.uint8) != 0
+    expected = evaluate(program, [operand])
+    found = judge_operation(program, [operand], expected, [actual], platform)
+    assert ({one.kind for one in found.failing} == {SHAPE}) is is_known
+    if is_known:
+        assert [one.predicted for one in found.failing] == [actual.size]
+    actual[0, 7] = False
+    found = judge_operation(program, [operand], expected, [actual], platform)
+    assert "wrong value" in {one.kind for one in found.failing}
