@@ -192,7 +192,7 @@ def _limits(
                 limits[number] += 4 * np.where(np.isfinite(apart), apart, 0.0)
     weakness = _weakness(operation, operands)
     if weakness is not None:
-        limits[0] = limits[0] + weakness.errors(*operands)
+        limits[0] = limits[0] + weakness.errors(*operands) + weakness.absolute * precision
     bound = getattr(rule_of(operation), "bound", None)
     for number, one in enumerate(bound(operation, operands, results) if bound else ()):
         if one is not None:

@@ -26,12 +26,14 @@ class Weakness:
 
     `errors` returns the absolute errors on top of those of pairs; `fails` returns which elements
     may be NaN or infinite, though the operands are in the range of f32; `negated` returns which
-    results have the wrong sign. The operands are rounded to pairs.
+    results have the wrong sign. The operands are rounded to pairs. `absolute` is an absolute error
+    in units of the relative error of an operation, of formulas whose last step is a logarithm.
     """
 
     errors: Of
     fails: Of
     negated: Of
+    absolute: float = 0.0
 
 
 def _zero(*operands: Array) -> Array:
@@ -132,6 +134,7 @@ def _is_complex_power_lost(lhs: Array, rhs: Array) -> Array:
 
 
 COMPLEX_WEAKNESSES: dict[str, Weakness] = {
+    "atan2": Weakness(_zero, _nowhere, _nowhere, absolute=4.0),
     **dict.fromkeys(
         ("cosine", "exponential", "exponential_minus_one", "sine", "tanh"),
         Weakness(_zero, _has_large_part, _nowhere),
@@ -140,4 +143,6 @@ COMPLEX_WEAKNESSES: dict[str, Weakness] = {
     "logistic": Weakness(_zero, _has_large_exponential, _nowhere),
     "power": Weakness(_zero, _is_complex_power_lost, _nowhere),
 }
-"""The weaknesses of functions of complex numbers: sines and cosines of a part, exponentials."""
+"""The weaknesses of functions of complex numbers: sines and cosines of a part, exponentials, and
+the angle -i log((x + i y) / sqrt(x^2 + y^2)), whose logarithm is of a number near 1.
+"""

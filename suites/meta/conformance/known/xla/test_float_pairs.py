@@ -76,6 +76,7 @@ def test_parts_of_complex_numbers_are_pairs_and_zeros_keep_their_signs() -> None
         ("tanh", [2.0**-40], 2.0**-40 * (1 - 2.0**-23)),
         ("exponential", [complex(1.0, 2.0**40)], complex(np.nan, np.nan)),
         ("sqrt", [complex(-4.0, -1e-100)], complex(0.0, 2.0)),
+        ("atan2", [complex(0.0, 0.0), complex(1.0, 6.0)], complex(2.0**-44, -(2.0**-45))),
     ],
 )
 def test_results_of_pairs_are_of_their_class_on_a_tpu_only(
@@ -101,6 +102,7 @@ def test_results_of_pairs_are_of_their_class_on_a_tpu_only(
         ("tanh", [80.0], np.nan),
         ("exponential", [complex(1.0, 2.0)], complex(np.nan, np.nan)),
         ("sqrt", [complex(-4.0, -1.0)], complex(0.2, 2.0)),
+        ("atan2", [complex(0.0, 0.0), complex(1.0, 6.0)], complex(2.0**-38, 0.0)),
         ("exponential", [1.0], np.e * (1 + 2.0**-18)),
         ("tanh", [1.0], np.tanh(1.0) * (1 + 2.0**-30)),
     ],
