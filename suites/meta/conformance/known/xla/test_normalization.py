@@ -1,0 +1,62 @@
+"""Batch normalization with steps rounded to the operands' type, as compilers store them."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from conformance.judging.compare import judge_operation
+from conformance.stablehlo.parse import parse_module
+from conformance.tolerance.hardware import Hardware
+from reference.interpreter.evaluate import evaluate
+from reference.ir.types import Array
+
+TEXT = """
+func.func @main(%x: tensor<COUNTx1xT>, %s: tensor<1xT>, %o: tensor<1xT>)
+    -> (tensor<COUNTx1xT>, tensor<1xT>, tensor<1xT>) {
+  %0:3 = "stablehlo.batch_norm_training"(%x, %s, %o)
+    <{epsilon = 1.0 : f32, feature_index = 1 : i64}>
+    : (tensor<COUNTx1xT>, tensor<1xT>, tensor<1xT>) -> (tensor<COUNTx1xT>, tensor<1xT>, tensor<1xT>)
+  return %0#0, %0#1, %0#2 : tensor<COUNTx1xT>, tensor<1xT>, tensor<1xT>
+}"""
+F32 = np.float32
+
+
+def normalized(operand: Array, narrow: type, *, is_stored: bool) -> list[Array]:
+    """Return the results, with 1 / count rounded, and all that a TPU stores if `is_stored`."""
+
+    def stored(numbers: Array) -> Array:
+        return numbers.astype(narrow).astype(F32) if is_stored else numbers
+
+    x = operand.astype(F32)[:, 0]
+    inverse = np.array([1 / len(x)], F32).astype(narrow).astype(F32)
+    mean = stored(x.sum(keepdims=True)) * inverse
+    squares = stored(stored(x * x).sum(keepdims=True)) * inverse
+    variance = np.maximum(squares - mean * mean, F32(0))
+    if not is_stored:
+        variance = variance.astype(narrow).astype(F32)
+    root = stored(F32(1) / np.sqrt(variance + F32(1)))
+    result = (x - stored(mean)) * root
+    return [one.astype(narrow) for one in (result[:, None], mean, variance)]
+
+
+@pytest.mark.parametrize(
+    ("name", "narrow", "count", "number", "is_stored"),
+    [
+        ("bf16", ml_dtypes.bfloat16, 65, 1.0, False),
+        ("f8E4M3B11FNUZ", ml_dtypes.float8_e4m3b11fnuz, 3, 0.375, True),
+    ],
+)
+def test_stored_steps_of_a_narrow_type_are_predicted(
+    name: str, narrow: type, count: int, number: float, is_stored: bool
+) -> None:
+    program = parse_module(TEXT.replace("xT>", f"x{name}>").replace("COUNT", str(count)))
+    inputs = [np.full((count, 1), number, narrow), np.ones(1, narrow), np.zeros(1, narrow)]
+    expected = evaluate(program, inputs)
+    actual = normalized(inputs[0], narrow, is_stored=is_stored)
+    found = judge_operation(program, inputs, expected, actual, Hardware.GPU)
+    assert {one.kind for one in found.failing} == {"one-pass variance"}
+    actual[0][0] = 1.5
+    found = judge_operation(program, inputs, expected, actual, Hardware.GPU)
+    assert "wrong value" in {one.kind for one in found.failing}
