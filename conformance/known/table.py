@@ -134,7 +134,12 @@ TPU_OPS: dict[str, tuple[Hypothesis, ...]] = {
 }
 """Divergences of the TPU's compiler alone, by op."""
 
-OF_TPUS = (truncated.TRUNCATED, float_pairs.PAIRS, float_pairs.OF_ONE)
+OF_TPUS = (
+    truncated.TRUNCATED,
+    float_pairs.PAIRS,
+    float_pairs.OF_ONE,
+    float_pairs.OF_OFFSETS,
+)
 """Divergences of the TPU's compiler, which splits 64-bit types, for any op."""
 
 OF_GPUS = {"dynamic_update_slice": (whole_offsets.MOVED,)}

@@ -59,8 +59,6 @@ def _word_of_pair(given: Value) -> tuple[Value, list[Operation]]:
     rest = add("subtract", "f64", given, add("convert", "f64", high))
     finite = add("is_finite", "i1", high)
     low = add("select", "f32", finite, add("convert", "f32", rest), full(0, "f32"))
-    words = [
-        add("convert", "ui64", add("bitcast_convert", "ui32", part)) for part in (high, low)
-    ]
+    words = [add("convert", "ui64", add("bitcast_convert", "ui32", part)) for part in (high, low)]
     shifted = add("shift_left", "ui64", words[0], full(_WIDTH, "ui64"))
     return add("or", "ui64", shifted, words[1]), made

@@ -21,6 +21,22 @@ from conformance.catalog import rule_of
 from conformance.known.broadcasting import broadcast_operands
 from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_nothing
 from conformance.known.xla.pair_functions import COMPLEX_WEAKNESSES, WEAKNESSES, Weakness
+from conformance.known.xla.pair_normalization import INFERENCE, is_normalization, steps_of
+from conformance.known.xla.pairs import (
+    BOUND,
+    COARSE,
+    LARGE,
+    NORMAL,
+    NUDGE,
+    OF_SUMS,
+    PRECISION,
+    SIGNS,
+    SMALLEST,
+    THICK,
+    THIN,
+    complex_of,
+    round_to_pairs,
+)
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.program import Operation, TensorType
 from reference.ir.types import Array
@@ -29,69 +45,8 @@ from reference.numerics.alike import equal_elements
 LABEL = "f64 as pairs of f32"
 """The class of results of arithmetic on pairs."""
 
-_PRECISION = 2.0**-44
-"""Relative error of an operation on pairs: they have 48 bits, of which some last bits are lost."""
-
-_NUDGE = 2.0**-47
-"""Relative change of operands, to measure the magnification of errors of pairs."""
-
-_NORMAL = 2.0**-126
-"""Smallest normal number of f32. Smaller numbers may be flushed to zero on the way to a result."""
-
-_SMALLEST = 2.0**-125
-"""Absolute error of pairs near the smallest normal number of f32."""
-
-_OF_SUMS = 2.0**-112
-"""Absolute error of sums of many products, whose low parts are flushed each."""
-
-_THIN, _THICK = 2.0**-102, 2.0**105
-"""Bounds between which the second numbers of pairs, and their products, are normal.
-
-Other pairs are as accurate as a single f32 number.
-"""
-
-_COARSE = 2.0**-22
-"""Relative change of operands that are only as accurate as a single f32 number."""
-
-_LARGE = 2.0**126
-"""Magnitude from which pairs may overflow in intermediate results."""
-
-_BOUND = 2.0**10
-"""Ratio of the unit roundoff of pairs to that of f64, on which bounds are based."""
-
-_SIGNS = ((1.0, 1.0), (-1.0, 1.0), (1.0, -1.0))
-"""Directions in which even and odd operands are changed."""
-
 _LINEAR = ("cholesky", "triangular_solve")
 """Ops that solve linear systems."""
-
-
-def round_to_pairs(array: Array) -> Array:
-    """Return numbers of f64, or complex numbers of f64, as the sums of the pairs that represent
-    them.
-
-    Arrays of other types are returned as they are.
-    """
-    if array.dtype == np.complex128:
-        return _complex(round_to_pairs(np.real(array)), round_to_pairs(np.imag(array)))
-    if array.dtype != np.float64:
-        return array
-    high, low = (part.astype(np.float64) for part in split_into_pairs(array))
-    return np.where(low != 0, high + low, high)
-
-
-def split_into_pairs(array: Array) -> tuple[Array, Array]:
-    """Return the numbers of f32 that are the pairs of numbers of f64, the larger first."""
-    with np.errstate(all="ignore"):
-        high = array.astype(np.float32)
-        low = (array - high).astype(np.float32)
-        return high, np.where(np.isfinite(high), low, np.float32(0))
-
-
-def _complex(real: Array, imag: Array) -> Array:
-    made = np.empty(real.shape, np.complex128)
-    made.real, made.imag = real, imag
-    return made
 
 
 def _is_wide(value: object) -> bool:
@@ -110,7 +65,7 @@ def _as_pairs(operands: Operands) -> Iterator[list[Array]]:
     given = [round_to_pairs(one) if _is_wide(one) else one for one in operands]
     yield given
     others = [
-        _complex(*(_without_signs_of_zeros(part(one), part(pair)) for part in (np.real, np.imag)))
+        complex_of(*(_without_signs_of_zeros(part(one), part(pair)) for part in (np.real, np.imag)))
         if one.dtype == np.complex128
         else pair
         for one, pair in zip(operands, given, strict=True)
@@ -139,30 +94,30 @@ def _apply_to_parts(function: Callable[[Array], Array], operand: Any) -> Any:
     if not _is_wide(operand):
         return operand
     if operand.dtype == np.complex128:
-        return _complex(function(np.real(operand)), function(np.imag(operand)))
+        return complex_of(function(np.real(operand)), function(np.imag(operand)))
     return function(operand)
 
 
 def _shift_by_pair_errors(operand: Array, sign: float, *, single: bool) -> Array:
     """Return numbers of larger (or smaller) magnitude by the error of pairs."""
     size = np.abs(operand)
-    is_coarse = (size < _THIN) | (size > _THICK) | single
-    changed = operand * (1 + sign * np.where(is_coarse, _COARSE, _NUDGE))
-    is_tiny = (size > 0) & (size < _NORMAL)
-    return np.where(is_tiny & (sign > 0), np.copysign(_NORMAL, operand), changed)
+    is_coarse = (size < THIN) | (size > THICK) | single
+    changed = operand * (1 + sign * np.where(is_coarse, COARSE, NUDGE))
+    is_tiny = (size > 0) & (size < NORMAL)
+    return np.where(is_tiny & (sign > 0), np.copysign(NORMAL, operand), changed)
 
 
 def _shift_each(operand: Array) -> Array:
     """Return each number made larger or smaller independently, which linear systems magnify."""
     signs = np.random.default_rng(0).choice((-1.0, 1.0), operand.shape)
-    return np.asarray(operand * (1 + signs * _NUDGE))
+    return np.asarray(operand * (1 + signs * NUDGE))
 
 
 def _shift_operands(
     operation: Operation, operands: Operands, *, single: bool
 ) -> Iterator[list[Array]]:
     """Yield operands changed by the errors of pairs."""
-    for even, odd in _SIGNS:
+    for even, odd in SIGNS:
         signs = [odd if n % 2 else even for n in range(len(operands))]
         yield [
             _apply_to_parts(partial(_shift_by_pair_errors, sign=sign, single=single), one)
@@ -173,16 +128,16 @@ def _shift_operands(
 
 
 def _flush(operand: Array) -> Array:
-    return np.where(np.abs(operand) < _NORMAL, np.copysign(0.0, operand), operand)
+    return np.where(np.abs(operand) < NORMAL, np.copysign(0.0, operand), operand)
 
 
 def _limits(
     operation: Operation, operands: Operands, results: Results, *, single: bool
 ) -> tuple[Array, ...]:
     """Return the absolute errors that arithmetic on pairs may have in each result."""
-    precision = _COARSE if single else _PRECISION
+    precision = COARSE if single else PRECISION
     limits = [
-        np.abs(one) * precision + _SMALLEST if _is_wide(one) else np.zeros(one.shape)
+        np.abs(one) * precision + SMALLEST if _is_wide(one) else np.zeros(one.shape)
         for one in results
     ]
     for changed in _shift_operands(operation, operands, single=single):
@@ -196,7 +151,7 @@ def _limits(
     bound = getattr(rule_of(operation), "bound", None)
     for number, one in enumerate(bound(operation, operands, results) if bound else ()):
         if one is not None:
-            limits[number] = limits[number] + one * _BOUND + _OF_SUMS
+            limits[number] = limits[number] + one * BOUND + OF_SUMS
     return tuple(limits)
 
 
@@ -241,12 +196,29 @@ def _distances_from_pair_results(
     single: bool,
 ) -> Results:
     """Return the distances from the results on pairs `given`, which stand for `operands`."""
+    if is_normalization(operation):
+        return _distances_from_steps(operation, given, actual, COARSE if single else PRECISION)
     predicted = _apply_to_pairs(operation, given)
     if not any(map(_is_wide, predicted)):
         return tuple(map(_zero_if_equal, predicted, actual))
     limits = _limits(operation, operands, predicted, single=single)
     overflowing = _overflowing(operation, operands, predicted)
     return tuple(map(_distances, predicted, actual, limits, overflowing))
+
+
+def _distances_from_steps(
+    operation: Operation, given: Sequence[Any], actual: Results, unit: float
+) -> Results:
+    """Return the distances from the results of a normalization, step by step."""
+    steps = steps_of(operation, given, unit, COARSE)
+    shaped = (
+        [np.broadcast_to(part, one.value.shape).reshape(got.shape)
+         for part in (one.value, one.error, one.is_lost)]
+        for one, got in zip(steps, actual, strict=True)
+    )  # fmt: skip
+    return tuple(
+        _distances(part[0], got, *part[1:]) for part, got in zip(shaped, actual, strict=True)
+    )
 
 
 def _weakness(operation: Operation, operands: Sequence[Any]) -> Weakness | None:
@@ -283,7 +255,7 @@ def _is_large(array: Array) -> Array:
     if not _is_wide(array):
         return np.zeros(array.shape, np.bool_)
     parts = (np.real(array), np.imag(array))
-    return np.logical_or.reduce([~(np.abs(part) < _LARGE) for part in parts])
+    return np.logical_or.reduce([~(np.abs(part) < LARGE) for part in parts])
 
 
 def _zero_if_equal(predicted: Array, actual: Array) -> Array:
@@ -312,6 +284,18 @@ def _errors_of_one(
         return predict_nothing(expected)
     return _errors(operation, operands, expected, actual, single=True)
 
+
+def _errors_of_constant_offsets(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    if operation.name != INFERENCE:
+        return predict_nothing(expected)
+    return _errors(operation, operands, expected, actual, single=True)
+
+
+OF_OFFSETS = Hypothesis(LABEL, _errors_of_constant_offsets, represents=True, constants=("offset",))
+"""The same of a normalization whose offset is a constant c: in p + c, the algebraic simplifier
+turns (p + c) - ((p + c) - p) into p, and the second number of the sum is lost."""
 
 OF_ONE = Hypothesis(LABEL, _errors_of_one, represents=True)
 """The same of results of one element. There the algebraic simplifier removes steps that compute

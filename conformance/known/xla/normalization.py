@@ -58,8 +58,8 @@ _STEPS_ROUNDED = (
     ("inverse", "products"),
     ("inverse", "products", "sums", "mean", "root"),
 )
-"""The steps whose results compilers store in the operands' narrower type: 1 / count, products before
-they are added, sums, and what one fusion passes to another.
+"""The steps whose results compilers store in the operands' narrower type: 1 / count, products
+before they are added, sums, and what one fusion passes to another.
 
 Source: jaxlib 0.12.0 for GPUs and libtpu 0.0.50, measured.
 """
@@ -69,8 +69,8 @@ Source: jaxlib 0.12.0 for GPUs and libtpu 0.0.50, measured.
 class Machine:
     """The arithmetic of all steps: a type, and whether subnormals are flushed to zero.
 
-    Constants `are_rounded` to the operands' type `narrow` first. So are the results of the `rounded`
-    steps.
+    Constants `are_rounded` to the operands' type `narrow` first. So are the results of the
+    `rounded` steps.
     """
 
     of: ElementType

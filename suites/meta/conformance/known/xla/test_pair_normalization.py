@@ -1,0 +1,94 @@
+"""Batch normalization of f64 on TPUs: results of steps on pairs of f32, and others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conformance.judging.compare import judge_operation
+from conformance.known.xla.float_pairs import LABEL
+from conformance.stablehlo.parse import parse_module
+from conformance.tolerance.hardware import Hardware
+from reference.interpreter.evaluate import evaluate
+from reference.ir.types import Array
+
+VECTOR = "tensor<2xf64>"
+INFERENCE = """
+func.func @main(%x: tensor<3x2xf64>, %s: VECTOR, OFFSET%m: VECTOR, %v: VECTOR) -> tensor<3x2xf64> {
+  CONSTANT%0 = "stablehlo.batch_norm_inference"(%x, %s, %o, %m, %v)
+    <{epsilon = 0.0 : f32, feature_index = 1 : i64}>
+    : (tensor<3x2xf64>, VECTOR, VECTOR, VECTOR, VECTOR) -> tensor<3x2xf64>
+  return %0 : tensor<3x2xf64>
+}""".replace("VECTOR", VECTOR)
+VARIABLE = INFERENCE.replace("OFFSET", f"%o: {VECTOR}, ").replace("CONSTANT", "")
+CONSTANT = INFERENCE.replace("OFFSET", "").replace(
+    "CONSTANT", f"%o = stablehlo.constant dense<[8.0, -3.0]> : {VECTOR}\n  "
+)
+GRAD = """
+func.func @main(%x: tensor<3x2xf64>, %s: VECTOR, %m: VECTOR, %v: VECTOR, %g: tensor<3x2xf64>)
+    -> (tensor<3x2xf64>, VECTOR, VECTOR) {
+  %0:3 = "stablehlo.batch_norm_grad"(%x, %s, %m, %v, %g)
+    <{epsilon = 0.0 : f32, feature_index = 1 : i64}>
+    : (tensor<3x2xf64>, VECTOR, VECTOR, VECTOR, tensor<3x2xf64>)
+    -> (tensor<3x2xf64>, VECTOR, VECTOR)
+  return %0#0, %0#1, %0#2 : tensor<3x2xf64>, VECTOR, VECTOR
+}""".replace("VECTOR", VECTOR)
+TRAINING = """
+func.func @main(%x: tensor<3x2xf64>, %s: VECTOR, %o: VECTOR)
+    -> (tensor<3x2xf64>, VECTOR, VECTOR) {
+  %0:3 = "stablehlo.batch_norm_training"(%x, %s, %o)
+    <{epsilon = 0.0 : f32, feature_index = 1 : i64}>
+    : (tensor<3x2xf64>, VECTOR, VECTOR) -> (tensor<3x2xf64>, VECTOR, VECTOR)
+  return %0#0, %0#1, %0#2 : tensor<3x2xf64>, VECTOR, VECTOR
+}""".replace("VECTOR", VECTOR)
+X = np.array([[0.25, 1.5], [-2.0, 0.3], [0.7, -0.9]])
+S, O, M, V = (np.array(one) for one in ([1.5, -2.0], [8.0, -3.0], [0.1, 0.2], [0.7, 1.3]))
+TINY = np.array([1e-300, 1.3])
+
+
+def kinds(text: str, inputs: list[Array], error: Array) -> set[str]:
+    """Return the classes of results whose first is off by relative errors, infinite for NaN."""
+    program = parse_module(text)
+    expected = evaluate(program, inputs)
+    first = np.where(
+        np.isinf(error), np.nan, expected[0] * (1 + np.where(np.isinf(error), 0, error))
+    )
+    found = judge_operation(program, inputs, expected, [first, *expected[1:]], Hardware.TPU)
+    return {one.kind for one in found.failing}
+
+
+def at(number: float) -> Array:
+    return np.array([[number, 0], [0, 0], [0, 0]])
+
+
+@pytest.mark.parametrize(
+    ("text", "inputs"),
+    [(VARIABLE, [X, S, O, M, V]), (GRAD, [X, S, M, V, X[::-1]]), (TRAINING, [X, S, O])],
+)
+def test_results_have_the_accuracy_of_pairs(text: str, inputs: list[Array]) -> None:
+    assert kinds(text, inputs, at(2.0**-44)) == {LABEL}
+    for error in (2.0**-30, np.inf):
+        assert LABEL not in kinds(text, inputs, at(error))
+
+
+@pytest.mark.parametrize(
+    ("text", "inputs"),
+    [
+        (VARIABLE, [X, S, O, M, TINY]),
+        (VARIABLE, [X * [1e200, 1.0], S, O, M, V]),
+        (GRAD, [X, S, M, TINY, X[::-1]]),
+        (TRAINING, [X * [1e30, 1.0], S, O]),
+        (TRAINING, [X * [1e-30, 1.0], S, O]),
+    ],
+)
+def test_what_overflows_or_vanishes_on_the_way_is_lost_in_its_feature_alone(
+    text: str, inputs: list[Array]
+) -> None:
+    assert kinds(text, inputs, at(np.inf)) == {LABEL}
+    assert LABEL not in kinds(text, inputs, at(np.inf)[:, ::-1])
+
+
+def test_sums_with_a_constant_offset_are_those_of_f32() -> None:
+    assert kinds(CONSTANT, [X, S, M, V], at(2.0**-26)) == {LABEL}
+    assert LABEL not in kinds(CONSTANT, [X, S, M, V], at(2.0**-16))
+    assert LABEL not in kinds(VARIABLE, [X, S, O, M, V], at(2.0**-26))
