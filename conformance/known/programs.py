@@ -9,15 +9,13 @@ from conformance.known.hypothesis import Arithmetic, Hypothesis
 from conformance.known.interpreter import indices
 from conformance.known.rewritings.identities import LEFT_OUT
 from conformance.known.xla import (
-    bits_of_pairs,
-    float_pairs,
     folded_bitcasts,
     missing_zero,
-    moved_pairs,
     other_types,
     trip_counts,
 )
 from conformance.known.xla.indexing import bounded_starts, bounded_windows, reshaped_padding
+from conformance.known.xla.pairs import bits_of_pairs, float_pairs, moved_pairs
 from conformance.known.xla.processes import (
     gathered_by_sum,
     gathered_first,

@@ -16,7 +16,6 @@ from conformance.known.interpreter.orders import COMPARED
 from conformance.known.interpreter.table import INTERPRETER
 from conformance.known.xla import (
     extrema,
-    float_pairs,
     orders,
     partial_transform,
     simplified,
@@ -35,6 +34,7 @@ from conformance.known.xla.indexing import (
 from conformance.known.xla.indexing.shared_buffers import SHARED
 from conformance.known.xla.indexing.unsigned_bounds import SIGNED_LIMITS
 from conformance.known.xla.normalization import NORMALIZED_BY_XLA
+from conformance.known.xla.pairs import float_pairs
 from conformance.known.xla.quantized import of_quantized
 from conformance.known.xla.remainders import REMAINDERS
 from conformance.known.xla.sorting import misread_orders, selected_pairs

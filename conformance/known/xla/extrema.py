@@ -19,7 +19,7 @@ from conformance.known.hypothesis import (
     predict_nothing,
     predict_where,
 )
-from conformance.known.xla.pairs import round_to_pairs
+from conformance.known.xla.pairs.representation import round_to_pairs
 from conformance.tolerance.rule import Measure
 from conformance.transforms.values import free_values
 from reference.interpreter.evaluate import EvaluationError, apply, evaluate

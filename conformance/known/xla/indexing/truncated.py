@@ -10,7 +10,7 @@ import numpy as np
 
 from conformance.known.hypothesis import Operands, Results, exact_hypothesis
 from conformance.known.interpreter.indices import index_positions
-from conformance.known.xla.pairs import round_to_pairs
+from conformance.known.xla.pairs.representation import round_to_pairs
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of

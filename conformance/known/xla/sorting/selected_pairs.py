@@ -18,8 +18,8 @@ from conformance.known.hypothesis import (
     predict_nothing,
     predict_where,
 )
-from conformance.known.xla.float_pairs import LABEL
-from conformance.known.xla.pairs import round_to_pairs, split_into_pairs
+from conformance.known.xla.pairs.float_pairs import LABEL
+from conformance.known.xla.pairs.representation import round_to_pairs, split_into_pairs
 from reference.ir.program import Operation
 from reference.ir.types import Array
 from reference.numerics.alike import equal_elements

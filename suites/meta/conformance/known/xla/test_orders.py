@@ -7,8 +7,8 @@ import pytest
 
 from conformance.catalog import rule_of
 from conformance.judging.compare import judge
-from conformance.known.xla.float_pairs import LABEL as OF_PAIRS
 from conformance.known.xla.orders import LABEL, TILES, UNPADDED
+from conformance.known.xla.pairs.float_pairs import LABEL as OF_PAIRS
 from conformance.known.xla.windows.tiles import tiled_results
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge_operation
-from conformance.known.xla.float_pairs import LABEL
+from conformance.known.xla.pairs.float_pairs import LABEL
 from conformance.known.xla.sorting.selected_pairs import rank_of_pairs
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.judging.compare import judge_operation
-from conformance.known.xla.float_pairs import LABEL
+from conformance.known.xla.pairs.float_pairs import LABEL
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import evaluate
@@ -42,7 +42,9 @@ func.func @main(%x: tensor<3x2xf64>, %s: VECTOR, %o: VECTOR)
   return %0#0, %0#1, %0#2 : tensor<3x2xf64>, VECTOR, VECTOR
 }""".replace("VECTOR", VECTOR)
 X = np.array([[0.25, 1.5], [-2.0, 0.3], [0.7, -0.9]])
-S, O, M, V = (np.array(one) for one in ([1.5, -2.0], [8.0, -3.0], [0.1, 0.2], [0.7, 1.3]))
+SCALE, OFFSET, MEAN, VARIANCE = (
+    np.array(one) for one in ([1.5, -2.0], [8.0, -3.0], [0.1, 0.2], [0.7, 1.3])
+)
 TINY = np.array([1e-300, 1.3])
 
 
@@ -63,7 +65,11 @@ def at(number: float) -> Array:
 
 @pytest.mark.parametrize(
     ("text", "inputs"),
-    [(VARIABLE, [X, S, O, M, V]), (GRAD, [X, S, M, V, X[::-1]]), (TRAINING, [X, S, O])],
+    [
+        (VARIABLE, [X, SCALE, OFFSET, MEAN, VARIANCE]),
+        (GRAD, [X, SCALE, MEAN, VARIANCE, X[::-1]]),
+        (TRAINING, [X, SCALE, OFFSET]),
+    ],
 )
 def test_results_have_the_accuracy_of_pairs(text: str, inputs: list[Array]) -> None:
     assert kinds(text, inputs, at(2.0**-44)) == {LABEL}
@@ -74,11 +80,11 @@ def test_results_have_the_accuracy_of_pairs(text: str, inputs: list[Array]) -> N
 @pytest.mark.parametrize(
     ("text", "inputs"),
     [
-        (VARIABLE, [X, S, O, M, TINY]),
-        (VARIABLE, [X * [1e200, 1.0], S, O, M, V]),
-        (GRAD, [X, S, M, TINY, X[::-1]]),
-        (TRAINING, [X * [1e30, 1.0], S, O]),
-        (TRAINING, [X * [1e-30, 1.0], S, O]),
+        (VARIABLE, [X, SCALE, OFFSET, MEAN, TINY]),
+        (VARIABLE, [X * [1e200, 1.0], SCALE, OFFSET, MEAN, VARIANCE]),
+        (GRAD, [X, SCALE, MEAN, TINY, X[::-1]]),
+        (TRAINING, [X * [1e30, 1.0], SCALE, OFFSET]),
+        (TRAINING, [X * [1e-30, 1.0], SCALE, OFFSET]),
     ],
 )
 def test_what_overflows_or_vanishes_on_the_way_is_lost_in_its_feature_alone(
@@ -89,6 +95,6 @@ def test_what_overflows_or_vanishes_on_the_way_is_lost_in_its_feature_alone(
 
 
 def test_sums_with_a_constant_offset_are_those_of_f32() -> None:
-    assert kinds(CONSTANT, [X, S, M, V], at(2.0**-26)) == {LABEL}
-    assert LABEL not in kinds(CONSTANT, [X, S, M, V], at(2.0**-16))
-    assert LABEL not in kinds(VARIABLE, [X, S, O, M, V], at(2.0**-26))
+    assert kinds(CONSTANT, [X, SCALE, MEAN, VARIANCE], at(2.0**-26)) == {LABEL}
+    assert LABEL not in kinds(CONSTANT, [X, SCALE, MEAN, VARIANCE], at(2.0**-16))
+    assert LABEL not in kinds(VARIABLE, [X, SCALE, OFFSET, MEAN, VARIANCE], at(2.0**-26))

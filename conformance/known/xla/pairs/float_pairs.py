@@ -20,9 +20,9 @@ import numpy as np
 from conformance.catalog import rule_of
 from conformance.known.broadcasting import broadcast_operands
 from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_nothing
-from conformance.known.xla.pair_functions import COMPLEX_WEAKNESSES, WEAKNESSES, Weakness
-from conformance.known.xla.pair_normalization import INFERENCE, is_normalization, steps_of
-from conformance.known.xla.pairs import (
+from conformance.known.xla.pairs.pair_functions import COMPLEX_WEAKNESSES, WEAKNESSES, Weakness
+from conformance.known.xla.pairs.pair_normalization import INFERENCE, is_normalization, steps_of
+from conformance.known.xla.pairs.representation import (
     BOUND,
     COARSE,
     LARGE,

@@ -16,7 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.xla.pairs import LARGE, NORMAL, SMALLEST, THICK, THIN, round_to_pairs
+from conformance.known.xla.pairs.representation import (
+    LARGE,
+    NORMAL,
+    SMALLEST,
+    THICK,
+    THIN,
+    round_to_pairs,
+)
 from conformance.tolerance.bounds.normalization import FULL_SIZE_OPERANDS
 from reference.ir.program import Operation
 from reference.ir.types import Array

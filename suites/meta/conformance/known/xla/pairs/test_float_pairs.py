@@ -9,8 +9,8 @@ import pytest
 
 from conformance.judging.compare import judge_operation
 from conformance.judging.judgement import Judgement
-from conformance.known.xla.float_pairs import LABEL, PAIRS
-from conformance.known.xla.pairs import round_to_pairs
+from conformance.known.xla.pairs.float_pairs import LABEL, PAIRS
+from conformance.known.xla.pairs.representation import round_to_pairs
 from conformance.tolerance.hardware import Hardware
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate

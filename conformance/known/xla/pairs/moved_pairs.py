@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from conformance.known.xla.pairs import round_to_pairs
+from conformance.known.xla.pairs.representation import round_to_pairs
 from conformance.transforms.extract import with_main
 from conformance.transforms.replacing import with_operations
 from reference.ir.program import Dense, Operation, Program, Region, TensorType, Value, attributes
