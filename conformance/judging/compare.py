@@ -44,7 +44,7 @@ from conformance.tolerance.table import DATA
 from conformance.tolerance.ulp import error_histogram, error_points
 from conformance.transforms.collective import collective_of
 from conformance.transforms.inline import with_plain_bodies
-from conformance.transforms.values import can_be_result, element_count, foldable_values
+from conformance.transforms.values import foldable_values
 from conformance.verdict import Errors, Failing, Verdict, gravity
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array, element_type_of, to_bits
@@ -305,10 +305,7 @@ def _error_measure(
 def _constants(program: Program, operation: Operation) -> tuple[bool, ...]:
     """Return which operands a compiler sees as constants; arrays without elements count."""
     names = foldable_values(program)
-    return tuple(
-        value.name in names or (can_be_result(value) and not element_count(value))
-        for value in operation.operands
-    )
+    return tuple(value.name in names for value in operation.operands)
 
 
 def _judge_result(

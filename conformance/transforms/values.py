@@ -54,16 +54,21 @@ def definition_index(program: Program) -> dict[str, int]:
 
 
 def foldable_values(program: Program) -> frozenset[str]:
-    """Return the values of main that a compiler can fold: constants and values computed from
-    constants.
+    """Return the values of main that a compiler can fold: constants, values without elements, and
+    values computed from these.
     """
-    names: set[str] = set()
+    names = {value.name for value in program.main.arguments if _is_empty(value)}
     for one in program.main.body.operations[:-1]:
         of_folded = all(value.name in names for value in used_values(one))  # within regions, too
         computes = structure_of(one) is Structure.COMPUTES
-        if is_constant(one) or (computes and of_folded):
-            names.update(value.name for value in one.results)
+        is_folded = is_constant(one) or (computes and of_folded)
+        names.update(value.name for value in one.results if is_folded or _is_empty(value))
     return frozenset(names)
+
+
+def _is_empty(value: Value) -> bool:
+    """Return whether a value has no elements, so that all of them are constants."""
+    return can_be_result(value) and not element_count(value)
 
 
 def evaluate_values(program: Program, inputs: Sequence[Array]) -> dict[str, Any]:

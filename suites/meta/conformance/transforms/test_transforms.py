@@ -33,6 +33,7 @@ from conformance.transforms.substitute import (
 from conformance.transforms.values import (
     defined_values,
     definition_index,
+    foldable_values,
     free_values,
     nested_operations,
     used_values,
@@ -397,3 +398,21 @@ def test_complex_numbers_as_their_parts() -> None:
     results = evaluate(made, split_complex(inputs))
     assert len(results) == 5
     alike(join_complex(results, program.main.result_types), evaluate(program, inputs))
+
+
+def test_values_without_elements_keep_no_operation_from_being_folded() -> None:
+    program = parse_module("""
+        func.func @main(%x: tensor<2xf32>, %none: tensor<0xf32>)
+            -> (tensor<2xf32>, tensor<0xf32>, tensor<2xf32>) {
+          %0 = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+          %1 = stablehlo.concatenate %0, %none, dim = 0
+            : (tensor<2xf32>, tensor<0xf32>) -> tensor<2xf32>
+          %2 = stablehlo.slice %x [0:0] : (tensor<2xf32>) -> tensor<0xf32>
+          %3 = stablehlo.concatenate %x, %2, dim = 0
+            : (tensor<2xf32>, tensor<0xf32>) -> tensor<2xf32>
+          return %1, %2, %3 : tensor<2xf32>, tensor<0xf32>, tensor<2xf32>
+        }""")
+    constant, joined, sliced, _, _ = program.main.body.operations
+    whole = (constant, joined, sliced)
+    names = {one.results[0].name for one in whole} | {program.main.arguments[1].name}
+    assert foldable_values(program) == names

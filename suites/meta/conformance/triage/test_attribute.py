@@ -145,6 +145,40 @@ def test_folded_operation_is_judged_with_constant_operands(steady: bool) -> None
     assert found.is_known == steady
 
 
+ORDERED = """
+func.func @main(%x: tensor<2xf32>, %none: tensor<0xf32>) -> tensor<2xi1> {{
+  %0 = stablehlo.constant dense<0xFFC00000> : tensor<2xf32>
+  %1 = stablehlo.concatenate %0, %none, dim = 0
+    : (tensor<2xf32>, tensor<0xf32>) -> tensor<2xf32>
+  %2 = stablehlo.constant dense<[0.0, 1.0]> : tensor<2xf32>
+  %3 = stablehlo.compare GE, {other}, %1, TOTALORDER
+    : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>
+  return %3 : tensor<2xi1>
+}}"""
+
+
+@pytest.mark.parametrize(("other", "is_known"), [("%2", True), ("%x", False)])
+def test_total_order_is_lost_where_a_constant_is_joined_with_nothing(
+    other: str, is_known: bool
+) -> None:
+    def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:
+        """Compare in ordinary order behind a concatenate, and where both operands are constants."""
+        names = [one.name for one in program.main.body.operations]
+        taken = set(program.main.arguments)
+
+        def wrong(operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
+            is_folded = "concatenate" in names or taken.isdisjoint(operation.operands)
+            return (results[0] & False,) if operation.name == "compare" and is_folded else results
+
+        for inputs in sets:
+            yield [np.asarray(one) for one in evaluate(program, inputs, on_result=wrong)]
+
+    known = Expectation("order", ("compare",), "", kinds=("total order not kept",))
+    text = ORDERED.format(other=other)
+    inputs = (np.zeros(2, np.float32), np.zeros(0, np.float32))
+    assert explained(run, text, inputs, known).is_known == is_known
+
+
 SUM = """
 func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>, %z: tensor<2xf32>) -> tensor<2xf32> {
   %0 = stablehlo.multiply %x, %y : tensor<2xf32>
