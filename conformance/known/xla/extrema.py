@@ -7,7 +7,6 @@ elements that are equal bit for bit are of the class.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from itertools import product
 
 import numpy as np
@@ -19,6 +18,7 @@ from conformance.known.hypothesis import (
     predict_nothing,
     predict_where,
 )
+from conformance.known.xla.many_elements import KERNELS, Kernel, fold_extremum
 from conformance.known.xla.pairs.representation import round_to_pairs
 from conformance.tolerance.rule import Measure
 from conformance.transforms.values import free_values
@@ -28,40 +28,28 @@ from reference.ir.program import Function, Operation, Program, Region, TensorTyp
 from reference.ir.regions import monoid_of
 from reference.ir.types import Array, element_type_of, to_bits
 from reference.numerics.rounding import to_float64
+from reference.unspecified.reduction import decompose_reduction
 
 _PAIR = 2
 """Operands of a reduction of one input: the input and its init value."""
+
+_SINGLE = 32
+"""Bits of the narrowest type in which kernels lose numbers beside NaN."""
 
 Otherwise = Callable[[Monoid, Array, Array], tuple[Array, Array] | None]
 """A function otherwise(monoid of the body, operand, init value): both as the compiler treats them,
 None if unchanged.
 """
 
+Compute = Callable[[Operation, Monoid, Operands], Array | None]
+"""compute(operation, monoid of the body, operands): the result that the compiler computes; None if
+no other is known than the specification's."""
+
 
 def _without_nan(monoid: Monoid, operand: Array, init: Array) -> tuple[Array, Array] | None:
     if not monoid.extremum:
         return None
     return _replace_by_init(operand, np.isnan(to_float64(operand)), init), init
-
-
-def _since_the_last_nan(
-    lanes: int, monoid: Monoid, operand: Array, init: Array
-) -> tuple[Array, Array] | None:
-    """Return the result without the elements before a NaN, in any of several lanes that take the
-    elements in round-robin order. None if there is no such result.
-
-    An instruction that returns its second operand where either is NaN discards what its lane has
-    accumulated.
-    """
-    if not monoid.extremum:
-        return None
-    flat = np.isnan(to_float64(operand)).reshape(-1)
-    padded = np.zeros(-(-flat.size // lanes) * lanes, np.bool_)
-    padded[: flat.size] = flat
-    later = np.logical_or.accumulate(padded.reshape(-1, lanes)[::-1], axis=0)[::-1]
-    return _replace_by_init(
-        operand, later.reshape(-1)[: flat.size].reshape(operand.shape), init
-    ), init
 
 
 def _without_the_greater_zero(
@@ -100,7 +88,28 @@ def _replace_by_init(operand: Array, mask: Array, init: Array) -> Array:
     return np.where(mask, init, operand).astype(operand.dtype)
 
 
-def _make_measure(otherwise: Otherwise, concerned: Callable[[Array, Array], Array]) -> Measure:
+def _of_other_operands(otherwise: Otherwise) -> Compute:
+    """Return the reduction of other operands."""
+
+    def compute(operation: Operation, monoid: Monoid, operands: Operands) -> Array | None:
+        changed = otherwise(monoid, *operands)
+        return None if changed is None else apply(operation, changed)[0]
+
+    return compute
+
+
+def _of_kernel(kernel: Kernel) -> Compute:
+    """Return the reduction in a kernel's order."""
+
+    def compute(operation: Operation, monoid: Monoid, operands: Operands) -> Array | None:
+        if element_type_of(operands[0]).bits < _SINGLE:  # these kernels lose NaN alone
+            return None
+        return fold_extremum(decompose_reduction(operation, operands), monoid, kernel)
+
+    return compute
+
+
+def _make_measure(compute: Compute, concerned: Callable[[Array, Array], Array]) -> Measure:
     """Return a measure: 0 for concerned elements that equal the compiler's results."""
 
     def measure(
@@ -114,15 +123,14 @@ def _make_measure(otherwise: Otherwise, concerned: Callable[[Array, Array], Arra
             return predict_nothing(expected)
         if operation.operands[0] == operation.operands[1]:
             return predict_nothing(expected)  # nothing is reduced
-        changed = otherwise(monoid, *operands)
-        if changed is None:
-            return predict_nothing(expected)
         try:
-            results = apply(operation, changed)
+            result = compute(operation, monoid, operands)
         except EvaluationError:
             return predict_nothing(expected)
-        alike = to_bits(results[0]) == to_bits(actual[0])
-        alike |= _is_flushed(results[0], actual[0])
+        if result is None:
+            return predict_nothing(expected)
+        alike = to_bits(result) == to_bits(actual[0])
+        alike |= _is_flushed(result, actual[0])
         alike &= concerned(to_float64(expected[0]), to_float64(actual[0]))
         return predict_where(alike)
 
@@ -184,10 +192,17 @@ def _complex_from_zero(
     return predict_where(alike & (zeros[0] | zeros[1]))
 
 
-_LANES = (4, 8, 16, 32, 64)
+def _hypothesis(
+    label: str,
+    compute: Compute,
+    concerned: Callable[[Array, Array], Array],
+    *,
+    signs: bool = False,
+) -> Hypothesis:
+    return _measured(label, _make_measure(compute, concerned), signs=signs)
 
 
-def _hypothesis(label: str, measure: Measure, *, signs: bool = False) -> Hypothesis:
+def _measured(label: str, measure: Measure, *, signs: bool = False) -> Hypothesis:
     return Hypothesis(label, measure, signs=signs, ulps=measure)
 
 
@@ -195,25 +210,20 @@ _EQUAL_ZEROS = "zeros taken for equal"
 
 OF_PAIRS = (
     _hypothesis(
-        _EQUAL_ZEROS, _make_measure(_of_pairs_without_the_greater_zero, _zeros), signs=True
+        _EQUAL_ZEROS, _of_other_operands(_of_pairs_without_the_greater_zero), _zeros, signs=True
     ),
 )
 """The class of extrema of numbers of f64 that are pairs of f32."""
 
 OF_REDUCTIONS = (
-    _hypothesis("NaN left out", _make_measure(_without_nan, _lost_elements)),
-    *(
-        _hypothesis(
-            "NaN left out", _make_measure(partial(_since_the_last_nan, lanes), _lost_elements)
-        )
-        for lanes in _LANES
-    ),
-    _hypothesis("NaN left out", _make_measure(_without_nan_nor_zero, _lost_elements)),
-    _hypothesis(_EQUAL_ZEROS, _make_measure(_without_the_greater_zero, _zeros), signs=True),
-    _hypothesis("summed from +0", _make_measure(_from_zero, _zeros), signs=True),
-    _hypothesis("summed from +0", _complex_from_zero, signs=True),
+    _hypothesis("NaN left out", _of_other_operands(_without_nan), _lost_elements),
+    *(_hypothesis("NaN left out", _of_kernel(one), _lost_elements) for one in KERNELS),
+    _hypothesis("NaN left out", _of_other_operands(_without_nan_nor_zero), _lost_elements),
+    _hypothesis(_EQUAL_ZEROS, _of_other_operands(_without_the_greater_zero), _zeros, signs=True),
+    _hypothesis("summed from +0", _of_other_operands(_from_zero), _zeros, signs=True),
+    _measured("summed from +0", _complex_from_zero, signs=True),
 )
-"""Classes of reductions: an extremum of the numbers only, of all of them or of those that no NaN
-follows; an extremum that is a zero of the other sign; and a sum that is +0 although its init value
-and all elements are -0.
+"""Classes of reductions: an extremum of the numbers only, of all of them or of those that a kernel
+does not lose beside a NaN; an extremum that is a zero of the other sign; and a sum that is +0
+although its init value and all elements are -0.
 """

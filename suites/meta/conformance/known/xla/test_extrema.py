@@ -72,18 +72,6 @@ def test_bodies_are_recognised_in_all_forms(form: str) -> None:
     assert (found.verdict, found.kind) == (Verdict.DIVERGENT, ALIKE), found.message
 
 
-def test_elements_dropped_by_lanes_at_nan_have_the_class():
-    """With four lanes 9 is forgotten at the NaN four elements on, 8 in another lane is not."""
-    rows = [[9], [8], [1], [2], [NAN], [3], [4], [5]]
-    program, inputs = reducing(
-        fold_of("maximum", F32), (np.array(rows, np.float32),), (row(F32, -INF).reshape(()),)
-    )
-    expected = evaluate(program, inputs)
-    for actual, kind in ((8, LEFT_OUT), (9, LEFT_OUT), (5, "NaN")):
-        found = judge(program, inputs, expected, [row(F32, actual)], CATALOG["reduce"].tolerance)
-        assert (found.verdict, found.kind) == (Verdict.DIVERGENT, kind)
-
-
 def test_windows_have_the_classes_too():
     x, init = row(F32, 1, NAN, 3, 2), row(F32, -INF).reshape(())
     values = (Value("x", TensorType((4,), F32)), Value("init", TensorType((), F32)))
