@@ -94,6 +94,7 @@ CLASSES = (
     "constants added first", "constants multiplied first",
     "conversion left out", "disjunction with itself as false",
     "difference undone", "exponential of a constant NaN", "exponential taken into a sum unrounded",
+    "first of a sort in total order",
     "kept in eight bits",
     "logarithm of a power as a product", "logarithm of an exponential as its argument",
     "negation moved out of a sum", "not a solution",

@@ -21,6 +21,7 @@ from conformance.known.rewritings.narrow import KEPT, NEGATIVE, beside_negatives
 from conformance.known.rewritings.patterns import predictions
 from conformance.known.rewritings.reductions import MADE_ONE, merged_reductions
 from conformance.known.rewritings.slices import ADDED_STARTS, merged_slices
+from conformance.known.rewritings.sorts import IN_TOTAL_ORDER, first_of_sorted
 from conformance.known.rewritings.updates import IN_PLACE, overlapping_updates
 from conformance.known.rewritings.values import ObservedProgram, Predicted
 from conformance.known.rewritings.windows import CUT_ELEMENTS_RETURNED, merged_paddings
@@ -109,6 +110,7 @@ MODELS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
     "convolution": ((CUT_ELEMENTS_RETURNED, merged_paddings),),
     "reduce": (*_OF_SUMS, (MADE_ONE, merged_reductions), (COLUMNS, of_squares)),
     "reduce_window": (*_OF_SUMS, (CUT_ELEMENTS_RETURNED, merged_paddings)),
+    "slice": ((IN_TOTAL_ORDER, first_of_sorted),),
 }
 """Rewritings that are not patterns, by the operation that goes wrong."""
 

@@ -36,7 +36,7 @@ def _errors(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
     """Return 0 for slices that contain NaN and are sorted with NaN last or first, else infinity."""
-    key = _key(operation)
+    key = sorting_key(operation)
     if key is None or not element_type_of(operands[key[0]]).is_float:
         return predict_nothing(expected)
     dimension = dict[str, Any](operation.attributes).get("dimension", -1)
@@ -58,7 +58,7 @@ def _order(keys: Array, *, is_ascending: bool) -> Array:
     return np.lexsort((numbers, nans if is_ascending else ~nans), axis=-1)
 
 
-def _key(operation: Operation) -> tuple[int, bool] | None:
+def sorting_key(operation: Operation) -> tuple[int, bool] | None:
     """Return the operand of the sort's single comparison, and whether it is ascending."""
     region = operation.regions[0]
     if [one.name for one in region.operations] != ["compare", "return"]:
