@@ -52,7 +52,7 @@ def around(samples: list[Sample], minute: float, column: int) -> float:
 
 def main() -> int:
     """Run the campaign and print how much memory it took; 1 where it grows."""
-    asked = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    asked = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     asked.add_argument("--budget", default="30m", help="time for the campaign, such as 30m")
     asked.add_argument("--early", type=float, default=5.0, help="minute to compare with")
     asked.add_argument("--jobs", default="2", help="worker processes")

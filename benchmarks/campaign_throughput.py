@@ -53,7 +53,7 @@ def measured(trial: Trial) -> Measured:
 
 def main() -> int:
     """Measure the trials and print the ratio; 1 where it is under the aim."""
-    asked = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    asked = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     asked.add_argument("--trials", type=int, default=60, help="trials of 16 programs each")
     asked.add_argument("--seed", type=int, default=0)
     asked.add_argument("--backend", default="cpu")

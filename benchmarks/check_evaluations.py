@@ -64,7 +64,7 @@ def main() -> None:
     permitted.moved_samples(1)
     counts = iter(range(1, ROUNDS + 1))
     part = seconds(lambda: permitted.additional_samples(next(counts)))
-    moving = permitted._moving
+    moving = vars(permitted)["_moving"]
     assert moving is not None
     every, some = (len(p.main.body.operations) for p in (program, moving.program))
     print(

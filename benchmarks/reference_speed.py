@@ -13,7 +13,9 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -129,14 +131,15 @@ def _best(text: str, inputs: list[np.ndarray], repeat: int) -> float:
     return min(times)
 
 
-def _interpret(text: str, shapes: tuple[tuple[int, ...], ...], seconds) -> None:
+def _interpret(text: str, shapes: tuple[tuple[int, ...], ...], seconds: Connection) -> None:
     from jax.interpreters.mlir import make_ir_context
     from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import stablehlo
 
     with make_ir_context():
         module = ir.Module.parse(text)
-        given = [ir.DenseElementsAttr.get(array) for array in _inputs(shapes)]
+        arrays: list[Any] = _inputs(shapes)
+        given = [ir.DenseElementsAttr.get(array) for array in arrays]
         seconds.send(None)  # a pipe: a queue's thread would wait for the interpreter's lock
         begun = perf_counter()
         stablehlo.eval_module(module, given)
@@ -173,7 +176,7 @@ def measure(name: str, limit: float, repeat: int) -> Measured:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for the interpreter")
     parser.add_argument(
         "--repeat", type=int, default=5, help="evaluations, the best of which counts"

@@ -11,7 +11,7 @@ CPU seconds hold on a busy machine, too.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from time import perf_counter, process_time
@@ -56,7 +56,7 @@ class Spent:
         return Spent(self.wall + other.wall, self.cpu + other.cpu)
 
     @contextmanager
-    def measured(self, cpu: Callable[[], float] = process_time) -> Iterator[None]:
+    def measured(self, cpu: Callable[[], float] = process_time) -> Generator[None]:
         wall, before = perf_counter(), cpu()
         yield
         self.wall += perf_counter() - wall
@@ -109,7 +109,7 @@ def _time_in_workers(blocks: list[Block], backend: str, jobs: int) -> Spent:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--op", default="exponential")
     parser.add_argument("--values", type=int, default=1 << 28)
     parser.add_argument("--backend", default="cpu")

@@ -32,7 +32,7 @@ def _read(path: Path, of: str) -> tuple[Array, ...]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--op", action="append", choices=sorted(mpfr.MPFR))
     parser.add_argument("--element-type", action="append", choices=TYPES)
     parser.add_argument("--count", type=int, default=10_000)

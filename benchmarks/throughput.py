@@ -22,16 +22,23 @@ import multiprocessing
 import os
 import pickle
 import tempfile
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from multiprocessing.queues import Queue
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
+from conformance.backends.base import Backend, BackendError, Description, Executable
 from conformance.backends.session import cached_backend
 from conformance.campaign.planning import PROFILES, Options, make_batches, plan
 from conformance.campaign.progress import Watcher
 from conformance.campaign.runner import run
 from conformance.limits import Limits
 from conformance.results.summary import RunData
+from reference.ir.program import Program
+from reference.ir.types import Array
 
 MIX = (
     "abs", "add", "ceil", "compare", "cosine", "divide", "exponential", "floor", "log", "maximum",
@@ -60,31 +67,35 @@ class Rate:
         )
 
 
+Calls = list[tuple[Sequence[Array], ...]]
+"""The arguments of executions, of each process."""
+
+
 class Recorder:
     """A backend that records module texts and the arguments of each execution."""
 
-    def __init__(self, inner):
-        self.inner, self.name, self.kept = inner, inner.name, []
-        self.hardware = inner.hardware
+    def __init__(self, inner: Backend) -> None:
+        self.inner, self.name, self.hardware = inner, inner.name, inner.hardware
+        self.kept: list[tuple[str, Program, Calls]] = []
 
-    def describe(self):
+    def describe(self) -> Description:
         return self.inner.describe()
 
-    def refusal(self, program):
+    def refusal(self, program: Program) -> BackendError | None:
         return self.inner.refusal(program)
 
-    def compile(self, text, program):
+    def compile(self, text: str, program: Program) -> _Recorded:
         executable = self.inner.compile(text, program)
-        calls: list[tuple] = []
+        calls: Calls = []
         self.kept.append((text, program, calls))
         return _Recorded(executable, calls)
 
 
 class _Recorded:
-    def __init__(self, executable, calls):
+    def __init__(self, executable: Executable, calls: Calls) -> None:
         self.executable, self.calls = executable, calls
 
-    def execute(self, inputs):
+    def execute(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
         self.calls.append(tuple(inputs))
         return self.executable.execute(inputs)
 
@@ -99,10 +110,10 @@ def options_of(arguments: argparse.Namespace, out: Path) -> Options:
 class Clock(Watcher):
     """A timer from the first task sent to the last result stored."""
 
-    def start(self, tally):  # noqa: ARG002 - a watcher's method
+    def start(self, tally: object) -> None:  # noqa: ARG002 - a watcher's method
         self.begun = perf_counter()
 
-    def stop(self):
+    def stop(self) -> None:
         self.seconds = perf_counter() - self.begun
 
 
@@ -128,8 +139,8 @@ def record_modules(arguments: argparse.Namespace, folder: Path) -> list[Path]:
     from conformance.campaign import tasks
 
     recorder = Recorder(cached_backend("cpu"))
-    session.cached_backend = lambda _: recorder
-    files = []
+    session.cached_backend = lambda _: recorder  # type: ignore[assignment]
+    files: list[Path] = []
     chosen = [*make_batches(plan(options_of(arguments, folder)).tasks)]
     for worker in range(arguments.jobs):
         recorder.kept = []
@@ -140,7 +151,7 @@ def record_modules(arguments: argparse.Namespace, folder: Path) -> list[Path]:
     return files
 
 
-def replay(file: Path, ready, seconds) -> None:
+def replay(file: Path, ready: Barrier, seconds: Queue[float]) -> None:
     """Run one process of (c): wait for the others, then compile and execute everything."""
     modules = pickle.loads(file.read_bytes())
     backend = cached_backend("cpu")
@@ -197,7 +208,7 @@ def plain_loop(arguments: argparse.Namespace) -> Rate:
     }  # fmt: skip
     assert set(table) == set(MIX)
     dtypes = [ml_dtypes.bfloat16, np.float16, np.float32, np.float64]
-    seen: set = set()
+    seen: set[tuple[str, Any, tuple[int, ...]]] = set()
     count = 0
     begun = perf_counter()
 
@@ -205,12 +216,12 @@ def plain_loop(arguments: argparse.Namespace) -> Rate:
         """Raised when the time is over."""
 
     @settings(max_examples=100_000, deadline=None, database=None, phases=[Phase.generate],
-              suppress_health_check=list(HealthCheck))  # fmt: skip
+              suppress_health_check=[*HealthCheck.__members__.values()])  # fmt: skip
     @given(
         st.sampled_from(MIX), st.sampled_from(dtypes),
         st.lists(st.integers(0, 16), max_size=4), st.integers(0, 2**32 - 1),
     )  # fmt: skip
-    def one(op, dtype, shape, seed):
+    def one(op: str, dtype: Any, shape: list[int], seed: int) -> None:
         nonlocal count
         if perf_counter() - begun > arguments.loop_seconds:
             raise Enough
@@ -232,7 +243,7 @@ def plain_loop(arguments: argparse.Namespace) -> Rate:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--cases", type=int, default=32, help="cases per cell")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--loop-seconds", type=float, default=20.0)

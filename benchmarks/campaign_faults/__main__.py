@@ -58,7 +58,7 @@ def work(jobs: list[Job], wanted: int, processes: int) -> list[Done]:
 
 def main() -> int:
     """Seed the faults, run the campaigns, print the table; return 1 if any was not found."""
-    asked = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    asked = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     asked.add_argument("--faults", type=int, default=0, help="changed ops to be found")
     asked.add_argument("--rewritings", nargs="*", help="wrong rewritings to seed; all if omitted")
     asked.add_argument("--seed", type=int, default=0, help="of faults and of campaigns")

@@ -107,7 +107,7 @@ def _serve(pipe: Any, codes: Codes) -> None:
         program, inputs = pipe.recv()
         try:
             with np.errstate(all="ignore"):
-                results = list(evaluate(program, inputs))
+                results: list[Any] = list(evaluate(program, inputs))
             arrays = all(isinstance(one, np.ndarray) for one in results)
             pipe.send(results if arrays else "results that are no arrays")
         except Exception as error:  # changed code raises what nobody would

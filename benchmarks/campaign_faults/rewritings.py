@@ -182,8 +182,9 @@ def _double_transpose(seen: Seen, one: Operation) -> Iterable[Operation] | None:
     inner: Any = made.attribute("permutation")
     outer: Any = one.attribute("permutation")
     joined = tuple(outer[i] for i in inner)  # the other way round is right
-    shape = tuple(made.operands[0].type.shape[i] for i in joined)
-    if shape != one.results[0].type.shape:
+    of: Any = made.operands[0].type
+    given: Any = one.results[0].type
+    if tuple(of.shape[i] for i in joined) != given.shape:
         return None
     return [replace(one, operands=made.operands, attributes=(("permutation", joined),))]
 
@@ -200,16 +201,17 @@ def _slice_of_slice(seen: Seen, one: Operation) -> Iterable[Operation] | None:
     before: Any = made.attribute("start_indices")
     starts: Any = one.attribute("start_indices")
     strides: Any = one.attribute("strides")
-    sizes = one.results[0].type.shape
+    given: Any = one.results[0].type
     start = tuple(a + b for a, b in zip(before, starts, strict=True))  # the first one's strides
     limit = tuple(
-        s + (n - 1) * by + 1 if n else s for s, n, by in zip(start, sizes, strides, strict=True)
+        s + (n - 1) * by + 1 if n else s
+        for s, n, by in zip(start, given.shape, strides, strict=True)
     )
-    of = made.operands[0].type
+    of: Any = made.operands[0].type
     if any(end > size for end, size in zip(limit, of.shape, strict=True)):
         return None
-    given = {"start_indices": start, "limit_indices": limit, "strides": strides}
-    return [replace(one, operands=made.operands, attributes=tuple(sorted(given.items())))]
+    stated = {"start_indices": start, "limit_indices": limit, "strides": strides}
+    return [replace(one, operands=made.operands, attributes=tuple(sorted(stated.items())))]
 
 
 def _slice_of_pad(seen: Seen, one: Operation) -> Iterable[Operation] | None:
@@ -218,7 +220,7 @@ def _slice_of_pad(seen: Seen, one: Operation) -> Iterable[Operation] | None:
     limits: Any = one.attribute("limit_indices")
     if made is None:
         return None
-    of = made.operands[0].type
+    of: Any = made.operands[0].type
     if any(end > size for end, size in zip(limits, of.shape, strict=True)):
         return None
     return [replace(one, operands=made.operands[:1])]
@@ -231,7 +233,8 @@ def _slice_of_concatenate(seen: Seen, one: Operation) -> Iterable[Operation] | N
         return None
     limits: Any = one.attribute("limit_indices")
     last = made.operands[-1]
-    if any(end > size for end, size in zip(limits, last.type.shape, strict=True)):
+    of: Any = last.type
+    if any(end > size for end, size in zip(limits, of.shape, strict=True)):
         return None
     return [replace(one, operands=(last,))]
 
@@ -302,8 +305,9 @@ def _start_not_clamped(seen: Seen, one: Operation) -> Iterable[Operation] | None
     if one.name != "dynamic_slice":
         return None
     starts = [seen.number(value) for value in one.operands[1:]]
-    sizes: Any = one.results[0].type.shape
-    whole: Any = one.operands[0].type.shape
+    of: Any = one.operands[0].type
+    taken_type: Any = one.results[0].type
+    sizes, whole = taken_type.shape, of.shape
     if None in starts or all(s + n <= w for s, n, w in zip(starts, sizes, whole, strict=True)):
         return None
     taken = [s if 0 <= s <= w - n else 0 for s, n, w in zip(starts, sizes, whole, strict=True)]

@@ -152,7 +152,7 @@ class _Finder:
                 yield from self._change_expression(node, parent, field, index)
             elif isinstance(node, ast.withitem):
                 yield from self._change_expression(node.context_expr, node, "context_expr", None)
-            elif isinstance(node, ast.match_case | ast.excepthandler):
+            elif isinstance(node, ast.match_case | ast.ExceptHandler):
                 yield from self.of_block(node.body, node, "body")
 
     def _change_test(self, statement: ast.If | ast.While | ast.IfExp) -> Iterator[Change]:
@@ -310,8 +310,8 @@ def _call(node: ast.Call) -> Iterator[Replaced]:
             ast.Call(node.func, [*node.args[:-1], _shift_expression(node.args[-1], -1)], []),
         )
     for place, keyword in enumerate(node.keywords):
+        others = node.keywords[:place], node.keywords[place + 1 :]
         if keyword.arg not in (None, *_CHECKS):
-            others = node.keywords[:place], node.keywords[place + 1 :]
             yield "keyword dropped", ast.Call(node.func, node.args, [*others[0], *others[1]])
         if keyword.arg == "axis" and not isinstance(keyword.value, ast.Constant):
             for step in (1, -1):

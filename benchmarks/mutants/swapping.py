@@ -115,8 +115,7 @@ def caches() -> list[Any]:
     return [
         thing
         for thing in gc.get_objects()
-        if type(thing) is functools._lru_cache_wrapper
-        and str(thing.__module__).startswith("reference.")
+        if type(thing) is type(caches) and str(thing.__module__).startswith("reference.")
     ]
 
 
@@ -124,7 +123,7 @@ def forget() -> None:
     """Empty the caches of the reference."""
     for cache in caches():
         cache.cache_clear()
-    evaluation._cache.clear()
+    vars(evaluation)["_cache"].clear()
 
 
 @dataclass(frozen=True, slots=True)

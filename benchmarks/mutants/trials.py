@@ -202,7 +202,7 @@ def _answer(trial: Trial, lines: Lines) -> Answer | None:
                 if trial.expected is None:
                     return Answer([])
             if lines & trial.evaluated.every:
-                results = list(evaluate(trial.program, _copies(trial.inputs)))
+                results: list[Any] = list(evaluate(trial.program, _copies(trial.inputs)))
                 arrays = all(isinstance(result, np.ndarray) for result in results)
                 return Answer(results) if arrays else Answer(None, "results that are no arrays")
     except Endless:

@@ -19,6 +19,7 @@ from conformance.backends.base import (
     Backend,
     BackendError,
     Description,
+    Executable,
     Failed,
     Rejected,
     Settings,
@@ -70,7 +71,7 @@ class ReferenceBackend:
         named = {operation.name for operation in program.walk()} & HOST
         return Unsupported(f"{min(named)}: this backend has no host transfers") if named else None
 
-    def compile(self, text: str, program: Program) -> ReferenceExecutable:
+    def compile(self, text: str, program: Program) -> Executable:
         """Verify the program (see `conformance.backends.base.Backend`); the text is not read."""
         del text
         if self._fault.compile is not None:
