@@ -18,8 +18,9 @@ from conformance.fuzzing.calls import GIVES_ANSWER, Timed, measure_call
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.seeds.material import case_of
 from conformance.fuzzing.steering.meetings import CampaignCoverage
-from conformance.fuzzing.trial import FailingProgram, Inputs, Trial, TrialResult
+from conformance.fuzzing.trial import FailingProgram, Trial, TrialResult
 from conformance.limits import Limits
+from conformance.pipeline.items import Inputs
 from conformance.pipeline.outcome import Outcome, known_loss
 from conformance.stablehlo.emit import EmitError, emit
 from conformance.transforms.parameters import with_named_parameters

@@ -25,7 +25,6 @@ from conformance.fuzzing.trial import (
     NOT_EVALUATED,
     ONLY_TOGETHER,
     FailingProgram,
-    Inputs,
     Trial,
     TrialResult,
 )
@@ -44,7 +43,7 @@ from conformance.known.programs import SUBNORMAL
 from conformance.limits import Limits
 from conformance.phases import phase
 from conformance.pipeline.batch import Batcher, run_all
-from conformance.pipeline.items import BackendAnswer, Item
+from conformance.pipeline.items import BackendAnswer, Inputs, Item
 from conformance.pipeline.outcome import NotJudged, Outcome, known_loss
 from conformance.stablehlo.emit import EmitError, spell_operation
 from conformance.transforms.inline import inline

@@ -18,12 +18,12 @@ from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import is_single, judge_program
 from conformance.phases import phase
 from conformance.pipeline.batch import REPEATS
+from conformance.pipeline.items import Inputs
 from conformance.pipeline.outcome import Outcome
 from conformance.stablehlo.emit import EmitError, emit
 from conformance.stablehlo.pretty import print_pretty
 from conformance.transforms.inline import NotInlined, inline
 from conformance.transforms.parameters import with_named_parameters
-from conformance.triage.minimise.attempts import Inputs
 from conformance.triage.minimise.minimise import TRIES, minimise
 from conformance.triage.minimise.surgery import SECONDS
 from conformance.triage.misshapen import extract_misshaping

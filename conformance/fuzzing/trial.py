@@ -8,13 +8,11 @@ from pathlib import Path
 from conformance.backends.registry import BACKENDS, parse
 from conformance.fuzzing.steering.meetings import CampaignCoverage
 from conformance.gate.expectations import Expectation
+from conformance.pipeline.items import Inputs
 from conformance.pipeline.outcome import Outcome
 from generators.chains.guide import CoverageCounts, Guide
 from generators.chains.seeds.fragment import Fragment
 from reference.ir.program import Program
-from reference.ir.types import Array
-
-Inputs = tuple[Array, ...]
 
 ONLY_TOGETHER = "only together"
 """The counted word for programs that fail in a batch and not in isolation."""

@@ -10,10 +10,11 @@ from conformance.backends.session import open_session
 from conformance.frontends.modules import Unit, units_of
 from conformance.fuzzing.execution import judge_in_isolation
 from conformance.fuzzing.minimisation import flat, readable
-from conformance.fuzzing.trial import FailingProgram, Inputs, Trial
+from conformance.fuzzing.trial import FailingProgram, Trial
 from conformance.gate.counterexamples import input_text
 from conformance.gate.expectations import Counterexample
 from conformance.phases import phase
+from conformance.pipeline.items import Inputs
 from conformance.pipeline.outcome import Outcome
 from conformance.results.inputs import unpack_inputs
 from conformance.stablehlo.parse import parse_module

@@ -13,9 +13,10 @@ from conformance.executors.deferred import Deferred
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call
 from conformance.fuzzing.crashes import CrashHandler, CrashMinimisation, spent_on
-from conformance.fuzzing.trial import FailingProgram, Inputs, Trial
+from conformance.fuzzing.trial import FailingProgram, Trial
 from conformance.gate.expectations import Counterexample, Expectation
 from conformance.limits import LIMITS
+from conformance.pipeline.items import Inputs
 from conformance.pipeline.outcome import Outcome, known_loss
 from conformance.pipeline.records import ONLY_IN_BATCH
 from conformance.updating.groups import FailureGroup, NewFailure

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from conformance.backends.base import Settings
 from conformance.backends.passes import Passes
-from conformance.fuzzing.trial import Inputs
+from conformance.pipeline.items import Inputs
 from conformance.transforms.equivalent import (
     with_barriers,
     with_constant_arguments,

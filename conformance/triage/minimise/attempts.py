@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from time import monotonic
 
 from conformance.frontends.extensions import unpermitted_violations
+from conformance.pipeline.items import Inputs
 from reference.interpreter.evaluate import EvaluationError, check
 from reference.ir.program import Program
-from reference.ir.types import Array
-
-Inputs = tuple[Array, ...]
 
 Fails = Callable[[Program, Inputs], bool]
 """A function fails(program, inputs): whether the program fails in the same way as the first

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from conformance.executors.limit import TooSlow, limit_wall_time
+from conformance.pipeline.items import Inputs
 from conformance.transforms.dead_code import restrict_to, without_unused
 from conformance.transforms.extract import with_main
 from conformance.transforms.substitute import with_constant, with_parameter, with_value
 from conformance.transforms.values import can_be_result, used_values
-from conformance.triage.minimise.attempts import Inputs, Minimisation
+from conformance.triage.minimise.attempts import Minimisation
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Operation, Program, Region, Value
 from reference.ir.substitution import replace_operands

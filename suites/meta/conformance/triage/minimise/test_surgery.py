@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from conformance.pipeline.items import Inputs
 from conformance.stablehlo.parse import parse_module
-from conformance.triage.minimise.attempts import Inputs, Minimisation
+from conformance.triage.minimise.attempts import Minimisation
 from conformance.triage.minimise.surgery import (
     drop_first_operations,
     prune_parameters,
