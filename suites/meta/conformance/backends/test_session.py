@@ -222,6 +222,47 @@ def test_each_step_is_entered() -> None:
     assert told == ["emission", "compilation", "execution", "execution"]
 
 
+def test_a_batch_is_one_module_and_each_program_has_its_own_results() -> None:
+    fake = Fake()
+    session = Session(fake)
+    sets = [[[ONES]], [[2 * ONES], [3 * ONES]]]
+    found = session.run_batch([negation(), negation()], sets)
+    assert [[[array.tolist() for array in one] for one in own] for own in found] == [
+        [[[-1, -1]]], [[[-2, -2]], [[-3, -3]]],
+    ]  # fmt: skip
+    assert (len(fake.texts), session.compilations) == (1, 1)
+
+
+def test_each_step_of_a_batch_is_entered() -> None:
+    told: list[str] = []
+
+    @contextmanager
+    def around(step: str) -> Iterator[None]:
+        told.append(step)
+        yield
+
+    Session(Fake(), around).run_batch([negation(), negation()], [[[ONES]] * 2] * 2)
+    assert told == ["emission", "compilation", "execution", "execution"]
+
+
+def test_a_wrong_number_of_results_of_a_batch_is_a_failure_of_the_backend() -> None:
+    class Forgetful(Fake):
+        def execute(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
+            return [[-array for array in share[1:]] for share in inputs]
+
+    with pytest.raises(Failed, match="2 results expected of the batch, got 1"):
+        Session(Forgetful()).run_batch([negation(), negation()], [[[ONES]], [[ONES]]])
+    assert Session(Forgetful()).run_batch([negation()], [[[ONES]]]) == [[[]]]
+
+
+def test_only_compilers_without_a_device_keep_a_program_that_is_compiled_by_itself() -> None:
+    for name, compilations in (("tpu-compile", 1), ("cpu", 2)):
+        session = Session(Fake(name=name))
+        for _ in range(2):
+            session.run_batch([negation()], [[[ONES]]])
+        assert session.compilations == compilations
+
+
 def test_a_plugin_is_opened_once_and_found_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Choice] = []
 
