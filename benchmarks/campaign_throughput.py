@@ -1,4 +1,4 @@
-"""Speed of campaigns, against XLA alone: `python -m benchmarks.campaign_throughput`.
+"""Speed of campaigns, compared with XLA by itself: `python -m benchmarks.campaign_throughput`.
 
 A worker runs each trial of a campaign as `fuzz` does: 16 programs are generated, evaluated,
 compiled, run and judged. Right after it, the same modules are compiled and executed again on the
@@ -29,7 +29,7 @@ AIM = 0.75
 """The ratio that campaigns are to reach."""
 
 Measured = tuple[int, int, float, float]
-"""Programs, modules, seconds of a trial, and seconds of its modules alone."""
+"""Programs, modules, seconds of a trial, and seconds of only its modules."""
 
 
 def measured(trial: Trial) -> Measured:

@@ -68,7 +68,7 @@ def forms(here: Sequence[Bug]) -> dict[str, set[frozenset[str]]]:
 
 
 def is_one(bug: Bug, ways: Collection[frozenset[str]], folder: Path) -> bool:
-    """Return whether a finding is that bug, whose programs have operations as in `ways`.
+    """Return whether a finding is that bug, whose programs have the operations in `ways`.
 
     Findings group programs by cause: any of the minimised programs may be the bug's.
     """

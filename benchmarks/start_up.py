@@ -1,8 +1,8 @@
 """Start-up time of interactive commands: `python benchmarks/start_up.py [--rounds 5]`.
 
 Prints a line for each command: seconds, and the ratio to `python -c 'import jax'`, the least cost
-of using jax. Commands are timed in turn, so that a busy machine slows all of them. Each figure is
-the median of the rounds.
+of using jax. Commands are timed round-robin, so that a busy machine slows all of them. Each figure
+is the median of the rounds.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ _AROUND = {
 class Phase:
     """A timed step: number `number` of `of`, or 0 if unknown.
 
-    `began` and `ended` are seconds since the call began; `ended` is None while it goes on.
+    `began` and `ended` are seconds since the call began; `ended` is None while the step runs.
     """
 
     name: str

@@ -66,7 +66,7 @@ class Square(CellResults):
 
     @property
     def is_known(self) -> bool:
-        """Whether the cell fails, and only in known ways."""
+        """Whether the cell fails, and expectations match all its failures."""
         return self.failing > 0 and self.new == 0
 
     @property

@@ -131,7 +131,7 @@ def _regressions(comparison: Comparison) -> list[str]:
 
 
 def build(run: RunData, db: str = "", comparison: Comparison | None = None) -> View:
-    """Compute everything that the reports show of a run, and of its comparison with a baseline.
+    """Compute the contents of a run's reports, including its comparison with a baseline.
 
     `db` is the folder in which `replay` finds the run.
     """

@@ -179,7 +179,7 @@ def measure_endings(tasks: Sequence[Task], settings: Settings) -> Measured:
     Programs that the backend is known not to implement are left out.
 
     Raises:
-        NotAvailable: when the backend cannot be had.
+        NotAvailable: when the backend is not available.
     """
     session = open_session(tasks[0].cell.backend)
     expectations = expectations_of(settings.expectations, session.name)
@@ -206,7 +206,7 @@ def measure_results(tasks: Sequence[Task], settings: Settings) -> Measured:
     """Corrupt the results of these tasks, of one case each, and judge them.
 
     Raises:
-        NotAvailable: when the backend cannot be had.
+        NotAvailable: when the backend is not available.
     """
     session = open_session(tasks[0].cell.backend)
     expectations = expectations_of(settings.expectations, session.name)

@@ -118,7 +118,7 @@ def _row(name: str, outcomes: Sequence[CorruptionOutcome]) -> list[str]:
 def by_entry(outcomes: Sequence[CorruptionOutcome]) -> str:
     """Return a line for each entry that hid anything, worst first, with an example of each.
 
-    The second column counts results of cases that the very entry knew before.
+    The second column counts results of cases that the same entry matched before.
     """
     entries = Counter(one.entry for one in outcomes if one.entry)
     rows = [

@@ -63,7 +63,7 @@ def measure_all(
     """Measure some cases of each cell; after a worker crash repeat case by case.
 
     Raises:
-        NotAvailable: when the backend cannot be had.
+        NotAvailable: when the backend is not available.
     """
     found = Measured()
     expectations = expectations_of(settings.expectations, choice.name)

@@ -129,7 +129,7 @@ def _move_slice(site: Site) -> bool:
 
 
 def _literal(change: Callable[[bytearray], bool]) -> Slip:
-    """Change the elements of a constant, whatever field they are in."""
+    """Change the elements of a constant, in whichever field they are."""
 
     def slip(site: Site) -> bool:
         if site.opcode != "constant":

@@ -31,8 +31,9 @@ PROFILES: dict[str, int] = {"smoke": 2, "standard": 8, "deep": 100}
 """Cases per cell of an op whose row has no weight of its own."""
 
 SPARING = "standard"
-"""The profile in which a cell ends with the last case that covers anything new. ¶ New are values of
-its op's dimensions and pairs of values.
+"""The profile in which a cell ends with the last case that covers anything new.
+
+New are values of its op's dimensions and pairs of values.
 """
 
 FASTEST = "smoke"

@@ -79,7 +79,7 @@ class Watcher:
         """Show an event."""
 
     def stop(self) -> None:
-        """End, whatever the reason. Stopping twice is harmless."""
+        """Stop showing the tally. Stopping twice is harmless."""
 
 
 class BarWatcher(Watcher):

@@ -1,7 +1,7 @@
 """Tasks: some consecutive cases of a cell, from generation to records, as one pure function.
 
-A task knows nothing of processes or stores. Its result depends on the cell, the seed, the range of
-indices and the versions installed alone; only the seconds and the memory vary.
+A task knows nothing of processes or stores. Its result depends only on the cell, the seed, the
+range of indices and the installed versions; only the seconds and the memory vary.
 """
 
 from __future__ import annotations
@@ -103,9 +103,9 @@ class Manner:
 class TaskResult:
     """A task's records by index, their error statistics, and their cost.
 
-    `by_case` are the conclusions on the single cases, where they were asked for.
-    `lost` are batches, with cases of this task among them, that failed as a whole alone. It
-    `is_of_lost_batch` where such a batch, or what is wrong in a batch alone, was among its own.
+    `by_case` are the conclusions on single cases, if requested. `lost` are batches with cases of
+    this task that failed only as a batch. It `is_of_lost_batch` where such a batch, or what is
+    wrong in a batch alone, was among its own.
     """
 
     records: tuple[Record, ...]
@@ -136,11 +136,12 @@ class PartialTask:
 def run_tasks(tasks: Sequence[Task], manner: Manner = Manner()) -> list[TaskResult]:
     """Generate, evaluate, compile, run and judge the cases of tasks of one backend.
 
-    The cases are compiled as one module if the backend takes it. Tasks share the seconds by their
-    cases. The first result has the number of modules, and the batches that were lost.
+    The cases are compiled as one module if the backend accepts it. Seconds are divided among tasks
+    by their numbers of cases. The first result has the number of modules, and the batches that were
+    lost.
 
     Raises:
-        NotAvailable: when the backend cannot be had.
+        NotAvailable: when the backend is not available.
     """
     watch = StopWatch()
     session = open_session(tasks[0].cell.backend, watch.timed)

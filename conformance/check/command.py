@@ -59,14 +59,14 @@ class Options:
 def check(options: Options) -> int:
     """Check the files, print a line for each as it is done, and return the exit code.
 
-    1 where a program goes wrong in a way that no expectation matches, 2 where a file holds no valid
-    program, 4 where nothing could be checked, 0 otherwise.
+    1 if no expectation matches some failure, 2 if a file holds no valid program, 4 if nothing could
+    be checked, 0 otherwise.
 
     Raises:
         UsageError: when a file, the backend, the inputs or a folder is not usable.
         ExpectationError: when the expectations make no sense.
         InputsError: when the inputs are not what a program takes.
-        NotAvailable: when the backend cannot be had here.
+        NotAvailable: when the backend is not available here.
     """
     _files_exist(options.files)
     backend = parse(options.backend)

@@ -32,7 +32,7 @@ def replay(expectation: Expectation, name: str) -> Replayed:
 
     Raises:
         UsageError: when it cannot be read.
-        NotAvailable: when the backend cannot be had.
+        NotAvailable: when the backend is not available.
     """
     given, unit = expectation.counterexample, _unit_of(expectation)
     assert given is not None
@@ -68,7 +68,7 @@ def knows_lost(expectation: Expectation, name: str, outcome: Outcome) -> bool:
 
     Raises:
         UsageError: when it cannot be read.
-        NotAvailable: when the backend cannot be had.
+        NotAvailable: when the backend is not available.
     """
     unit, backend = _unit_of(expectation), open_session(name).name
     said = (outcome.verdict, outcome.kind, outcome.message)

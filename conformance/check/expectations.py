@@ -158,7 +158,7 @@ def check(
     Raises:
         UsageError: when a counterexample cannot be read, or the run is of other backends.
         StoreError: when there is no such run, or it cannot be read.
-        NotAvailable: when the backend cannot be had.
+        NotAvailable: when the backend is not available.
     """
     asked = {one.id for one in expectations}
     for one in clashing:

@@ -65,13 +65,13 @@ def _check_file_parts(file: str, settings: Settings, deadline: float | None) -> 
 def check_file(path: str, settings: Settings, deadline: float | None = None) -> Checked:
     """Return the verdict on a file, in this process.
 
-    `deadline` is when this process is ended, by `time.monotonic()`: a verdict that is settled by
-    then is returned with what could be found of its cause. A failure is also left for the parent
+    `deadline` is the end of this process by `time.monotonic()`: a verdict settled by then is
+    returned with the part of its cause that was found. A failure is also left for the parent
     (`conformance.phases.keep`) before it is explained.
 
     Raises:
         InputsError: when inputs are given that the program does not take.
-        NotAvailable: when the backend cannot be had.
+        NotAvailable: when the backend is not available.
         UsageError: when there is no such backend.
     """
     explanation_time = ExplanationTime(settings.limits, deadline)

@@ -37,11 +37,11 @@ def check_files(
 ) -> Generator[Checked | None]:
     """Check files in workers and yield the verdicts in the order of the files.
 
-    A file has as much time as a batch of files has, and is checked again by itself where the batch
-    takes longer. Yields None now and then, while nothing is ready.
+    A file has the time of a whole batch, and is checked again in isolation if the batch takes
+    longer. Yields None periodically while nothing is ready.
 
     Raises:
-        NotAvailable: when the backend cannot be had, or no worker can be started.
+        NotAvailable: when the backend is not available, or no worker can be started.
         InputsError: when inputs are given that a program does not take.
         UsageError: when what fails cannot be saved.
     """

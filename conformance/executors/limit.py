@@ -22,9 +22,9 @@ class TooSlow(Exception):
 
 
 class OutOfTime(BaseException):
-    """The time for part of a computation is over.
+    """Raised when the time for part of a computation is over.
 
-    It is no `Exception`, as sessions turn these into answers of the backend.
+    It is no `Exception`, because sessions turn these into answers of the backend.
     """
 
 

@@ -177,10 +177,10 @@ class LocalExecutor:
     def results(
         self, calls: Iterable[Call], *, tick: float = 0.5
     ) -> Generator[CallEnd | None, None, None]:
-        """Make the calls and yield how each ended, in the order of ending.
+        """Make the calls and yield how each ended, in the order in which they end.
 
-        Yields None every `tick` seconds in which nothing ended. Twice as many calls as there are
-        workers are on their way at any time, so that none waits for the parent.
+        Yields None every `tick` seconds in which nothing ended. Twice as many calls as workers are
+        queued at any time, so that no worker waits for the parent.
 
         Raises:
             NotAvailable: when workers cannot be started.
@@ -338,9 +338,9 @@ def _end_early(log: Path) -> None:
 
 
 def _end_after_parent(parent: int) -> None:
-    """End this worker soon after its parent ends, in whatever way.
+    """End this worker soon after its parent ends.
 
-    The server that workers are forked from does not tell: it lives as long as any of them does.
+    The server that forked the worker does not report that end: it lives as long as its workers.
     """
     with suppress(psutil.Error):
         process = psutil.Process(parent)

@@ -91,10 +91,10 @@ class RayExecutor:
     def results(
         self, calls: Iterable[Call], *, tick: float = 0.5
     ) -> Generator[CallEnd | None, None, None]:
-        """Make the calls and yield how each ended, in the order of ending.
+        """Make the calls and yield how each ended, in the order in which they end.
 
         Yields None every `tick` seconds in which nothing ended. Twice as many calls as a node has
-        workers are on their way to it at any time.
+        workers are queued there at any time.
 
         Raises:
             NotAvailable: when no node of the cluster can work.

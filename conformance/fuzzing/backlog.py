@@ -18,7 +18,7 @@ SHARE = 1 / 3
 """Largest share of the workers' time for minimisation and attribution while there is budget."""
 
 USUAL = 6.0
-"""Seconds that a piece of work is assumed to take before any has ended."""
+"""Assumed seconds of a piece of work before any has ended."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Functions that workers are called for. Their modules need jaxlib, which the parent does not load.
 
-All of them may raise NotAvailable when the backend cannot be had.
+All of them may raise NotAvailable when the backend is not available.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Programs that crash or hang, and their minimisation; each attempt may crash a worker.
 
-The next attempt depends on the answers so far only, and its answer may come at any time, so that a
-campaign goes on meanwhile. The same steps are taken again each time, as far as their answers are
+The next attempt depends only on the answers so far. Its answer may arrive at any time, so a
+campaign continues meanwhile. The same steps are taken again each time, as far as their answers are
 known.
 """
 
@@ -192,7 +192,9 @@ class CrashMinimisation:
         return bool(self._answers) and self._answers[0]
 
     def answer(self, fails: bool, seconds: float) -> None:
-        """Record the last try: whether it failed in the same way, and its seconds."""
+        """Record the result of the last attempt: whether it failed in the same way, and its
+        seconds.
+        """
         self._answers.append(fails)
         self._left -= seconds
 

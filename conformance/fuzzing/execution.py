@@ -61,7 +61,7 @@ def run_trial(trial: Trial) -> TrialResult:
     """Generate, evaluate, run and judge the programs of a trial.
 
     Raises:
-        NotAvailable: when the backend cannot be had.
+        NotAvailable: when the backend is not available.
     """
     session = open_session(trial.backend, phase)
     counts: Counter[str] = Counter()

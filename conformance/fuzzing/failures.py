@@ -1,6 +1,4 @@
-"""Failures on their way to findings: minimised, grouped by cause, stored and explained in the time
-left.
-"""
+"""The way from failures to findings: minimisation, grouping by cause, storage and explanation."""
 
 from __future__ import annotations
 
@@ -75,7 +73,7 @@ class ExplanationCall:
 
 
 class FailureQueue:
-    """The failing programs of a campaign on their way to findings."""
+    """The failing programs of a campaign that are not findings yet."""
 
     def __init__(
         self,
@@ -251,8 +249,8 @@ class FailureQueue:
         return one if self._keep.finding(failure.number, finding) else None
 
     def _alike(self, finding: Finding) -> list[StoredFinding]:
-        """Return the findings that may have the cause of this finding, as far as attributions
-        permit.
+        """Return the findings that may have the cause of this finding, if attributions do not
+        contradict.
         """
         key = key_of(finding)
         return [one for one in self._journal.findings(key) if may_be_one(key, finding, one)]

@@ -17,8 +17,8 @@ from reference.ops.structure import is_constant
 class Finding(Outcome):
     """The outcome of a failing program, with its inputs, and expected and actual results if any.
 
-    `text` is the program as people read it. `cause` is the result of running the program in other
-    ways, `vote` the third vote on it. `number` distinguishes findings whose programs have the same
+    `text` is the program as people read it. `cause` has the outcomes of the program's variants,
+    `vote` the third vote on it. `number` distinguishes findings whose programs have the same
     operations, but not the same cause.
     """
 

@@ -85,7 +85,7 @@ def place_of(failure: FailingProgram) -> str:
 
 
 def key_of(finding: Finding) -> str:
-    """Return the key of a finding's cause, as far as it is known without an attribution.
+    """Return the key of a finding's cause that can be derived without an attribution.
 
     Verdict and class of the operation that goes wrong by itself, and its name. If the class says
     what was computed instead, the verdict is left out, as it depends on the numbers alone; and the
@@ -110,8 +110,8 @@ def _key_without_results(finding: Finding, verdict: Verdict, kind: str) -> str:
     """Return the key of a program that the backend refuses or crashes on.
 
     The message, without instructions, numbers, shapes and element types. A write to a wrong address
-    crashes a process in many ways: these are one class. Programs over which nothing is said have
-    one key; see `may_be_one`. An arithmetic exception is a division by zero.
+    crashes a process with various messages: these are one class. Programs over which nothing is
+    said have one key; see `may_be_one`. An arithmetic exception is a division by zero.
     """
     if kind == DIVISION_BY_ZERO:
         return _class_key(verdict.value, kind)
@@ -176,9 +176,9 @@ def is_everywhere(finding: Finding) -> bool:
 def agree(one: Cause, other: Cause) -> bool:
     """Return whether the attributions of two findings permit one cause.
 
-    The result is right without the same pass in both. If it vanishes without none in either: in
-    the same other way, or in none. If there was no time to ask all, only answers that contradict
-    each other count.
+    The result is right without the same pass in both. If no pass makes the divergence of either
+    disappear, the other variants must agree. If there was no time to try all variants, only
+    contradicting outcomes count.
     """
     if not one.ways or not other.ways or one.is_partial or other.is_partial:
         return not any(

@@ -30,9 +30,9 @@ class Trial:
     """The programs of a campaign from number `start` to before `stop`.
 
     `ops` are the ops of the campaign, none for all; `seconds` is the limit of an evaluation by the
-    reference, `seeds` the file of the pieces that some programs are made of, None for none. `met`
-    is what the campaign had met some trials before, and draws less often; None steers nothing.
-    `varied` are programs of the campaign's own that some are variations of.
+    reference, `seeds` is the file of the fragments that some programs are made of, None for no
+    fragments. `met` is what the campaign had met some trials before, and draws less often; None
+    steers nothing. `varied` are programs of the campaign's own that some are variations of.
     """
 
     backend: str
@@ -73,7 +73,7 @@ class FailingProgram:
 class TrialResult:
     """The outcome of a trial: programs by verdict, failures, coverage, modules, peak memory.
 
-    `new` are pieces of programs that met a new pair of ops.
+    `new` are fragments that covered a new pair of ops.
     """
 
     counts: dict[str, int]

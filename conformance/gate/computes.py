@@ -61,7 +61,7 @@ def with_prediction(found: Expectation, given: Mapping[str, Any]) -> Expectation
 
 
 def check(found: Expectation) -> None:
-    """Check `computes` as far as possible without parsing it as StableHLO.
+    """Check the parts of `computes` that do not require parsing it as StableHLO.
 
     Raises:
         ValueError: with the error.

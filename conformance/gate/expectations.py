@@ -192,7 +192,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         worst_ulp: float | None = None,
         classes: Sequence[str] = (),
     ) -> bool:
-        """Return whether it matches a failure, whatever its op."""
+        """Return whether the entry matches a failure, except for its op."""
         return (
             verdict.value in self.verdicts
             and self.matches_class(kind, classes)

@@ -112,7 +112,7 @@ def _is_contained(later: Expectation, earlier: Expectation) -> bool:
 
 
 def _has_common(one: Expectation, other: Expectation) -> bool:
-    """Return whether failures exist that both entries match, as far as their patterns tell."""
+    """Return whether failures may exist that both entries match, by their patterns."""
     joined = [op for op in one.op if op in other.op and _JOINED in op]
     return (
         bool(joined or _ops(one.op) & _ops(other.op))

@@ -205,8 +205,9 @@ def reinterpret(building: Building, value: Value, element: ElementType) -> Value
 
 
 _SIX_BITS = {"f6E3M2FN": (12, 2), "f6E2M3FN": (14, 3)}
-"""By how many powers of two a number is larger than the number of f16 with the same exponent bits,
-and how many bits its significand has."""
+"""Powers of two between a 6-bit number and the f16 number with the same exponent bits, and bits of
+its significand.
+"""
 
 
 def _code_of_six_bits(building: Building, value: Value) -> Value:

@@ -33,7 +33,7 @@ _MISREAD = (
 
 
 def read_module(proto: bytes) -> Program:
-    """Return the program that a serialised HloModuleProto means.
+    """Return the program of a serialised HloModuleProto.
 
     Parameters and results of `main` are those of the entry computation, tuples as their parts. The
     process grid is that of the module's device assignment, one process where it has none.

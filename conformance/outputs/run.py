@@ -31,7 +31,7 @@ class KnownElements(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Denominators(msgspec.Struct, frozen=True, kw_only=True):
-    """The tested share of everything that can be tested."""
+    """The tested share of the catalog."""
 
     ops: Annotated[Count, about("Ops of the catalog.")]
     ops_tested: Annotated[Count, about("Ops with at least one tested cell.")]

@@ -193,9 +193,9 @@ class JudgementCache:
 def _rounds(cache: JudgementCache, verdict: Verdict) -> list[Results]:
     """Run a failing case in isolation several times and return the results of each time.
 
-    A divergent program with constants is compiled anew, unless a class says how it came about: a
-    compiler that folds them wrongly may read memory which is not theirs, and keep what it finds for
-    every execution. What it finds may be anything, and so what is expected, too.
+    A divergent program with constants is recompiled, unless a class explains the divergence. A
+    compiler that folds constants wrongly may read foreign memory, and store that for every
+    execution; by chance it may be the expected value.
     """
     rounds = cache.batcher.run_in_isolation(cache.item)
     if verdict is not Verdict.DIVERGENT or not any(map(is_constant, cache.item.program.walk())):

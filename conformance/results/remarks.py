@@ -1,4 +1,4 @@
-"""Remarks on a backend's results: the way of judging, lost batches, the budget, the cache."""
+"""Remarks on a backend's results: what was judged, lost batches, the budget, the cache."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _PRINTABLE = frozenset(string.printable) - frozenset('"\\\t\n\r\x0b\x0c')
 
 
 class EmitError(ValueError):
-    """A program holds something that has no spelling, such as an attribute of the wrong kind."""
+    """Raised when a part of a program has no spelling, such as an attribute of the wrong kind."""
 
 
 class Verbatim(NamedTuple):
@@ -45,7 +45,7 @@ class AttributeKind(NamedTuple):
 
 
 def quote(text: str) -> str:
-    """Return a string literal: everything but plain printable ASCII as hexadecimal escapes."""
+    """Return a string literal with hexadecimal escapes for everything but plain printable ASCII."""
     escaped = (chr(b) if chr(b) in _PRINTABLE else f"\\{b:02X}" for b in text.encode())
     return '"' + "".join(escaped) + '"'
 

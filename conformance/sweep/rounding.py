@@ -24,7 +24,8 @@ _INFINITY = int(np.array(np.inf).view(np.int64))
 
 @dataclass(frozen=True, slots=True)
 class Preimages:
-    """For each code of a type, the first float64 that rounds to it, as bits, and their number.
+    """For each code of a type, the first float64 that rounds to it, as bits, and the number of
+    these.
 
     NaN has none; `is_nan` marks its codes. Of each zero only numbers of its own sign are counted.
     """

@@ -10,7 +10,9 @@ from reference.ir.substitution import replace_operands
 
 
 def with_single_iteration(program: Program, loop: Operation) -> Program:
-    """Return the program with a loop of main replaced by its body, whatever its condition."""
+    """Return the program with a loop of main replaced by its body, without testing the
+    condition.
+    """
     body = loop.regions[-1]
     given = dict(zip((one.name for one in body.arguments), loop.operands, strict=True))
     *inside, end = (replace_operands(one, given) for one in body.operations)

@@ -314,7 +314,7 @@ class Explainer:
         return tuple(operations[n] for n in found)
 
     def _match_wrong(self, wrong: WrongOperation) -> tuple[str, ...]:
-        """Return the expectations that match everything wrong with an operation, or none."""
+        """Return the expectations that match all failures of a wrong operation, or none."""
         if not self.expectations:
             return ()
         if is_rewriting(wrong.judgement.kind) or wrong.judgement.kind in MALFORMED:
@@ -380,7 +380,7 @@ class Explainer:
     def _match_region(
         self, program: Program, inputs: Sequence[Array], actual: Sequence[Array]
     ) -> tuple[str, ...] | None:
-        """Return the expectations that match everything wrong with a region's results."""
+        """Return the expectations that match all failures of a region's results."""
         permitted = PermittedResults(program, inputs, self.search.platform)
         judgement = judge_program(permitted, actual)
         if not judgement.verdict.fails:
@@ -393,7 +393,7 @@ class Explainer:
     def _judge_in_isolation(self, wrong: WrongOperation) -> Judgement | None:
         """Judge the results of an operation in isolation, on the operands it had.
 
-        None if it does not fail so, or fails in other ways in its program.
+        None if it does not fail in isolation, or fails differently in its program.
         """
         taken = extract_operation(wrong.program, wrong.operation, wrong.values)
         if taken is None or rule_of(wrong.operation) is None:
@@ -409,7 +409,7 @@ class Explainer:
         return judgement if is_alike else None
 
     def match(self, operation: Operation, judgement: Judgement) -> tuple[str, ...]:
-        """Return the expectations that match everything wrong with an operation, or none."""
+        """Return the expectations that match all failures of an operation, or none."""
         return self._match_ids((operation,), judgement)
 
     def match_unsteady(self, operations: Sequence[Operation]) -> tuple[str, ...]:
@@ -426,8 +426,8 @@ class Explainer:
     ) -> tuple[Operation, str] | None:
         """Return the operation whose refusal is known, with the expectation's id, or None.
 
-        The match is by the backend's message, which alone tells the operation of a refusal, or by
-        the shape of a result.
+        The match is by the backend's message, the only hint at the refused operation, or by the
+        shape of a result.
         """
         for operation in program.walk():
             name, of = operation.name, column_of(operation)

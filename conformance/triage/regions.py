@@ -28,15 +28,15 @@ from reference.numerics.alike import equal_elements
 from reference.ops.structure import structure_of
 
 Explain = Callable[[Program, Sequence[Array], Sequence[Array]], tuple[str, ...] | None]
-"""A function explain(program, inputs, results): the expectations that match everything wrong with
-the results.
+"""A function explain(program, inputs, results): the expectations that match all failures of the
+results.
 
 Empty if the results are right, None if a failure is not matched.
 """
 
 
 def match_in_regions(run: Run, wrong: WrongOperation, explain: Explain) -> tuple[str, ...]:
-    """Return the expectations that match everything wrong in the regions of an operation.
+    """Return the expectations that match all failures in the regions of an operation.
 
     Empty if its results differ from those of its regions run one after the other.
     """

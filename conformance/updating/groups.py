@@ -58,8 +58,8 @@ class NewFailure:
 class FailureGroup:
     """New failures of one op on one backend for one entry: same verdict, class and message.
 
-    Values that a class predicts are `divergent` or `inaccurate` by their size alone: such failures
-    are one group. So are crashes by overwritten memory, of which `kinds` has several.
+    Predicted values are `divergent` or `inaccurate` only by their size: such failures are one
+    group. So are crashes by overwritten memory, of which `kinds` has several.
     """
 
     op: str

@@ -4,10 +4,10 @@
     python3 examples/nightly/nightly.py FOLDER
 
 The folder has the environment, a folder for each night, the corpus of all campaigns, and
-index.html, which lists the nights. The command may be given again at any time: what was interrupted
-goes on, and what is done is not done again. A night is a date and a version of jax. It exits with 1
-when the run or the campaign found something that no expectation matches, or when something was lost
-since the night before. Options change what is tested; those of a quick try are
+index.html, which lists the nights. The command may be repeated at any time: it resumes interrupted
+steps and skips finished steps. A night is a date and a version of jax. It exits with 1 when the run
+or the campaign found something that no expectation matches, or when something was lost since the
+night before. Options change what is tested; those of a quick try are
 
     --cases "--profile smoke --op tanh" --budget 30s
 

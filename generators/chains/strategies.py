@@ -45,7 +45,7 @@ def strategy(op: str, element_type: ElementType) -> SearchStrategy[Case]:
 STRATEGIES: dict[str, Callable[[ElementType], SearchStrategy[Case]]] = {
     op: partial(strategy, op) for op in OPS
 }
-"""For each op, the strategy of its cases as a function of the element type."""
+"""The strategy of each op's cases, as a function of the element type."""
 
 
 @st.composite

@@ -240,7 +240,7 @@ _WINDOWS: dict[str, Attribute] = {
     "scatter_indices_batching_dims": (1,), "scatter_dims_to_operand_dims": (2, 1),
     "index_vector_dim": 3, "indices_are_sorted": False, "unique_indices": False,
 }  # fmt: skip
-"""As `_PAIRED`: of a 2x3x4x2 input, 3x2x5x2 indices and 3x2x5x2x2 updates."""
+"""As `_PAIRED`, for a 2x3x4x2 input, 3x2x5x2 indices and 3x2x5x2x2 updates."""
 
 _WINDOWS_TWICE = _replace_attributes(
     _WINDOWS, inserted_window_dims=(), input_batching_dims=(0, 1),

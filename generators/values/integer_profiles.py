@@ -44,7 +44,7 @@ def _uniform(low: int, high: int, count: int, words: Words) -> Array:
 
 
 def small_integers(element_type: ElementType, count: int, words: Words) -> Array:
-    """Return integers from -8 to 8, as far as the type has them."""
+    """Return integers from -8 to 8, limited to the type's range."""
     low, high = max(element_type.min_integer, -8), min(element_type.max_integer, 8)
     return _mask_codes(_uniform(low, high, count, words), element_type)
 
@@ -127,7 +127,7 @@ def shift_amounts(element_type: ElementType, count: int, words: Words) -> Array:
 
 
 def small_exponents(element_type: ElementType, count: int, words: Words) -> Array:
-    """Return 0 to 7, as far as the type has them."""
+    """Return integers from 0 to 7, limited to the type's range."""
     return _uniform(0, min(7, element_type.max_integer), count, words)
 
 

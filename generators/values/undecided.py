@@ -121,7 +121,7 @@ UNDECIDED: dict[str, tuple[tuple[int, int], ...]] = {
         (0x360B8165, 0x3E8C8D2D),
     ),
 }
-"""For each function the bits of real and imaginary parts as f32; `power` has the exponent -2."""
+"""Bits of real and imaginary parts as f32, by function; `power` has the exponent -2."""
 
 
 def undecided_at(op: str) -> Callable[[ElementType, int, Words], Array]:

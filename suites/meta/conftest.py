@@ -12,7 +12,7 @@ from suites.meta.support.commands import command_server
 from suites.meta.support.preloading import start_server
 
 MANY = 100
-"""Tests that make it worth to load everything that workers need, which takes seconds."""
+"""Smallest number of tests for which it is worth loading everything that workers need."""
 
 
 @pytest.fixture(scope="session", autouse=True)

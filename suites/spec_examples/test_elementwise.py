@@ -187,7 +187,7 @@ NOTES: dict[str, str] = {
     "log_plus_one": "computed from float32 operands, whose -0.999 is 1.3e-8 away",
     "power": "10000^10 is printed as inf, which it is in f32; the example is f64",
 }
-"""Examples that are right only as far as said here."""
+"""Examples that are right only as their note says."""
 
 WITHIN = {"cosine": 2e-7, "sine": 2e-7}
 """Absolute differences that the notes explain."""

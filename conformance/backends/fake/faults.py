@@ -120,13 +120,13 @@ def _refuse_every_second_time(refuse: Callable[[Program], None], program: Progra
 
 
 def _refuse_batches(refuse: Callable[[Program], None], program: Program) -> None:
-    """Refuse a module that has several programs, in the way of `refuse`."""
+    """Refuse a module that has several programs; `refuse` raises the error."""
     if sum(one.name == "func.call" for one in program.main.body.operations) > 1:
         refuse(program)
 
 
 def _refuse_op(refuse: Callable[[Program], None], op: str, program: Program) -> None:
-    """Refuse a program that has an operation of this op, in the way of `refuse`."""
+    """Refuse a program that has an operation of this op; `refuse` raises the error."""
     if any(operation.name == op for operation in program.walk()):
         refuse(program)
 
@@ -163,8 +163,8 @@ def _one_result(execution: Execution) -> list[Array]:
 
 
 def _lose(lose: Callable[[object], NoReturn], execution: Execution) -> list[Array]:
-    """Crash in programs of one operation, in the way of `lose`; return a wrong last element in
-    others.
+    """Crash in programs of one operation, by calling `lose`; return a wrong last element
+    in others.
     """
     if len(execution.program.main.body.operations) == 2:  # it, and the end
         lose(execution)

@@ -1,8 +1,8 @@
 """Cases of earlier runs, taken from a cache: cases that passed, and cases that failed as known.
 
-A case that did not fail is known by all that its outcome depends on: our sources and libraries, the
-backend on this machine, seed, profile, cell, index and plan. Expectations are none of that: they
-are about what fails.
+A case that did not fail is identified by everything that its outcome depends on: our sources and
+libraries, the backend on this machine, seed, profile, cell, index and plan. Expectations are none
+of that: they are about what fails.
 
 A case that failed in the same way in every run in isolation was run more often than any case that
 passed. It is taken from the cache where entries of this run know all that fails in it, and none of
@@ -250,6 +250,6 @@ def _encode_record(content: object) -> bytes:
 
 
 def _result(content: bytes) -> TaskResult:
-    """Return the result of a cached case as the result of a task with this case alone."""
+    """Return the result of a cached case as the result of a task of one case."""
     record, errors = msgspec.msgpack.decode(content, type=tuple[Record, Errors])
     return TaskResult((record,), errors, Timing(), 0, 0.0)

@@ -46,8 +46,9 @@ SOURCES = (
     "conformance/text.py",
     "conformance/verdict.py",
 )
-"""The files and folders of sources that decide which cases exist and which of them pass. ¶ These
-are the modules that workers load, except those about failing cases, storing and printing.
+"""The files and folders of sources that decide which cases exist and which of them pass.
+
+These are the modules that workers load, except those about failing cases, storing and printing.
 """
 
 DISTRIBUTIONS = ("greenlet", "python-flint", "scipy")

@@ -52,10 +52,10 @@ class Entries:
     def __init__(self, folder: Path, say: Callable[[str], None]) -> None:
         """Open the cache in a folder; create folder and file if necessary.
 
-        `say` is told in a line when the cache is damaged, and begun anew, or cannot be used.
+        `say` is called with a line if the cache is damaged and replaced, or cannot be used.
 
         Raises:
-            UsageError: when the folder cannot be had, or has another program's file.
+            UsageError: when the folder cannot be created, or has another program's file.
         """
         self.path = folder / FILE_NAME
         self._say = say

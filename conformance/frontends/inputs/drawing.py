@@ -100,8 +100,8 @@ def draw_inputs(program: Program, seed: int, evaluate: Evaluate) -> list[Inputs]
 class _Sets:
     """The input sets of a program by number, each in several versions.
 
-    Where they are `alike`, integers and i1 values of rank 0 are the same in all processes: they say
-    which way a program goes, and processes that wait for one another must go the same.
+    Where they are `alike`, integers and i1 values of rank 0 are the same in all processes: they
+    decide the control flow, and processes that wait for one another must take the same branches.
     """
 
     def __init__(

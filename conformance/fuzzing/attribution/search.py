@@ -9,8 +9,8 @@ from conformance.fuzzing.attribution.cause import NO_ANSWER, RIGHT, Cause
 from conformance.fuzzing.attribution.ways import CompileVariant, Plan, without_passes
 
 Ask = Callable[[CompileVariant], str]
-"""A question: ask(way) returns the outcome of the program in a variant; see `cause.RIGHT` and the
-other outcomes.
+"""A function ask(variant): the outcome of the program in a variant; see `cause.RIGHT` and the other
+outcomes.
 """
 
 

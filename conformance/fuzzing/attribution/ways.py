@@ -27,7 +27,7 @@ Rewritten = tuple[Program, Inputs] | None
 
 @dataclass(frozen=True, slots=True)
 class CompileVariant:
-    """A way to run a program: by a rewriting's name in `REWRITINGS`, or with settings."""
+    """A variant of a program: a rewriting by its name in `REWRITINGS`, or compiler settings."""
 
     name: str
     rewriting: str = ""

@@ -42,7 +42,7 @@ on either side. A margin of a whole width of the hull on each side (`MARGIN` of 
 more than four, or seven of what roundings do that are spread evenly over their tolerance."""
 
 EVALUATIONS = SAMPLES + 3
-"""Evaluations of a program on a set of inputs if results differ by rounding alone."""
+"""Number of evaluations of a program on a set of inputs if results differ only by rounding."""
 
 PARTLY_FLUSHED = 8
 """Evaluations that flush subnormal results of some operations or some elements; half of them
@@ -108,7 +108,7 @@ class PermittedResults:
 
     @property
     def is_plain(self) -> bool:
-        """Whether results depend on the inputs alone."""
+        """Whether results depend only on the inputs."""
         return not (self._infeeds or self._shifts or self._taken)
 
     def _clear_samples(self) -> None:

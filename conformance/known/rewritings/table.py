@@ -128,7 +128,7 @@ def stated_of(operation: Operation) -> Iterator[tuple[str, Rewriting]]:
 
 
 def rewritings_of(operation: Operation) -> Iterator[tuple[str, Rewriting]]:
-    """Yield the rewritings that an operation may have met, with their classes.
+    """Yield the rewritings that may apply to an operation, with their classes.
 
     Those that expectations in force state come first. Constants that are NaN come after the power
     of an exponential, which they are no exponential of.

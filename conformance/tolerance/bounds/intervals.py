@@ -120,7 +120,7 @@ def _round_outwards(
 def _widen_unrepresentable(low: Array, high: Array, nan: Array, arithmetic: Arithmetic) -> Interval:
     """Return the interval of a type's results.
 
-    It holds everything if the type lacks a result (an infinity, NaN, zero, a negative number): the
+    It is unbounded if the type lacks a result (an infinity, NaN, zero, a negative number): the
     specification does not define the result then.
     """
     form = arithmetic.of.float_format

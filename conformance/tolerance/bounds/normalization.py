@@ -30,7 +30,9 @@ _SMALLEST_EXCESS = 1.0 + 2.0**-20
 """Least error of results that are not permitted, in units of the permitted error."""
 
 _GPU_QUOTIENT = 5.0
-"""In u, of f32 on a GPU: 2 ulp off the correctly rounded quotient (tolerance.DIVIDED)."""
+"""Error in u of an f32 quotient on a GPU: 2 ulp off the correctly rounded quotient
+(tolerance.DIVIDED).
+"""
 
 
 _GRAD, *_ = (record.name for record in ops.OPS)

@@ -76,7 +76,7 @@ def _drop_first(attempts: Minimisation, count: int) -> bool:
 
 
 def reference_values(attempts: Minimisation) -> dict[str, Array] | None:
-    """Return the reference's values of main by name, as far as a program can return them.
+    """Return the reference's values of main by name, except values that a program cannot return.
 
     None if the reference cannot evaluate the program in time.
     """

@@ -30,7 +30,7 @@ class Pattern:
 
     @property
     def name(self) -> str:
-        """Its function's name in words."""
+        """The name of its function as words."""
         return name_of(self.write)
 
 

@@ -59,8 +59,9 @@ def fits(fragment: Fragment) -> bool:
 
 
 def _has_constant_sizes(operations: Sequence[Operation]) -> bool:
-    """Return whether operands that determine result sizes are constants: parameters may be
-    anything."""
+    """Return whether operands that determine result sizes are constants, because parameters may
+    have any value.
+    """
     constants = {one.results[0].name for one in operations if is_constant(one)}
     for one in operations:
         record = OPS.get(one.name)

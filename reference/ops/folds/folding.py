@@ -24,7 +24,7 @@ from reference.numerics.contributions import Leaves
 from reference.numerics.conversion import convert_to
 
 Rows = tuple[Array, ...]
-"""For each input the leaves, [number of leaves, results]."""
+"""The leaves of each input, [number of leaves, results]."""
 
 Lanes = Callable[..., tuple[Array, ...]]
 """A body applied in many lanes at once: `Body.lanes`."""

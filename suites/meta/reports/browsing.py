@@ -48,7 +48,7 @@ def resize(driver: webdriver.Chrome, size: tuple[int, int]) -> None:
 
 
 def go(browser, folder: Path, name: str = "full", fragment: str = "") -> None:
-    """Load a report anew, whatever was there before."""
+    """Load a report again, from any state of the browser."""
     browser.get("about:blank")
     browser.get_log("browser")
     browser.get_log("performance")
@@ -61,7 +61,7 @@ def script(browser, body: str, *arguments):
 
 
 def wait(browser, condition: str, *arguments) -> None:
-    """Until the JavaScript expression is true; ten seconds at most."""
+    """Wait until a JavaScript expression is true, at most ten seconds."""
     deadline = time.monotonic() + 10
     while not script(browser, f"return Boolean({condition})", *arguments):
         assert time.monotonic() < deadline, f"never true: {condition}"

@@ -1,4 +1,4 @@
-"""JUnit: valid whatever a backend says, complete in its counts."""
+"""JUnit: valid for any message of a backend, complete in its counts."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def swept_figures(
 
 
 def mpfr_figures(function: Function, operands: tuple[Array, ...], actual: Array) -> Figures:
-    """Return the same figures by MPFR, without anything of the reference but the types' formats."""
+    """Return the same figures from MPFR, which uses only the types' formats of the reference."""
     of = function.result_type
     columns = [to_float64(operand).tolist() for operand in operands]
     got = to_float64(actual).tolist()

@@ -1,4 +1,4 @@
-"""A made-up run with everything in it that a report must cope with; no backend is involved."""
+"""A synthetic run with everything that a report must handle; no backend is involved."""
 
 import math
 import random
@@ -106,7 +106,7 @@ def errors_of(cell, row, generator: random.Random) -> Errors:
 
 
 def outcome(cell, number: int, row, generator: random.Random) -> list[Record]:
-    """Return a cell's records: mostly passes, now and then something else."""
+    """Return a cell's records: mostly passes, a few other outcomes."""
     if cell[1].startswith("f6"):
         message = "UNIMPLEMENTED: f6 types are not supported by XLA:CPU"
         return [Record(*cell, 0, "0" * 16, Verdict.UNSUPPORTED, message=message)]

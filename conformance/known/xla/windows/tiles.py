@@ -48,7 +48,7 @@ class _Fold:
         return results
 
     def fold_tiles(self, rows: Rows, tile: int) -> Rows:
-        """Return the fold by tiles; the results of tiles are folded by tiles in turn."""
+        """Return the fold by tiles; the results of tiles are folded by tiles recursively."""
         size, sizes = rows[0].shape[-1], rows[0].shape[:-1]
         if size <= tile:
             return self.fold_rows(rows)

@@ -1,4 +1,4 @@
-"""The runner: every way to misbehave gets its verdict, and nothing that happens is lost."""
+"""The runner: each kind of misbehaviour gets its verdict, and no result is lost."""
 
 from __future__ import annotations
 
@@ -325,7 +325,7 @@ def test_a_fresh_start_replaces_another_run(tmp_path: Path) -> None:
 
 
 class Interrupting(Watcher):
-    """Interrupts as a user does, once something is stored."""
+    """A watcher that interrupts the run, as a user does, once something is stored."""
 
     def update(self, tally: Tally) -> None:
         if tally.pairs:

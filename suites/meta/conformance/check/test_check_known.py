@@ -147,7 +147,7 @@ class Spoilt:
 
 
 class Mixed(PjrtBackend):
-    """Corrupts the results of sine in two ways."""
+    """A backend that corrupts the results of sine in two ways."""
 
     def compile(self, text: str, program: Program) -> Any:
         made = [o.results[0].name for o in program.walk() if o.name == "sine"]

@@ -26,7 +26,7 @@ from suites.meta.support.ops.constructs import CONSTRUCTS
 pytestmark = pytest.mark.x86
 SHIPPED = load(None, ("cpu",), versions())
 KINDS = {"zero left out", *LABELS} - UNPREDICTABLE
-"""The classes of operations that are rewritten; but for results that no program predicts."""
+"""The classes of rewritten operations, except results that no program predicts."""
 
 ENTRIES = {
     one.id: one

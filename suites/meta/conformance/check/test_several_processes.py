@@ -90,7 +90,7 @@ module attributes {{mhlo.num_replicas = 4 : i32, mhlo.num_partitions = 1 : i32}}
 """
     for name, (of, text) in _WRITTEN.items()
 }
-"""Programs in which a parameter says whether, and how often, processes meet."""
+"""Programs in which a parameter decides whether, and how often, processes communicate."""
 
 EXPORTED = """
 import sys

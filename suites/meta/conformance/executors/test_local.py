@@ -18,7 +18,7 @@ FAILED = b"F1122 15:59:26.730449   19264 some_pass.cc:58] Check failed: width ==
 
 
 def _say(lines: bytes) -> str:
-    """Write to the log as a compiler does, and go on for longer than a test may wait."""
+    """Write to the log as a compiler does, and continue for longer than a test may wait."""
     os.write(2, lines)
     time.sleep(60 if lines.startswith(b"F") else 0.5)
     return "went on"

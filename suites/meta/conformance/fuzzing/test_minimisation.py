@@ -1,4 +1,4 @@
-"""From failures to findings: a finding reports its own program, though it may fail by chance."""
+"""Minimisation: a finding reports its own program, even if that fails only sometimes."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ OPS = frozenset({"reverse", "cbrt"})
 
 
 def _cells(turn: int, *, quantized: bool) -> set[str]:
-    """Return the programs of a turn of the plan."""
+    """Return the programs of a round of the plan."""
     found = set()
     for op in OPS:
         size = cases_of(CATALOG[op], FASTEST)

@@ -1,4 +1,4 @@
-"""The canonical layout of expectation files: keys in order, values in one way, comments kept."""
+"""The canonical layout of expectation files: sorted keys, uniform values, kept comments."""
 
 from __future__ import annotations
 

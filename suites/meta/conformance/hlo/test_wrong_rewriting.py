@@ -1,4 +1,4 @@
-"""A module that is changed a little means something else: no detail is lost on the way back."""
+"""A module with a small change has another meaning: reading it back loses no detail."""
 
 from __future__ import annotations
 

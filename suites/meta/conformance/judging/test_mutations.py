@@ -100,7 +100,7 @@ OPEN: dict[tuple[str, str], str] = {
     ("remainder", "complex<f32>"): "there is no remainder of complex numbers",
     ("remainder", "complex<f64>"): "there is no remainder of complex numbers",
 }
-"""Cells in which the specification leaves every result open, as far as their cases reach."""
+"""Cells in which the specification leaves every result unspecified for all tested cases."""
 
 
 def types_of(op: str) -> list[Column]:
@@ -121,7 +121,9 @@ def verdict_of(op: str, column: Column, case: Case, mutation: Mutation | None) -
 
 
 def cases_with_elements(op: str, count: int) -> Iterator[tuple[Column, Case]]:
-    """Yield cases of some element types in turn, without those whose results have no elements."""
+    """Yield cases of some element types round-robin, without cases whose results have no
+    elements.
+    """
     for index in range(count):
         for of in types_of(op):
             case = planned(op, of, SEED, index)

@@ -34,7 +34,7 @@ TYPES = ("f32", "f64", "complex<f32>", "si32")
 CASES = 2
 
 OF_ANY_OP = {one.label for one in hypotheses_of_any_op((True,))}
-"""Classes of whatever op, such as of ties that are broken the other way."""
+"""Classes that apply to any op, such as ties rounded the wrong way."""
 ROUNDED = {"zero", "one", "neighbouring element", "neighbouring number"}
 """Mistakes whose numbers may be next to the right numbers, as second rounding gives."""
 

@@ -1,4 +1,4 @@
-"""Results of several processes that are wrong in a way that has a name."""
+"""Results of several processes that are wrong in a way that has a class."""
 
 from __future__ import annotations
 

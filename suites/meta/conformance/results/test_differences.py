@@ -1,4 +1,4 @@
-"""Cases on which backends differ, and the backend that is alone."""
+"""Cases on which backends differ, and the backend that differs from all others."""
 
 from __future__ import annotations
 

@@ -99,7 +99,9 @@ def codes(of):
 
 
 def arrays_of(of):
-    """Arrays through every way of writing a constant: splat, nested, hexadecimal, rank 0, empty."""
+    """Return arrays for every way of writing a constant: splat, nested, hexadecimal, rank
+    0, empty.
+    """
     data = codes(of).astype(bits_dtype(of).newbyteorder("<"))
     if of.is_complex:
         data = np.stack([data, np.roll(data, 1)], axis=-1)

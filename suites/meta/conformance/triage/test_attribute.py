@@ -1,4 +1,6 @@
-"""Operations that go wrong in programs and not alone: known where a model predicts how."""
+"""Operations that fail in programs and not in isolation: matched if a model predicts the
+results.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operation that is named where a program goes wrong only as a whole."""
+"""Localisation of the operation at fault in a program that fails only as a whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs refused because of the shape of a value on the way, or for another reason."""
+"""Programs refused because of the shape of an intermediate value, or for another reason."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The step of a compiler that goes wrong is found between the last right stage and the first wrong
-stage.
-"""
+"""The step of a compiler that goes wrong lies between the last right and the first wrong stage."""
 
 from __future__ import annotations
 

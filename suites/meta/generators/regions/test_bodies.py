@@ -43,7 +43,7 @@ def same(one: tuple[Array, ...], other: tuple[Array, ...]) -> None:
 
 
 def equal(one: tuple[Array, ...], other: tuple[Array, ...]) -> None:
-    """Return the same but for signs of zeros, and which NaN it is."""
+    """Return whether results are equal except for signs of zeros and bits of NaNs."""
     for left, right in zip(one, other, strict=True):
         np.testing.assert_array_equal(parts_of(left), parts_of(right))
 

@@ -1,4 +1,4 @@
-"""Special values: every case of an op that takes elements one by one meets them."""
+"""Special values: the cases of every elementwise op contain them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Complex numbers that need certified arithmetic: they do, and `standard` meets them."""
+"""Complex numbers that need certified arithmetic: the fast step cannot decide them, and `standard`
+has them.
+"""
 
 from __future__ import annotations
 

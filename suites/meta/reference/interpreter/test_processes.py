@@ -1,4 +1,4 @@
-"""Programs of several processes: meetings in loops and branches, and processes that never meet."""
+"""Programs of several processes: communication in loops and branches, and deadlocks."""
 
 from dataclasses import replace
 

@@ -67,7 +67,7 @@ STATIC: dict[str, tuple[str, tuple[str, ...]]] = {
     "dynamic_reshape": ("reshape", ()),
     "real_dynamic_slice": ("slice", ("start_indices", "limit_indices", "strides")),
 }
-"""For each dynamic op its static op, and the attributes that its last operands replace."""
+"""The static op of each dynamic op, and the attributes that its last operands replace."""
 
 
 @pytest.mark.parametrize("op", STATIC)

@@ -19,7 +19,7 @@ from suites.meta.support.ops.normalization import (
 
 
 def per_feature(numbers, rank, index):
-    """For each feature its elements, or its only number, as fractions."""
+    """Return for each feature its elements, or its only number, as fractions."""
     if numbers.ndim < rank:
         return [Fraction(float(one)) for one in numbers]
     rows = np.moveaxis(numbers, index, 0).reshape(numbers.shape[index], -1)

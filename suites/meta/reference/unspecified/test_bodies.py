@@ -15,7 +15,7 @@ from reference.ir.types import element_type
 from reference.unspecified.bodies import unspecified_in_lanes
 
 I1, OF = element_type("i1"), element_type("f8E4M3FNUZ")
-"""Its only NaN has no sign, so that nothing says where total order has it."""
+"""A type whose only NaN has no sign, so that its place in total order is undefined."""
 
 LEFT = np.array([1.0, np.nan, np.nan, 3.0]).astype(OF.storage)
 RIGHT = np.array([2.0, 1.0, np.nan, np.nan]).astype(OF.storage)

@@ -33,7 +33,7 @@ class Changed:
 
 
 class Backend(ReferenceBackend):
-    """A backend that is right but for a change."""
+    """A backend with right results, except for a change."""
 
     def __init__(self, change: Change) -> None:
         super().__init__()

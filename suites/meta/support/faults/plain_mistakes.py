@@ -1,4 +1,4 @@
-"""The plainest wrong results of an operation, whatever it computes."""
+"""Plain mistakes in an operation's results, such as changed signs, for any operation."""
 
 from __future__ import annotations
 

@@ -79,9 +79,7 @@ CONSTRUCTS: dict[str, tuple[Callable[[Program], Program], int | bool | None]] = 
     "loop of one iteration": (partial(in_while, hoists=True), 1),
     "loop of two iterations": (partial(in_while, hoists=False), 2),
 }
-"""By name: the function that places a program in a construct, and the construct's own input, if
-any.
-"""
+"""For each construct the function that places a program in it, and its own input, if any."""
 
 
 def _branching(program: Program, op: str, of: TensorType, hoists: bool) -> Program:

@@ -98,7 +98,7 @@ def _nearest_special(value: str, fmt: FloatFormat) -> tuple[Number | None, bool]
 
 
 def _nearest_power(value: Fraction, fmt: FloatFormat) -> tuple[Number | None, bool]:
-    """In f8E8M0FNU."""
+    """Return the nearest number of f8E8M0FNU, and whether the result is unspecified."""
     if value < Fraction(fmt.smallest) or value >= Fraction(fmt.max_finite) * Fraction(3, 2):
         return None, True
     low = Fraction(2) ** floor_log2(value)

@@ -78,7 +78,7 @@ def attribute(operation: Operation, name: str, default: Any = None) -> Any:
 def places(
     operation: Operation, shape: tuple[int, ...], results: tuple[int, ...]
 ) -> Iterator[tuple[tuple[int, ...], list[tuple[int, ...] | None]]]:
-    """For each window the indices of its elements, None for elements outside of the input."""
+    """Return the indices of each window's elements, None for elements outside the input."""
     rank = len(shape)
     ones = (1,) * rank
     window = attribute(operation, "window_dimensions")

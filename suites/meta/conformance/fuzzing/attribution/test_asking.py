@@ -164,7 +164,7 @@ TOTAL_ORDER = parse_module(
   return %0 : tensor<1xi1>
 }"""
 )
-"""The interpreter orders -0 and +0 as equal, whatever order is asked for."""
+"""A comparison in total order: the interpreter treats -0 and +0 as equal in any order."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The search for a cause asks everything once, and leaves out no more than it must."""
+"""The search for a cause tries each variant once, and disables no more passes than needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs are cut into pieces that can be varied: valid, small, of two to eight operations."""
+"""Programs are cut into fragments that can be varied: valid, small, of two to eight operations."""
 
 from __future__ import annotations
 

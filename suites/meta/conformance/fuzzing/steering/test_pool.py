@@ -1,4 +1,4 @@
-"""Programs that a campaign varies: they covered a new pair, or failed in a new way."""
+"""Programs that a campaign varies: they covered a new pair, or failed at a new place."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ MOVES = {
     : ({_2X8}, tensor<2xi32>) -> {_2X8}""",
     "transpose": f"%k = stablehlo.transpose %m, dims = [0, 1] : ({_2X8}) -> {_2X8}",
 }
-"""For each op that moves elements: %k with the elements of %m where they were."""
+"""For each op that moves elements, operations that give %k the elements of %m in their places."""
 
 KEPT_ONCE = {
     "sort": "its comparator is a region; sorting again costs more than keeping the result",

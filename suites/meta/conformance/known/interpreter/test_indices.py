@@ -1,4 +1,4 @@
-"""Unsigned indices in programs of which no value on the way can be shown, on the interpreter."""
+"""Unsigned indices in programs whose intermediate values cannot be returned, on the interpreter."""
 
 from __future__ import annotations
 

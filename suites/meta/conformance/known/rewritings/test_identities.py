@@ -158,7 +158,7 @@ IDENTITIES = {
         1e-30,
     ),
 }
-"""By name: the class, the operations, one element of each operand and the result."""
+"""Identities by name: the class, the operations, one element of each operand, and the result."""
 
 
 @pytest.mark.parametrize("name", IDENTITIES)

@@ -115,8 +115,8 @@ def test_tiles_of_tiles_are_in_that_order_too() -> None:
 
 
 def ones_met(size: int, *, backwards: bool) -> list[int]:
-    """Return the init values 1 that meet in each sum of zeros of a running fold, in its
-    own order.
+    """Return the number of init values 1 in each sum of zeros of a running fold, in its own
+    order.
     """
     types = tensor(UI32, size)
     given: dict[str, Attribute] = {

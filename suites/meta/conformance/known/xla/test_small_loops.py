@@ -40,7 +40,7 @@ func.func @main(%n: tensor<i32>, %x: OF, %y: OF) -> (tensor<i32>, OF) {
 
 
 def loop(of: str, operation: str) -> Program:
-    """Return a loop over elements of that type, by the number of its turns."""
+    """Return a loop over elements of a type, which iterates as often as its first argument says."""
     return parse_module(LOOP.replace("OPERATION", operation).replace("OF", f"tensor<4x{of}>"))
 
 

@@ -45,7 +45,7 @@ func.func @main(%x: tensor<i32>{taken}) -> tensor<i32> {{
 
 
 def kind_of(program: Program, turns: int, *inputs: int) -> str:
-    """Return the class of a result of so many turns, "" where it is right."""
+    """Return the class of a result after so many iterations, "" if it is right."""
     given = tuple(np.array(one, np.int32) for one in (0, *inputs))
     actual = (np.array(turns, np.int32),)
     judged = judge(program, given, evaluate(program, given), actual, RULES["data"])

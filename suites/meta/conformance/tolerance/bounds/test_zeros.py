@@ -64,7 +64,7 @@ def program_of(
 
 
 def signs(program: Program, inputs: Sequence[Array]) -> list[tuple[bool, bool]]:
-    """For each element of the result, which is zero: whether it may be +0, and whether -0."""
+    """Return for each zero element of the result whether it may be +0, and whether it may be -0."""
     (expected,) = evaluate(program, inputs)
     assert is_zero(expected).all()
     found: list[tuple[bool, bool]] = []

@@ -43,7 +43,7 @@ def ops(program: Program) -> list[str]:
 def attempts(
     text: str, has: Callable[[Program], bool], *inputs: np.ndarray, left: int = 99
 ) -> Minimisation:
-    """Return attempts at a program that fails as long as it has something."""
+    """Return attempts at a program that fails while `has` holds."""
 
     def fails(program: Program, given: Inputs) -> bool:
         evaluate(program, given)  # inputs belong to the program

@@ -1,4 +1,6 @@
-"""Programs made of pieces: valid whatever is varied, the same everywhere, unlike each other."""
+"""Programs made of fragments: valid after any variation, deterministic, and different from each
+other.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Complex numbers as compilers compute with them: results that their formulas explain, and others.
 
-The results are those of XLA's CPU, measured on jaxlib 0.10.2, but for those that are spoilt.
+The results are those of XLA's CPU, measured on jaxlib 0.10.2, except for corrupted results.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reshapes that take padding for elements, alone and in a program."""
+"""Reshapes that read padding as elements, in isolation and in a program."""
 
 from __future__ import annotations
 
