@@ -279,7 +279,7 @@ class _Judging:
         """Judge the case as it is, then with each change of its results; add the outcomes to
         `found`.
 
-        A case that has no results or fails new as it is tells nothing of what would be hidden.
+        A case without results, or with a new failure, is not measured.
         """
         outcome = self.ran.answer
         repetitions = Repetitions(self.batcher, self.prepared)

@@ -120,7 +120,7 @@ def describe(executor: Executor, choice: Choice) -> Description:
 def libraries(executor: Executor, choice: Choice) -> list[str]:
     """Return the paths of the shared libraries that a worker has loaded with the backend open.
 
-    On systems that do not tell, there are none.
+    Empty on systems that do not report them.
     """
     answer = executor.one(Call(choice.name, _libraries, (choice.spelling,), Limits.START))
     return answer if isinstance(answer, list) else []

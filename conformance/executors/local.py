@@ -276,8 +276,8 @@ def _reason(code: int) -> str:
 def _last_words(log: Path) -> str:
     """Return the line of a worker's output that says why it ended, or "".
 
-    That is the last fatal line of its log, or else the last line that says in other words that the
-    process ends. Text that changes from run to run is removed.
+    That is the last fatal line of its log, or else the last line that announces the end of the
+    process in other words. Text that changes from run to run is removed.
     """
     try:
         with log.open("rb") as file:

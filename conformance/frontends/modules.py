@@ -43,11 +43,11 @@ NOTHING_RETURNED = "it returns no tensor: only compilation and termination are j
 class Unit:
     """A program of a file, to be checked.
 
-    `name` is its function's; `text` the module it stands in, lines numbered as in the file, where
-    a backend can be given that text as it is, else "". `flat` is the program with calls written
-    out, without assertions: what these speak of is then what it returns, or else its results that
-    are tensors. `infeeds` are what its infeeds read in turn, where the file says so. `part` is what
-    the file has, before anything in it was rewritten.
+    `name` is its function's. `text` is its module, with lines numbered as in the file; "" if a
+    backend cannot take that text unchanged. `flat` is the program with calls written out, without
+    assertions: what these speak of is then what it returns, or else its results that are tensors.
+    `infeeds` are what its infeeds read in turn, where the file says so. `part` is what the file
+    has, before anything in it was rewritten.
     """
 
     name: str
@@ -208,8 +208,8 @@ def _entries(program: Program) -> list[Function]:
 def _runs_as_calls(text: str) -> tuple[str, tuple[str, ...]]:
     """Rewrite the interpreter's process runs as calls; also return the functions that feed infeeds.
 
-    The run of one process is a call of its function, that of several a custom call which says the
-    process grid in its target and the processes' functions in order.
+    The run of one process becomes a call of its function. The run of several processes becomes a
+    custom call whose target states the process grid; it lists the processes' functions in order.
     """
     queues: list[str] = []
 

@@ -85,8 +85,11 @@ class FailureQueue:
         keep: FindingWriter,
         left: Callable[[], float],
     ) -> None:
-        """`trial_of` gives the trial of a program by its number, `keep` writes findings, and
-        `left` says how many seconds of the budget are left."""
+        """Start without failures.
+
+        `trial_of` returns the trial of a program by its number, `keep` writes findings, and `left`
+        returns the seconds of the budget that are left.
+        """
         self._journal, self._executor, self._losses = journal, executor, losses
         self._backend, self._trial_of, self._keep, self._left = backend, trial_of, keep, left
         self._places = Places(journal.place_counts(), journal.minimised())

@@ -164,10 +164,10 @@ def _ends_in(ours: Sequence[str], theirs: Sequence[str]) -> bool:
 
 
 def is_everywhere(finding: Finding) -> bool:
-    """Return whether a finding shows a processor that flushes subnormals, or takes other values
-    for what they are not, in whatever it computes.
+    """Return whether a finding has a cause that affects every operation, such as a processor that
+    flushes subnormals.
 
-    No pass and no way of writing a program causes that, so attributions tell nothing.
+    Neither a pass nor the form of a program causes that, so attributions say nothing.
     """
     verdict, kind = finding.fault or (finding.verdict, finding.kind)
     return kind in EVERYWHERE or (verdict is Verdict.FLUSHED and _has_subnormals(finding))

@@ -84,8 +84,8 @@ def _channel(site: Site) -> int:
 def _combiner(site: Site) -> Region:
     """Return the combining computation in the operands' type.
 
-    Where a compiler works in a wider type than was asked for, it leaves the computation as it was:
-    what a device combines values by is the operation in it.
+    A compiler that works in a wider type leaves the computation unchanged: only its operation
+    counts.
     """
     body, wanted = site.body(), tensor_type_of(site.values[0]).element
     *operations, returned = body.operations

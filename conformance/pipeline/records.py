@@ -26,8 +26,8 @@ INPUTS_KEPT = 1 << 20
 class CaseResult(NamedTuple):
     """The record of a case, with its error statistics.
 
-    A failure `is_steady` if every run in isolation gave the same bits, or the same message. Nothing
-    is said of a case that did not fail; a failure in a batch only is not steady.
+    A failure `is_steady` if every run in isolation gave the same bits, or the same message. It has
+    no meaning for a case that did not fail; a failure in a batch only is not steady.
     """
 
     record: Record

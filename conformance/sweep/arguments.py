@@ -70,9 +70,10 @@ def domain_of(function: Function, sample: int, *, exhaustive: bool, seed: int = 
 
     Args:
         function: the function.
-        sample: arguments at most, where there are more than `ALWAYS` and not all are asked for.
-        exhaustive: whether all are, up to 2^32 of them.
-        seed: of the sample.
+        sample: the largest number of arguments, if there are more than `ALWAYS` and not all are
+            requested.
+        exhaustive: whether all are requested, up to 2^32.
+        seed: the seed of the sample.
     """
     of = function.operand_type
     bits = of.bits * function.arity

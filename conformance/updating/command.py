@@ -223,8 +223,8 @@ def _include(stored: _Stored, out: Path) -> list[str]:
 def _add(out: Path, include: Sequence[str], entry: str) -> None:
     """Append an entry to a file in one step, keeping its content and comments.
 
-    So that nothing is lost when the command is stopped. An entry that could not be read again is
-    said, and left out.
+    So nothing is lost when the command is stopped. An entry that cannot be read back is reported
+    and left out.
     """
     partial = out.with_name(f"{out.name}.partial")
     try:

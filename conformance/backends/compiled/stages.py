@@ -58,7 +58,7 @@ def dumped_stages(session: Session, program: Program, folder: Path, text: str = 
 
     `text` is the source text, if there is one.
 
-    A compiler that breaks has dumped the stages before.
+    If the compiler fails, the stages before the failure are returned.
 
     Raises:
         Unsupported: when the backend has no compiler that could be told.

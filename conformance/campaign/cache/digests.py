@@ -129,8 +129,9 @@ def backend_digest(
 ) -> str:
     """Return the digest of a backend on this machine.
 
-    That is what it says of itself, the shared libraries that its worker has loaded, instruction
-    sets and environment variables. `entries` remembers the digests of libraries that are unchanged.
+    It covers the backend's description, the shared libraries that its worker has loaded,
+    instruction sets and environment variables. `entries` remembers the digests of libraries that
+    are unchanged.
     """
     paths = {*libraries, choice.argument.partition("=")[2]}
     return key_of(
@@ -149,7 +150,7 @@ def _environment() -> Iterator[tuple[str, str]]:
 
 
 def _library_digest(path: Path, entries: Entries) -> str:
-    """Return the digest of a file; its size and times say whether it is the file of before."""
+    """Return the digest of a file, cached by its size and times."""
     stat = path.stat()
     key = key_of("file", str(path), stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
     known = entries.get([key]).get(key)

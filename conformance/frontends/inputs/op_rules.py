@@ -17,9 +17,9 @@ from reference.ops.elementwise.elementwise import SHIFTS
 class OpRules:
     """The rules of one op, None where it has no rule.
 
-    `range` tells between which numbers results lie; `arising` what operands should be whatever
-    becomes of the results, `passed` what they should be for the results to be as wanted, `indices`
-    how far operands that are indices may go.
+    `range` gives bounds of the results. `arising` gives the needs of operands that do not depend on
+    the results, `passed` those that satisfy the needs of results, `indices` the bounds of operands
+    that are indices.
     """
 
     range: RangeRule | None = None

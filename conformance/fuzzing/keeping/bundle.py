@@ -119,7 +119,7 @@ def _replace(path: Path, text: str) -> None:
 
 
 def _group(culprits: Mapping[str, int], signatures: Mapping[str, int], programs: int) -> list[str]:
-    """Return the lines that say in which programs a divergence was found."""
+    """Return the lines about the programs in which a divergence was found."""
     count = f"{programs} programs" if programs != 1 else "1 program"
     lines = [f"{count} of the campaign came to this finding."]
     types = element_types(culprits)

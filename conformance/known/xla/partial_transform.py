@@ -1,8 +1,8 @@
 """Fourier transforms of only as many elements as `fft_length` says, in longer dimensions.
 
-XLA's CPU takes the leading elements of each of the last dimensions, transforms them, and writes
-what comes out one transform behind the other at the beginning of the result's memory: what stands
-behind was there before, and may be others next time.
+XLA's CPU takes the leading elements of each of the last dimensions, transforms them, and writes the
+transforms one after the other at the beginning of the result's memory. The memory behind them keeps
+its old contents, which vary.
 
 Source: jaxlib 0.10.2 and 0.12.0, measured.
 """

@@ -1,6 +1,6 @@
 """Operands of all_gather, of which there are several, gathered along their first dimension.
 
-What each process gives then stands as a block in the result's memory, one behind the other: the
+The contribution of each process is then a block in the result's memory, one after the other: the
 elements are in other places, unless the dimension asked for is the first. The blocks may be in
 XLA's order of the process group beside that (misread_groups.py).
 """
