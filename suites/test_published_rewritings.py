@@ -6,7 +6,7 @@ import pytest
 
 from conformance.backends.compiled.modules import read_back
 from conformance.backends.session import Session, open_session
-from conformance.check.program import Work
+from conformance.check.program import ProgramChecker
 from conformance.errors import NotAvailable
 from conformance.frontends.modules import Unit, units_of
 from conformance.gate.counterexamples import parse_inputs
@@ -44,7 +44,7 @@ def test_affected_version_is_flagged_with_the_pass(bug: Bug, session: Session) -
     (unit,) = units_of(bug.program)
     assert isinstance(unit, Unit)
     inputs = parse_inputs(unit.flat.program, bug.inputs)
-    outcome = Work(unit, session, (), SECONDS).judged(inputs)
+    outcome = ProgramChecker(unit, session, (), SECONDS).judge_inputs(inputs)
     if not bug.is_in(versions()["jaxlib"], session.name):
         assert not outcome.verdict.fails, outcome.message
         return
@@ -74,7 +74,7 @@ def test_the_compilers_of_today_are_right(bug: Bug, session: Session) -> None:
     (unit,) = units_of(bug.program)
     assert isinstance(unit, Unit)
     inputs = parse_inputs(unit.flat.program, bug.inputs)
-    assert not Work(unit, session, (), SECONDS).judged(inputs).verdict.fails
+    assert not ProgramChecker(unit, session, (), SECONDS).judge_inputs(inputs).verdict.fails
 
 
 def test_ten_passes_at_least_are_named_by_their_threads() -> None:

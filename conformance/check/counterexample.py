@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from conformance.backends.session import open_session
 from conformance.catalog import column_of
-from conformance.check.program import NotJudged, Work
+from conformance.check.program import NotJudged, ProgramChecker
 from conformance.check.settings import Replayed
 from conformance.errors import UsageError
 from conformance.executors.limit import TooSlow
@@ -101,9 +101,9 @@ def _try_program(
     expectation: Expectation, unit: Unit, inputs: tuple[Array, ...], name: str
 ) -> Replayed:
     """Return the outcome of the program after recompiling it."""
-    work = Work(unit, open_session(name, phase), (expectation,), LIMITS.item)
+    work = ProgramChecker(unit, open_session(name, phase), (expectation,), LIMITS.item)
     try:
-        outcome = work.judged(inputs)
+        outcome = work.judge_inputs(inputs)
     except (NotJudged, TooSlow) as reason:
         kind = reason.kind if isinstance(reason, NotJudged) else "not evaluated"
         unjudged = (Verdict.UNSUPPORTED, kind, str(reason))

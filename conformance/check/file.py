@@ -17,7 +17,7 @@ from typing import TypeVar
 from conformance.backends.session import open_session
 from conformance.check import saving
 from conformance.check.explaining import ExplanationTime
-from conformance.check.program import RIGHT, NotJudged, Outcome, Work
+from conformance.check.program import RIGHT, NotJudged, Outcome, ProgramChecker
 from conformance.check.settings import INVALID, Batch, Checked, Settings
 from conformance.errors import NotAvailable, UsageError
 from conformance.executors.limit import TooSlow, limit_wall_time, memory_note
@@ -80,7 +80,7 @@ def check_file(path: str, settings: Settings, deadline: float | None = None) -> 
         parts = list(units(Path(path)))
     except OSError as error:
         return Checked(Verdict.REJECTED, INVALID, error.strerror or str(error), file=path)
-    works: list[tuple[str, Work]] = []
+    works: list[tuple[str, ProgramChecker]] = []
     for part in _taking(parts, settings):
         found.append(_check_part(path, part, settings, found, explanation_time, works))
     checked = merge_outcomes(path, found)
@@ -183,7 +183,7 @@ def _check_part(
     settings: Settings,
     before: Sequence[Checked],
     explanation_time: ExplanationTime,
-    works: list[tuple[str, Work]],
+    works: list[tuple[str, ProgramChecker]],
 ) -> Checked:
     """Return the verdict on a program of a file; `before` are those on the programs before it.
 
@@ -200,7 +200,7 @@ def _check_part(
         found: list[Outcome] = []
         if is_dynamic(part.flat.program) and session.name not in RIGHT:
             part = _specialise_to_inputs(part, sets, found)
-        work = Work(
+        work = ProgramChecker(
             part, session, settings.expectations, settings.limits.evaluation, explanation_time
         )
         works.append((named, work))
@@ -238,7 +238,7 @@ def _judge_inputs(
     saved: saving.SavedProgram | None,
     inputs: tuple[Array, ...],
     origin: str,
-    work: Work,
+    work: ProgramChecker,
     settings: Settings,
     keep_settled: Callable[[Outcome], None],
 ) -> Outcome:
@@ -248,7 +248,7 @@ def _judge_inputs(
     """
     if settings.save is None or saved is None:
         return _with_origin(
-            origin, work.judged(inputs, lambda one, *_: keep_settled(_with_origin(origin, one)))
+            origin, work.judge_inputs(inputs, lambda one, *_: keep_settled(_with_origin(origin, one)))
         )
     folder = saving.Folder(settings.save, path, saved, inputs, settings.backend, origin)
     folder.begin()
@@ -258,7 +258,7 @@ def _judge_inputs(
         keep_settled(_with_origin(origin, one, f"saved in {folder.path}"))
 
     try:
-        outcome = work.judged(inputs, settled)
+        outcome = work.judge_inputs(inputs, settled)
     except BaseException:
         folder.remove()
         raise

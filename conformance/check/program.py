@@ -56,7 +56,7 @@ COMPILED_ANEW = 3
 """Number of times that a program is recompiled to see whether its results change."""
 
 
-class Work:
+class ProgramChecker:
     """One program on a backend: compiled once, run and judged on each set of inputs."""
 
     def __init__(
@@ -86,7 +86,7 @@ class Work:
             lambda operation, judgement: bool(self._explainer.match(operation, judgement)),
         )
 
-    def judged(self, inputs: tuple[Array, ...], settled: Settled = ignore) -> Outcome:
+    def judge_inputs(self, inputs: tuple[Array, ...], settled: Settled = ignore) -> Outcome:
         """Return the outcome on one set of inputs.
 
         `settled` is called with a failure before its explanation, which may take long.

@@ -53,7 +53,7 @@ class Campaign:
         return self.corpus or self.out / "findings"
 
 
-class Sitting:
+class CampaignSession:
     """The session of one call of `fuzz`: trials, minimisation, storage."""
 
     def __init__(

@@ -22,7 +22,7 @@ from conformance.errors import NOTHING_TESTED, UsageError, describe_unknown
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.executor import LOCAL, Engine, Executor
 from conformance.fuzzing.calls import EXPLAIN_FINDING, MINIMISE_FAILURE
-from conformance.fuzzing.campaign import Campaign, Sitting
+from conformance.fuzzing.campaign import Campaign, CampaignSession
 from conformance.fuzzing.grouping import element_types, operations
 from conformance.fuzzing.keeping.journal import FILE_NAME, Journal, StoredFinding
 from conformance.fuzzing.keeping.replay import folders, replay_corpus
@@ -117,7 +117,7 @@ def fuzz(options: Options, report: Report | None = None) -> int:
             _replay(executor, campaign, known, journal)
             seeds = keep(material, options.out)
             varied = _pieces(executor, campaign)
-            sitting = Sitting(campaign, known, journal, executor, shown, versions(), seeds, varied)
+            sitting = CampaignSession(campaign, known, journal, executor, shown, versions(), seeds, varied)
             try:
                 sitting.work()
             finally:

@@ -14,7 +14,7 @@ from conformance.backends.base import BackendError, Unsupported
 from conformance.backends.session import Session, open_session
 from conformance.campaign.tasks import peak_rss_mb
 from conformance.catalog import column_of
-from conformance.check.program import Work
+from conformance.check.program import ProgramChecker
 from conformance.executors.limit import TooSlow, limit_wall_time
 from conformance.frontends.modules import unit_of
 from conformance.fuzzing.seeds.material import case_of
@@ -243,8 +243,8 @@ def outcome_of(trial: Trial, session: Session, program: Program, inputs: Inputs)
         EvaluationError: if the reference has no result.
         EmitError: if it cannot be written.
     """
-    work = Work(unit_of(program), session, trial.expectations, trial.seconds)
-    outcome = work.judged(inputs)
+    work = ProgramChecker(unit_of(program), session, trial.expectations, trial.seconds)
+    outcome = work.judge_inputs(inputs)
     without = outcome.verdict in (Verdict.REJECTED, Verdict.CRASHED)
     if not without or outcome.known or outcome.culprit:
         return outcome

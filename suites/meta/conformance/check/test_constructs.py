@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from conformance.backends.session import Session, open_session
-from conformance.check.program import Work
+from conformance.check.program import ProgramChecker
 from conformance.frontends.modules import unit_of
 from conformance.gate.counterexamples import parse_inputs
 from conformance.gate.expectations import Expectation
@@ -54,7 +54,7 @@ def outcome(
     session: Session, entry: Expectation, program: Program, inputs: tuple[Array, ...]
 ) -> tuple[bool, tuple[str, ...]]:
     """Return whether a program fails, and the entries that know it."""
-    found = Work(unit_of(program), session, (entry,), 60.0).judged(inputs)
+    found = ProgramChecker(unit_of(program), session, (entry,), 60.0).judge_inputs(inputs)
     return found.verdict.fails, found.known
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.backends.session import open_session
-from conformance.check.program import Work
+from conformance.check.program import ProgramChecker
 from conformance.frontends.modules import Unit, units_of
 from conformance.gate.counterexamples import parse_inputs
 from conformance.gate.reading import load
@@ -27,8 +27,8 @@ def outcome(id: str, backend: str, *, known: bool = False) -> Outcome:  # noqa: 
     assert given is not None
     (unit,) = units_of(given.program)
     assert isinstance(unit, Unit)
-    work = Work(unit, open_session(backend), (entries[id],) if known else (), 20.0)
-    return work.judged(parse_inputs(unit.flat.program, given.inputs))
+    work = ProgramChecker(unit, open_session(backend), (entries[id],) if known else (), 20.0)
+    return work.judge_inputs(parse_inputs(unit.flat.program, given.inputs))
 
 
 @pytest.mark.x86

@@ -159,7 +159,7 @@ def test_values_that_are_results_are_not_compiled_again() -> None:
     (unit,) = units_of(text)
     assert isinstance(unit, Unit)
     session = open_session("cpu")
-    work = program.Work(unit, session, (), 60.0)
-    assert work.judged((X.astype(np.float32), Y.astype(np.float32))).verdict is Verdict.PASS
+    work = program.ProgramChecker(unit, session, (), 60.0)
+    assert work.judge_inputs((X.astype(np.float32), Y.astype(np.float32))).verdict is Verdict.PASS
     assert not any("not judged" in note for note in work.notes())
     assert session.compilations == 1

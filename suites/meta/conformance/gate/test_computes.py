@@ -10,7 +10,7 @@ import pytest
 from conformance.backends.session import open_session
 from conformance.campaign.tasks import Manner, Task, run_tasks
 from conformance.catalog import Cell
-from conformance.check.program import Work
+from conformance.check.program import ProgramChecker
 from conformance.frontends.modules import unit_of
 from conformance.gate import computes
 from conformance.gate.expectations import Expectation, hypotheses_of, matching_entry
@@ -82,8 +82,8 @@ def test_result_not_predicted_by_computes_is_new(
 def checked(
     text: str, inputs: tuple[Array, ...], backend: str, known: tuple[Expectation, ...]
 ) -> Outcome:
-    work = Work(unit_of(parse_module(text)), open_session(backend), known, 60.0)
-    return work.judged(inputs)
+    work = ProgramChecker(unit_of(parse_module(text)), open_session(backend), known, 60.0)
+    return work.judge_inputs(inputs)
 
 
 IN_A_FUNCTION = """

@@ -11,7 +11,7 @@ import pytest
 from conformance.backends.session import open_session
 from conformance.campaign.tasks import Manner, Task, run_tasks
 from conformance.catalog import Cell
-from conformance.check.program import Work
+from conformance.check.program import ProgramChecker
 from conformance.frontends.modules import unit_of
 from conformance.gate.expectations import Expectation, hypotheses_of, matching_entry
 from conformance.gate.reading import ExpectationError, load
@@ -58,7 +58,7 @@ def entry(given: str, folder: Path) -> tuple[Expectation, ...]:
 def checked(
     program: Program, inputs: tuple[Array, ...], backend: str, known: tuple[Expectation, ...]
 ) -> Outcome:
-    return Work(unit_of(program), open_session(backend), known, 60.0).judged(inputs)
+    return ProgramChecker(unit_of(program), open_session(backend), known, 60.0).judge_inputs(inputs)
 
 
 @pytest.mark.parametrize("construct", [None, *CONSTRUCTS])
