@@ -20,7 +20,7 @@ from pathlib import Path
 from conformance.backends.base import Description
 from conformance.catalog import cells
 from conformance.results.store import FILE_NAME, Store
-from conformance.results.summary import RunData, load, read, write_json
+from conformance.results.summary import RunData, load, read_store, write_json
 from conformance.verdict import Detail, Errors, Record, Timing, Verdict
 
 PER_TASK = 32
@@ -91,7 +91,7 @@ def summary(path: Path) -> None:
 
 def close_of_a_run(path: Path) -> None:
     with Store(path) as store:
-        run = read(store)
+        run = read_store(store)
         assert run.cells
 
 

@@ -119,7 +119,7 @@ def phase(name: str, number: int = 0, of: int = 0) -> Generator[None]:
         notes.write()
 
 
-def keep(value: object) -> None:
+def keep_value(value: object) -> None:
     """Store a value for the parent before this call returns; the last value counts.
 
     Where nobody listens, nothing is done.
@@ -177,7 +177,7 @@ def describe_timeout(phases: Sequence[Phase], seconds: float) -> str:
     doing = _DOING.get(last.name, "it had run for {}").format(since)
     set_ = next((one for one in open_ if one.name == "inputs"), None)
     if last.name == "evaluation":
-        doing = _evaluating(phases, last, set_, since)
+        doing = _evaluation_message(phases, last, set_, since)
     around = [_AROUND[one.name] for one in open_ if one is not last and one.name in _AROUND]
     if set_ is not None and set_.of > 1 and set_ is not last:
         around[-1:] = [f"{' '.join(around[-1:])}, input set {set_.number} of {set_.of}"]
@@ -186,7 +186,9 @@ def describe_timeout(phases: Sequence[Phase], seconds: float) -> str:
     )
 
 
-def _evaluating(phases: Sequence[Phase], last: Phase, set_: Phase | None, since: str) -> str:
+def _evaluation_message(
+    phases: Sequence[Phase], last: Phase, set_: Phase | None, since: str
+) -> str:
     """Return the message about an unfinished evaluation: its number, and the mean time of
     evaluations.
     """

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from conformance.gate.baselines.comparison import REGRESSIONS, Comparison, Kind
-from conformance.gate.conclusion import ChangeGroup, group_changes, scope
+from conformance.gate.conclusion import ChangeGroup, group_changes, scope_line
 from conformance.results.agreement import unspecified_cases
 from conformance.results.read_back import read_back_of
 from conformance.results.remarks import is_new, other_incidents, remarks_on
@@ -161,7 +161,7 @@ def _changes(comparison: Comparison) -> str:
     parts = [
         "## Against the baseline",
         f"**{text.changes(comparison.counts, Kind)}.**",
-        escape(text.sentence(scope(comparison)), 2_000),
+        escape(text.sentence(scope_line(comparison)), 2_000),
     ]
     if comparison.unexplained:
         count = text.plural(comparison.unexplained, "case fails", "cases fail")

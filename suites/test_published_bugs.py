@@ -7,7 +7,7 @@ import pytest
 from conformance.backends.registry import parse
 from conformance.check.calls import REPLAY_BATCH
 from conformance.check.counterexamples import replay_counterexamples
-from conformance.check.settings import Replayed
+from conformance.check.settings import ReplayedCounterexample
 from conformance.executors.backend_workers import executor_of
 from conformance.results.versions import versions
 from suites.published_bugs import Bug, bugs
@@ -31,7 +31,7 @@ def test_bugs_of_this_version_are_flagged_and_others_pass() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def as_published(bug: Bug, found: Replayed, jaxlib: str) -> bool:
+def as_published(bug: Bug, found: ReplayedCounterexample, jaxlib: str) -> bool:
     """Return whether a program has the verdict expected of this version.
 
     A bug that backends have in different versions has an entry for each, with the same program.

@@ -13,7 +13,7 @@ from conformance.catalog import CATALOG
 from conformance.results.inputs import pack_inputs
 from conformance.results.left_out import LeftOut
 from conformance.results.store import FILE_NAME, CellKey, Store
-from conformance.results.summary import Known
+from conformance.results.summary import KnownReason
 from conformance.verdict import (
     HISTOGRAM_EDGES,
     Detail,
@@ -108,7 +108,7 @@ def _meta(cells: list[CellKey], backends: tuple[str, ...]) -> dict[str, object]:
             for name in backends
         ],
         "expectations": {
-            f"entry-{number}": asdict(Known(reason[:ENTRY_LENGTH], flaky=number % 30 == 29))
+            f"entry-{number}": asdict(KnownReason(reason[:ENTRY_LENGTH], flaky=number % 30 == 29))
             for number in range(EXPECTATIONS)
         },
         "exit_code": 1,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from conformance.backends.base import Failed, Rejected
 from conformance.campaign.tasks import Task, cases_of, crash_record
-from conformance.executors.local import Died
+from conformance.executors.local import WorkerCrash
 from conformance.executors.lost import crash_verdict
 from conformance.pipeline.items import CellItem
 from conformance.pipeline.records import refused
@@ -54,7 +54,7 @@ def _fail(task: Task, case: Case, words: str) -> Record:
 
 
 def _abort(task: Task, _case: Case, words: str) -> Record:
-    return crash_record(task, *crash_verdict(Died("SIGABRT", words)))
+    return crash_record(task, *crash_verdict(WorkerCrash("SIGABRT", words)))
 
 
 ENDINGS: dict[str, tuple[Ending, Sequence[str]]] = {

@@ -19,7 +19,7 @@ from conformance.campaign.planning import make_batches, plan_of
 from conformance.campaign.tasks import Task
 from conformance.catalog import Cell, cells
 from conformance.executors.backend_workers import executor_of
-from conformance.executors.local import Call, Died, TimedOut
+from conformance.executors.local import Call, WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict
 from conformance.gate.expectations import is_crash_known
 from generators.case.columns import Invalid
@@ -86,7 +86,7 @@ def measure_all(
             if isinstance(value, Measured):
                 notice(f"{tasks[0].cell.op}: {len(value.outcomes)} corrupted results")
                 found.add(value)
-            elif not isinstance(value, (Died, TimedOut)):
+            elif not isinstance(value, (WorkerCrash, WorkerTimeout)):
                 raise value
             elif len(tasks) == 1:
                 found.without_results.append(f"{tasks[0].id}: {crash_verdict(value)[2]}")

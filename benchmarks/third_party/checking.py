@@ -10,9 +10,9 @@ from time import perf_counter
 
 from conformance.backends.registry import parse
 from conformance.check.file import check_batch
-from conformance.check.settings import Batch, Checked, Settings
+from conformance.check.settings import Batch, CheckedFile, Settings
 from conformance.executors.backend_workers import executor_of
-from conformance.executors.local import Call, Died, TimedOut
+from conformance.executors.local import Call, WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict
 from conformance.gate.reading import load
 from conformance.limits import Limits
@@ -39,7 +39,7 @@ class Row:
     name: str
     inputs: str
     backend: str
-    checked: Checked
+    checked: CheckedFile
     seconds: float
 
     @property
@@ -56,7 +56,7 @@ class Row:
         return f"{of} {self.seconds:7.1f} s  {told[:110]}".rstrip()
 
 
-def _time_check(file: str, settings: Settings) -> tuple[Checked, float]:
+def _time_check(file: str, settings: Settings) -> tuple[CheckedFile, float]:
     begun = perf_counter()
     return check_batch(Batch(0, (file,), settings))[0], perf_counter() - begun
 
@@ -79,9 +79,9 @@ def rows(
             if ended is None:
                 continue
             name, kind = ended.call.name
-            if isinstance(ended.value, Died | TimedOut):
+            if isinstance(ended.value, WorkerCrash | WorkerTimeout):
                 verdict, kind_of, message = crash_verdict(ended.value)
-                checked, seconds = Checked(verdict, kind_of, message, file=name), timeout
+                checked, seconds = CheckedFile(verdict, kind_of, message, file=name), timeout
             elif isinstance(ended.value, Exception):
                 raise ended.value
             else:

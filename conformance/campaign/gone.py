@@ -17,7 +17,7 @@ from conformance.campaign.cache.digests import BackendDigests, whole_digest
 from conformance.campaign.cache.entries import Entries, key_of
 from conformance.campaign.tasks import LOSING
 from conformance.check.counterexamples import is_unsteady, replay_counterexamples
-from conformance.check.settings import Replayed
+from conformance.check.settings import ReplayedCounterexample
 from conformance.errors import UsageError
 from conformance.executors.executor import Executor
 from conformance.gate.expectations import Expectation
@@ -84,8 +84,10 @@ def find_stale(
         for id_, key in keys.items():
             seen[id_] += [kept[key]] if key in kept else []
     store.set_meta({_KEPT: kept})
-    stale = [id_ for id_, states in seen.items() if states and Replayed.SHOWN not in states]
-    fixed = [id_ for id_ in stale if {*seen[id_]} == {Replayed.FIXED}]
+    stale = [
+        id_ for id_, states in seen.items() if states and ReplayedCounterexample.SHOWN not in states
+    ]
+    fixed = [id_ for id_ in stale if {*seen[id_]} == {ReplayedCounterexample.FIXED}]
     return StaleEntries(tuple(stale), tuple(fixed), problem)
 
 
@@ -111,7 +113,7 @@ class _Cache:
         key = self._key(expectation)
         return self.entries.get([key]).get(key, b"").decode()
 
-    def keep(self, expectation: Expectation, seen: Replayed) -> None:
+    def keep(self, expectation: Expectation, seen: ReplayedCounterexample) -> None:
         """Cache the outcome of a counterexample."""
         is_certain = not is_unsteady(expectation) and seen.verdict not in LOSING
         if self.entries is not None and (seen.reproduces or is_certain):

@@ -17,7 +17,7 @@ from conformance.errors import UsageError
 from conformance.gate.conclusion import exit_code
 from conformance.results.database import StoreError, discard
 from conformance.results.store import FILE_NAME, CellKey, Store
-from conformance.results.summary import RunData, read
+from conformance.results.summary import RunData, read_store
 from conformance.text import spell_option
 
 _OWN = ("shard", "backend")
@@ -83,7 +83,7 @@ def merge_runs(paths: Sequence[Path], out: Path, command: str) -> tuple[RunData,
         ]
         merged.set_meta(_meta(parts, planned, command))
         _conclude(merged, is_whole=not missing)
-        return read(merged), missing
+        return read_store(merged), missing
 
 
 def _open_part(path: Path, stack: ExitStack) -> Part:
@@ -229,7 +229,7 @@ def _parent_memory(meta: Mapping[str, Any]) -> float:
 
 def _conclude(merged: Store, *, is_whole: bool) -> None:
     """Compute the results that need the whole run; the run fails if a part is missing."""
-    run = read(merged)
+    run = read_store(merged)
     met = {id_ for record in run.records for id_ in record.expectation_ids}
     reached = coverage_of(run.records, run.seed)
     merged.set_meta(

@@ -16,7 +16,7 @@ from conformance.campaign.recorded import RecordedCase, Replay
 from conformance.errors import NotAvailable, UsageError
 from conformance.executors.backend_workers import executor_of
 from conformance.executors.deferred import Deferred
-from conformance.executors.local import Call, Died, TimedOut
+from conformance.executors.local import Call, WorkerCrash, WorkerTimeout
 from conformance.judging.messages import additional_failure_line
 from conformance.limits import LIMITS, Limits
 from conformance.results.store import FILE_NAME, Store
@@ -65,7 +65,7 @@ def replay(case: RecordedCase, limits: Limits = LIMITS, *, generic: bool = False
         answer = executor.one(Call(case.record.id, RERUN, (case, generic), limits.timeout))
     if isinstance(answer, Replay):
         return answer
-    if isinstance(answer, (Died, TimedOut)):
+    if isinstance(answer, (WorkerCrash, WorkerTimeout)):
         from conformance.campaign.rerun import crash_replay
 
         return crash_replay(case, answer)

@@ -13,7 +13,7 @@ from conformance.campaign.planning import make_batches, plan_of
 from conformance.campaign.recorded import RecordedCase, Replay
 from conformance.campaign.tasks import Manner, Task, TaskBatch, cases_of, crash_record, run_tasks
 from conformance.catalog import CATALOG, Cell, cells
-from conformance.executors.local import Died, TimedOut
+from conformance.executors.local import WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict
 from conformance.gate.expectations import hypotheses_of
 from conformance.gate.reading import load
@@ -79,7 +79,7 @@ def _batch_of(cell: Cell, index: int, case: RecordedCase) -> TaskBatch:
     )
 
 
-def crash_replay(case: RecordedCase, reason: Died | TimedOut) -> Replay:
+def crash_replay(case: RecordedCase, reason: WorkerCrash | WorkerTimeout) -> Replay:
     """Return the replay of a case whose worker crashed or timed out. The parent calls this
     function, which runs nothing.
     """

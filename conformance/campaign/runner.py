@@ -45,7 +45,7 @@ from conformance.gate.versions import (
 from conformance.limits import identity_of
 from conformance.results.database import discard
 from conformance.results.store import FILE_NAME, Store
-from conformance.results.summary import Known, RunData, read
+from conformance.results.summary import KnownReason, RunData, read_store
 from conformance.results.versions import build, versions
 from conformance.text import list_differences
 
@@ -229,7 +229,7 @@ def _same_backends(store: Store, described: list[Description], options: Options)
 def _store_expectation(expectation: Expectation) -> dict[str, Any]:
     """Return the stored form of an expectation that applied to a cell of the run."""
     one = expectation
-    return asdict(Known(one.reason, one.link, one.unpredictable, one.flaky))
+    return asdict(KnownReason(one.reason, one.link, one.unpredictable, one.flaky))
 
 
 def _assign(store: Store, expectations: Sequence[Expectation]) -> None:
@@ -257,7 +257,7 @@ def _close(
     digests: BackendDigests | None,
 ) -> RunData:
     _assign_batches(store, expectations)
-    run = read(store)
+    run = read_store(store)
     tested = {(r.op, r.element_type, r.backend) for r in run.records}
     applying = [e for e in expectations if any(map(e.applies, tested))]
     found = find_stale(store, applying, run.records, workers, watcher.say, digests)
@@ -284,4 +284,4 @@ def _close(
             ),
         }
     )
-    return read(store)
+    return read_store(store)

@@ -10,13 +10,13 @@ from conformance.executors.deferred import Deferred
 CHECK_BATCH = Deferred("conformance.check.file", "check_batch")
 """Return the verdicts on the files of a batch."""
 
-JUDGE_LOST = Deferred("conformance.check.file", "judge_lost")
+JUDGE_CRASH = Deferred("conformance.check.file", "judge_crash")
 """Return the verdict on a file whose worker crashed or timed out, with matching expectations."""
 
 REPLAY_BATCH = Deferred("conformance.check.counterexample", "replay_batch")
 """Replay some counterexamples, one after the other."""
 
-REPLAY_LOST = Deferred("conformance.check.counterexample", "replay_lost")
+MATCH_CRASH = Deferred("conformance.check.counterexample", "match_crash")
 """Match an expectation with its counterexample, whose worker crashed or timed out."""
 
 DESCRIBE_FILE = Deferred("conformance.check.describing", "describe_file")

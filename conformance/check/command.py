@@ -25,7 +25,7 @@ from conformance.errors import NOTHING_TESTED, USAGE, UsageError
 from conformance.executors.backend_workers import describe, executor_of, workers
 from conformance.executors.deferred import modules_of
 from conformance.executors.executor import Executor
-from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
+from conformance.executors.local import Call, LocalExecutor, WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict
 from conformance.gate.files import Given, as_tuple
 from conformance.judging.messages import verdict_text
@@ -36,7 +36,7 @@ from conformance.text import one_line
 
 if TYPE_CHECKING:  # what the parent loads once the workers' server is on its way
     from conformance.backends.base import Description
-    from conformance.check.settings import Checked, Settings
+    from conformance.check.settings import CheckedFile, Settings
     from conformance.gate.expectations import Expectation
 
 
@@ -129,7 +129,7 @@ def _can_be_written(folder: Path) -> None:
 
 
 def _report(
-    verdicts: Iterable[Checked | None], options: Options, reasons: Mapping[str, str]
+    verdicts: Iterable[CheckedFile | None], options: Options, reasons: Mapping[str, str]
 ) -> int:
     """Print a line for each verdict, and counts if there are several; return the exit code."""
     counts: Counter[str] = Counter()
@@ -166,11 +166,11 @@ def _reduction(file: str, options: Options) -> str:
     return f"hlo-conformance reduce {shown}"
 
 
-def _word(checked: Checked) -> str:
+def _word(checked: CheckedFile) -> str:
     return ("known " if checked.known else "") + checked.verdict.value
 
 
-def _code_of(checked: Checked) -> int:
+def _code_of(checked: CheckedFile) -> int:
     """Return 1 for a divergence, 2 for a file without a valid program, 4 if nothing was tested,
     else 0.
     """
@@ -181,7 +181,7 @@ def _code_of(checked: Checked) -> int:
     return 1 if checked.is_new_failure else 0
 
 
-def _as_json(checked: Checked) -> str:
+def _as_json(checked: CheckedFile) -> str:
     """Return a verdict as an object of JSON on one line."""
     shown = output.Checked(
         schema="check",
@@ -197,7 +197,7 @@ def _as_json(checked: Checked) -> str:
     return json_line(shown)
 
 
-def _as_text(checked: Checked, reasons: Mapping[str, str]) -> str:
+def _as_text(checked: CheckedFile, reasons: Mapping[str, str]) -> str:
     """Return a verdict on one line."""
     told = [f"a known divergence, {id_}: {reasons[id_]}" for id_ in checked.known]
     notes = [f"note: {note}" for note in checked.notes]
@@ -230,7 +230,7 @@ def describe_inputs(options: Options) -> int:
 
 def _describe_file(executor: Executor, file: str, timeout: float) -> list[dict[str, Any]]:
     answer = executor.one(Call(file, DESCRIBE_FILE, (file,), timeout))
-    if isinstance(answer, (Died, TimedOut)):
+    if isinstance(answer, (WorkerCrash, WorkerTimeout)):
         return [{"file": file, "reason": crash_verdict(answer)[2], "invalid": False}]
     if isinstance(answer, OSError):
         raise UsageError(f"{file}: {answer.strerror or answer}") from answer

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from conformance.backends.session import open_session
 from conformance.catalog import column_of
 from conformance.check.program import NotJudged, ProgramChecker
-from conformance.check.settings import Replayed
+from conformance.check.settings import ReplayedCounterexample
 from conformance.errors import UsageError
 from conformance.executors.limit import TooSlow
 from conformance.frontends.modules import NotChecked, Unit, units_of
@@ -27,7 +27,7 @@ says.
 """
 
 
-def replay(expectation: Expectation, name: str) -> Replayed:
+def replay(expectation: Expectation, name: str) -> ReplayedCounterexample:
     """Replay a counterexample on the backend of that name, in this process.
 
     Raises:
@@ -49,20 +49,22 @@ def replay(expectation: Expectation, name: str) -> Replayed:
     return _try_program(expectation, unit, inputs, name)
 
 
-def replay_lost(
+def match_crash(
     expectation: Expectation, backend: str, verdict: Verdict, kind: str, message: str
-) -> tuple[Replayed, ...]:
+) -> tuple[ReplayedCounterexample, ...]:
     """Match an expectation with its program, whose worker crashed or timed out."""
-    reproduces = knows_lost(expectation, backend, Outcome(verdict, kind, message))
-    return (Replayed(verdict, kind, message, id=expectation.id, reproduces=reproduces),)
+    reproduces = is_crash_matched(expectation, backend, Outcome(verdict, kind, message))
+    return (
+        ReplayedCounterexample(verdict, kind, message, id=expectation.id, reproduces=reproduces),
+    )
 
 
-def replay_batch(batch: Sequence[Expectation], backend: str) -> tuple[Replayed, ...]:
+def replay_batch(batch: Sequence[Expectation], backend: str) -> tuple[ReplayedCounterexample, ...]:
     """Replay these counterexamples, one after the other."""
     return tuple(replay(expectation, backend) for expectation in batch)
 
 
-def knows_lost(expectation: Expectation, name: str, outcome: Outcome) -> bool:
+def is_crash_matched(expectation: Expectation, name: str, outcome: Outcome) -> bool:
     """Return whether an expectation matches its program, whose worker crashed or timed out with
     this outcome.
 
@@ -99,7 +101,7 @@ def _unit_of(expectation: Expectation) -> Unit | NotChecked:
 
 def _try_program(
     expectation: Expectation, unit: Unit, inputs: tuple[Array, ...], name: str
-) -> Replayed:
+) -> ReplayedCounterexample:
     """Return the outcome of the program after recompiling it."""
     work = ProgramChecker(unit, open_session(name, phase), (expectation,), LIMITS.item)
     try:
@@ -107,16 +109,16 @@ def _try_program(
     except (NotJudged, TooSlow) as reason:
         kind = reason.kind if isinstance(reason, NotJudged) else "not evaluated"
         unjudged = (Verdict.UNSUPPORTED, kind, str(reason))
-        return Replayed(*unjudged, id=expectation.id, reproduces=False)
+        return ReplayedCounterexample(*unjudged, id=expectation.id, reproduces=False)
     extended = (
         _extension_constraint(outcome) if expectation.verdicts == (Verdict.ACCEPTED.value,) else ""
     )
     if extended:
         accepted = (Verdict.ACCEPTED, extended, outcome.message)
         reproduces = expectation.names(*accepted)
-        return Replayed(*accepted, id=expectation.id, reproduces=reproduces)
+        return ReplayedCounterexample(*accepted, id=expectation.id, reproduces=reproduces)
     reproduces = expectation.id in outcome.known
-    return Replayed.of(outcome, id=expectation.id, reproduces=reproduces)
+    return ReplayedCounterexample.of(outcome, id=expectation.id, reproduces=reproduces)
 
 
 def _extension_constraint(outcome: Outcome) -> str:
@@ -128,7 +130,7 @@ def _extension_constraint(outcome: Outcome) -> str:
     return broken[1] if broken and outcome.verdict is Verdict.PASS else ""
 
 
-def _refused_program(expectation: Expectation, refused: NotChecked) -> Replayed:
+def _refused_program(expectation: Expectation, refused: NotChecked) -> ReplayedCounterexample:
     """Return the outcome of a program that MLIR's verifier refuses: a known refusal, or an error.
 
     Raises:
@@ -138,7 +140,9 @@ def _refused_program(expectation: Expectation, refused: NotChecked) -> Replayed:
     if not (refused.invalid and expectation.verdicts == (verdict.value,)):
         raise _unreadable(expectation, refused.reason)
     reproduces = expectation.names(verdict, kind, refused.reason)
-    return Replayed(verdict, kind, refused.reason, id=expectation.id, reproduces=reproduces)
+    return ReplayedCounterexample(
+        verdict, kind, refused.reason, id=expectation.id, reproduces=reproduces
+    )
 
 
 def _unreadable(expectation: Expectation, reason: object) -> UsageError:

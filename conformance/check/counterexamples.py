@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 
-from conformance.check.calls import REPLAY_BATCH, REPLAY_LOST
-from conformance.check.settings import Replayed
+from conformance.check.calls import MATCH_CRASH, REPLAY_BATCH
+from conformance.check.settings import ReplayedCounterexample
 from conformance.executors.executor import Executor
-from conformance.executors.local import Call, CallEnd, Died, TimedOut
+from conformance.executors.local import Call, CallEnd, WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict
 from conformance.gate.expectations import Expectation
 from conformance.limits import LIMITS
@@ -30,7 +30,7 @@ BATCH = 16
 
 def replay_counterexamples(
     executor: Executor, expectations: Sequence[Expectation], backend: str, jobs: int = 1
-) -> Generator[Replayed | None]:
+) -> Generator[ReplayedCounterexample | None]:
     """Replay the counterexamples of expectations, in the order in which they end.
 
     `backend` is the name as given (see Choice.spelling). Yields None now and then, while no call
@@ -62,7 +62,7 @@ def is_unsteady(expectation: Expectation) -> bool:
 
 def _replayed_once(
     executor: Executor, having: Sequence[Expectation], backend: str, jobs: int
-) -> Generator[Replayed | None]:
+) -> Generator[ReplayedCounterexample | None]:
     apart = [e for e in having if Verdict.CRASHED.value in e.verdicts]
     together = [e for e in having if e not in apart]
     size = max(1, min(BATCH, -(-len(together) // jobs)))
@@ -93,14 +93,16 @@ def _call(batch: tuple[Expectation, ...], backend: str) -> BatchCall:
     )
 
 
-def _batch_outcomes(ended: CallEnd) -> tuple[Replayed, ...]:
+def _batch_outcomes(ended: CallEnd) -> tuple[ReplayedCounterexample, ...]:
     """Return the outcomes of a batch of counterexamples; raise the exception of its call."""
 
-    def lost(value: Died | TimedOut) -> tuple[Replayed, ...]:
+    def lost(value: WorkerCrash | WorkerTimeout) -> tuple[ReplayedCounterexample, ...]:
         (expectation,), said = (
             ended.call.name,
             crash_verdict(value),
         )  # it ends the process that reads it, too
-        return (Replayed(*said, id=expectation.id, reproduces=expectation.names(*said)),)
+        return (
+            ReplayedCounterexample(*said, id=expectation.id, reproduces=expectation.names(*said)),
+        )
 
     return answers_of(ended, lost)

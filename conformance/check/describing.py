@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from conformance.frontends.modules import NotChecked, Unit, units
+from conformance.frontends.modules import NotChecked, Unit, read_units
 from conformance.frontends.naming import input_names, parameters, value_names
 from conformance.stablehlo.emit import spell
 from conformance.transforms.inline import Origin
@@ -26,7 +26,7 @@ def describe_file(file: str) -> list[dict[str, Any]]:
         OSError: when the file cannot be read.
     """
     shown = file.encode("utf-8", "backslashreplace").decode()
-    return [{"file": shown, **_entry(part)} for part in units(Path(file))]
+    return [{"file": shown, **_entry(part)} for part in read_units(Path(file))]
 
 
 def _entry(part: Unit | NotChecked) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from conformance.backends.registry import parse
 from conformance.check.calls import REPLAY_BATCH
 from conformance.check.counterexamples import replay_counterexamples
 from conformance.check.explained import MatchedFailures, count_matched, failures_in
-from conformance.check.settings import Replayed
+from conformance.check.settings import ReplayedCounterexample
 from conformance.errors import NOTHING_TESTED, UsageError, describe_unknown
 from conformance.executors.backend_workers import describe, executor_of, workers
 from conformance.gate import strict
@@ -74,7 +74,7 @@ def select_by_id(
     return tuple(found[id_] for id_ in ids) if ids else tuple(found.values())
 
 
-def entry(expectation: Expectation) -> dict[str, Any]:
+def expectation_json(expectation: Expectation) -> dict[str, Any]:
     """Return an expectation as a JSON object."""
     shown = expectation.counterexample
     return {
@@ -107,7 +107,7 @@ def find_overlaps(
     return between_files(given, (parse(name).name,), expectations)
 
 
-def say_what_is_about_others(given: Given, name: str) -> None:
+def warn_about_other_backends(given: Given, name: str) -> None:
     """Write a line to standard error for each file whose entries are all about other backends.
 
     Raises:
@@ -177,18 +177,22 @@ def check(
         beside = [one for one in clashing if one.later == expectation.id]
         sys.stdout.write(line(expectation.id, seen.get(expectation.id), about, beside) + "\n")
     states = Counter(one.state for one in seen.values())
+    kinds = ReplayedCounterexample
     flaky = {one.id for one in expectations if one.flaky}
     stale = any(not one.reproduces and one.id not in flaky for one in seen.values())
     sys.stderr.write(
-        f"{len(expectations)} expectations of {backend.name}: {states[Replayed.SHOWN]} reproduce, "
-        f"{states[Replayed.FIXED]} fixed, {states[Replayed.OTHERWISE]} do not reproduce, "
+        f"{len(expectations)} expectations of {backend.name}: {states[kinds.SHOWN]} reproduce, "
+        f"{states[kinds.FIXED]} fixed, {states[kinds.OTHERWISE]} do not reproduce, "
         f"{len(expectations) - len(seen)} have no counterexample\n"
     )
     return 1 if stale else 0 if seen else NOTHING_TESTED
 
 
 def _as_text(
-    id_: str, seen: Replayed | None, about: MatchedFailures | None, beside: Sequence[Overlap]
+    id_: str,
+    seen: ReplayedCounterexample | None,
+    about: MatchedFailures | None,
+    beside: Sequence[Overlap],
 ) -> str:
     del beside  # told before all else
     of_run = f"; {about}" if about else ""
@@ -200,7 +204,10 @@ def _as_text(
 
 
 def _as_json(
-    id_: str, seen: Replayed | None, about: MatchedFailures | None, beside: Sequence[Overlap]
+    id_: str,
+    seen: ReplayedCounterexample | None,
+    about: MatchedFailures | None,
+    beside: Sequence[Overlap],
 ) -> str:
     shown: dict[str, Any] = {"id": id_, "reproduces": None if seen is None else seen.reproduces}
     if seen is not None:

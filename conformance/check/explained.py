@@ -71,10 +71,10 @@ def count_matched(expectation: Expectation, failures: Failures) -> MatchedFailur
 
 
 def _elements(records: Iterable[Record]) -> int:
-    return sum(map(_failing, records))
+    return sum(map(_count_failing, records))
 
 
-def _failing(record: Record) -> int:
+def _count_failing(record: Record) -> int:
     """Return the number of failing elements of a case."""
     if record.failing:
         return sum(one.wrong for one in record.failing)

@@ -17,18 +17,18 @@ from typing import TypeVar
 from conformance.backends.session import open_session
 from conformance.check import saving
 from conformance.check.explaining import ExplanationTime
-from conformance.check.program import RIGHT, NotJudged, Outcome, ProgramChecker
-from conformance.check.settings import INVALID, Batch, Checked, Settings
+from conformance.check.program import REFERENCE_BACKEND, NotJudged, Outcome, ProgramChecker
+from conformance.check.settings import INVALID, Batch, CheckedFile, Settings
 from conformance.errors import NotAvailable, UsageError
 from conformance.executors.limit import TooSlow, limit_wall_time, memory_note
-from conformance.executors.local import Died, TimedOut
+from conformance.executors.local import WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict as words_of
 from conformance.frontends.archives import read_inputs
 from conformance.frontends.arguments import InputsError
 from conformance.frontends.inputs.drawing import draw_inputs, is_dynamic
-from conformance.frontends.modules import NotChecked, Unit, of_sizes, units
+from conformance.frontends.modules import NotChecked, Unit, read_units, specialise_unit
 from conformance.gate.expectations import Expectation
-from conformance.phases import keep, phase
+from conformance.phases import keep_value, phase
 from conformance.pipeline.outcome import known_loss
 from conformance.stablehlo.parse import Unreadable
 from conformance.verdict import Verdict
@@ -37,14 +37,14 @@ from reference.ir.types import Array
 from reference.numerics.alike import equal_elements
 
 
-def check_batch(batch: Batch) -> tuple[Checked, ...]:
+def check_batch(batch: Batch) -> tuple[CheckedFile, ...]:
     """Return the verdicts on a batch's files, in this process."""
     is_single = len(batch.files) == 1  # the files of any other batch come again if time is over
     deadline = time.monotonic() + batch.settings.limits.timeout if is_single else None
     return tuple(_check_file_parts(file, batch.settings, deadline) for file in batch.files)
 
 
-def _check_file_parts(file: str, settings: Settings, deadline: float | None) -> Checked:
+def _check_file_parts(file: str, settings: Settings, deadline: float | None) -> CheckedFile:
     try:
         return check_file(file, settings, deadline)
     except (NotAvailable, InputsError, UsageError):
@@ -52,17 +52,17 @@ def _check_file_parts(file: str, settings: Settings, deadline: float | None) -> 
     except MemoryError as error:
         message = ": ".join(filter(None, ("out of memory", str(error))))
         message = f"{message}; {memory_note()}"
-        return Checked(Verdict.UNSUPPORTED, "not evaluated", message, file=file)
+        return CheckedFile(Verdict.UNSUPPORTED, "not evaluated", message, file=file)
     except RecursionError:
-        return Checked(Verdict.UNSUPPORTED, "not evaluated", "nested too deeply", file=file)
+        return CheckedFile(Verdict.UNSUPPORTED, "not evaluated", "nested too deeply", file=file)
     except Exception as error:  # ours, and no reason to leave the other files unchecked
         if os.environ.get("HLO_CONFORMANCE_DEBUG"):
             raise
         message = f"{type(error).__name__}: {error}; please report it"
-        return Checked(Verdict.UNSUPPORTED, "defect of hlo-conformance", message, file=file)
+        return CheckedFile(Verdict.UNSUPPORTED, "defect of hlo-conformance", message, file=file)
 
 
-def check_file(path: str, settings: Settings, deadline: float | None = None) -> Checked:
+def check_file(path: str, settings: Settings, deadline: float | None = None) -> CheckedFile:
     """Return the verdict on a file, in this process.
 
     `deadline` is the end of this process by `time.monotonic()`: a verdict settled by then is
@@ -75,23 +75,25 @@ def check_file(path: str, settings: Settings, deadline: float | None = None) -> 
         UsageError: when there is no such backend.
     """
     explanation_time = ExplanationTime(settings.limits, deadline)
-    found: list[Checked] = []
+    found: list[CheckedFile] = []
     try:
-        parts = list(units(Path(path)))
+        parts = list(read_units(Path(path)))
     except OSError as error:
-        return Checked(Verdict.REJECTED, INVALID, error.strerror or str(error), file=path)
+        return CheckedFile(Verdict.REJECTED, INVALID, error.strerror or str(error), file=path)
     works: list[tuple[str, ProgramChecker]] = []
-    for part in _taking(parts, settings):
+    for part in _programs_for_inputs(parts, settings):
         found.append(_check_part(path, part, settings, found, explanation_time, works))
     checked = merge_outcomes(path, found)
     if checked.verdict.fails or not works:
         return checked
-    keep(replace(checked, is_settled=True))  # notes may take long, or end the process
+    keep_value(replace(checked, is_settled=True))  # notes may take long, or end the process
     notes = [named + note for named, work in works for note in work.notes()]
     return replace(checked, notes=tuple(notes))
 
 
-def _taking(parts: Sequence[Unit | NotChecked], settings: Settings) -> Iterator[Unit | NotChecked]:
+def _programs_for_inputs(
+    parts: Sequence[Unit | NotChecked], settings: Settings
+) -> Iterator[Unit | NotChecked]:
     """Yield the programs of a file; skip those that do not accept the given inputs, unless none
     does.
     """
@@ -125,19 +127,19 @@ def matching_expectations(
     file crashes the process that checks it, or gives no answer.
     """
     name, outcome = open_session(settings.backend).name, Outcome(verdict, kind, message)
-    parts = [part for part in units(Path(path)) if isinstance(part, Unit)]
+    parts = [part for part in read_units(Path(path)) if isinstance(part, Unit)]
     lost = [_with_matching_entries(part, settings.expectations, name, outcome) for part in parts]
     return _matched_expectations(lost)
 
 
-def judge_lost(batch: Batch, lost: Died | TimedOut) -> tuple[Checked, ...]:
+def judge_crash(batch: Batch, lost: WorkerCrash | WorkerTimeout) -> tuple[CheckedFile, ...]:
     """Return the verdict on a file whose worker crashed or timed out, with matching
     expectations.
     """
     (file,) = batch.files
     verdict, kind, message = words_of(lost)
     known = matching_expectations(file, batch.settings, verdict, kind, message)
-    return (Checked(verdict, kind, message, known=known, file=file),)
+    return (CheckedFile(verdict, kind, message, known=known, file=file),)
 
 
 def _with_matching_entries(
@@ -148,10 +150,10 @@ def _with_matching_entries(
     return next((one for one in told if one.known), outcome)
 
 
-def merge_outcomes(path: str, checked: Sequence[Checked]) -> Checked:
+def merge_outcomes(path: str, checked: Sequence[CheckedFile]) -> CheckedFile:
     """Return one verdict for all checked programs of a file: the worst."""
     if not checked:
-        return Checked(
+        return CheckedFile(
             Verdict.UNSUPPORTED, "nothing to check", "the file has no program", file=path
         )
     left = [one for one in checked if one.verdict is Verdict.UNSUPPORTED]
@@ -181,24 +183,24 @@ def _check_part(
     path: str,
     part: Unit | NotChecked,
     settings: Settings,
-    before: Sequence[Checked],
+    before: Sequence[CheckedFile],
     explanation_time: ExplanationTime,
     works: list[tuple[str, ProgramChecker]],
-) -> Checked:
+) -> CheckedFile:
     """Return the verdict on a program of a file; `before` are those on the programs before it.
 
     The session that ran it is added to `works`, with the prefix of its messages.
     """
     if isinstance(part, NotChecked):
         if part.invalid:
-            return Checked(Verdict.REJECTED, INVALID, part.reason, file=path)
-        return Checked(Verdict.UNSUPPORTED, "not read", part.reason, file=path)
+            return CheckedFile(Verdict.REJECTED, INVALID, part.reason, file=path)
+        return CheckedFile(Verdict.UNSUPPORTED, "not read", part.reason, file=path)
     named = "" if part.name == "main" else f"@{part.name}: "
     try:
         sets, notes = _inputs(part, settings)
         session = open_session(settings.backend, phase)
         found: list[Outcome] = []
-        if is_dynamic(part.flat.program) and session.name not in RIGHT:
+        if is_dynamic(part.flat.program) and session.name not in REFERENCE_BACKEND:
             part = _specialise_to_inputs(part, sets, found)
         work = ProgramChecker(
             part, session, settings.expectations, settings.limits.evaluation, explanation_time
@@ -207,7 +209,9 @@ def _check_part(
         saved = saving.saved_program(part) if settings.save is not None else None
 
         def keep_settled(outcome: Outcome) -> None:
-            keep(merge_outcomes(path, [*before, _summary(path, named, [*found, outcome], notes)]))
+            keep_value(
+                merge_outcomes(path, [*before, _summary(path, named, [*found, outcome], notes)])
+            )
 
         for number, inputs in enumerate(sets, start=1):
             drawn = f"drawn inputs, set {number} of {len(sets)}"
@@ -218,19 +222,19 @@ def _check_part(
             if found[-1].is_new_failure:
                 break
     except NotJudged as reason:
-        return Checked(Verdict.UNSUPPORTED, reason.kind, named + str(reason), file=path)
+        return CheckedFile(Verdict.UNSUPPORTED, reason.kind, named + str(reason), file=path)
     except TooSlow as reason:
-        return Checked(Verdict.UNSUPPORTED, "not evaluated", named + str(reason), file=path)
+        return CheckedFile(Verdict.UNSUPPORTED, "not evaluated", named + str(reason), file=path)
     return _summary(path, named, found, (*notes, part.note))
 
 
-def _summary(path: str, named: str, found: Sequence[Outcome], notes: Sequence[str]) -> Checked:
+def _summary(path: str, named: str, found: Sequence[Outcome], notes: Sequence[str]) -> CheckedFile:
     """Return the verdict on a program from its outcomes on several sets of inputs."""
     worst = _worst(found)
     message = "; ".join(filter(None, (worst.message, *notes)))
     message = named + message if message else ""
     known = _matched_expectations(found) if worst.known else ()
-    return Checked.of(worst, message=message, known=known, file=path)
+    return CheckedFile.of(worst, message=message, known=known, file=path)
 
 
 def _judge_inputs(
@@ -248,7 +252,8 @@ def _judge_inputs(
     """
     if settings.save is None or saved is None:
         return _with_origin(
-            origin, work.judge_inputs(inputs, lambda one, *_: keep_settled(_with_origin(origin, one)))
+            origin,
+            work.judge_inputs(inputs, lambda one, *_: keep_settled(_with_origin(origin, one))),
         )
     folder = saving.Folder(settings.save, path, saved, inputs, settings.backend, origin)
     folder.begin()
@@ -265,7 +270,7 @@ def _judge_inputs(
     if not outcome.verdict.fails:
         folder.remove()
         return outcome
-    folder.end(outcome, *work.both(inputs))
+    folder.end(outcome, *work.results_of_both(inputs))
     return _with_origin(origin, outcome, f"saved in {folder.path}")
 
 
@@ -285,7 +290,7 @@ def _specialise_to_inputs(
     If it does not mean the same for the reference, that is an outcome of its own.
     """
     try:
-        static = of_sizes(unit, sets[0])
+        static = specialise_unit(unit, sets[0])
     except Unreadable as error:
         raise NotJudged(str(error), "not implemented by the backend") from None
     try:

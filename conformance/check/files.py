@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 
-from conformance.check.calls import CHECK_BATCH, JUDGE_LOST
-from conformance.check.settings import UNJUDGED, Batch, Checked, Settings
+from conformance.check.calls import CHECK_BATCH, JUDGE_CRASH
+from conformance.check.settings import UNJUDGED, Batch, CheckedFile, Settings
 from conformance.executors.executor import Executor
-from conformance.executors.local import Call, CallEnd, Died, TimedOut
+from conformance.executors.local import Call, CallEnd, WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict
 from conformance.pipeline.splitting import BatchCall, answers_of, run_in_parts
 
@@ -34,7 +34,7 @@ def check_files(
     files: Sequence[str],
     settings: Settings,
     jobs: int,
-) -> Generator[Checked | None]:
+) -> Generator[CheckedFile | None]:
     """Check files in workers and yield the verdicts in the order of the files.
 
     A file has the time of a whole batch, and is checked again in isolation if the batch takes
@@ -46,7 +46,7 @@ def check_files(
         UsageError: when what fails cannot be saved.
     """
     calls = (_call(one) for one in batches(files, settings, jobs))
-    ready: dict[int, Checked] = {}
+    ready: dict[int, CheckedFile] = {}
     following = 0
     for ended in run_in_parts(executor, calls):
         if ended is not None:
@@ -77,24 +77,26 @@ def _call(batch: Batch) -> BatchCall:
     )
 
 
-def _verdicts(ended: CallEnd) -> tuple[Checked, ...]:
+def _verdicts(ended: CallEnd) -> tuple[CheckedFile, ...]:
     """Return the verdicts on the files of a batch; raise the exception of its call."""
 
-    def lost(value: Died | TimedOut) -> tuple[Checked, ...]:
+    def lost(value: WorkerCrash | WorkerTimeout) -> tuple[CheckedFile, ...]:
         if _is_settled(value):
             return (_note_missing_explanation(value.kept, value),)
         (file,) = ended.call.name.files  # the file ends the process that reads it, too
-        return (Checked(*crash_verdict(value), file=file),)
+        return (CheckedFile(*crash_verdict(value), file=file),)
 
     return answers_of(ended, lost)
 
 
-def _is_settled(lost: Died | TimedOut) -> bool:
+def _is_settled(lost: WorkerCrash | WorkerTimeout) -> bool:
     """Return whether a call left a verdict that stands."""
-    return isinstance(lost.kept, Checked) and (lost.kept.is_new_failure or lost.kept.is_settled)
+    return isinstance(lost.kept, CheckedFile) and (lost.kept.is_new_failure or lost.kept.is_settled)
 
 
-def _note_missing_explanation(settled: Checked, lost: Died | TimedOut) -> Checked:
+def _note_missing_explanation(
+    settled: CheckedFile, lost: WorkerCrash | WorkerTimeout
+) -> CheckedFile:
     """Return a verdict that was settled before its worker crashed, with a note about the missing
     cause.
     """

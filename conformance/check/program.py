@@ -49,10 +49,10 @@ from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 from reference.numerics.alike import equal_elements
 
-RIGHT = ("reference", "reference:right")
+REFERENCE_BACKEND = ("reference", "reference:right")
 """The name of the backend that is the reference itself."""
 
-COMPILED_ANEW = 3
+RECOMPILATIONS = 3
 """Number of times that a program is recompiled to see whether its results change."""
 
 
@@ -74,7 +74,7 @@ class ProgramChecker:
         """
         self._explanation_time = explanation_time
         self._unit, self._session, self._platform = unit, session, session.hardware
-        self._is_reference, self._seconds = session.name in RIGHT, seconds
+        self._is_reference, self._seconds = session.name in REFERENCE_BACKEND, seconds
         self._settling = Concluder(self.run, self._platform)
         self._hypotheses = hypotheses_of(expectations, session.name)
         self._explainer = Explainer(Search(self.run, self._platform), expectations, session.name)
@@ -302,7 +302,7 @@ class ProgramChecker:
             f"{error.problem} ({describe_operation(self._unit, error.operation)}){note}"
         )
 
-    def both(self, inputs: tuple[Array, ...]) -> tuple[Sequence[Array] | None, ...]:
+    def results_of_both(self, inputs: tuple[Array, ...]) -> tuple[Sequence[Array] | None, ...]:
         """Return the results of the reference and of the backend on a set of inputs; None without
         results.
         """
@@ -399,7 +399,11 @@ class ProgramChecker:
             outcome.kind,
             f"first wrong: {self._describe_fault(fault)}: {fault.judgement.message}",
         )
-        known = why.known if why.is_known else self._unsteady(fault, program, inputs, actual)
+        known = (
+            why.known
+            if why.is_known
+            else self._match_nondeterminism(fault, program, inputs, actual)
+        )
         if known or why.judgement is None:
             if self._unit.assertions:
                 kind = fault.judgement.kind or kind
@@ -412,7 +416,7 @@ class ProgramChecker:
             message = f"{left.message}; {known_one}; no other fault was found"
         return Outcome(left.verdict, left.kind, message, where, elements, (), culprit, itself)
 
-    def _unsteady(
+    def _match_nondeterminism(
         self,
         fault: Fault,
         program: Program,
@@ -424,7 +428,7 @@ class ProgramChecker:
         """
         known = self._explainer.match_unsteady(fault.group or (fault.operation,))
         before = [array.tobytes() for array in actual]
-        for _ in range(COMPILED_ANEW if known else 0):
+        for _ in range(RECOMPILATIONS if known else 0):
             again = self._session.compile(program).run(inputs)
             if [array.tobytes() for array in again] != before:
                 return known

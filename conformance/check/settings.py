@@ -49,7 +49,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked(Outcome):
+class CheckedFile(Outcome):
     """The outcome of a file: that of its worst program.
 
     `notes` are on operations that exceed their own budget, if programs pass nevertheless. It
@@ -67,7 +67,7 @@ class Checked(Outcome):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replayed(Outcome):
+class ReplayedCounterexample(Outcome):
     """The outcome of a counterexample. `reproduces` says whether its expectation matches it."""
 
     SHOWN: ClassVar[str] = "reproduces"

@@ -30,7 +30,7 @@ LEAST_SECONDS = 20.0
 SHOWN = 3
 """Number of operations that get a note each."""
 
-_UNTOLD = (Verdict.PASS, Verdict.UNSPECIFIED, Verdict.FLUSHED)
+_WITHOUT_ACCURACY = (Verdict.PASS, Verdict.UNSPECIFIED, Verdict.FLUSHED)
 """Verdicts on an operation that do not concern its accuracy."""
 
 Describe = Callable[[Operation, tuple[Operation, ...]], str]
@@ -91,6 +91,6 @@ class Auditor:
             yield f"so do {len(wrong) - SHOWN} more operations"
 
     def _is_told(self, one: WrongOperation) -> bool:
-        return one.judgement.verdict not in _UNTOLD and not self.is_known(
+        return one.judgement.verdict not in _WITHOUT_ACCURACY and not self.is_known(
             one.operation, one.judgement
         )

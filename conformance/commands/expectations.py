@@ -39,11 +39,12 @@ def list_expectations(
     from conformance.check import expectations as known
 
     found = known.select_expectations(expectations, backend, ids or (), backend_version or ())
-    known.say_what_is_about_others(expectations, backend)
+    known.warn_about_other_backends(expectations, backend)
     for one in found:
         as_json = format is LinesFormat.JSON
         sys.stdout.write(
-            (json.dumps(known.entry(one)) if as_json else known.expectation_line(one)) + "\n"
+            (json.dumps(known.expectation_json(one)) if as_json else known.expectation_line(one))
+            + "\n"
         )
     return 0
 
@@ -76,7 +77,7 @@ def check_expectations(
     from conformance.check import expectations as known
 
     every = known.select_expectations(expectations, backend, (), backend_version or ())
-    known.say_what_is_about_others(expectations, backend)
+    known.warn_about_other_backends(expectations, backend)
     found = known.select_by_id(every, backend, ids or ())
     if strict:
         known.check_finished(expectations, backend, found)

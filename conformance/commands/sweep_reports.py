@@ -11,7 +11,7 @@ from conformance.errors import UsageError
 
 if TYPE_CHECKING:  # the whole harness, which `--help` must not wait for
     from conformance.outputs.sweep import Sweep
-    from conformance.sweep.runner import Swept
+    from conformance.sweep.runner import SweepResult
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def _merge(paths: list[Path], out: Path | None) -> SweepReport:
     return SweepReport(result, lines, result.exit_code or (1 if missing else 0))
 
 
-def save(swept: Swept, out: Path) -> Sweep:
+def save(swept: SweepResult, out: Path) -> Sweep:
     """Write the files and the page of a sweep; return its results."""
     from conformance.sweep import saving, summary
     from reports.sweeps import page

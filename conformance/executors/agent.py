@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.errors import NotAvailable
-from conformance.executors.carried import CarriedCall, answer, put
+from conformance.executors.carried import SerialisedCall, run_serialised, write_file
 from conformance.executors.local import Call, CallEnd, LocalExecutor
 from conformance.limits import Limits
 
@@ -31,7 +31,7 @@ _TICK = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class WorkerSpec:
     """The workers of a backend to start on a node; see `LocalExecutor`.
 
     `most` is the number of workers that may use the node's device, None for one per core.
@@ -57,7 +57,7 @@ class Agent:
         os.environ.update(environment)
         vars(sys.modules["__main__"]).pop("__file__", None)  # workers would load it: it is Ray's
         self._workers = workers
-        self._lines: dict[bytes, _Line] = {}
+        self._lines: dict[bytes, _CallQueue] = {}
         self._lock = threading.Lock()
         self._folder = tempfile.TemporaryDirectory(prefix="hlo-conformance-files-")
 
@@ -71,12 +71,12 @@ class Agent:
         return self._line(opening).make(Call(None, function, (), Limits.START)).value
 
     def make(
-        self, opening: bytes, call: CarriedCall, timeout: float, *contents: bytes
+        self, opening: bytes, call: SerialisedCall, timeout: float, *contents: bytes
     ) -> tuple[Any, float]:
         """Make a call in a worker: its value, and the seconds that it took.
 
-        `opening` is a pickled `Opening`, `contents` are those of the call's files. The function's
-        return value is pickled; an exception, or the loss of a worker, is not.
+        `opening` is a pickled `WorkerSpec`, `contents` are those of the call's files. The
+        function's return value is pickled; an exception, or the loss of a worker, is not.
 
         Raises:
             NotAvailable: when workers cannot be started.
@@ -84,9 +84,11 @@ class Agent:
         folder = Path(self._folder.name)
         with self._lock:
             for file, content in zip(call.files, contents, strict=True):
-                put(file, content, folder)
+                write_file(file, content, folder)
         arguments = (call.pickled, folder)
-        ended = self._line(opening).make(Call(None, answer, arguments, timeout, call.ends_worker))
+        ended = self._line(opening).make(
+            Call(None, run_serialised, arguments, timeout, call.ends_worker)
+        )
         return ended.value, ended.seconds
 
     def rest(self, opening: bytes) -> None:
@@ -102,12 +104,12 @@ class Agent:
             self.rest(opening)
         self._folder.cleanup()
 
-    def _line(self, opening: bytes) -> _Line:
+    def _line(self, opening: bytes) -> _CallQueue:
         with self._lock:
             if opening not in self._lines:
-                given: Opening = pickle.loads(opening)  # noqa: S301 - of the driver
+                given: WorkerSpec = pickle.loads(opening)  # noqa: S301 - of the driver
                 jobs = min(self._workers, given.most or self._workers)
-                self._lines[opening] = _Line(
+                self._lines[opening] = _CallQueue(
                     LocalExecutor(
                         jobs,
                         given.warm_up,
@@ -125,7 +127,7 @@ class _Ticket:
     ended: Future[CallEnd]
 
 
-class _Line:
+class _CallQueue:
     """Calls of several threads that one executor makes, in a thread of its own."""
 
     def __init__(self, executor: LocalExecutor) -> None:
@@ -158,7 +160,7 @@ class _Line:
         """Make a call, and the calls that arrive until all have ended."""
         waiting = {first.name}
         try:
-            arriving = _Arriving(first, self._calls, waiting)
+            arriving = _ArrivedCalls(first, self._calls, waiting)
             for ended in self._executor.results(arriving, tick=_TICK):
                 if self._is_over:
                     raise NotAvailable("the workers were terminated")
@@ -170,7 +172,7 @@ class _Line:
                 ticket.ended.set_exception(error)
 
 
-class _Arriving(Iterator[Call]):
+class _ArrivedCalls(Iterator[Call]):
     """An iterator over arrived calls; more may arrive after a call ends."""
 
     def __init__(

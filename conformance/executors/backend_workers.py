@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from conformance.backends import isa
 from conformance.backends.registry import BACKENDS, Choice, parse
 from conformance.errors import NotAvailable
-from conformance.executors.agent import Opening
+from conformance.executors.agent import WorkerSpec
 from conformance.executors.deferred import modules_of
 from conformance.executors.executor import LOCAL, Engine, EngineName, Executor
-from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
+from conformance.executors.local import Call, LocalExecutor, WorkerCrash, WorkerTimeout
 from conformance.limits import LIMITS, Limits
 
 if TYPE_CHECKING:  # loads numpy, which the workers' server need not wait for
@@ -58,7 +58,7 @@ def executor_of(
 
     here = tuple(isa.identity([choice.name]).items())
     identity = partial(_identity, choice.spelling)
-    opening = Opening(warm_up, limits, preload, family.workers, identity, here)
+    opening = WorkerSpec(warm_up, limits, preload, family.workers, identity, here)
     return ray_executor(engine, opening, jobs=jobs, device=family.device, notice=notice)
 
 
@@ -110,9 +110,9 @@ def describe(executor: Executor, choice: Choice) -> Description:
         return answer
     if isinstance(answer, NotAvailable):
         raise answer
-    if isinstance(answer, Died):
+    if isinstance(answer, WorkerCrash):
         raise NotAvailable(f"{name}: its process ended ({answer.reason}) {answer.last_words}")
-    if isinstance(answer, TimedOut):
+    if isinstance(answer, WorkerTimeout):
         raise NotAvailable(f"{name}: did not start within {answer.seconds:g} s")
     raise answer
 

@@ -12,28 +12,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-CarriedFile = tuple[str, int, int]
+TransferredFile = tuple[str, int, int]
 """A file by its absolute path, its size, and its time of modification in ns."""
 
 
 @dataclass(frozen=True, slots=True)
-class CarriedCall:
+class SerialisedCall:
     """A serialised function with its arguments, and the files among the arguments.
 
     `ends_worker` says that the worker is replaced afterwards.
     """
 
     pickled: bytes
-    files: tuple[CarriedFile, ...]
+    files: tuple[TransferredFile, ...]
     ends_worker: bool = False
 
 
 class _Writer(pickle.Pickler):
     def __init__(self, stream: io.BytesIO) -> None:
         super().__init__(stream)
-        self.files: dict[CarriedFile, None] = {}
+        self.files: dict[TransferredFile, None] = {}
 
-    def persistent_id(self, obj: object, /) -> CarriedFile | None:
+    def persistent_id(self, obj: object, /) -> TransferredFile | None:
         if not isinstance(obj, Path) or not obj.is_file():
             return None
         file = _carried_file(obj.resolve())
@@ -46,26 +46,26 @@ class _Reader(pickle.Unpickler):
         super().__init__(stream)
         self._folder = folder
 
-    def persistent_load(self, pid: CarriedFile, /) -> Path:
-        return Path(pid[0]) if is_here(pid) else place_of(pid, self._folder)
+    def persistent_load(self, pid: TransferredFile, /) -> Path:
+        return Path(pid[0]) if is_local(pid) else transferred_path(pid, self._folder)
 
 
-def _carried_file(path: Path) -> CarriedFile:
+def _carried_file(path: Path) -> TransferredFile:
     stat = path.stat()
     return str(path), stat.st_size, stat.st_mtime_ns
 
 
-def carry(
+def serialise_call(
     function: Callable[..., Any], arguments: tuple[Any, ...], *, ends_worker: bool = False
-) -> CarriedCall:
+) -> SerialisedCall:
     """Return a serialised call. Files that its arguments name as `Path` are listed, not read."""
     stream = io.BytesIO()
     writer = _Writer(stream)
     writer.dump((function, arguments))
-    return CarriedCall(stream.getvalue(), tuple(writer.files), ends_worker)
+    return SerialisedCall(stream.getvalue(), tuple(writer.files), ends_worker)
 
 
-def answer(pickled: bytes, folder: Path) -> bytes:
+def run_serialised(pickled: bytes, folder: Path) -> bytes:
     """Make a serialised call and return its pickled result; `folder` holds files that this machine
     lacks.
     """
@@ -73,7 +73,7 @@ def answer(pickled: bytes, folder: Path) -> bytes:
     return pickle.dumps(function(*arguments))
 
 
-def is_here(file: CarriedFile) -> bool:
+def is_local(file: TransferredFile) -> bool:
     """Return whether this machine has the same file."""
     try:
         return _carried_file(Path(file[0])) == file
@@ -81,16 +81,16 @@ def is_here(file: CarriedFile) -> bool:
         return False
 
 
-def place_of(file: CarriedFile, folder: Path) -> Path:
+def transferred_path(file: TransferredFile, folder: Path) -> Path:
     """Return the path of a transferred file in a folder, which keeps its name."""
     digest = hashlib.sha256(repr(file).encode()).hexdigest()[:16]
     return folder / digest / Path(file[0]).name
 
 
-def put(file: CarriedFile, content: bytes, folder: Path) -> None:
+def write_file(file: TransferredFile, content: bytes, folder: Path) -> None:
     """Write a transferred file into a folder, unless this machine or the folder has it."""
-    place = place_of(file, folder)
-    if is_here(file) or place.exists():
+    place = transferred_path(file, folder)
+    if is_local(file) or place.exists():
         return
     place.parent.mkdir(parents=True, exist_ok=True)
     new = place.with_name(f".{place.name}")

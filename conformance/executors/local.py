@@ -34,7 +34,7 @@ from pebble import ProcessExpired
 
 from conformance.errors import NotAvailable
 from conformance.executors.interrupt import raise_if_seen
-from conformance.executors.pool import LOOK, Job, Pool
+from conformance.executors.pool import LOOK_SECONDS, Job, Pool
 from conformance.limits import LIMITS, Limits
 from conformance.phases import Phase, note_phases, read_phases, take_kept
 
@@ -81,7 +81,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Died:
+class WorkerCrash:
     """The end of a worker during a call: the signal or exit code, and its last words.
 
     `kept` is the value that the call left before (`conformance.phases.keep`), None for nothing.
@@ -93,7 +93,7 @@ class Died:
 
 
 @dataclass(frozen=True, slots=True)
-class TimedOut:
+class WorkerTimeout:
     """The timeout of a call, whose worker was stopped.
 
     `phases` are the noted phases, `kept` is the value that it left (`conformance.phases.keep`).
@@ -236,9 +236,9 @@ class LocalExecutor:
         self._broken = 0
         if isinstance(error, ProcessExpired):
             last_words = self._last_words(error.pid)
-            return Died(_reason(error.exitcode), last_words, take_kept(notes))
+            return WorkerCrash(_reason(error.exitcode), last_words, take_kept(notes))
         if isinstance(error, TimeoutError) and len(error.args) == 2:
-            return TimedOut(float(error.args[1]), read_phases(notes), take_kept(notes))
+            return WorkerTimeout(float(error.args[1]), read_phases(notes), take_kept(notes))
         return future.result() if error is None else error
 
     def _last_words(self, pid: int | None) -> str:
@@ -330,7 +330,7 @@ def _end_early(log: Path) -> None:
     with log.open("rb") as file:
         line = ""
         while True:
-            time.sleep(LOOK)
+            time.sleep(LOOK_SECONDS)
             line += file.read().decode("latin-1")  # no byte is cut in two
             if _FATAL.search(line):
                 os.abort()

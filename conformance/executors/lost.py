@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from conformance.executors.local import Died, TimedOut
+from conformance.executors.local import WorkerCrash, WorkerTimeout
 from conformance.phases import describe_timeout
 from conformance.verdict import Verdict
 
@@ -30,9 +30,9 @@ def own_words(message: str) -> str:
     return _OURS.sub("", message)
 
 
-def crash_verdict(lost: Died | TimedOut) -> tuple[Verdict, str, str]:
+def crash_verdict(lost: WorkerCrash | WorkerTimeout) -> tuple[Verdict, str, str]:
     """Return verdict, class and message for a worker that crashed or timed out."""
-    if isinstance(lost, TimedOut):
+    if isinstance(lost, WorkerTimeout):
         parts = (f"{_UNANSWERED} {lost.seconds:g} s", describe_timeout(lost.phases, lost.seconds))
         return Verdict.TIMED_OUT, "no answer", ": ".join(filter(None, parts))
     words = f": {lost.last_words}" if lost.last_words else ""

@@ -15,20 +15,20 @@ from time import monotonic
 from typing import Any
 
 from conformance.errors import NotAvailable
-from conformance.executors.agent import Agent, Opening
-from conformance.executors.local import QUIET, Died, TimedOut
+from conformance.executors.agent import Agent, WorkerSpec
+from conformance.executors.local import QUIET, WorkerCrash, WorkerTimeout
 from conformance.executors.ray_output import CommandOutput
 from conformance.text import list_differences, one_line
 
 Notice = Callable[[str], None]
 
-_LOOK = 2.0
+_QUERY_SECONDS = 2.0
 """Seconds between two queries of the cluster for its nodes."""
 
-_PATIENCE = 60.0
+_WAIT_SECONDS = 60.0
 """Seconds without a usable node after which the call fails, if no node was left out."""
 
-_BUSY = 20.0
+_BUSY_SECONDS = 20.0
 """Seconds after which a message says that a node's cores are taken."""
 
 _AGENTS = 3
@@ -65,7 +65,7 @@ class Node:
     machine's.
 
     `awaited` is its last request that is not answered. `answered` has the backends that its agent
-    has opened, by pickled `Opening`: True if they are the same as on this machine.
+    has opened, by pickled `WorkerSpec`: True if they are the same as on this machine.
     """
 
     id: str
@@ -113,7 +113,7 @@ class Nodes:
         self._left_out: dict[str, str] = {}
         self._lost: Counter[str] = Counter()
         self._standards: dict[bytes, dict[str, str]] = {}
-        self._looked = -_LOOK
+        self._looked = -_QUERY_SECONDS
         self._had_work = monotonic()
         self._is_ours = False
         self._connect(address)
@@ -136,7 +136,7 @@ class Nodes:
             raise NotAvailable(f"Ray cannot connect to a cluster ({where}): {words}") from None
         self._is_ours = True
 
-    def need(self, device: str) -> None:
+    def require_device(self, device: str) -> None:
         """Restrict the nodes to those with a device, by Ray's name for it; "" for no device."""
         self._devices |= {device} - {""}
 
@@ -177,11 +177,11 @@ class Nodes:
         found = [node for node in self._nodes.values() if node.answered.get(opening)]
         if found or self._is_waiting(opening):
             self._had_work = monotonic()
-        elif self._left_out or monotonic() - self._had_work > _PATIENCE:
+        elif self._left_out or monotonic() - self._had_work > _WAIT_SECONDS:
             raise NotAvailable(self._explanation())
         return found
 
-    def lose(self, node: Node, reason: str) -> None:
+    def drop_agent(self, node: Node, reason: str) -> None:
         """Drop the agent of a node. A node that still exists gets another agent, a limited number
         of times.
         """
@@ -192,7 +192,7 @@ class Nodes:
         else:
             self._lost[node.id] += 1
         self._end_agent(node)
-        self._looked = -_LOOK
+        self._looked = -_QUERY_SECONDS
         if self._lost[node.id] >= _AGENTS:
             self.leave_out(node, f"its agent ended {_AGENTS} times before it started: {reason}")
 
@@ -212,7 +212,7 @@ class Nodes:
     def _look(self) -> None:
         """Add nodes that joined the cluster, drop nodes that left."""
         now = monotonic()
-        if now - self._looked < _LOOK:
+        if now - self._looked < _QUERY_SECONDS:
             return
         self._looked = now
         alive = {one["NodeID"]: one for one in self._alive()}
@@ -268,7 +268,7 @@ class Nodes:
                 self._start(node)
             elif node.is_started and opening not in {*node.answered, *node.asked}:
                 node.asked[opening] = node.agent.identity.remote(opening)
-            if node.awaited is not None and monotonic() - node.since > _BUSY:
+            if node.awaited is not None and monotonic() - node.since > _BUSY_SECONDS:
                 node.since = float("inf")
                 self._notice(f"node {node.name} does not answer yet: are its cores in use?")
 
@@ -276,7 +276,7 @@ class Nodes:
         try:
             answer = self._ray.get(ref)
         except self._ray.exceptions.RayError as error:
-            self.lose(node, words_of(error))
+            self.drop_agent(node, words_of(error))
             return
         if ref is node.awaited:
             node.awaited = None
@@ -290,7 +290,7 @@ class Nodes:
             return
         del node.asked[opening]
         if isinstance(answer, dict):
-            given: Opening = pickle.loads(opening)  # noqa: S301 - our own
+            given: WorkerSpec = pickle.loads(opening)  # noqa: S301 - our own
             standard = self._standards.setdefault(opening, {**answer, **dict(given.expected)})
             differing = [name for name, value in standard.items() if answer.get(name) != value]
             if not differing:
@@ -383,9 +383,9 @@ def _packages(own: Iterable[str]) -> set[str]:
 
 
 def _failure(answer: object) -> str:
-    if isinstance(answer, Died):
+    if isinstance(answer, WorkerCrash):
         return f"the backend's process ended ({answer.reason}) {answer.last_words}".strip()
-    if isinstance(answer, TimedOut):
+    if isinstance(answer, WorkerTimeout):
         return f"the backend did not start within {answer.seconds:g} s"
     return str(answer)
 

@@ -16,11 +16,11 @@ from pathlib import Path
 from time import sleep
 from typing import Any, Self
 
-from conformance.executors.agent import Opening
-from conformance.executors.carried import CarriedFile, carry
+from conformance.executors.agent import WorkerSpec
+from conformance.executors.carried import TransferredFile, serialise_call
 from conformance.executors.executor import Engine
 from conformance.executors.interrupt import raise_if_seen
-from conformance.executors.local import Call, CallEnd, Died
+from conformance.executors.local import Call, CallEnd, WorkerCrash
 from conformance.executors.nodes import Node, Nodes, Notice, load_ray, words_of
 
 _SUSPECT, _BLAMED = 2, 4
@@ -34,14 +34,14 @@ _LOOK = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class _Sent:
+class _SentCall:
     """A call in progress: its node, and the number of nodes that it has lost before."""
 
     call: Call
     losses: int = 0
     node: Node | None = None
 
-    def to(self, node: Node) -> _Sent:
+    def to(self, node: Node) -> _SentCall:
         """Return the call as sent to a node."""
         node.in_flight += 1
         return replace(self, node=node)
@@ -58,16 +58,16 @@ class _Sent:
 class RayExecutor:
     """Workers on the nodes of a cluster. Use as a context manager; leaving it ends the workers."""
 
-    def __init__(self, nodes: Nodes, opening: Opening, leave: Callable[[], None]) -> None:
+    def __init__(self, nodes: Nodes, opening: WorkerSpec, leave: Callable[[], None]) -> None:
         """Prepare a pool of workers, each started by `opening`; `leave` is called when the pool
         closes.
         """
         self._ray = load_ray()
         self._nodes, self._leave = nodes, leave
         self._opening = pickle.dumps(opening)
-        self._urgent: deque[_Sent] = deque()
-        self._suspects: deque[_Sent] = deque()
-        self._contents: dict[CarriedFile, Any] = {}
+        self._urgent: deque[_SentCall] = deque()
+        self._suspects: deque[_SentCall] = deque()
+        self._contents: dict[TransferredFile, Any] = {}
 
     @property
     def jobs(self) -> int:
@@ -86,7 +86,7 @@ class RayExecutor:
 
     def push(self, call: Call) -> None:
         """Add a call to a `results` in progress, before those that have not begun."""
-        self._urgent.append(_Sent(call))
+        self._urgent.append(_SentCall(call))
 
     def results(
         self, calls: Iterable[Call], *, tick: float = 0.5
@@ -100,7 +100,7 @@ class RayExecutor:
             NotAvailable: when no node of the cluster can work.
         """
         waiting = iter(calls)
-        pending: dict[Any, _Sent] = {}
+        pending: dict[Any, _SentCall] = {}
         try:
             while True:
                 raise_if_seen()
@@ -124,11 +124,11 @@ class RayExecutor:
         """Make a single call and return its value: see `CallEnd`."""
         return next(ended for ended in self.results([call]) if ended is not None).value
 
-    def _next(self, waiting: Iterator[Call]) -> _Sent | None:
+    def _next(self, waiting: Iterator[Call]) -> _SentCall | None:
         if self._urgent:
             return self._urgent.popleft()
         call = next(waiting, None)
-        return None if call is None else _Sent(call)
+        return None if call is None else _SentCall(call)
 
     def _has_more(self, waiting: Iterator[Call]) -> bool:
         """Return whether calls wait for a node."""
@@ -146,7 +146,7 @@ class RayExecutor:
             done, _ = self._ray.wait([*pending], num_returns=len(pending), timeout=0)
         return done
 
-    def _assign_calls(self, ready: Iterable[Node], waiting: Iterator[Call]) -> Iterator[_Sent]:
+    def _assign_calls(self, ready: Iterable[Node], waiting: Iterator[Call]) -> Iterator[_SentCall]:
         """Yield calls with a node that has room for each, the emptiest node first."""
         nodes = [node for node in ready if not node.is_reserved]
         if self._suspects and nodes:
@@ -161,15 +161,15 @@ class RayExecutor:
                 return
             yield sent.to(min(room, key=lambda one: one.in_flight / one.workers))
 
-    def _send(self, sent: _Sent) -> Any:
+    def _send(self, sent: _SentCall) -> Any:
         assert sent.node is not None
         given = sent.call
-        call = carry(given.function, given.arguments, ends_worker=given.ends_worker)
+        call = serialise_call(given.function, given.arguments, ends_worker=given.ends_worker)
         contents = [self._content(file) for file in call.files]
         make = sent.node.agent.make.remote
         return make(self._opening, call, sent.call.timeout, *contents)
 
-    def _content(self, file: CarriedFile) -> Any:
+    def _content(self, file: TransferredFile) -> Any:
         """Return the content of a file in Ray's store, from which a node fetches it once."""
         if file not in self._contents:
             if len(self._contents) >= _FILES:
@@ -177,7 +177,7 @@ class RayExecutor:
             self._contents[file] = self._ray.put(Path(file[0]).read_bytes())
         return self._contents[file]
 
-    def _end_of_call(self, ref: Any, sent: _Sent) -> CallEnd | None:
+    def _end_of_call(self, ref: Any, sent: _SentCall) -> CallEnd | None:
         """Return how a call ended; None if it is made again."""
         node = sent.release()
         errors = self._ray.exceptions
@@ -185,35 +185,37 @@ class RayExecutor:
             value, seconds = self._ray.get(ref)
         except errors.RayTaskError as error:  # of the agent, not of the call
             self._nodes.leave_out(node, str(error.cause))
-            self._urgent.append(_Sent(sent.call, sent.losses))
+            self._urgent.append(_SentCall(sent.call, sent.losses))
             return None
         except errors.RayError as error:
-            self._nodes.lose(node, words_of(error))
-            return self._end_of_lost_call(_Sent(sent.call, sent.losses + 1))
+            self._nodes.drop_agent(node, words_of(error))
+            return self._end_of_lost_call(_SentCall(sent.call, sent.losses + 1))
         if isinstance(value, bytes):
             value = pickle.loads(value)  # noqa: S301 - of a worker of ours
         return CallEnd(sent.call, value, seconds)
 
-    def _end_of_lost_call(self, sent: _Sent) -> CallEnd | None:
+    def _end_of_lost_call(self, sent: _SentCall) -> CallEnd | None:
         if sent.losses >= _BLAMED:
-            return CallEnd(sent.call, Died(f"the loss of {sent.losses} nodes of the cluster"))
+            return CallEnd(
+                sent.call, WorkerCrash(f"the loss of {sent.losses} nodes of the cluster")
+            )
         (self._suspects if sent.losses >= _SUSPECT else self._urgent).append(sent)
         return None
 
 
 @dataclass(slots=True)
-class _Shared:
+class _SharedNodes:
     """The nodes of a cluster, and the number of executors that use them."""
 
     nodes: Nodes
     users: int = 0
 
 
-_shared: dict[Engine, _Shared] = {}
+_shared: dict[Engine, _SharedNodes] = {}
 
 
 def ray_executor(
-    engine: Engine, opening: Opening, *, jobs: int | None, device: str, notice: Notice
+    engine: Engine, opening: WorkerSpec, *, jobs: int | None, device: str, notice: Notice
 ) -> RayExecutor:
     """Return an executor of workers on the cluster of an engine; executors of a process share its
     agents.
@@ -228,8 +230,8 @@ def ray_executor(
     shared = _shared.get(engine)
     if shared is None:
         nodes = Nodes(engine.address, engine.fingerprint, jobs, notice)
-        shared = _shared[engine] = _Shared(nodes)
-    shared.nodes.need(device)
+        shared = _shared[engine] = _SharedNodes(nodes)
+    shared.nodes.require_device(device)
     shared.users += 1
 
     def leave() -> None:

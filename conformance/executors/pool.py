@@ -32,7 +32,7 @@ from pebble.pool.base_pool import PoolContext, Worker
 from pebble.pool.channel import WorkerChannel
 from pebble.pool.process import NoMessage, PoolManager, TaskResult, WorkerManager
 
-LOOK = 0.02
+LOOK_SECONDS = 0.02
 """Seconds between two looks of the pool for ended workers."""
 
 SetUp = Callable[[], BaseException | None]
@@ -139,7 +139,7 @@ class Manager(PoolManager):
     def process_next_message(self, timeout: float) -> None:
         """Process the next message, if there is one within `LOOK` seconds."""
         try:
-            super().process_next_message(min(timeout, LOOK))
+            super().process_next_message(min(timeout, LOOK_SECONDS))
         finally:
             self.workers.is_reading = False
 
@@ -147,7 +147,7 @@ class Manager(PoolManager):
         """Look for ended workers and for timeouts every `LOOK` seconds, until the pool stops."""
         while self.context.alive and not process.GLOBAL_SHUTDOWN:
             super().update_status()
-            time.sleep(LOOK)
+            time.sleep(LOOK_SECONDS)
 
     def stop(self) -> None:
         """End the workers, then close their pipes and delete their locks."""

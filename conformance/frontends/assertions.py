@@ -17,7 +17,7 @@ import numpy as np
 
 from conformance.frontends.iree_checks import DENSE, TYPE, VALUE, call, constant
 from conformance.frontends.iree_checks import rewrite as from_iree
-from conformance.transforms.extract import returning, with_main
+from conformance.transforms.extract import with_main, with_results
 from conformance.transforms.values import nested_operations
 from reference.ir.program import Dense, Operation, Program, TensorType, Value
 from reference.ir.types import Array, element_type_of
@@ -113,7 +113,7 @@ def is_assertion(operation: Operation) -> bool:
     return operation.name == CALL and str(target).startswith(_PREFIX)
 
 
-def take_out(program: Program) -> tuple[Program, tuple[Assertion, ...]]:
+def extract_assertions(program: Program) -> tuple[Program, tuple[Assertion, ...]]:
     """Return the program without the assertions in its main, and these assertions.
 
     Main returns the values that the assertions compare, an actual and an expected value for each,
@@ -139,7 +139,7 @@ def take_out(program: Program) -> tuple[Program, tuple[Assertion, ...]]:
     main = program.main
     bare = replace(main, body=replace(main.body, operations=(*kept, end)))
     shown = [value for one in found for value in (one.actual, one.expected)]
-    return returning(with_main(program, bare), shown), tuple(found)
+    return with_results(with_main(program, bare), shown), tuple(found)
 
 
 def _assertion(operation: Operation) -> Assertion:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from conformance.frontends.assertions import Assertion, rewrite, take_out
+from conformance.frontends.assertions import Assertion, extract_assertions, rewrite
 from conformance.frontends.dialects import expand_chlo, module_text
 from conformance.frontends.older import ADVICE, NOTE, convert_mhlo, is_of_its_time, update_spellings
 from conformance.frontends.symbolic_shapes import specialise_main
@@ -20,8 +20,8 @@ from conformance.stablehlo.lexical import blank_strings, comments, put_back, set
 from conformance.stablehlo.literals import unpack_booleans
 from conformance.stablehlo.parse import ParseError, Unreadable, parse_module
 from conformance.transforms.dead_code import without_unused
-from conformance.transforms.extract import returning, with_entry
-from conformance.transforms.inline import Inlined, NotInlined, inline
+from conformance.transforms.extract import with_entry, with_results
+from conformance.transforms.inline import InlinedProgram, NotInlined, inline
 from conformance.transforms.tuples import without_tuples
 from reference.interpreter.calls import RUN_PARALLEL
 from reference.interpreter.evaluate import evaluate
@@ -52,7 +52,7 @@ class Unit:
 
     name: str
     program: Program
-    flat: Inlined
+    flat: InlinedProgram
     text: str
     source: str
     assertions: tuple[Assertion, ...]
@@ -87,7 +87,7 @@ class NotChecked:
     invalid: bool = False
 
 
-def units(path: Path) -> Iterator[Unit | NotChecked]:
+def read_units(path: Path) -> Iterator[Unit | NotChecked]:
     """Return the programs of a file in order, and the parts that are no programs.
 
     Raises:
@@ -111,7 +111,7 @@ def units(path: Path) -> Iterator[Unit | NotChecked]:
         yield from units_of(part)
 
 
-def of_sizes(unit: Unit, inputs: Sequence[Array]) -> Unit:
+def specialise_unit(unit: Unit, inputs: Sequence[Array]) -> Unit:
     """Return the program specialised to the sizes of these inputs, static throughout.
 
     Raises:
@@ -244,7 +244,7 @@ def _unit(
     whole = program if named_main else with_entry(program, entry.name)
     try:
         flat = without_tuples(inline(whole))
-        bare, assertions = take_out(flat.program)
+        bare, assertions = extract_assertions(flat.program)
         infeeds = tuple(_values(program, name) for name in queues)
     except (NotInlined, ValueError, KeyError) as error:
         return NotChecked(f"@{entry.name}: {error}")
@@ -252,13 +252,13 @@ def _unit(
     tensors = tuple(value for value in shown if isinstance(value.type, TensorType))
     note = "" if tensors else NOTHING_RETURNED
     if len(tensors) < len(shown):
-        bare = returning(bare, tensors)
+        bare = with_results(bare, tensors)
     if assertions:
         bare = without_unused(bare)
     types = (*(value.type for value in entry.arguments), *entry.result_types)
     as_is = named_main and not assertions and all(isinstance(of, TensorType) for of in types)
     text = source if as_is else ""
-    flat = Inlined(bare, flat.origins)
+    flat = InlinedProgram(bare, flat.origins)
     fed = infeeds if queues else None
     return Unit(entry.name, whole, flat, text, source, assertions, fed, note=note)
 

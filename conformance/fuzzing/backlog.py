@@ -22,7 +22,7 @@ USUAL = 6.0
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingFailure:
     """A failure that waits to be minimised: its number, place, culprit, verdict and class.
 
     A failure of `weight` 4 counts as much as four others, so fewer of its group are minimised at
@@ -37,7 +37,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Unexplained:
+class UnexplainedFinding:
     """A finding that waits for its cause, with the number and the place of its program's failure.
 
     `is_kept`: it has a folder. If not, the cause decides whether it gets a folder: another finding
@@ -57,8 +57,8 @@ class Backlog:
     def __init__(self, places: Places) -> None:
         """Begin without pending work; `places` decides which places are new."""
         self._places = places
-        self._failures: dict[str, list[Waiting]] = {}
-        self._causes: list[Unexplained] = []
+        self._failures: dict[str, list[WaitingFailure]] = {}
+        self._causes: list[UnexplainedFinding] = []
         self._begun: Counter[Hashable] = Counter()
         self._done, self.seconds = 0, 0.0
 
@@ -66,12 +66,12 @@ class Backlog:
         return len(self._causes) + len(self._failures)
 
     @property
-    def pressing(self) -> int:
+    def urgent_count(self) -> int:
         """Amount of pending work, not counting further failures of places that have findings."""
         return len(self._causes) + sum(map(self._places.is_new, self._failures))
 
     @property
-    def usual(self) -> float:
+    def usual_seconds(self) -> float:
         """Seconds that a piece of work usually takes."""
         return self.seconds / self._done if self._done else USUAL
 
@@ -80,19 +80,19 @@ class Backlog:
         """The places of pending failures."""
         return list(self._failures)
 
-    def add(self, waiting: Waiting) -> None:
+    def add(self, waiting: WaitingFailure) -> None:
         """Add a failure that waits to be minimised."""
         self._failures.setdefault(waiting.place, []).append(waiting)
 
-    def explain(self, unexplained: Unexplained) -> None:
+    def add_unexplained(self, unexplained: UnexplainedFinding) -> None:
         """Add a finding that waits for its cause."""
         self._causes.append(unexplained)
 
-    def pop_place(self, place: str) -> list[Waiting]:
+    def pop_place(self, place: str) -> list[WaitingFailure]:
         """Remove and return the pending failures of a place."""
         return self._failures.pop(place, [])
 
-    def next(self) -> Waiting | Unexplained | None:
+    def next(self) -> WaitingFailure | UnexplainedFinding | None:
         """Return the most urgent work: a failure to minimise, or a finding to explain."""
         failure = self._first_failure()
         if self._causes and (failure is None or not self._places.is_new(failure.place)):
@@ -101,40 +101,40 @@ class Backlog:
             self._take(failure)
         return failure
 
-    def next_cause(self) -> Unexplained | None:
+    def next_cause(self) -> UnexplainedFinding | None:
         """Return the finding whose cause is searched for next."""
         return self._causes.pop(0) if self._causes else None
 
-    def _first_failure(self) -> Waiting | None:
+    def _first_failure(self) -> WaitingFailure | None:
         """Return the failure that is minimised next, without removing it."""
         if not self._failures:
             return None
         firsts = [self._first_of(place) for place in self._failures]
 
-        def order(first: Waiting) -> tuple[int, int, int]:
+        def order(first: WaitingFailure) -> tuple[int, int, int]:
             begun = self._begun[first.group] * first.weight
             return (self._places.begun[first.place], begun, first.number)
 
         return min(firsts, key=order)
 
-    def _first_of(self, place: str) -> Waiting:
+    def _first_of(self, place: str) -> WaitingFailure:
         """Return the first failure of a place with a new culprit, or else its first failure."""
         failures = self._failures[place]
         new = (one for one in failures if self._places.is_new_variant(place, one.culprit))
         return next(new, failures[0])
 
-    def _take(self, failure: Waiting) -> None:
+    def _take(self, failure: WaitingFailure) -> None:
         """Remove a failure whose minimisation begins."""
         self._failures[failure.place].remove(failure)
         if not self._failures[failure.place]:
             del self._failures[failure.place]
         self._begun[failure.group] += 1
 
-    def spent(self, seconds: float) -> None:
+    def count_finished(self, seconds: float) -> None:
         """Count a finished piece of work, and the seconds that a worker spent on it."""
-        self.used(seconds)
+        self.count_seconds(seconds)
         self._done += 1
 
-    def used(self, seconds: float) -> None:
+    def count_seconds(self, seconds: float) -> None:
         """Count seconds that a worker spent on an unfinished piece of work."""
         self.seconds += seconds

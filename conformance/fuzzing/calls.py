@@ -22,7 +22,7 @@ MINIMISE_FAILURE = Deferred("conformance.fuzzing.minimisation", "minimise_failur
 UNMINIMISED_FINDING = Deferred("conformance.fuzzing.minimisation", "unminimised_finding")
 """Return the finding of a failure as it is."""
 
-READABLE = Deferred("conformance.fuzzing.minimisation", "readable")
+READABLE = Deferred("conformance.fuzzing.minimisation", "readable_text")
 """Return a program's text as people read it; "" if it cannot be written."""
 
 EXPLAIN_FINDING = Deferred("conformance.fuzzing.attribution.asking", "explain_finding")
@@ -60,15 +60,15 @@ UsageError is raised if the file holds no program that can be tried.
 
 
 @dataclass(frozen=True, slots=True)
-class Timed:
+class TimedResult:
     """The result of a call, and the seconds that a worker spent on it."""
 
     value: object
     seconds: float
 
 
-def measure_call(function: Deferred, *given: object) -> Timed:
+def measure_call(function: Deferred, *given: object) -> TimedResult:
     """Return the result of a call, and how long it takes; runs in a worker."""
     begun = monotonic()
     value = function(*given)
-    return Timed(value, monotonic() - begun)
+    return TimedResult(value, monotonic() - begun)

@@ -15,11 +15,11 @@ from time import monotonic
 from conformance.backends.registry import Choice
 from conformance.campaign.progress import Watcher
 from conformance.executors.executor import Executor
-from conformance.executors.local import Call, CallEnd, Died, TimedOut
+from conformance.executors.local import Call, CallEnd, WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict
 from conformance.fuzzing.calls import RUN_TRIAL
-from conformance.fuzzing.crashes import CrashHandler, is_ours
-from conformance.fuzzing.failures import LAST, FailureQueue
+from conformance.fuzzing.crashes import CrashHandler, is_harness_timeout
+from conformance.fuzzing.failures import RESERVED_SHARE, FailureQueue
 from conformance.fuzzing.grouping import place_of
 from conformance.fuzzing.keeping.journal import Journal
 from conformance.fuzzing.keeping.keeping import FindingWriter
@@ -81,18 +81,18 @@ class CampaignSession:
         keeping = FindingWriter(journal, campaign.folder, versions, campaign.command, watcher.say)
         self._failures = FailureQueue(
             journal, executor, self._losses, campaign.backend.name, self._trial_of, keeping,
-            lambda: self.left,
+            lambda: self.seconds_left,
         )  # fmt: skip
 
     @property
-    def spent(self) -> float:
+    def seconds_spent(self) -> float:
         """Seconds of the budget that are spent, in this session and earlier sessions."""
         return self._spent + monotonic() - self._begun
 
     @property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Seconds of the budget that are left; negative if it is overdrawn."""
-        return self._campaign.seconds - self.spent if self._campaign.seconds else math.inf
+        return self._campaign.seconds - self.seconds_spent if self._campaign.seconds else math.inf
 
     def work(self) -> None:
         """Try programs until the budget is spent, then finish the work on their failures."""
@@ -111,16 +111,16 @@ class CampaignSession:
                 )
         finally:
             self._watcher.stop()
-            self._journal.set_meta({"seconds": self.spent})
+            self._journal.set_meta({"seconds": self.seconds_spent})
 
     def _tick(self) -> None:
-        self._tally.seconds = self.spent
+        self._tally.seconds = self.seconds_spent
         self._watcher.update(self._tally)
 
     def _calls(self) -> Iterator[Call]:
         """Yield trials while the budget lasts, interleaved with work on failures."""
         for call in self._trials():
-            yield from self._failures.calls(self.spent - self._spent)
+            yield from self._failures.calls(self.seconds_spent - self._spent)
             yield call
 
     @property
@@ -128,7 +128,9 @@ class CampaignSession:
         """Return whether no more trials begin, because pending failures need the rest of the
         budget.
         """
-        return self.left <= min(self._failures.needed, LAST * self._campaign.seconds)
+        return self.seconds_left <= min(
+            self._failures.reserved_seconds, RESERVED_SHARE * self._campaign.seconds
+        )
 
     # --- Trials ----------------------------------------------------------------------------------
 
@@ -179,12 +181,12 @@ class CampaignSession:
         if isinstance(ended.call.name, Trial):
             self._keep_trial(ended.call.name, ended.value)
         else:
-            self._failures.ended(ended)
+            self._failures.store_result(ended)
             self._count()
 
     def _keep_trial(self, trial: Trial, value: object) -> None:
-        if isinstance(value, (Died, TimedOut)):
-            if is_ours(value):
+        if isinstance(value, (WorkerCrash, WorkerTimeout)):
+            if is_harness_timeout(value):
                 value = TrialResult({NOT_EVALUATED: 1}, (), CampaignCoverage(), 0, 0.0)
             else:
                 value = self._losses.crash_result(trial, *crash_verdict(value))
@@ -200,9 +202,9 @@ class CampaignSession:
         varied = [failure for failure in value.failures if self._losses.is_varied(failure)]
         failing = {places[failure.number]: failure.program for failure in varied}
         self._steering.add(trial.start, value, failing)
-        self._journal.set_meta({"seconds": self.spent})
+        self._journal.set_meta({"seconds": self.seconds_spent})
         for failure in value.failures:
-            self._failures.meet(places[failure.number], failure)
+            self._failures.add_failure(places[failure.number], failure)
         if value.failures:
             self._count()
 

@@ -26,7 +26,7 @@ from conformance.fuzzing.campaign import Campaign, CampaignSession
 from conformance.fuzzing.grouping import element_types, operations
 from conformance.fuzzing.keeping.journal import FILE_NAME, Journal, StoredFinding
 from conformance.fuzzing.keeping.replay import folders, replay_corpus
-from conformance.fuzzing.seeds.material import Material, keep
+from conformance.fuzzing.seeds.material import Material, write_material
 from conformance.fuzzing.seeds.sources import corpus_pieces, gather_material
 from conformance.fuzzing.trial import Trial
 from conformance.gate.expectations import Expectation
@@ -115,9 +115,11 @@ def fuzz(options: Options, report: Report | None = None) -> int:
             journal.set_meta({**seen, "findings": where})
             shown = watcher(Console(stderr=True))
             _replay(executor, campaign, known, journal)
-            seeds = keep(material, options.out)
+            seeds = write_material(material, options.out)
             varied = _pieces(executor, campaign)
-            sitting = CampaignSession(campaign, known, journal, executor, shown, versions(), seeds, varied)
+            sitting = CampaignSession(
+                campaign, known, journal, executor, shown, versions(), seeds, varied
+            )
             try:
                 sitting.work()
             finally:

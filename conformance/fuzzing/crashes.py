@@ -12,9 +12,9 @@ import math
 from conformance.backends.base import ends_process
 from conformance.backends.session import COMPILATION, EXECUTION
 from conformance.executors.executor import Executor
-from conformance.executors.local import Call, Died, TimedOut
+from conformance.executors.local import Call, WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict
-from conformance.fuzzing.calls import GIVES_ANSWER, Timed, measure_call
+from conformance.fuzzing.calls import GIVES_ANSWER, TimedResult, measure_call
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.seeds.material import case_of
 from conformance.fuzzing.steering.meetings import CampaignCoverage
@@ -33,24 +33,24 @@ from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program
 from reference.ops.xla.lowering import lower_program
 
-A_WORKER = 0.5
+CRASH_SECONDS = 0.5
 """Assumed seconds of a trial that crashes its worker, with the time to start a new worker."""
 
 
-def spent_on(value: object, lost: float = A_WORKER) -> float:
+def worker_seconds(value: object, lost: float = CRASH_SECONDS) -> float:
     """Return the seconds that a worker spent on a call; `lost` if the worker crashed or timed
     out.
     """
-    return value.seconds if isinstance(value, (Timed, TimedOut)) else lost
+    return value.seconds if isinstance(value, (TimedResult, WorkerTimeout)) else lost
 
 
-def is_ours(lost: Died | TimedOut) -> bool:
+def is_harness_timeout(lost: WorkerCrash | WorkerTimeout) -> bool:
     """Return whether a call timed out in the harness, and not in the backend.
 
     It is the backend's fault where that had been compiling or executing one program for at least
     half of the time: many programs are run to find the operation that goes wrong.
     """
-    if isinstance(lost, Died):
+    if isinstance(lost, WorkerCrash):
         return False
     going_on = [one for one in lost.phases if one.ended is None]
     if not going_on or going_on[-1].name not in (COMPILATION, EXECUTION):
@@ -81,7 +81,7 @@ class CrashHandler:
         word = f"known {verdict}" if outcome.known else verdict.value
         return TrialResult({word: 1}, (failure,), met, 1, 0.0)
 
-    def is_loss(self, failure: FailingProgram) -> bool:
+    def is_crash(self, failure: FailingProgram) -> bool:
         """Return whether a failure ended its worker; an error that a backend reports does not."""
         return ends_process(failure.outcome.verdict, failure.outcome.kind)
 
@@ -91,17 +91,17 @@ class CrashHandler:
         Known failures and programs that crash are not: their variants would crash the process
         again, each time at another place, and cost a worker.
         """
-        return not (failure.outcome.known or self.is_loss(failure))
+        return not (failure.outcome.known or self.is_crash(failure))
 
     def call(self, name: object, trial: Trial, program: Program, inputs: Inputs) -> Call:
         """Return the call that tries a program, which may cost its worker."""
         return Call(name, measure_call, (GIVES_ANSWER, trial, program, inputs), self.seconds)
 
-    def is_again(self, failure: FailingProgram, value: object) -> bool:
+    def is_same_crash(self, failure: FailingProgram, value: object) -> bool:
         """Return whether a program ended its worker in the same way as the failure, given the value
         of its call.
         """
-        if not isinstance(value, (Died, TimedOut)) or is_ours(value):
+        if not isinstance(value, (WorkerCrash, WorkerTimeout)) or is_harness_timeout(value):
             return False
         verdict, kind, _ = crash_verdict(value)
         return verdict is failure.outcome.verdict and kind == failure.outcome.kind
@@ -118,29 +118,31 @@ class CrashHandler:
         None if a program that had timed out gives an answer now: the machine was slow.
         """
         if failure.outcome.known:
-            return self.finding(failure, backend)
+            return self.unminimised_finding(failure, backend)
         small = CrashMinimisation(failure, seconds)
         while (tried := small.next()) is not None:
             value = self._executor.one(self.call("", trial, *tried))
-            small.answer(self.is_again(failure, value), spent_on(value))
-        return self.concluded(trial, small, backend)
+            small.answer(self.is_same_crash(failure, value), worker_seconds(value))
+        return self.smallest_finding(trial, small, backend)
 
-    def concluded(self, trial: Trial, small: CrashMinimisation, backend: str) -> Finding | None:
+    def smallest_finding(
+        self, trial: Trial, small: CrashMinimisation, backend: str
+    ) -> Finding | None:
         """Return the finding of a failure with the smallest program so far; None as in
         `minimise_crash`.
         """
         failure = small.failure
         if not small.fails_again:
             was_slow = failure.outcome.verdict is Verdict.TIMED_OUT
-            return None if was_slow else self.finding(failure, backend)
+            return None if was_slow else self.unminimised_finding(failure, backend)
         told = failure.outcome  # what it says of operations is not of the smaller program
         said = Outcome(told.verdict, told.kind, told.message)
         smaller = known_loss(small.program, trial.expectations, backend, said)
-        return self.finding(
+        return self.unminimised_finding(
             FailingProgram(failure.number, small.program, small.inputs, smaller), backend
         )
 
-    def finding(self, failure: FailingProgram, backend: str) -> Finding:
+    def unminimised_finding(self, failure: FailingProgram, backend: str) -> Finding:
         """Return the finding of a failure without minimising it."""
         program = with_named_parameters(failure.program)
         try:
@@ -167,7 +169,7 @@ TRIES = 60
 """Maximum number of worker crashes for the minimisation of one program."""
 
 
-class _Asked(Exception):
+class _NoAnswerYet(Exception):
     """Raised when an attempt has no answer yet."""
 
     def __init__(self, program: Program, inputs: Inputs) -> None:
@@ -209,13 +211,13 @@ class CrashMinimisation:
         def fails(program: Program, inputs: Inputs) -> bool:
             answer = next(answers, None)
             if answer is None:
-                raise _Asked(program, inputs)
+                raise _NoAnswerYet(program, inputs)
             if answer:
                 self.program, self.inputs = program, inputs
             return answer
 
         try:
             minimise(fails, self.failure.program, self.failure.inputs, math.inf, TRIES)
-        except _Asked as asked:
+        except _NoAnswerYet as asked:
             return asked.tried
         return None

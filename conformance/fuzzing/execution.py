@@ -23,7 +23,7 @@ from conformance.fuzzing.steering.pool import NEW_PER_TRIAL, pieces
 from conformance.fuzzing.trial import (
     KNOWN_TO_CRASH,
     NOT_EVALUATED,
-    ONLY_TOGETHER,
+    ONLY_IN_BATCH,
     FailingProgram,
     Trial,
     TrialResult,
@@ -140,8 +140,10 @@ def _judge_program(
         if outcome.verdict.fails:
             return _count_failure(FailingProgram(one.index, one.program, inputs, outcome), failures)
         word = outcome.verdict.value
-        if outcome.verdict is Verdict.PASS and not _is_same_alone(session, one, number, results):
-            word = ONLY_TOGETHER
+        if outcome.verdict is Verdict.PASS and not _is_same_in_isolation(
+            session, one, number, results
+        ):
+            word = ONLY_IN_BATCH
     return _count_failure(flushed[0], failures) if flushed else word
 
 
@@ -152,7 +154,7 @@ def _count_failure(failure: FailingProgram, failures: list[FailingProgram]) -> s
     return f"known {verdict}" if failure.outcome.known else verdict.value
 
 
-def _is_same_alone(session: Session, one: Item, number: int, results: BackendAnswer) -> bool:
+def _is_same_in_isolation(session: Session, one: Item, number: int, results: BackendAnswer) -> bool:
     """Return whether a program gives the same results in isolation as in the batch, and is right in
     both.
     """

@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call, CallEnd
 from conformance.fuzzing.attribution.isolation import explain_in_isolation
-from conformance.fuzzing.backlog import SHARE, Backlog, Unexplained, Waiting
+from conformance.fuzzing.backlog import SHARE, Backlog, UnexplainedFinding, WaitingFailure
 from conformance.fuzzing.calls import (
     EXPLAIN_FINDING,
     MINIMISE_FAILURE,
     UNMINIMISED_FINDING,
-    Timed,
+    TimedResult,
     measure_call,
 )
-from conformance.fuzzing.crashes import CrashHandler, CrashMinimisation, spent_on
+from conformance.fuzzing.crashes import CrashHandler, CrashMinimisation, worker_seconds
 from conformance.fuzzing.finding import Finding
-from conformance.fuzzing.grouping import agree, is_everywhere, key_of, may_be_one
+from conformance.fuzzing.grouping import attributions_agree, is_everywhere, key_of, may_be_one
 from conformance.fuzzing.keeping.journal import Journal, StoredFinding
 from conformance.fuzzing.keeping.keeping import FindingWriter, cause_in, matched_failure
 from conformance.fuzzing.places import Places
@@ -34,13 +34,13 @@ FLUSHED_WEIGHT = 4
 ops.
 """
 
-BEYOND = 0.1
+OVERRUN_SHARE = 0.1
 """Share of a budget by which work on failures may exceed it."""
 
-LAST = 0.2
+RESERVED_SHARE = 0.2
 """Largest share of a budget that is reserved for waiting failures at its end."""
 
-NOT_AGAIN = "not again"
+NOT_REPRODUCED = "not again"
 """The outcome of failures that are no findings: a timeout in the first run, an answer in the
 second.
 """
@@ -69,7 +69,7 @@ class CrashTrialCall:
 class ExplanationCall:
     """The name of a call that looks for the cause of a finding."""
 
-    unexplained: Unexplained
+    unexplained: UnexplainedFinding
 
 
 class FailureQueue:
@@ -94,20 +94,20 @@ class FailureQueue:
         self._backend, self._trial_of, self._keep, self._left = backend, trial_of, keep, left
         self._places = Places(journal.place_counts(), journal.minimised())
         self._backlog = Backlog(self._places)
-        self._alone: list[Unexplained] = []
-        self._undecided: list[Unexplained] = []
+        self._alone: list[UnexplainedFinding] = []
+        self._undecided: list[UnexplainedFinding] = []
         self._unexplained: set[str] = set()
         for number, finding in journal.unexplained():
-            self._wait_for_cause(Unexplained(number, finding))
+            self._wait_for_cause(UnexplainedFinding(number, finding))
         self._begun = left()
 
-    def meet(self, place: str, failure: FailingProgram) -> None:
+    def add_failure(self, place: str, failure: FailingProgram) -> None:
         """Count a new failure, and schedule it."""
         if not failure.outcome.known:
-            self._places.meet(place)
-        self.take_up(place, failure)
+            self._places.count_failure(place)
+        self.schedule(place, failure)
 
-    def take_up(self, place: str, failure: FailingProgram) -> None:
+    def schedule(self, place: str, failure: FailingProgram) -> None:
         """Schedule a failure for minimisation, unless it is counted for an existing finding."""
         culprit = failure.outcome.culprit
         if failure.outcome.known:
@@ -118,7 +118,7 @@ class FailureQueue:
             verdict = failure.outcome.verdict
             weight = FLUSHED_WEIGHT if verdict is Verdict.FLUSHED else 1
             group = (verdict, failure.outcome.kind)
-            self._backlog.add(Waiting(failure.number, place, group, weight, culprit))
+            self._backlog.add(WaitingFailure(failure.number, place, group, weight, culprit))
 
     def _count_for_finding(self, place: str, culprit: str, number: int) -> None:
         """Assign a failure that is not minimised to the finding that probably has its cause."""
@@ -135,26 +135,26 @@ class FailureQueue:
             yield call
 
     @property
-    def needed(self) -> float:
+    def reserved_seconds(self) -> float:
         """Seconds of the budget that are reserved for waiting failures."""
-        return self._backlog.pressing * self._backlog.usual / self._executor.jobs
+        return self._backlog.urgent_count * self._backlog.usual_seconds / self._executor.jobs
 
     def _next(self) -> Call | None:
         """Return the next call for a failure."""
         while (waiting := self._backlog.next()) is not None:
-            if isinstance(waiting, Unexplained):
+            if isinstance(waiting, UnexplainedFinding):
                 return self._explain(waiting)
             place, culprit = waiting.place, waiting.culprit
             if self._places.is_settled(place, culprit):
                 self._count_for_finding(place, culprit, waiting.number)
                 continue
-            self._places.begin(place, culprit)
+            self._places.count_begun(place, culprit)
             return self._reduce(place, self._journal.failure(waiting.number))
         return None
 
     def _reduce(self, place: str, failure: FailingProgram, *, again: bool = False) -> Call:
         trial = self._trial_of(failure.number)
-        if self._losses.is_loss(failure):
+        if self._losses.is_crash(failure):
             trying = CrashTrialCall(place, CrashMinimisation(failure))
             return self._losses.call(trying, trial, failure.program, failure.inputs)
         name = MinimisationCall(place, failure, again)
@@ -170,7 +170,7 @@ class FailureQueue:
             seconds + Limits.TRANSFER,
         )
 
-    def _explain(self, one: Unexplained) -> Call:
+    def _explain(self, one: UnexplainedFinding) -> Call:
         trial, seconds = self._trial_of(one.number), self._time_limit(Limits.EXPLAINING)
         return Call(
             ExplanationCall(one),
@@ -183,14 +183,14 @@ class FailureQueue:
         """Return the time limit of work on a failure, which shrinks as the budget ends."""
         return max(min(most, self._left()), LEAST_SECONDS)
 
-    def ended(self, ended: CallEnd) -> None:
+    def store_result(self, ended: CallEnd) -> None:
         """Store the result of a call that `calls` yielded."""
         name, value = ended.call.name, ended.value
         if isinstance(name, CrashTrialCall):
             self._continue_crash(name, value)
             return
-        self._backlog.spent(spent_on(value, LEAST_SECONDS))
-        if isinstance(value, Timed):  # else the worker was lost
+        self._backlog.count_finished(worker_seconds(value, LEAST_SECONDS))
+        if isinstance(value, TimedResult):  # else the worker was lost
             value = value.value
         if isinstance(name, MinimisationCall):
             self._store_minimised(name, value)
@@ -201,17 +201,17 @@ class FailureQueue:
 
     def _continue_crash(self, name: CrashTrialCall, value: object) -> None:
         """Continue minimising a program that crashes, or accept its current form."""
-        small, failure, seconds = name.small, name.small.failure, spent_on(value)
-        small.answer(self._losses.is_again(failure, value), seconds)
-        self._backlog.used(seconds)
+        small, failure, seconds = name.small, name.small.failure, worker_seconds(value)
+        small.answer(self._losses.is_same_crash(failure, value), seconds)
+        self._backlog.count_seconds(seconds)
         trial, tried = self._trial_of(failure.number), None if self._has_ended else small.next()
         if tried is not None:
             self._executor.push(self._losses.call(name, trial, *tried))
             return
-        self._backlog.spent(0.0)
-        finding = self._losses.concluded(trial, small, self._backend)
+        self._backlog.count_finished(0.0)
+        finding = self._losses.smallest_finding(trial, small, self._backend)
         if finding is None:
-            self._journal.settle(failure.number, NOT_AGAIN)
+            self._journal.settle(failure.number, NOT_REPRODUCED)
             self._keep.say(f"program {failure.number}: timed out, but not when run again")
             return
         one = self._store_finding(name.place, failure, finding)
@@ -224,24 +224,24 @@ class FailureQueue:
             if not name.again:  # smaller programs may end the process: it is kept as it is
                 self._executor.push(self._reduce(name.place, name.failure, again=True))
                 return
-            value = self._losses.finding(name.failure, self._backend)
+            value = self._losses.unminimised_finding(name.failure, self._backend)
         one = self._store_finding(name.place, name.failure, value)
         if one is not None:
             self._wait_for_cause(one)
 
     # --- One finding for each cause ---------------------------------------------------------------
 
-    def _wait_for_cause(self, one: Unexplained) -> None:
+    def _wait_for_cause(self, one: UnexplainedFinding) -> None:
         if one.is_kept:
             self._unexplained.add(one.finding.name)
-        self._backlog.explain(one)
+        self._backlog.add_unexplained(one)
 
     def _store_finding(
         self, place: str, failure: FailingProgram, finding: Finding
-    ) -> Unexplained | None:
+    ) -> UnexplainedFinding | None:
         """Store a finding, unless another finding may have its cause."""
-        same = [] if finding.known else self._alike(finding)
-        one = Unexplained(failure.number, finding, place, failure.outcome.culprit, not same)
+        same = [] if finding.known else self._possible_duplicates(finding)
+        one = UnexplainedFinding(failure.number, finding, place, failure.outcome.culprit, not same)
         for other in same:
             if finding.signature in other.signatures or is_everywhere(finding):
                 self._join(one, other.name)
@@ -249,42 +249,42 @@ class FailureQueue:
         if same:
             return one
         self._places.add(place, one.culprit, finding.name)
-        return one if self._keep.finding(failure.number, finding) else None
+        return one if self._keep.write_finding(failure.number, finding) else None
 
-    def _alike(self, finding: Finding) -> list[StoredFinding]:
+    def _possible_duplicates(self, finding: Finding) -> list[StoredFinding]:
         """Return the findings that may have the cause of this finding, if attributions do not
         contradict.
         """
         key = key_of(finding)
         return [one for one in self._journal.findings(key) if may_be_one(key, finding, one)]
 
-    def _store_cause(self, one: Unexplained, finding: Finding) -> None:
+    def _store_cause(self, one: UnexplainedFinding, finding: Finding) -> None:
         """Store the cause of a finding, then decide about the findings that wait for it."""
         if not one.is_kept:
             self._decide(replace(one, finding=finding))
             return
-        self._keep.cause(finding)
+        self._keep.write_cause(finding)
         self._unexplained.discard(finding.name)
         waiting, self._undecided = self._undecided, []
         for other in waiting:
             self._decide(other)
 
-    def _decide(self, one: Unexplained, *, finally_: bool = False) -> None:
+    def _decide(self, one: UnexplainedFinding, *, finally_: bool = False) -> None:
         """Merge a finding into a finding with the same cause, or store it as new."""
         is_waiting = False
-        for other in self._alike(one.finding):
+        for other in self._possible_duplicates(one.finding):
             if other.name in self._unexplained and not finally_:
                 is_waiting = True
-            elif agree(one.finding.cause, cause_in(other.told)):
+            elif attributions_agree(one.finding.cause, cause_in(other.told)):
                 self._join(one, other.name)
                 return
         if is_waiting:
             self._undecided.append(one)
             return
-        new = self._keep.another(one.number, one.finding)
+        new = self._keep.write_distinct(one.number, one.finding)
         self._places.add(one.place, one.culprit, new)
 
-    def _join(self, one: Unexplained, name: str) -> None:
+    def _join(self, one: UnexplainedFinding, name: str) -> None:
         """Assign a minimised failure to an existing finding."""
         self._keep.join(one.number, one.finding, name)
         self._places.add(one.place, one.culprit, name)
@@ -299,7 +299,7 @@ class FailureQueue:
         while self._has_work:
             for ended in self._executor.results(self._remaining_calls()):
                 if ended is not None:
-                    self.ended(ended)
+                    self.store_result(ended)
                 tick()
         alone, self._alone = self._alone, []
         for one in sorted(alone, key=lambda one: not one.is_kept):
@@ -331,19 +331,19 @@ class FailureQueue:
 
     @property
     def _has_ended(self) -> bool:
-        return self._left() < -BEYOND * self._begun
+        return self._left() < -OVERRUN_SHARE * self._begun
 
     @property
     def _has_work(self) -> bool:
         """Return whether work is left; beyond the budget only pressing work counts."""
-        waits = len(self._backlog) if self._left() > 0 else self._backlog.pressing
+        waits = len(self._backlog) if self._left() > 0 else self._backlog.urgent_count
         return waits > 0 and not self._has_ended
 
     def _remaining_calls(self) -> Iterator[Call]:
         while self._has_work and (call := self._next()) is not None:
             yield call
 
-    def _explain_in_isolation(self, one: Unexplained) -> Finding:
+    def _explain_in_isolation(self, one: UnexplainedFinding) -> Finding:
         """Return the finding with its cause; each question is asked in a worker of its own."""
         trial = self._trial_of(one.number)
         return explain_in_isolation(self._executor, trial, one.finding, self._losses.seconds)

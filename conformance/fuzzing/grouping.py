@@ -34,7 +34,7 @@ MEMORY_FAULT = "memory fault"
 SILENT = "without a word"
 """The key of a program that ends a backend's process without a message."""
 
-TOGETHER = "wrong only together"
+JOINT_FAILURE = "wrong only together"
 """The key of several operations whose verdict and class explain nothing."""
 
 ANY_OPERATION = "any operation"
@@ -129,7 +129,7 @@ def _key_of_results(verdict: str, kind: str, culprit: str) -> str:
     """
     last = culprit.rpartition(_AND)[2]
     if kind in UNEXPLAINED and last != culprit:
-        return _join_parts(TOGETHER, last)
+        return _join_parts(JOINT_FAILURE, last)
     if kind in UNEXPLAINED or verdict == Verdict.FLUSHED.value:
         return _join_parts(verdict, kind, culprit)
     return _join_parts(kind, culprit if kind in OF_ONE_OPERATION else _family(last))
@@ -147,7 +147,7 @@ def may_be_one(key: str, finding: Finding, other: StoredFinding) -> bool:
     If the backend ends without a message, the last operation of one program must be in the other:
     that operation may be the cause.
     """
-    if key.startswith(TOGETHER):
+    if key.startswith(JOINT_FAILURE):
         ours = set(_names_in(finding.culprit).split(_AND))
         theirs = [set(_names_in(one).split(_AND)) for one in (other.culprit, *other.culprits)]
         return any(ours <= them or them <= ours for them in theirs)
@@ -173,7 +173,7 @@ def is_everywhere(finding: Finding) -> bool:
     return kind in EVERYWHERE or (verdict is Verdict.FLUSHED and _has_subnormals(finding))
 
 
-def agree(one: Cause, other: Cause) -> bool:
+def attributions_agree(one: Cause, other: Cause) -> bool:
     """Return whether the attributions of two findings permit one cause.
 
     The result is right without the same pass in both. If no pass makes the divergence of either
@@ -185,19 +185,19 @@ def agree(one: Cause, other: Cause) -> bool:
             {answer, other.ways.get(way)} == {RIGHT, WRONG} for way, answer in one.ways.items()
         )
     for of_passes in (True, False):
-        ones, others = _vanishing(one, of_passes), _vanishing(other, of_passes)
+        ones, others = _passing_variants(one, of_passes), _passing_variants(other, of_passes)
         if ones or others:
             return bool(ones & others)
     return True
 
 
-def _vanishing(cause: Cause, of_passes: bool) -> set[str]:
+def _passing_variants(cause: Cause, of_passes: bool) -> set[str]:
     """Return the passes without which a divergence disappears, or the other variants in which it
     does.
 
     Passes that are left out together count one by one.
     """
-    found = {name: _LEFT_OUT.fullmatch(name) for name in cause.vanishing}
+    found = {name: _LEFT_OUT.fullmatch(name) for name in cause.passing_variants}
     if of_passes:
         return {name for one in found.values() if one is not None for name in one[1].split(", ")}
     return {name for name, one in found.items() if one is None}
@@ -270,7 +270,7 @@ def group_of(place: str) -> str:
     if kind in EVERYWHERE or verdict == Verdict.FLUSHED.value:
         return _class_key(verdict, kind)
     key = _key_of_results(verdict, kind, culprit)
-    return place if key.startswith(TOGETHER) else key
+    return place if key.startswith(JOINT_FAILURE) else key
 
 
 def _class_key(verdict: str, kind: str) -> str:

@@ -48,12 +48,12 @@ def minimise_failure(
 
     def fails(program: Program, inputs: Inputs) -> bool:
         outcome = judge_in_isolation(quick, session, program, inputs)
-        return outcome is not None and alike(failure.outcome, outcome, program)
+        return outcome is not None and is_same_failure(failure.outcome, outcome, program)
 
     failure = _misshaping_operation(trial, session, failure)
-    small = minimise(fails, flat(failure.program), failure.inputs, seconds, tries)
+    small = minimise(fails, inline_if_possible(failure.program), failure.inputs, seconds, tries)
     smaller = replace(failure, program=small.program, inputs=small.inputs)
-    outcome = _failing(trial, session, smaller)
+    outcome = _repeat_until_failure(trial, session, smaller)
     if outcome is None:
         return judge_again(trial, session, failure)
     return _finding_of(trial, session, replace(smaller, outcome=outcome))
@@ -68,7 +68,7 @@ def _misshaping_operation(
     Operations that use such a result may be refused or give a wrong type too, which adds no
     information.
     """
-    outcome, program = failure.outcome, flat(failure.program)
+    outcome, program = failure.outcome, inline_if_possible(failure.program)
     is_refused = outcome.verdict in (Verdict.REJECTED, Verdict.CRASHED)
     if is_single(program) or not (is_refused or outcome.kind in MALFORMED):
         return failure
@@ -90,7 +90,7 @@ def unminimised_finding(trial: Trial, failure: FailingProgram) -> Finding:
     return judge_again(trial, open_session(trial.backend, phase), failure)
 
 
-def alike(wanted: Outcome, outcome: Outcome, program: Program) -> bool:
+def is_same_failure(wanted: Outcome, outcome: Outcome, program: Program) -> bool:
     """Return whether an outcome is the same failure: the same verdict and class, and not known.
 
     The rule of a single operation may give it another class.
@@ -100,7 +100,7 @@ def alike(wanted: Outcome, outcome: Outcome, program: Program) -> bool:
     return outcome.kind == wanted.kind or is_single(program)
 
 
-def flat(program: Program) -> Program:
+def inline_if_possible(program: Program) -> Program:
     """Return the program with its calls inlined, if possible."""
     try:
         return inline(program).program
@@ -110,7 +110,7 @@ def flat(program: Program) -> Program:
 
 def judge_again(trial: Trial, session: Session, failure: FailingProgram) -> Finding:
     """Return the finding of an unminimised program, judged again if it gives an answer."""
-    outcome = _failing(trial, session, failure) or failure.outcome
+    outcome = _repeat_until_failure(trial, session, failure) or failure.outcome
     return _finding_of(trial, session, replace(failure, outcome=outcome))
 
 
@@ -129,7 +129,7 @@ def _finding_of(trial: Trial, session: Session, failure: FailingProgram) -> Find
     return Finding.of(
         outcome,
         program=program,
-        text=readable(program),
+        text=readable_text(program),
         inputs=inputs,
         expected=expected,
         actual=actual,
@@ -138,7 +138,9 @@ def _finding_of(trial: Trial, session: Session, failure: FailingProgram) -> Find
     )
 
 
-def _failing(trial: Trial, session: Session, failure: FailingProgram) -> Outcome | None:
+def _repeat_until_failure(
+    trial: Trial, session: Session, failure: FailingProgram
+) -> Outcome | None:
     """Judge the program again until it fails, at most REPEATS times; return None if it never
     fails.
     """
@@ -164,13 +166,13 @@ def _elements(
     if not actual:
         return ()
     try:
-        permitted = PermittedResults(flat(program), inputs, session.hardware)
+        permitted = PermittedResults(inline_if_possible(program), inputs, session.hardware)
         return judge_program(permitted, actual).elements
     except EvaluationError:
         return ()
 
 
-def readable(program: Program) -> str:
+def readable_text(program: Program) -> str:
     """Return the program's text as people read it; "" where it cannot be written.
 
     The generic form is used if the pretty form gives parameters other names, as MLIR may: an

@@ -35,14 +35,14 @@ class Places:
         for place, count in counts.items():
             self._met[group_of(place)] += count
         for place, culprit, finding in minimised:
-            self.begin(place, culprit)
+            self.count_begun(place, culprit)
             self.add(place, culprit, finding)
 
-    def meet(self, place: str) -> None:
+    def count_failure(self, place: str) -> None:
         """Count a new failure."""
         self._met[group_of(place)] += 1
 
-    def begin(self, place: str, culprit: str) -> None:
+    def count_begun(self, place: str, culprit: str) -> None:
         """Count a failure whose minimisation begins."""
         self.begun[place] += 1
         self._variants.add((place, culprit))

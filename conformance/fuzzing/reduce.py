@@ -11,7 +11,7 @@ from conformance.campaign.budget import seconds_of
 from conformance.errors import UsageError
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.executor import Executor
-from conformance.executors.local import Call, Died, TimedOut
+from conformance.executors.local import Call, WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict
 from conformance.frontends.arguments import load as load_inputs
 from conformance.fuzzing.attribution.isolation import explain_in_isolation
@@ -114,14 +114,14 @@ def _finding(
     )
     value: object = executor.one(call)
     losses = CrashHandler(executor, options.limits.timeout)
-    if isinstance(value, (Died, TimedOut)):
+    if isinstance(value, (WorkerCrash, WorkerTimeout)):
         given = executor.one(replace(call, function=_load_failure))
         if not isinstance(given, FailingProgram):
             raise UsageError(f"{options.file}: {given}")
         verdict, kind, message = crash_verdict(value)
         failure = replace(given, outcome=Outcome(verdict, kind, message))
         smaller = losses.minimise_crash(trial, failure, backend.name, seconds)
-        return smaller or losses.finding(failure, backend.name)
+        return smaller or losses.unminimised_finding(failure, backend.name)
     if value is None:
         return None
     if not isinstance(value, FailingProgram):
@@ -131,7 +131,7 @@ def _finding(
     )
     if isinstance(answer, Finding):
         return answer
-    return losses.finding(value, backend.name)
+    return losses.unminimised_finding(value, backend.name)
 
 
 def _load_failure(trial: Trial, file: Path, inputs: Path | None) -> FailingProgram:

@@ -23,7 +23,7 @@ from reference.ops.table import OPS
 PER_TRIAL = 16
 """Programs of a trial, compiled as one module: with more, one costs hardly less."""
 
-_Cell = tuple[str, ElementType | QuantizedColumn, int]
+_SingleOpCell = tuple[str, ElementType | QuantizedColumn, int]
 """An op, a column of the op, and the number of a case within a round of the plan."""
 
 
@@ -52,7 +52,7 @@ def _count(op: str) -> int:
 
 
 @cache
-def _cells(ops: frozenset[str], quantized: bool) -> tuple[_Cell, ...]:
+def _cells(ops: frozenset[str], quantized: bool) -> tuple[_SingleOpCell, ...]:
     """Return the cells of a round, of the ops of a campaign. The cases of a cell are consecutive:
     if a backend refuses all of them, few trials are split.
     """

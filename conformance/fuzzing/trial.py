@@ -14,7 +14,7 @@ from generators.chains.guide import CoverageCounts, Guide
 from generators.chains.seeds.fragment import Fragment
 from reference.ir.program import Program
 
-ONLY_TOGETHER = "only together"
+ONLY_IN_BATCH = "only together"
 """The counted word for programs that fail in a batch and not in isolation."""
 
 NOT_EVALUATED = "not evaluated"

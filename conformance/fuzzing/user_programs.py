@@ -9,7 +9,7 @@ from conformance.errors import UsageError
 from conformance.executors.limit import TooSlow, limit_wall_time
 from conformance.frontends.archives import read_inputs
 from conformance.frontends.inputs.drawing import draw_inputs, is_dynamic
-from conformance.frontends.modules import NotChecked, Unit, of_sizes, units
+from conformance.frontends.modules import NotChecked, Unit, read_units, specialise_unit
 from conformance.fuzzing.execution import judge_in_isolation, outcome_of
 from conformance.fuzzing.trial import FailingProgram, Trial
 from conformance.pipeline.outcome import NotJudged, Outcome
@@ -32,7 +32,7 @@ def read_program(trial: Trial, file: Path, inputs: Path | None) -> list[FailingP
         InputsError: when the inputs are not what the program takes.
     """
     try:
-        found = list(units(file))
+        found = list(read_units(file))
     except OSError as error:
         raise UsageError(f"{file}: {error.strerror or error}") from error
     if len(found) != 1:
@@ -57,7 +57,7 @@ def _program(file: Path, unit: Unit, inputs: tuple[Array, ...]) -> Program:
     no tuples and no assertions."""
     if is_dynamic(unit.flat.program):
         try:
-            unit = of_sizes(unit, inputs)
+            unit = specialise_unit(unit, inputs)
         except Unreadable as error:
             raise UsageError(f"{file}: {error}") from None
     return unit.program if unit.text else unit.flat.program

@@ -48,7 +48,7 @@ def exit_code(
         return 1
     left = {one.key for one in run.left_out}
     untested = any(c.state == UNTESTED and c.key not in left for c in run.cells.values())
-    return 1 if untested or (at_least is not None and below(run, at_least)) else 0
+    return 1 if untested or (at_least is not None and backends_below(run, at_least)) else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Share:
     planned: int
 
 
-def below(run: RunData, at_least: float) -> list[Share]:
+def backends_below(run: RunData, at_least: float) -> list[Share]:
     """Return the backends with a smaller share of tested cells than required."""
     planned = [cell for cell in run.cells.values() if cell.state != FILTERED]
     counts = Counter(cell.backend for cell in planned)
@@ -93,7 +93,7 @@ def floor_lines(run: RunData, at_least: float | None) -> list[str]:
         f"too few cells: {share.tested} of {share.planned} planned cells tested on "
         f"{share.backend} ({100 * share.tested / share.planned:.1f} %), "
         f"--at-least asks for {100 * at_least:g} %"
-        for share in below(run, at_least)
+        for share in backends_below(run, at_least)
     ]
 
 
@@ -105,12 +105,12 @@ def closing_lines(
     return [*compared, *floor_lines(run, at_least)]
 
 
-def tally(comparison: Comparison) -> str:
+def tally_words(comparison: Comparison) -> str:
     """Return the counts of changes in words, in the order of reports."""
     return ", ".join(f"{count} {kind.value}" for kind, count in comparison.counts.items())
 
 
-def scope(comparison: Comparison) -> str:
+def scope_line(comparison: Comparison) -> str:
     """Return one line about the compared runs, and the parts that could not be compared."""
     differing = ", ".join(
         f"{what.removeprefix('backend: ')} {then or 'none'} → {now or 'none'}"
@@ -138,7 +138,7 @@ def scope(comparison: Comparison) -> str:
 
 def comparison_lines(comparison: Comparison, replay: str) -> list[str]:
     """Return the printed lines of a comparison; in `replay`, a command, {} is a case's id."""
-    lines = [f"against the baseline: {tally(comparison)}", scope(comparison)]
+    lines = [f"against the baseline: {tally_words(comparison)}", scope_line(comparison)]
     if comparison.unexplained:
         lines.append(
             f"{comparison.unexplained} cases fail as in the baseline and no expectation "

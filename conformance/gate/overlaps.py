@@ -118,8 +118,8 @@ def _has_common(one: Expectation, other: Expectation) -> bool:
         bool(joined or _ops(one.op) & _ops(other.op))
         and bool(_columns(one.element_types) & _columns(other.element_types))
         and bool({*one.verdicts} & {*other.verdicts})
-        and _meet(one.kinds, other.kinds, CLASSES)
-        and _meet(one.backends, other.backends, ())
+        and _share_a_name(one.kinds, other.kinds, CLASSES)
+        and _share_a_name(one.backends, other.backends, ())
         and _may_be_in_one(one.words, other.words)
         and _may_be_in_one(one.where, other.where)
     )
@@ -142,7 +142,7 @@ def _are_matched(narrow: Sequence[str], wide: Sequence[str]) -> bool:
     return all(matches_any(one, wide) for one in narrow)
 
 
-def _meet(some: Sequence[str], others: Sequence[str], names: Collection[str]) -> bool:
+def _share_a_name(some: Sequence[str], others: Sequence[str], names: Collection[str]) -> bool:
     """Return whether a pattern of one list is within the other list, or any of the names matches
     both lists.
     """

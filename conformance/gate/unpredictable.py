@@ -32,7 +32,7 @@ _WITH_VALUES = (Verdict.DIVERGENT.value, Verdict.INACCURATE.value)
 """Verdicts whose classes may predict nothing; the others are about zeros and constraints."""
 
 
-def without_prediction(found: Expectation) -> tuple[str, ...]:
+def unpredicted_classes(found: Expectation) -> tuple[str, ...]:
     """Return the classes by which an entry matches elements that nothing predicts.
 
     Empty for an `unpredictable` entry, which states it.

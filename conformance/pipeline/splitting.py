@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 
 from conformance.errors import NotAvailable
 from conformance.executors.executor import Executor
-from conformance.executors.local import Call, CallEnd, Died, TimedOut
+from conformance.executors.local import Call, CallEnd, WorkerCrash, WorkerTimeout
 
 _A = TypeVar("_A")
 
@@ -71,7 +71,7 @@ Notice = Callable[[SplitCall], None]
 
 
 def answers_of(
-    ended: CallEnd, of_lost: Callable[[Died | TimedOut], tuple[_A, ...]]
+    ended: CallEnd, of_lost: Callable[[WorkerCrash | WorkerTimeout], tuple[_A, ...]]
 ) -> tuple[_A, ...]:
     """Return the answers that a call gave, or `of_lost` if its worker crashed or timed out.
 
@@ -82,7 +82,7 @@ def answers_of(
     value: object = ended.value
     if isinstance(value, tuple):
         return cast("tuple[_A, ...]", value)
-    if isinstance(value, (Died, TimedOut)):
+    if isinstance(value, (WorkerCrash, WorkerTimeout)):
         return of_lost(value)
     raise value if isinstance(value, Exception) else NotAvailable(str(value))
 

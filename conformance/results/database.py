@@ -52,7 +52,7 @@ class Database:
         """
         self.path = path
         self._lock: int | None = None
-        with explained(path):
+        with explain_errors(path):
             if read_only:
                 self._connection = self._open_to_read()
             else:
@@ -62,7 +62,7 @@ class Database:
                     self._create()
                 self._connection = sqlite3.connect(path, isolation_level=None)
         try:
-            with explained(path):
+            with explain_errors(path):
                 self._check()
                 if not read_only:
                     self._connection.execute("PRAGMA journal_mode = WAL")
@@ -125,7 +125,7 @@ class Database:
         """
         try:
             if self._lock is not None:
-                with explained(self.path):
+                with explain_errors(self.path):
                     # a plain journal lets the file be read from a folder that cannot be written
                     self._connection.execute("PRAGMA journal_mode = DELETE")
         finally:
@@ -140,7 +140,7 @@ class Database:
     @contextmanager
     def transaction(self) -> Generator[sqlite3.Connection]:
         """Store all that is written in the block, or nothing."""
-        with explained(self.path):
+        with explain_errors(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
@@ -152,7 +152,7 @@ class Database:
 
     def rows(self, query: str, *given: Any) -> list[Any]:
         """Return the rows of a query."""
-        with explained(self.path):
+        with explain_errors(self.path):
             return self._connection.execute(query, given).fetchall()
 
     def meta(self) -> dict[str, Any]:
@@ -180,7 +180,7 @@ def discard(path: Path) -> None:
     """
     if not path.parent.is_dir():
         return
-    with explained(path):
+    with explain_errors(path):
         lock = _lock_folder(path)
         try:
             for end in ("", "-wal", "-shm", "-journal"):
@@ -206,7 +206,7 @@ def _lock_folder(path: Path) -> int:
 
 
 @contextmanager
-def explained(path: Path) -> Generator[None]:
+def explain_errors(path: Path) -> Generator[None]:
     """Turn errors of SQLite and of the operating system in the block into one line with advice."""
     try:
         yield

@@ -35,7 +35,7 @@ def lines_of(run: RunData, replay: str, *, is_compared: bool = False) -> list[st
         *(one.line for one in read_back_of(run)),
         *(f"incident: {incident}" for incident in run.incidents),
     ]
-    lines += [*_describe_cases_not_run(run), *_unsteady(run), *_gone(run)]
+    lines += [*_describe_cases_not_run(run), *_unsteady_lines(run), *_stale_lines(run)]
     return lines if is_compared else [*lines, *_new(run, replay)]
 
 
@@ -65,7 +65,7 @@ def _describe_cases_not_run(run: RunData) -> list[str]:
     return lines
 
 
-def _unsteady(run: RunData) -> list[str]:
+def _unsteady_lines(run: RunData) -> list[str]:
     """Return the lines about cases that did not fail every time, and about lost batches that do not
     fail the run: batches matched by a flaky entry, and batches refused as not implemented.
     """
@@ -95,7 +95,7 @@ def standing_line(standing: Standing) -> str:
     return f"{standing.backend} {standing.verdict}. {cells}"
 
 
-def _gone(run: RunData) -> list[str]:
+def _stale_lines(run: RunData) -> list[str]:
     """Return the lines about entries that no longer reproduce: fixed entries, and others."""
     other = [id_ for id_ in run.stale if id_ not in run.fixed]
     told = (

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from conformance.results.database import Database, StoreError, explained, write_meta
+from conformance.results.database import Database, StoreError, explain_errors, write_meta
 from conformance.verdict import (
     Detail,
     Element,
@@ -152,7 +152,7 @@ class Store(Database):
 
     def records(self) -> list[Record]:
         """Return every record, sorted by backend, op, element type and index."""
-        with explained(self.path):
+        with explain_errors(self.path):
             found = [_read_record(row) for row in self._connection.execute(_RECORDS)]
         # sorting in SQLite would copy programs and inputs, too
         return sorted(found, key=lambda r: (r.backend, r.op, r.element_type, r.index))

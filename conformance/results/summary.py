@@ -42,7 +42,7 @@ DIALECTS: dict[Dialect, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownReason:
     """The reason of an expectation, and a link to its discussion ("" for none).
 
     `unpredictable` and `flaky` are those of the expectation.
@@ -89,7 +89,7 @@ class RunData:
     timing: Timing = field(default_factory=Timing)
     cell_seconds: dict[CellKey, float] = field(default_factory=dict[CellKey, float])
     backends: tuple[Description, ...] = ()
-    expectations: dict[str, Known] = field(default_factory=dict[str, Known])
+    expectations: dict[str, KnownReason] = field(default_factory=dict[str, KnownReason])
     stale: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
     incidents: tuple[str, ...] = ()
@@ -173,10 +173,10 @@ def load(path: Path) -> RunData:
         StoreError: if there is none, or it cannot be read.
     """
     with Store(path / FILE_NAME if path.is_dir() else path, read_only=True) as store:
-        return read(store)
+        return read_store(store)
 
 
-def read(store: Store) -> RunData:
+def read_store(store: Store) -> RunData:
     """Return the run in an open store."""
     stored = store.meta()
     timing, modules, worker = store.totals()

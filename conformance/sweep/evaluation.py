@@ -187,11 +187,11 @@ def _elementary_f32(real: Real, x: Array, actual: Array, *, is_ordered: bool) ->
     for side in (slice(0, half), slice(half, 2 * half), slice(2 * half, len(x))):
         constant = _constant(real, x[side]) if side.stop <= 2 * half else None
         if constant is not None:
-            found.append(_unlike(constant, actual[side], side.start))
+            found.append(_differences_from_constant(constant, actual[side], side.start))
             continue
         for part in _parts(side.stop - side.start):
             chunk = slice(side.start + part.start, side.start + part.stop)
-            found.append(_differing_in(real, x[chunk], actual[chunk], chunk.start))
+            found.append(_differences_in(real, x[chunk], actual[chunk], chunk.start))
     where, expected, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
 
     def exact(index: Array) -> Array:
@@ -218,7 +218,7 @@ def _constant(real: Real, x: Array) -> tuple[np.float32, np.float64] | None:
     return (first, value) if same else None
 
 
-def _unlike(
+def _differences_from_constant(
     constant: tuple[np.float32, np.float64], actual: Array, start: int
 ) -> tuple[Array, Array, Array]:
     """Return positions, expected results and values of results that differ from a constant."""
@@ -232,7 +232,7 @@ def _unlike(
     return index + start, np.full(len(index), expected), np.full(len(index), value)
 
 
-def _differing_in(real: Real, x: Array, actual: Array, start: int) -> tuple[Array, Array, Array]:
+def _differences_in(real: Real, x: Array, actual: Array, start: int) -> tuple[Array, Array, Array]:
     """Return positions, expected results and values of wrong results."""
     with np.errstate(all="ignore"):
         argument = x.astype(np.float64)

@@ -104,7 +104,7 @@ class Journal:
         else:
             self._write(self.header)
 
-    def done(self) -> list[Line]:
+    def finished_blocks(self) -> list[Line]:
         """Return the finished blocks; blocks of earlier sessions come first."""
         return list(self._done)
 

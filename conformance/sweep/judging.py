@@ -68,7 +68,7 @@ def outcome_of(
     edges = None if sides is None else _edges(sides)
     if not len(differences.where):
         return _all_right(total, function.result_type, budget, edges)
-    judged = _Judged(function, operands, differences, actual, hardware, rule, budget)
+    judged = _ResultJudge(function, operands, differences, actual, hardware, rule, budget)
     judged.judge()
     properties = properties_of(function) if domain.is_mirrored else Properties()
     return SweepOutcome(
@@ -108,7 +108,7 @@ def _malformed_outcome(total: int, kind: str, message: str) -> SweepOutcome:
     return SweepOutcome(values=total, right=0, classes=(one,))
 
 
-class _Judged:
+class _ResultJudge:
     """Judgement of the results whose bits differ from the expected results.
 
     Most of them are within the budget, and are counted by a few operations on whole arrays. Only

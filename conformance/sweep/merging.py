@@ -15,7 +15,7 @@ from conformance.results.store import FILE_NAME as RESULTS
 from conformance.results.versions import build, versions
 from conformance.sweep.journal import FILE_NAME, Header, Journal, Line, read_journal
 from conformance.sweep.planning import Plan, options_of, plan, shard_of
-from conformance.sweep.runner import Swept, add_up, finished_parts, is_done
+from conformance.sweep.runner import SweepResult, add_up, finished_parts, is_done
 from conformance.sweep.saving import SUMMARY
 
 _SHARD = "shard"
@@ -45,7 +45,7 @@ def is_sweep(path: Path) -> bool:
     return is_any and not (path / RESULTS).is_file()
 
 
-def merge_sweeps(paths: Sequence[Path], out: Path, command: str) -> tuple[Swept, list[str]]:
+def merge_sweeps(paths: Sequence[Path], out: Path, command: str) -> tuple[SweepResult, list[str]]:
     """Merge the sweeps in these folders into a sweep in `out`; return it, and a line for each gap.
     Missing parts can be swept into `out` by the command of the whole sweep.
 
@@ -77,7 +77,7 @@ def merge_sweeps(paths: Sequence[Path], out: Path, command: str) -> tuple[Swept,
         journal.extend(lines)
     name = parse(options.backend).name
     entries = load(options.expectations, [name], versions())
-    swept = Swept(
+    swept = SweepResult(
         options, planned, add_up(planned, lines), first.backend, name,
         applicable_entries(entries, [first.backend]), header.started, command,
         sum(line.seconds for line in lines),

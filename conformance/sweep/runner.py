@@ -19,7 +19,7 @@ from conformance.backends.registry import Choice, parse
 from conformance.campaign.progress import Watcher
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.executor import Executor
-from conformance.executors.local import Call, Died, TimedOut
+from conformance.executors.local import Call, WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict
 from conformance.gate.expectations import Expectation, hypotheses_of
 from conformance.gate.reading import load
@@ -55,7 +55,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
+class SweepResult:
     """A finished sweep: an outcome for each function of the plan."""
 
     options: Options
@@ -69,7 +69,7 @@ class Swept:
     seconds: float
 
 
-def sweep(options: Options, watcher: Watcher | None = None) -> Swept:
+def sweep(options: Options, watcher: Watcher | None = None) -> SweepResult:
     """Sweep the functions that the options select, or the rest of them.
 
     Raises:
@@ -103,8 +103,8 @@ def sweep(options: Options, watcher: Watcher | None = None) -> Swept:
         with Journal(options.out, header) as journal:
             session = _Session(options, planned, choice, executor, journal, watcher)
             session.work(hypotheses_of(expectations, choice.name))
-            done, header = journal.done(), journal.header
-    return Swept(
+            done, header = journal.finished_blocks(), journal.header
+    return SweepResult(
         options, planned, add_up(planned, done), described, choice.name, expectations,
         header.started, header.command, sum(line.seconds for line in done),
     )  # fmt: skip
@@ -148,7 +148,7 @@ class _Session:
 
     def work(self, hypotheses: Sequence[object]) -> None:
         """Run all unfinished blocks."""
-        finished = finished_parts(self._journal.done())
+        finished = finished_parts(self._journal.finished_blocks())
         left = [block for block in self._plan.blocks if not is_done(block, finished)]
         tally = self._tally
         tally.total = sum(block.values for block in self._plan.blocks)
@@ -186,7 +186,7 @@ class _Session:
 
     def _keep(self, call: Call, value: object) -> None:
         block: Block = call.name
-        if isinstance(value, Died | TimedOut):
+        if isinstance(value, WorkerCrash | WorkerTimeout):
             (index,) = block.indices
             verdict, kind, message = crash_verdict(value)
             self._lost[index] += 1

@@ -10,7 +10,7 @@ import numpy as np
 from conformance.outputs.schema import json_text
 from conformance.outputs.sweep import Sweep
 from conformance.sweep.judging import axis_shift
-from conformance.sweep.runner import Swept
+from conformance.sweep.runner import SweepResult
 from reference.ir.types import ElementType, bits_dtype, from_bits
 from reference.numerics.rounding import to_float64
 
@@ -21,7 +21,7 @@ AXIS = "axis.json"
 """The name of the file with errors by argument: for each function, pairs (argument, error)."""
 
 
-def save(swept: Swept, result: Sweep, folder: Path) -> None:
+def save(swept: SweepResult, result: Sweep, folder: Path) -> None:
     """Write the files of a sweep into its folder."""
     _replace(folder / SUMMARY, json_text(result))
     axes = {

@@ -17,14 +17,14 @@ from conformance.results.versions import build, versions
 from conformance.sweep.arguments import Domain
 from conformance.sweep.outcome import ClassCount, SweepOutcome
 from conformance.sweep.properties import properties_of
-from conformance.sweep.runner import Swept
+from conformance.sweep.runner import SweepResult
 from conformance.verdict import HISTOGRAM_EDGES, Element, Verdict
 
 WHOLE = "1/1"
 """The shard of an undivided sweep."""
 
 
-def summary_of(swept: Swept) -> Sweep:
+def summary_of(swept: SweepResult) -> Sweep:
     """Return the JSON output of a sweep."""
     functions = tuple(
         _function(swept, domain, outcome)
@@ -68,7 +68,7 @@ def is_new(found: ResultClass) -> bool:
     return found.verdict.fails and not found.known
 
 
-def _function(swept: Swept, domain: Domain, outcome: SweepOutcome) -> SweptFunction:
+def _function(swept: SweepResult, domain: Domain, outcome: SweepOutcome) -> SweptFunction:
     function = domain.function
     properties = properties_of(function)
     is_ordered = domain.is_mirrored and bool(properties.positive or properties.negative)
@@ -103,7 +103,7 @@ def _state(outcome: SweepOutcome) -> State:
     return "untested" if worst is None else cast("State", worst.value)
 
 
-def _class(swept: Swept, domain: Domain, one: ClassCount) -> ResultClass:
+def _class(swept: SweepResult, domain: Domain, one: ClassCount) -> ResultClass:
     function = domain.function
     failure = Failure(
         function.op, function.column, swept.name, one.verdict, one.kind, one.message,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from conformance.transforms.extract import returning, with_main
+from conformance.transforms.extract import with_main, with_results
 from conformance.transforms.values import used_values
 from reference.ir.program import Operation, Program, TensorType, Value
 
@@ -15,7 +15,7 @@ def restrict_to(program: Program, values: Sequence[Value]) -> Program:
 
     Operations with side effects (tokens, sends and receives) stay.
     """
-    return without_unused(returning(program, values))
+    return without_unused(with_results(program, values))
 
 
 def without_unused(program: Program) -> Program:

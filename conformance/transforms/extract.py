@@ -37,7 +37,7 @@ def with_entry(program: Program, name: str) -> Program:
     return replace(program, functions=(main, *others))
 
 
-def returning(program: Program, values: Sequence[Value]) -> Program:
+def with_results(program: Program, values: Sequence[Value]) -> Program:
     """Return the program with these values of main as its results."""
     main = program.main
     operations = (*main.body.operations[:-1], Operation("return", tuple(values)))
@@ -53,7 +53,7 @@ def prefix(program: Program, length: int) -> Program:
     kept, rest = operations[:length], operations[length:]
     used = {value.name for operation in rest for value in used_values(operation)}
     live = [v for one in kept for v in one.results if v.name in used and can_be_result(v)]
-    return returning(with_body(program, (*kept, rest[-1])), live)
+    return with_results(with_body(program, (*kept, rest[-1])), live)
 
 
 def extract(

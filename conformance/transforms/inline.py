@@ -13,18 +13,18 @@ from reference.interpreter.inlining import Inlining, NotInlined, Origin, inline_
 from reference.ir.program import Program, Region
 from reference.ops.structure import named_functions
 
-__all__ = ["Inlined", "NotInlined", "Origin", "inline", "with_plain_bodies"]
+__all__ = ["InlinedProgram", "NotInlined", "Origin", "inline", "with_plain_bodies"]
 
 
 @dataclass(frozen=True, slots=True)
-class Inlined:
+class InlinedProgram:
     """A program of a single function, and the origin of each of its values by name."""
 
     program: Program
     origins: Mapping[str, Origin]
 
 
-def inline(program: Program) -> Inlined:
+def inline(program: Program) -> InlinedProgram:
     """Return the program with all calls and composites inlined.
 
     Functions that other operations refer to are kept. Values of main keep their names; values of a
@@ -41,7 +41,7 @@ def inline(program: Program) -> Inlined:
     used = _referenced_functions(body, program)
     others = tuple(f for f in program.functions if f is not main and f.name in used)
     flat = replace(program, functions=(replace(main, body=body), *others))
-    return Inlined(flat, work.origins)
+    return InlinedProgram(flat, work.origins)
 
 
 def with_plain_bodies(program: Program) -> Program:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from conformance.transforms.extract import with_main
-from conformance.transforms.inline import Inlined, Origin
+from conformance.transforms.inline import InlinedProgram, Origin
 from conformance.transforms.values import defined_values
 from reference.ir.program import (
     Function,
@@ -32,7 +32,7 @@ class _KeptTupleError(Exception):
     """A tuple that cannot be flattened."""
 
 
-def without_tuples(flat: Inlined) -> Inlined:
+def without_tuples(flat: InlinedProgram) -> InlinedProgram:
     """Return the program without tuples and token parameters.
 
     The elements of a tuple `x` become `x.0`, `x.1` and so on (`v2.0` for `2`, as a name in MLIR
@@ -49,7 +49,7 @@ def without_tuples(flat: Inlined) -> Inlined:
         function = work.function(main)
     except _KeptTupleError:
         return flat
-    return Inlined(with_main(flat.program, function), work.origins)
+    return InlinedProgram(with_main(flat.program, function), work.origins)
 
 
 def _parts(value: Value) -> Tree:

@@ -30,7 +30,7 @@ from conformance.triage.audit import OperationAudit, WrongOperation, audit
 from conformance.triage.downstream import explain_downstream
 from conformance.triage.fault import Explanation, FailedProgram, Fault
 from conformance.triage.halving import explain_by_stretch
-from conformance.triage.localise import Located, Search, mildest_cause
+from conformance.triage.localise import LocatedOperation, Search, mildest_cause
 from conformance.triage.misshapen import find_misshaping
 from conformance.triage.prediction import is_modelled
 from conformance.triage.regions import is_same, match_in_regions
@@ -197,10 +197,10 @@ class Explainer:
     def _add_model_class(
         self,
         program: Program,
-        found: Located,
+        found: LocatedOperation,
         values: Mapping[str, Array],
         shown: Mapping[str, Array],
-    ) -> tuple[Located, bool]:
+    ) -> tuple[LocatedOperation, bool]:
         """Return the located operation with the class of a model, and whether it holds in
         isolation.
 
@@ -235,10 +235,10 @@ class Explainer:
 
     def _match_shown(
         self,
-        found: Located,
+        found: LocatedOperation,
         taken: tuple[Program, tuple[Array, ...]] | None,
         shown: Mapping[str, Array],
-    ) -> Located | None:
+    ) -> LocatedOperation | None:
         """Return the located operation with a model's class that explains its shown results, or
         None.
 

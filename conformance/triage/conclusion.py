@@ -25,7 +25,7 @@ from conformance.judging.perturbation.overrides import Override
 from conformance.judging.perturbation.separate_uses import find_copies, is_cheap
 from conformance.phases import phase
 from conformance.transforms.dead_code import restrict_to
-from conformance.transforms.extract import returning
+from conformance.transforms.extract import with_results
 from conformance.transforms.values import can_be_result
 from conformance.triage.audit import OperationAudit, Run, audit
 from conformance.verdict import Verdict
@@ -145,7 +145,7 @@ class Concluder:
         cut: Sequence[Value],
     ) -> bool:
         """Return whether results follow from the backend's intermediate values, all permitted."""
-        whole = returning(program, [*cut, *wanted])
+        whole = with_results(program, [*cut, *wanted])
         try:
             (arrays,) = self.run(whole, [inputs])
             arrays = arrays[: len(cut)]

@@ -9,7 +9,7 @@ from conformance.judging.judgement import Judgement
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.overrides import Override
 from conformance.triage.audit import OperationAudit, WrongOperation
-from conformance.triage.localise import Located
+from conformance.triage.localise import LocatedOperation
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
 
@@ -29,10 +29,10 @@ class Fault:
 
     @classmethod
     def from_blamed(
-        cls, blamed: WrongOperation | Located, group: tuple[Operation, ...] = ()
+        cls, blamed: WrongOperation | LocatedOperation, group: tuple[Operation, ...] = ()
     ) -> Fault:
         """Return the fault for an operation found by the audit or by the search."""
-        if isinstance(blamed, Located):
+        if isinstance(blamed, LocatedOperation):
             return cls(blamed.operation, blamed.judgement, (), blamed.group)
         return cls(blamed.operation, blamed.judgement, blamed.within, group)
 

@@ -55,7 +55,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class Halving:
+class Bisection:
     """A search by bisection: the run function, the platform, and the mildest verdict that
     counts.
     """
@@ -133,7 +133,7 @@ def explain_by_stretch(
     whole = Stretch(failed.program, tuple(failed.inputs), tuple(failed.actual))
     if judgement.elements:
         whole = whole.restrict_to(judgement.elements[0].result)
-    halving = Halving(search.run, search.platform, mildest_cause(judgement.verdict))
+    halving = Bisection(search.run, search.platform, mildest_cause(judgement.verdict))
     stretch = halving.narrow(whole)
     if stretch is None:
         return None

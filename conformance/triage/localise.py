@@ -32,7 +32,7 @@ MOST_OPERATIONS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
+class LocatedOperation:
     """The last operation of a failing group, and the judgement on its results.
 
     `group` are the operations that fail together, this one among them; only itself if it fails in
@@ -57,7 +57,7 @@ class Search:
         inputs: Sequence[Array],
         worst: Verdict,
         values: Mapping[str, Array] | None = None,
-    ) -> Located | None:
+    ) -> LocatedOperation | None:
         """Return the first operation of main whose result is as severe a failure as the program's.
 
         `values` are the backend's by name, for the search for a group. None if the backend refuses
@@ -73,7 +73,7 @@ class Search:
         number, judgement = found
         group = self.find_group(program, number, values or {}, least)
         operations = program.main.body.operations
-        return Located(operations[number], judgement, tuple(operations[n] for n in group))
+        return LocatedOperation(operations[number], judgement, tuple(operations[n] for n in group))
 
     def _locate_by_prefixes(
         self, program: Program, inputs: Sequence[Array], least: Verdict

@@ -31,7 +31,7 @@ from conformance.gate.versions import applicable_entries
 from conformance.judging.messages import verdict_text
 from conformance.results.store import FILE_NAME, Store
 from conformance.results.summary import RunData
-from conformance.results.summary import read as read_run
+from conformance.results.summary import read_store as read_run
 from conformance.updating.groups import (
     FailureGroup,
     comments_of,
@@ -55,7 +55,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class _Stored:
+class _StoredRun:
     """A stored run: its data, its backends, and its expectations."""
 
     data: RunData
@@ -97,7 +97,7 @@ def update(options: Options) -> int:
     return _report_rest(options, stored, [*dict.fromkeys([*files, *added])], len(groups) or 1)
 
 
-def _load_stored_run(options: Options) -> _Stored:
+def _load_stored_run(options: Options) -> _StoredRun:
     path = options.run / FILE_NAME if options.run.is_dir() else options.run
     with Store(path, read_only=True) as store:
         data, meta = read_run(store), store.meta()
@@ -111,28 +111,28 @@ def _load_stored_run(options: Options) -> _Stored:
     given = as_tuple(meta.get("expectation_file"))
     by_hand = {parse(name).name: parse(name) for name in options.backends}
     choices = tuple(by_hand.get(name) or parse(spellings[name]) for name in names)
-    return _Stored(data, choices, given)
+    return _StoredRun(data, choices, given)
 
 
-def _files(stored: _Stored, out: Path) -> list[str]:
+def _files(stored: _StoredRun, out: Path) -> list[str]:
     """Return the expectations of the run, and the output file if it exists."""
     given = [one for one in stored.given or (str(SHIPPED),) if one != NONE]
     return [*given, *([str(out)] if out.exists() else [])]
 
 
-def _load(files: Sequence[str], stored: _Stored) -> tuple[Expectation, ...]:
+def _load(files: Sequence[str], stored: _StoredRun) -> tuple[Expectation, ...]:
     names = [choice.name for choice in stored.choices]
     loaded = load(list(files) or NONE, names, stored.data.versions)
     return applicable_entries(loaded, stored.data.backends)
 
 
-def _judge_stored(stored: _Stored, known: Sequence[Expectation]) -> list[Record]:
+def _judge_stored(stored: _StoredRun, known: Sequence[Expectation]) -> list[Record]:
     """Return the records of the chosen backends, matched with these entries."""
     names = {choice.name for choice in stored.choices}
     return [match_record(one, known) for one in stored.data.records if one.backend in names]
 
 
-def _lost_batches(stored: _Stored, known: Sequence[Expectation]) -> list[LostBatch]:
+def _lost_batches(stored: _StoredRun, known: Sequence[Expectation]) -> list[LostBatch]:
     """Return the batches that failed as a whole and that none of these entries matches."""
     names = {choice.name for choice in stored.choices}
     return [
@@ -144,7 +144,7 @@ def _lost_batches(stored: _Stored, known: Sequence[Expectation]) -> list[LostBat
 
 
 def _entries(
-    stored: _Stored,
+    stored: _StoredRun,
     groups: Sequence[FailureGroup],
     known: Sequence[Expectation],
     taken: set[str],
@@ -201,7 +201,7 @@ def as_table(entry: Expectation) -> dict[str, object]:
     return table
 
 
-def _include(stored: _Stored, out: Path) -> list[str]:
+def _include(stored: _StoredRun, out: Path) -> list[str]:
     """Return the `include` of a new file, so that it matches everything that the run's own files
     match.
 
@@ -244,7 +244,7 @@ def _add(out: Path, include: Sequence[str], entry: str) -> None:
         raise UsageError(f"cannot write {out}: {error.strerror or error}") from error
 
 
-def _report_rest(options: Options, stored: _Stored, files: Sequence[str], count: int) -> int:
+def _report_rest(options: Options, stored: _StoredRun, files: Sequence[str], count: int) -> int:
     """Judge the run by the files as they are now, and print the failures that are still new."""
     if not count:
         return 0

@@ -148,7 +148,7 @@ _HEAP = "overwritten memory"
 
 def _words(failure: NewFailure) -> str:
     return (
-        "" if failure.failing.verdict.has_results else general(own_words(failure.failing.message))
+        "" if failure.failing.verdict.has_results else generalise_message(own_words(failure.failing.message))
     )
 
 
@@ -173,7 +173,7 @@ def lowered_op(op: str) -> str:
     return record.twin if record is not None and record.twin else op
 
 
-def general(message: str) -> str:
+def generalise_message(message: str) -> str:
     """Return the part of a message that similar failures share, with `*` for program details.
 
     It is the first meaningful line, truncated if it is long.
@@ -211,7 +211,7 @@ def entry_of(group: FailureGroup, records: Sequence[Record], taken: Collection[s
         kinds=_kinds(group),
         words=words,
         where=where,
-        max_ulp=_most(group),
+        max_ulp=_largest_error(group),
         rare=not flaky and group.verdict is Verdict.CRASHED and _is_rare(group, records),
         backends=(group.backend,),
         flaky=flaky,
@@ -264,7 +264,7 @@ def free_id(text: str, taken: Collection[str]) -> str:
     return next(name for name in names if name not in taken)
 
 
-def _most(group: FailureGroup) -> float:
+def _largest_error(group: FailureGroup) -> float:
     """Return the largest error of inaccurate results, rounded up to two digits; None if values are
     predicted or an error is not finite.
     """
@@ -308,7 +308,7 @@ def entries_of_batches(
     """
     alike: dict[tuple[str, str, str, str], list[LostBatch]] = {}
     for one in batches:
-        key = (one.backend, one.verdict.value, one.kind, general(own_words(one.message)))
+        key = (one.backend, one.verdict.value, one.kind, generalise_message(own_words(one.message)))
         alike.setdefault(key, []).append(one)
     ids = {*taken}
     for (backend, verdict, kind, words), found in alike.items():

@@ -9,7 +9,7 @@ import numpy as np
 from conformance.backends.session import open_session
 from conformance.frontends.modules import Unit, units_of
 from conformance.fuzzing.execution import judge_in_isolation
-from conformance.fuzzing.minimisation import flat, readable
+from conformance.fuzzing.minimisation import inline_if_possible, readable_text
 from conformance.fuzzing.trial import FailingProgram, Trial
 from conformance.gate.counterexamples import input_text
 from conformance.gate.expectations import Counterexample
@@ -51,14 +51,14 @@ def minimise_recorded(
         outcome = judge_in_isolation(trial, session, program, inputs)
         return outcome is not None and id_ in outcome.known
 
-    small = minimise(fails, flat(failing.program), failing.inputs, seconds)
+    small = minimise(fails, inline_if_possible(failing.program), failing.inputs, seconds)
     return as_counterexample(small.program, small.inputs)
 
 
 def as_counterexample(program: Program, inputs: Sequence[Array]) -> Counterexample:
     """Return a program and its inputs in the form of an expectation file."""
     named = with_named_parameters(program)
-    return Counterexample(readable(named), tuple(map(input_text, inputs)))
+    return Counterexample(readable_text(named), tuple(map(input_text, inputs)))
 
 
 def unminimised_counterexample(text: str, inputs: bytes) -> Counterexample:

@@ -12,7 +12,7 @@ from conformance.check.counterexamples import replay_counterexamples
 from conformance.executors.deferred import Deferred
 from conformance.executors.executor import Executor
 from conformance.executors.local import Call
-from conformance.fuzzing.crashes import CrashHandler, CrashMinimisation, spent_on
+from conformance.fuzzing.crashes import CrashHandler, CrashMinimisation, worker_seconds
 from conformance.fuzzing.trial import FailingProgram, Trial
 from conformance.gate.expectations import Counterexample, Expectation
 from conformance.limits import LIMITS
@@ -58,7 +58,7 @@ def counterexample(
     for failure in sorted(group.failures, key=lambda one: one.size)[:_TRIED]:
         for make in (_find_minimised, _find_unminimised):
             made = make(search, failure, entry)
-            if made is not None and _shows(search, entry, made):
+            if made is not None and _is_shown_by(search, entry, made):
                 return made
     return None
 
@@ -78,14 +78,14 @@ def _find_minimised(
     failing = executor.one(Call("", RECORDED_FAILURE, (given, said), LIMITS.timeout))
     if not isinstance(failing, FailingProgram) or failing.program.process_count > 1:
         return None
-    small = _shrunk(executor, search.trial((entry,)), failing, search.choice.name, seconds)
+    small = _minimise_crash(executor, search.trial((entry,)), failing, search.choice.name, seconds)
     if small is None:
         return None
     answer = executor.one(Call("", AS_COUNTEREXAMPLE, small, LIMITS.timeout))
     return answer if isinstance(answer, Counterexample) else None
 
 
-def _shrunk(
+def _minimise_crash(
     executor: Executor, trial: Trial, failing: FailingProgram, backend: str, seconds: float
 ) -> tuple[Program, Inputs] | None:
     """Return the smallest program found that crashes in the same way and that the trial's entry
@@ -95,7 +95,7 @@ def _shrunk(
     while (tried := small.next()) is not None:
         if known_loss(tried[0], trial.expectations, backend, failing.outcome).known:
             value = executor.one(losses.call("", trial, *tried))
-            small.answer(losses.is_again(failing, value), spent_on(value))
+            small.answer(losses.is_same_crash(failing, value), worker_seconds(value))
         else:
             small.answer(fails=False, seconds=0.0)
     return (small.program, small.inputs) if small.fails_again else None
@@ -112,7 +112,7 @@ def _find_unminimised(
     return answer if isinstance(answer, Counterexample) else None
 
 
-def _shows(search: Search, entry: Expectation, one: Counterexample) -> bool:
+def _is_shown_by(search: Search, entry: Expectation, one: Counterexample) -> bool:
     """Return whether the entry matches the outcome of a program, as `expectations check` does."""
     if len(one.program) + sum(map(len, one.inputs)) > _LONGEST:
         return False

@@ -47,7 +47,7 @@ _ALL = 1 << _BITS
 _EXPONENTS = exponents_of(ELEMENT_TYPES[_DRAWN])
 
 
-class Measured(msgspec.Struct, frozen=True, kw_only=True):
+class MeasuredFunction(msgspec.Struct, frozen=True, kw_only=True):
     """The errors of a function."""
 
     op: str
@@ -84,7 +84,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     device: str
     instruction_sets: str
     date: str
-    functions: tuple[Measured, ...]
+    functions: tuple[MeasuredFunction, ...]
     large: tuple[Large, ...] = ()
     backend: str = "cpu"
 
@@ -174,10 +174,12 @@ def _large(function: SweptFunction, sweep: Sweep) -> Large:
     )
 
 
-def _measure_accuracy(function: SweptFunction, axis: Sequence[tuple[float, float]]) -> Measured:
+def _measure_accuracy(
+    function: SweptFunction, axis: Sequence[tuple[float, float]]
+) -> MeasuredFunction:
     worst = function.worst
     is_drawn = function.element_type == _DRAWN and bool(axis)
-    return Measured(
+    return MeasuredFunction(
         op=function.op,
         element_type=function.element_type,
         arguments=function.arguments,
@@ -235,7 +237,7 @@ def _table(found: Sequence[Measurement]) -> Iterator[str]:
         yield ""
 
 
-def _cell(one: Measured) -> str:
+def _cell(one: MeasuredFunction) -> str:
     error = worst_error(one.worst_ulp)
     return f"**{error}**" if one.arguments == "all" else error
 
@@ -335,11 +337,11 @@ def _pictures(found: Sequence[Measurement]) -> Iterator[str]:
         "the left, the largest\nin magnitude first. The dashed line is what the "
         "[tolerance rule](tolerances.md) permits.\n"
     )
-    for op in drawn(found):
+    for op in drawn_ops(found):
         yield f"### {op}\n\n![Errors of {op}](accuracy/{op}.svg)\n"
 
 
-def drawn(found: Sequence[Measurement]) -> list[str]:
+def drawn_ops(found: Sequence[Measurement]) -> list[str]:
     """Return the ops that have a picture."""
     return sorted({one.op for each in found for one in each.functions if one.positive})
 
@@ -347,7 +349,7 @@ def drawn(found: Sequence[Measurement]) -> list[str]:
 _COLOURS = ("#1f77b4", "#d95f02", "#7570b3", "#1b9e77")
 
 
-def drawing(op: str, found: Sequence[Measurement]) -> str:
+def draw_picture(op: str, found: Sequence[Measurement]) -> str:
     """Return the picture of an op as SVG."""
     chosen = [
         (each.label, one)
@@ -371,8 +373,8 @@ def drawing(op: str, found: Sequence[Measurement]) -> str:
 def write_pictures() -> None:
     """Write the picture of every op that has a picture."""
     found = measurements()
-    for op in drawn(found):
-        (FOLDER / f"{op}.svg").write_text(drawing(op, found), encoding="utf-8")
+    for op in drawn_ops(found):
+        (FOLDER / f"{op}.svg").write_text(draw_picture(op, found), encoding="utf-8")
 
 
 if __name__ == "__main__":

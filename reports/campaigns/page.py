@@ -15,7 +15,7 @@ from conformance.fuzzing.grouping import element_types, operations
 from conformance.fuzzing.keeping import summary
 from conformance.fuzzing.keeping.journal import StoredFinding
 from conformance.fuzzing.keeping.summary import CampaignData
-from conformance.fuzzing.trial import KNOWN_TO_CRASH, NOT_EVALUATED, ONLY_TOGETHER
+from conformance.fuzzing.trial import KNOWN_TO_CRASH, NOT_EVALUATED, ONLY_IN_BATCH
 from conformance.results.store import FILE_NAME as RESULTS
 from conformance.text import join_versions
 from conformance.verdict import Verdict
@@ -29,7 +29,7 @@ PAGE, BESIDE_A_RUN = "index.html", "campaign.html"
 _MEANINGS = {
     KNOWN_TO_CRASH: "not run: by an expectation an operation crashes the process",
     NOT_EVALUATED: "the reference has no result",
-    ONLY_TOGETHER: "fails in a batch, but not in isolation",
+    ONLY_IN_BATCH: "fails in a batch, but not in isolation",
     "not judged": "a defect of hlo-conformance",
 }
 

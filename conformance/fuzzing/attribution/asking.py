@@ -95,7 +95,7 @@ def try_variant(trial: Trial, finding: Finding, way: CompileVariant) -> str:
     try:
         if way.settings != Settings():
             session = session.configured(way.settings)
-        if _is_as_found(session, finding, replace(finding, program=program, inputs=inputs)):
+        if _has_found_results(session, finding, replace(finding, program=program, inputs=inputs)):
             return WRONG
         outcome = judge_in_isolation(trial, session, program, inputs)
     except (BackendError, EvaluationError):
@@ -103,7 +103,7 @@ def try_variant(trial: Trial, finding: Finding, way: CompileVariant) -> str:
     return NO_ANSWER if outcome is None else _classify_outcome(finding, outcome)
 
 
-def _is_as_found(session: Session, finding: Finding, other: Finding) -> bool:
+def _has_found_results(session: Session, finding: Finding, other: Finding) -> bool:
     """Return whether the results equal the finding's bit for bit: then no judging is needed."""
     if not finding.actual:
         return False

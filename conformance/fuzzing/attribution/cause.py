@@ -22,7 +22,7 @@ class Cause:
     culprit: str = ""
 
     @property
-    def vanishing(self) -> list[str]:
+    def passing_variants(self) -> list[str]:
         """The variants that make the divergence disappear."""
         return [name for name, came_to in self.ways.items() if came_to == RIGHT]
 
@@ -30,8 +30,8 @@ class Cause:
     def line(self) -> str:
         """The culprit and the variants without the failure, in a line; "" if nothing was tried."""
         told = "wrong in every variant tried" if WRONG in self.ways.values() else ""
-        if self.vanishing:
-            told = f"gone {', '.join(self.vanishing)}"
+        if self.passing_variants:
+            told = f"gone {', '.join(self.passing_variants)}"
         return "; ".join(filter(None, (self.culprit, told)))
 
     @property

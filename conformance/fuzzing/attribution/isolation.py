@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from conformance.backends.passes import Passes
 from conformance.executors.executor import Executor
-from conformance.executors.local import Call, Died, TimedOut
+from conformance.executors.local import Call, WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict
 from conformance.fuzzing import calls
 from conformance.fuzzing.attribution.cause import NO_ANSWER, NO_VOTE, WRONG, Vote
 from conformance.fuzzing.attribution.search import search_cause
 from conformance.fuzzing.attribution.ways import UNOPTIMIZED, CompileVariant, Plan, rewritings
-from conformance.fuzzing.crashes import is_ours
+from conformance.fuzzing.crashes import is_harness_timeout
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.trial import Trial
 from conformance.limits import Limits
@@ -30,9 +30,11 @@ def explain_in_isolation(
 
     def asked(way: CompileVariant) -> str:
         value = executor.one(Call("", calls.TRY_VARIANT, (trial, finding, way), timeout))
-        if isinstance(value, (Died, TimedOut)):
+        if isinstance(value, (WorkerCrash, WorkerTimeout)):
             verdict, *_ = crash_verdict(value)
-            return WRONG if verdict is finding.verdict and not is_ours(value) else NO_ANSWER
+            return (
+                WRONG if verdict is finding.verdict and not is_harness_timeout(value) else NO_ANSWER
+            )
         return value if isinstance(value, str) else NO_ANSWER
 
     cause = search_cause(asked, _plan(executor, trial, finding, timeout), Limits.EXPLAINING_CRASHES)
@@ -48,7 +50,7 @@ def _plan(executor: Executor, trial: Trial, finding: Finding, timeout: float) ->
     plan = executor.one(Call("", calls.PLAN, (trial, finding), timeout))
     if isinstance(plan, Plan):
         return plan
-    if not isinstance(plan, (Died, TimedOut)):
+    if not isinstance(plan, (WorkerCrash, WorkerTimeout)):
         return Plan(note=f"nothing could be tried ({plan})")
     seen = executor.one(Call("", calls.OBSERVE_PASSES, (trial, finding, timeout), 2 * timeout))
     ways = executor.one(Call("", rewritings, (finding.program, finding.inputs), timeout))

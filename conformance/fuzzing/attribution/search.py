@@ -8,16 +8,16 @@ from time import monotonic
 from conformance.fuzzing.attribution.cause import NO_ANSWER, RIGHT, Cause
 from conformance.fuzzing.attribution.ways import CompileVariant, Plan, without_passes
 
-Ask = Callable[[CompileVariant], str]
+TryVariant = Callable[[CompileVariant], str]
 """A function ask(variant): the outcome of the program in a variant; see `cause.RIGHT` and the other
 outcomes.
 """
 
 
-class _Asked:
+class _VariantOutcomes:
     """Cached answers to questions, asked until the time is over."""
 
-    def __init__(self, ask: Ask, until: float) -> None:
+    def __init__(self, ask: TryVariant, until: float) -> None:
         self._ask, self._until = ask, until
         self.ways: dict[str, str] = {}
         self.left = 0
@@ -38,13 +38,13 @@ class _Asked:
         return sum(map(self, ways)) > 0
 
 
-def search_cause(ask: Ask, plan: Plan, seconds: float) -> Cause:
+def search_cause(ask: TryVariant, plan: Plan, seconds: float) -> Cause:
     """Return the cause of a divergence: the variants without it, found within so many seconds.
 
     If no single pass is the cause, whole pipelines of passes are disabled, and then all passes. The
     smallest such set is searched for.
     """
-    asked = _Asked(ask, monotonic() + seconds)
+    asked = _VariantOutcomes(ask, monotonic() + seconds)
     asked.all(plan.ways)
     single, pipelines = plan.passes.single, plan.passes.pipelines
     if single or pipelines:
@@ -57,7 +57,7 @@ def search_cause(ask: Ask, plan: Plan, seconds: float) -> Cause:
     return Cause(asked.ways, note, asked.left > 0)
 
 
-def _disable_all(asked: _Asked, passes: tuple[str, ...]) -> None:
+def _disable_all(asked: _VariantOutcomes, passes: tuple[str, ...]) -> None:
     """Disable all passes that can be disabled, then search for a smallest such set."""
     names = [one for one in passes if asked.ways.get(without_passes(one).name) != NO_ANSWER]
     if len(names) < 2 or not asked(without_passes(*names)):

@@ -81,7 +81,7 @@ def explain(parent: Path, finding: Finding, versions: Mapping[str, str], command
         return
     try:
         told = finding_entry(finding, versions, command) | _dates(own)
-        _tell(own, finding, told)
+        _write_texts(own, finding, told)
     except OSError as error:
         raise UsageError(f"cannot write to {own}: {error.strerror or error}") from error
 
@@ -149,7 +149,7 @@ def _current_times(own: Path) -> dict[str, str]:
     return {FIRST_FOUND: now, **_dates(own), LAST_FOUND: now}
 
 
-def _tell(own: Path, finding: Finding, told: Mapping[str, Any]) -> None:
+def _write_texts(own: Path, finding: Finding, told: Mapping[str, Any]) -> None:
     """Write the files about a finding that people read."""
     try:
         generic = emit(finding.program)
@@ -161,7 +161,7 @@ def _tell(own: Path, finding: Finding, told: Mapping[str, Any]) -> None:
 
 
 def _fill(own: Path, finding: Finding, told: Mapping[str, Any]) -> None:
-    _tell(own, finding, told)
+    _write_texts(own, finding, told)
     arguments = finding.program.main.arguments
     names = [argument.name for argument in arguments]
     write_arrays(own / INPUTS, dict(zip(names, finding.inputs, strict=True)))
@@ -247,7 +247,7 @@ def finding_entry(finding: Finding, versions: Mapping[str, str], command: str) -
         ],
         "votes": finding.vote.line,
         "attribution": {
-            "vanishes": finding.cause.vanishing,
+            "vanishes": finding.cause.passing_variants,
             "ways": finding.cause.ways,
             "culprit": finding.cause.culprit,
             "note": finding.cause.note,

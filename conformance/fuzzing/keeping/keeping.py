@@ -33,7 +33,7 @@ class FindingWriter:
         self._journal, self._folder, self.say = journal, folder, say
         self._told = (versions, command)
 
-    def finding(self, number: int, finding: Finding) -> bool:
+    def write_finding(self, number: int, finding: Finding) -> bool:
         """Store the finding of a program; return whether it is new and no expectation matches
         it.
         """
@@ -47,15 +47,15 @@ class FindingWriter:
         self.say(line_of(finding))
         return True
 
-    def another(self, number: int, finding: Finding) -> str:
+    def write_distinct(self, number: int, finding: Finding) -> str:
         """Store a finding that shares its key with other findings but not its cause; return its
         name.
         """
         names = {one.name for one in self._journal.findings()}
         while finding.name in names:
             finding = replace(finding, number=finding.number + 1)
-        self.finding(number, finding)
-        self.cause(finding)
+        self.write_finding(number, finding)
+        self.write_cause(finding)
         return finding.name
 
     def join(self, number: int, finding: Finding, name: str) -> None:
@@ -63,7 +63,7 @@ class FindingWriter:
         self._journal.settle(number, name, finding.signature, finding.culprit)
         self.regroup(name)
 
-    def cause(self, finding: Finding) -> None:
+    def write_cause(self, finding: Finding) -> None:
         """Store a finding's cause."""
         bundle.explain(self._folder, finding, *self._told)
         self._journal.explain(finding.name, bundle.finding_entry(finding, *self._told))

@@ -13,7 +13,7 @@ from conformance.check.saving import INPUTS, PROGRAM, VERDICT
 from conformance.errors import NOT_AVAILABLE, NOTHING_TESTED, NotAvailable, UsageError
 from conformance.executors.backend_workers import describe, executor_of
 from conformance.executors.executor import Executor
-from conformance.executors.local import Call, Died, TimedOut
+from conformance.executors.local import Call, WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict
 from conformance.fuzzing.calls import OUTCOME_OF_FILE
 from conformance.fuzzing.keeping.bundle import FINDING
@@ -102,7 +102,7 @@ def _row(kept: ReplayedFinding, choice: Choice, limits: Limits) -> Row:
             value = executor.one(Call(choice.name, OUTCOME_OF_FILE, given, limits.timeout))
     except NotAvailable as error:
         return Row(choice.name, why=str(error))
-    if isinstance(value, (Died, TimedOut)):
+    if isinstance(value, (WorkerCrash, WorkerTimeout)):
         value = Outcome(*crash_verdict(value))
     if isinstance(value, Outcome):
         return replace(row, outcome=value)
@@ -187,7 +187,7 @@ def replay_corpus(
 
 
 def _state(value: object) -> str:
-    if isinstance(value, (Died, TimedOut)):
+    if isinstance(value, (WorkerCrash, WorkerTimeout)):
         verdict, kind, _ = crash_verdict(value)
         return f"{STILL}: {verdict} ({kind})"
     if not isinstance(value, Outcome):

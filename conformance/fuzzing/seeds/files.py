@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from conformance.frontends.modules import NotChecked, units
+from conformance.frontends.modules import NotChecked, read_units
 from conformance.fuzzing.seeds.cutting import MOST_OF_A_FILE, cuts
 from conformance.text import one_line
 from generators.chains.seeds.fragment import Fragment
@@ -36,7 +36,7 @@ def _cut_file(file: Path) -> tuple[list[Fragment], str]:
     pieces: dict[str, Fragment] = {}
     why = ""
     try:
-        for unit in units(file):
+        for unit in read_units(file):
             if isinstance(unit, NotChecked):
                 why = unit.reason
             else:

@@ -40,7 +40,7 @@ class Material:
         return hashlib.sha256(f"{self.every} {told}".encode()).hexdigest()[:8]
 
 
-def keep(material: Material, folder: Path) -> Path:
+def write_material(material: Material, folder: Path) -> Path:
     """Write the material into a campaign's folder, from which its workers read it."""
     path = folder.resolve() / f"{material.digest}-{FILE_NAME}"
     path.write_bytes(pickle.dumps(material))
@@ -48,7 +48,7 @@ def keep(material: Material, folder: Path) -> Path:
 
 
 @cache
-def _read(path: Path, ops: frozenset[str]) -> Material:
+def _read_material(path: Path, ops: frozenset[str]) -> Material:
     """Return the material that `keep` has written. If fragments contain any of `ops`, only these
     are returned.
     """
@@ -62,7 +62,7 @@ def case_of(trial: Trial, number: int, guide: Guide | None = None) -> Case:
     if is_single(number):
         return single(trial, number)
     if trial.seeds:
-        material = _read(trial.seeds, trial.ops)
+        material = _read_material(trial.seeds, trial.ops)
         if material.fragments and number % material.every == material.every - 1:
             return seeded.program_at(trial.seed, number, material.fragments, trial.ops, guide)
     if trial.varied and number % VARIED == VARIED // 2:

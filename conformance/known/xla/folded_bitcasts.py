@@ -18,7 +18,7 @@ import numpy as np
 
 from conformance.known.xla.memory import constant
 from conformance.known.xla.other_types import bitcast_shape
-from conformance.transforms.extract import returning, with_body
+from conformance.transforms.extract import with_body, with_results
 from conformance.transforms.values import evaluate_values
 from reference.ir.program import Operation, Program, TensorType
 from reference.ir.types import Array, bits_dtype, element_type_of, from_bits, to_bits
@@ -96,4 +96,4 @@ def _returning_array(program: Program, array: Array) -> Program:
     (result,) = program.subject.results
     value = replace(result, type=TensorType(array.shape, element_type_of(array)))
     *before, _, end = program.main.body.operations
-    return returning(with_body(program, (*before, constant(value, array), end)), [value])
+    return with_results(with_body(program, (*before, constant(value, array), end)), [value])

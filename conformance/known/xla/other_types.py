@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from conformance.known.xla.memory import constant
-from conformance.transforms.extract import returning, with_body
+from conformance.transforms.extract import with_body, with_results
 from conformance.transforms.retype import element_of, retype
 from reference.ir.program import Operation, Program, Region, TensorType, Value, attributes
 from reference.ir.types import ELEMENT_TYPES, ElementType, bits_dtype, from_bits
@@ -37,7 +37,7 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
     for others in ([narrow] if narrow else [], [*bitcast_by_bytes(subject)]):
         if others:
             whole = with_body(program, (*before, *others, end))
-            yield (returning(whole, others[-1].results),)
+            yield (with_results(whole, others[-1].results),)
 
 
 def _narrow_body(operation: Operation) -> Operation | None:

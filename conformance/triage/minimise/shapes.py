@@ -50,13 +50,13 @@ def _try_sizes(attempts: Minimisation, sizes: Sizes) -> bool:
     """Return whether the program fails with these sizes, on the first or last elements."""
     smaller = resize_dimensions(attempts.program, sizes)
     for last in (False, True):
-        inputs = tuple(_cut(array, sizes, last=last) for array in attempts.inputs)
+        inputs = tuple(_crop(array, sizes, last=last) for array in attempts.inputs)
         if attempts.try_program(smaller, inputs):
             return True
     return False
 
 
-def _cut(array: Array, sizes: Sizes, *, last: bool) -> Array:
+def _crop(array: Array, sizes: Sizes, *, last: bool) -> Array:
     parts = tuple(
         slice(None)
         if size not in sizes

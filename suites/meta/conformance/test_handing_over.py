@@ -156,7 +156,7 @@ def lost(tmp_path: Path, text: str) -> list[Path]:
     file.write_text(text)
     failure = user_programs.failing_program(TRIAL, file, None)
     assert failure is not None
-    finding = CrashHandler(None, 1.0).finding(failure, WRONG)  # type: ignore[arg-type]
+    finding = CrashHandler(None, 1.0).unminimised_finding(failure, WRONG)  # type: ignore[arg-type]
     return [bundle.write(tmp_path / "lost", finding, {}, "")]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from conformance.executors.limit import Clock, TooSlow, interrupt_after, limit_wall_time
-from conformance.executors.local import Call, LocalExecutor, TimedOut
+from conformance.executors.local import Call, LocalExecutor, WorkerTimeout
 from conformance.executors.lost import crash_verdict
 from conformance.limits import Limits
 from conformance.phases import Phase, describe_timeout, note_phases, phase, read_phases
@@ -92,7 +92,7 @@ def _endless() -> None:
 def test_timed_out_worker_has_reported_its_step() -> None:
     with LocalExecutor(1, limits=Limits(memory_limit=0)) as executor:
         lost = executor.one(Call("endless", _endless, (), 0.5))
-    assert isinstance(lost, TimedOut)
+    assert isinstance(lost, WorkerTimeout)
     verdict, kind, message = crash_verdict(lost)
     assert (verdict, kind) == (Verdict.TIMED_OUT, "no answer")
     assert message.startswith("no answer within 0.5 s: the backend had been compiling for 0.")

@@ -15,10 +15,10 @@ from docs.tools import accuracy
 def test_pictures_match_the_measurements() -> None:
     found = accuracy.measurements()
     names = {path.stem for path in accuracy.FOLDER.glob("*.svg")}
-    assert names == set(accuracy.drawn(found)), "run: python -m docs.tools.accuracy"
+    assert names == set(accuracy.drawn_ops(found)), "run: python -m docs.tools.accuracy"
     for op in names:
         text = (accuracy.FOLDER / f"{op}.svg").read_text(encoding="utf-8")
-        assert text == accuracy.drawing(op, found), "run: python -m docs.tools.accuracy"
+        assert text == accuracy.draw_picture(op, found), "run: python -m docs.tools.accuracy"
         assert ET.fromstring(text).tag.endswith("svg")
         assert len(text) < 40_000
 

@@ -16,7 +16,7 @@ from conformance.errors import NotAvailable
 from conformance.results.cells import CellResults
 from conformance.results.lines import lines_of
 from conformance.results.standings import CellStatus, status_of
-from conformance.results.summary import Known
+from conformance.results.summary import KnownReason
 from conformance.verdict import Errors, Failing, Verdict
 from reports import findings, html, junit, markdown, squares, text, view
 from reports import programs as program_texts
@@ -218,7 +218,7 @@ def test_predicted_share_of_known_elements_is_in_every_report(runs):
     assert "elements that fail as known are predicted within 2 ulp" in page
     row = "elements that fail as known and are predicted within 2 ulp (99.9 %)"
     assert f"| {row} | 2,999 | 3,002 |" in markdown.markdown(other)
-    varying = replace(other, expectations={"x": Known("any memory", unpredictable=True)})
+    varying = replace(other, expectations={"x": KnownReason("any memory", unpredictable=True)})
     assert varying.summary["known_elements"] == {
         "count": 3_002, "predicted": 2_999, "unpredictable": 1, "predicted_percent": 99.9,
     }  # fmt: skip
@@ -236,7 +236,10 @@ def test_predicted_share_of_known_elements_is_in_every_report(runs):
 def test_unpredictable_known_cases_are_counted_separately(runs):
     run = runs["passing"]
     cell = run.planned[0]
-    ids = {"memory": Known("it reads memory", unpredictable=True), "other": Known("it is wrong")}
+    ids = {
+        "memory": KnownReason("it reads memory", unpredictable=True),
+        "other": KnownReason("it is wrong"),
+    }
     whole = [
         synthetic.failure(cell, number, Verdict.DIVERGENT, known=id_)
         for number, id_ in enumerate(("memory", "other", "other", ""), 9)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.check.file import check_file
-from conformance.check.settings import Checked, Settings
+from conformance.check.settings import CheckedFile, Settings
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
@@ -15,7 +15,7 @@ from reference.ir.types import Array
 REFERENCE = Settings("reference")
 
 
-def checked(tmp_path: Path, text: str | bytes, settings: Settings = REFERENCE) -> Checked:
+def checked(tmp_path: Path, text: str | bytes, settings: Settings = REFERENCE) -> CheckedFile:
     path = tmp_path / "program.mlir"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return check_file(str(path), settings)

@@ -13,7 +13,7 @@ from conformance.gate.baselines.baseline import ReadBaseline, baseline_of
 from conformance.gate.baselines.comparison import compare
 from conformance.results.inputs import pack_inputs
 from conformance.results.left_out import LeftOut
-from conformance.results.summary import Known, RunData
+from conformance.results.summary import KnownReason, RunData
 from conformance.verdict import (
     HISTOGRAM_EDGES,
     Detail,
@@ -149,9 +149,11 @@ def run_of(records, errors, planned, filtered=(), backends=("cpu",)) -> RunData:
             for name in backends
         ),
         expectations={
-            "f8-rounding": Known("Narrow formats are computed in f16 and rounded twice; a fix is "
-                                 "discussed upstream.", "https://github.com/openxla/xla/issues/1"),
-            "subnormals": Known("Subnormals are flushed.", "javascript:window.pwned=1"),
+            "f8-rounding": KnownReason(
+                "Narrow formats are computed in f16 and rounded twice; a fix is discussed upstream.",
+                "https://github.com/openxla/xla/issues/1",
+            ),
+            "subnormals": KnownReason("Subnormals are flushed.", "javascript:window.pwned=1"),
         },
         stale=("old-entry",),
     )  # fmt: skip
@@ -248,7 +250,8 @@ def partial_run() -> RunData:
     )
     return replace(
         run_of(records, {}, cells, backends=NAMES[:2]),
-        stale=(), expectations={"slow-batch": Known("A batch may wait for a lock.", flaky=True)},
+        stale=(),
+        expectations={"slow-batch": KnownReason("A batch may wait for a lock.", flaky=True)},
         lost_batches=batches, incidents=(batches[0].line, "a defect of the harness"),
         left_out=(LeftOut(*never, ((0, 40),)), LeftOut(*cells[2], ((3, 5),))),
         cached_cases={cells[0]: 2, cells[3]: 1}, cell_seconds={cells[0]: 1.5}, exit_code=1,
@@ -277,7 +280,7 @@ def nasty_run() -> RunData:
     made = run_of(records, {}, [*cells, ("tanh", "f32", "cpu")])
     return replace(
         made, command=NASTY[0], profile=NASTY[1], started=NASTY[4], versions={NASTY[0]: NASTY[1]},
-        expectations={text: Known(text, text) for text in NASTY}, stale=NASTY,
+        expectations={text: KnownReason(text, text) for text in NASTY}, stale=NASTY,
         filters={"op": list(NASTY)}, incidents=NASTY,
         backends=(Description(NASTY[0], NASTY[1], NASTY[2], ((NASTY[3], NASTY[4]),)),),
     )  # fmt: skip

@@ -19,7 +19,7 @@ from conformance.catalog import Cell
 from conformance.errors import UsageError
 from conformance.gate.baselines.baseline import ReadBaseline, baseline_of
 from conformance.gate.baselines.comparison import Kind, compare
-from conformance.gate.conclusion import exit_code, floor_lines, scope
+from conformance.gate.conclusion import exit_code, floor_lines, scope_line
 from conformance.results.left_out import LeftOut
 from conformance.results.lines import lines_of
 from conformance.results.summary import RunData, load
@@ -134,7 +134,9 @@ def test_left_out_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     missing = len(whole.records) - len(done.records)
     assert (found.counts[Kind.LOST], found.left_out) == (0, missing)
     assert (done.exit_code, exit_code(done, comparison=found)) == (0, 0)
-    assert f"{missing} cases that were not run, as the time of --budget was over" in scope(found)
+    assert f"{missing} cases that were not run, as the time of --budget was over" in scope_line(
+        found
+    )
     # what is missing for any other reason is lost, though
     lost = compare(replace(done, left_out=()), baseline)
     assert lost.counts[Kind.LOST] == missing

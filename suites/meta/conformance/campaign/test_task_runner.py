@@ -11,7 +11,7 @@ import pytest
 from conformance.campaign.task_runner import TaskRunner
 from conformance.campaign.tasks import Task, TaskResult, run_tasks
 from conformance.catalog import Cell
-from conformance.executors.local import Call, CallEnd, Died, TimedOut
+from conformance.executors.local import Call, CallEnd, WorkerCrash, WorkerTimeout
 from conformance.executors.lost import own_words
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.limits import Limits
@@ -66,7 +66,7 @@ def test_healthy_batch_is_run_once() -> None:
 def test_only_crashing_case_of_batch_is_blamed() -> None:
     def answer(tasks: tuple[Task, ...]) -> Any:
         guilty = any(task.cell == TASKS[1].cell and 2 in task for task in tasks)
-        return Died("SIGSEGV") if guilty else run_tasks(tasks)
+        return WorkerCrash("SIGSEGV") if guilty else run_tasks(tasks)
 
     results, noticed, workers = outcomes(answer)
     assert not noticed
@@ -90,7 +90,7 @@ def test_a_case_that_does_not_end_its_worker_every_time_is_not_deterministic(wor
     def answer(tasks: tuple[Task, ...]) -> Any:
         whole = len(tasks) > 1 or TASKS[1] in tasks
         dies = whole or (tasks == (guilty,) and left.pop(0))
-        return Died("SIGSEGV", words) if dies else run_tasks(tasks)
+        return WorkerCrash("SIGSEGV", words) if dies else run_tasks(tasks)
 
     results, noticed, _ = outcomes(answer)
     assert (left, noticed) == ([], [])
@@ -116,7 +116,9 @@ def test_a_worker_ends_after_cases_that_may_have_written_to_memory_of_others() -
 def test_a_case_that_is_known_to_end_its_worker_is_not_run_again() -> None:
     def answer(tasks: tuple[Task, ...]) -> Any:
         return (
-            Died("SIGSEGV") if any(one.cell == TASKS[1].cell for one in tasks) else run_tasks(tasks)
+            WorkerCrash("SIGSEGV")
+            if any(one.cell == TASKS[1].cell for one in tasks)
+            else run_tasks(tasks)
         )
 
     results, _, workers = outcomes(answer, apart=[TASKS[1]])
@@ -126,7 +128,7 @@ def test_a_case_that_is_known_to_end_its_worker_is_not_run_again() -> None:
 
 
 def test_crash_of_whole_batch_only_is_recorded() -> None:
-    answer = lambda ts: Died("SIGSEGV", "so it is") if len(ts) > 1 else run_tasks(ts)  # noqa: E731
+    answer = lambda ts: WorkerCrash("SIGSEGV", "so it is") if len(ts) > 1 else run_tasks(ts)  # noqa: E731
     results, noticed, _ = outcomes(answer)
     assert set(results) == set(TASKS)
     (line,) = noticed
@@ -140,21 +142,21 @@ def test_crashing_batch_is_repeated_to_count_crashes() -> None:
     left = [True, False, False, True]
 
     def answer(tasks: tuple[Task, ...]) -> Any:
-        return Died("SIGSEGV") if len(tasks) > 1 and left.pop() else run_tasks(tasks)
+        return WorkerCrash("SIGSEGV") if len(tasks) > 1 and left.pop() else run_tasks(tasks)
 
     _, (line,), _ = outcomes(answer)
     assert "crashed in 2 of 4 runs" in line
     assert left == []
 
 
-@pytest.mark.parametrize(("second", "failed"), [(None, 1), (TimedOut(20.0), 4)])
-def test_time_outs_are_repeated(second: TimedOut | None, failed: int) -> None:
-    guilty, first = TASKS[1].singles()[1], [TimedOut(20.0)]
+@pytest.mark.parametrize(("second", "failed"), [(None, 1), (WorkerTimeout(20.0), 4)])
+def test_time_outs_are_repeated(second: WorkerTimeout | None, failed: int) -> None:
+    guilty, first = TASKS[1].singles()[1], [WorkerTimeout(20.0)]
 
     def answer(tasks: tuple[Task, ...]) -> Any:
         if tasks != (guilty,):
             whole = any(task.cell == guilty.cell and 1 in task for task in tasks)
-            return TimedOut(60.0) if whole else run_tasks(tasks)
+            return WorkerTimeout(60.0) if whole else run_tasks(tasks)
         return first.pop() if first else second or run_tasks(tasks)
 
     results, noticed, _ = outcomes(answer)

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.backends.pjrt import PjrtBackend
 from conformance.check.settings import Settings
-from conformance.frontends.modules import NotChecked, units
+from conformance.frontends.modules import NotChecked, read_units
 from conformance.stablehlo.parse import parse_module
 from conformance.verdict import Verdict
 from suites.meta.support.checking import checked
@@ -65,6 +65,6 @@ def test_a_value_that_is_each_partition_s_own_shares_out_nothing() -> None:
 def test_shard_map_of_gspmd_is_refused_in_words(call: str, tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
     path.write_text(SHARDED.replace("@Sharding", call))
-    (found,) = units(path)
+    (found,) = read_units(path)
     assert isinstance(found, NotChecked)
     assert "is not read; jax 0.5 and later write it" in found.reason

@@ -18,9 +18,9 @@ from conformance.backends import session
 from conformance.backends.pjrt import PjrtBackend
 from conformance.check import files as checking
 from conformance.check.file import check_file
-from conformance.check.settings import Checked, Settings
+from conformance.check.settings import CheckedFile, Settings
 from conformance.cli import app, exit_code_of
-from conformance.frontends.modules import NOTHING_RETURNED, Unit, units
+from conformance.frontends.modules import NOTHING_RETURNED, Unit, read_units
 from conformance.outputs import checked as outputs
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
@@ -318,7 +318,7 @@ def call(capsys: pytest.CaptureFixture[str]):
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are checked in this process: workers take seconds to start."""
 
-    def checked(_: object, given: Sequence[str], settings: Settings, __: int) -> list[Checked]:
+    def checked(_: object, given: Sequence[str], settings: Settings, __: int) -> list[CheckedFile]:
         return [check_file(file, settings) for file in given]
 
     monkeypatch.setattr(checking, "check_files", checked)
@@ -428,7 +428,7 @@ def test_invalid_arguments_are_one_line(
 def test_parsed_programs_are_those_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
     path.write_text(FAULTY)
-    (unit,) = units(path)
+    (unit,) = read_units(path)
     assert isinstance(unit, Unit)
     assert unit.program == parse_module(FAULTY)
     names = [operation.name for operation in unit.flat.program.main.body.operations]

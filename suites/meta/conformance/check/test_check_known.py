@@ -16,7 +16,7 @@ from conformance.backends.base import Executable
 from conformance.backends.pjrt import PjrtBackend
 from conformance.check import files as checking
 from conformance.check.file import check_file, matching_expectations, merge_outcomes
-from conformance.check.settings import Checked, Settings
+from conformance.check.settings import CheckedFile, Settings
 from conformance.cli import app, exit_code_of
 from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load
@@ -318,10 +318,10 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
 
 
 def test_a_file_is_known_if_all_its_failures_are() -> None:
-    one = Checked(Verdict.INACCURATE, known=("a",), file="f")
-    worse = Checked(Verdict.DIVERGENT, known=("b", "a"), file="f")
-    right = Checked(Verdict.PASS, file="f")
-    new = Checked(Verdict.FLUSHED, "subnormal result", file="f")
+    one = CheckedFile(Verdict.INACCURATE, known=("a",), file="f")
+    worse = CheckedFile(Verdict.DIVERGENT, known=("b", "a"), file="f")
+    right = CheckedFile(Verdict.PASS, file="f")
+    new = CheckedFile(Verdict.FLUSHED, "subnormal result", file="f")
     found = merge_outcomes("g", [right, one, worse])
     assert (found.file, found.verdict, found.known) == ("g", Verdict.DIVERGENT, ("a", "b"))
     found = merge_outcomes("g", [one, new, worse])
@@ -333,7 +333,7 @@ Call = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Call:
-    def checked(_: object, given: Sequence[str], settings: Settings, __: int) -> list[Checked]:
+    def checked(_: object, given: Sequence[str], settings: Settings, __: int) -> list[CheckedFile]:
         return [check_file(file, settings) for file in given]
 
     monkeypatch.setattr(checking, "check_files", checked)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from conformance.check.calls import CHECK_BATCH, JUDGE_LOST
+from conformance.check.calls import CHECK_BATCH, JUDGE_CRASH
 from conformance.check.files import BATCH, batches, check_files
-from conformance.check.settings import UNJUDGED, Checked, Settings
-from conformance.executors.local import Call, Died, TimedOut
+from conformance.check.settings import UNJUDGED, CheckedFile, Settings
+from conformance.executors.local import Call, WorkerCrash, WorkerTimeout
 from conformance.frontends.arguments import InputsError
 from conformance.limits import Limits
 from conformance.verdict import Verdict
@@ -20,20 +20,20 @@ SETTINGS = Settings(limits=Limits(7.0))
 FILES = tuple(f"file{number}" for number in range(12))
 
 
-def passed(file: str) -> Checked:
-    return Checked(Verdict.PASS, file=file)
+def passed(file: str) -> CheckedFile:
+    return CheckedFile(Verdict.PASS, file=file)
 
 
-def verdicts(value: Any, files: tuple[str, ...] = FILES) -> tuple[list[Checked], list[Call]]:
+def verdicts(value: Any, files: tuple[str, ...] = FILES) -> tuple[list[CheckedFile], list[Call]]:
     """Return the verdicts in their order, and the calls that were made."""
     workers = Workers(value)
     found = check_files(workers, files, SETTINGS, jobs=1)  # type: ignore[arg-type]
     return [one for one in found if one is not None], workers.made
 
 
-def answer(call: Call, lost: dict[str, Died | TimedOut], second: Any = None) -> Any:
+def answer(call: Call, lost: dict[str, WorkerCrash | WorkerTimeout], second: Any = None) -> Any:
     """Return the end of a call about a batch: these files are lost, and any other passes."""
-    if call.function is JUDGE_LOST:
+    if call.function is JUDGE_CRASH:
         return second
     files = call.name.files
     guilty = [lost[file] for file in files if file in lost]
@@ -49,10 +49,10 @@ def test_batches_leave_no_worker_idle() -> None:
 
 
 def test_only_the_guilty_file_is_blamed_and_the_order_stays() -> None:
-    judged = Checked(Verdict.CRASHED, "abort", "m", known=("e",), file="file4")
-    found, calls = verdicts(lambda call: answer(call, {"file4": Died("SIGABRT")}, (judged,)))
+    judged = CheckedFile(Verdict.CRASHED, "abort", "m", known=("e",), file="file4")
+    found, calls = verdicts(lambda call: answer(call, {"file4": WorkerCrash("SIGABRT")}, (judged,)))
     assert found == [judged if file == "file4" else passed(file) for file in FILES]
-    asked = [call.arguments[0].files for call in calls if call.function is JUDGE_LOST]
+    asked = [call.arguments[0].files for call in calls if call.function is JUDGE_CRASH]
     assert asked == [("file4",)]
     checked = [call.arguments[0].files for call in calls if call.function is CHECK_BATCH]
     assert [files for files in checked if "file4" in files] == [FILES[3:6], ("file4",)]
@@ -60,10 +60,10 @@ def test_only_the_guilty_file_is_blamed_and_the_order_stays() -> None:
 
 
 def test_a_file_that_ends_every_process_has_the_verdict_of_its_first_end() -> None:
-    lost = Died("SIGSEGV", "words")
+    lost = WorkerCrash("SIGSEGV", "words")
     found, _ = verdicts(lambda call: answer(call, {"file0": lost}, lost), FILES[:1])
     assert found == [
-        Checked(
+        CheckedFile(
             Verdict.CRASHED, "segmentation fault", "the process ended with SIGSEGV: words",
             file="file0",
         )
@@ -73,8 +73,8 @@ def test_a_file_that_ends_every_process_has_the_verdict_of_its_first_end() -> No
 @pytest.mark.parametrize("is_settled", [False, True])
 def test_a_verdict_that_was_left_before_the_end_stands(is_settled: bool) -> None:
     verdict = Verdict.PASS if is_settled else Verdict.DIVERGENT
-    kept = Checked(verdict, "", "m", file="file0", is_settled=is_settled)
-    lost = TimedOut(7.0, kept=kept)
+    kept = CheckedFile(verdict, "", "m", file="file0", is_settled=is_settled)
+    lost = WorkerTimeout(7.0, kept=kept)
     (found,), calls = verdicts(lambda call: answer(call, {"file0": lost}), FILES[:1])
     assert [call.function for call in calls] == [CHECK_BATCH]
     if is_settled:

@@ -13,11 +13,11 @@ import pytest
 from conformance.check import file
 from conformance.check.command import Options, check
 from conformance.check.explaining import ExplanationTime
-from conformance.check.settings import Checked, Settings
+from conformance.check.settings import CheckedFile, Settings
 from conformance.executors.limit import OutOfTime
-from conformance.executors.local import Call, Died, LocalExecutor, TimedOut
+from conformance.executors.local import Call, LocalExecutor, WorkerCrash, WorkerTimeout
 from conformance.limits import Limits
-from conformance.phases import keep
+from conformance.phases import keep_value
 from conformance.triage import conclusion
 from conformance.verdict import Verdict
 from suites.meta.support.checking import FAULTY, checked
@@ -75,7 +75,7 @@ def test_an_explanation_ends_before_its_worker() -> None:
 
 def _keep_and(how: str) -> str:
     for value in range(3):
-        keep(value)
+        keep_value(value)
     if how == "hang":
         time.sleep(60)
     if how == "die":
@@ -89,12 +89,12 @@ def test_value_kept_by_lost_call_is_returned() -> None:
         ended = [executor.one(Call(how, _keep_and, (how,), 1.5)) for how in ("hang", "die", "end")]
         again = executor.one(Call("none", time.sleep, (60,), 0.5))
     lost, died, ok = ended
-    assert isinstance(lost, TimedOut)
+    assert isinstance(lost, WorkerTimeout)
     assert lost.kept == 2
     assert ok == "end"
-    assert isinstance(again, TimedOut)
+    assert isinstance(again, WorkerTimeout)
     assert again.kept is None
-    assert died == Died("exit code 3", kept=2)
+    assert died == WorkerCrash("exit code 3", kept=2)
 
 
 def test_a_wrong_operation_settles_that_a_program_fails(
@@ -105,8 +105,8 @@ def test_a_wrong_operation_settles_that_a_program_fails(
     def endless(*_: object) -> None:
         raise OutOfTime
 
-    kept: list[Checked] = []
-    monkeypatch.setattr(file, "keep", kept.append)
+    kept: list[CheckedFile] = []
+    monkeypatch.setattr(file, "keep_value", kept.append)
     monkeypatch.setattr(conclusion, "judge_program", endless)
     with pytest.raises(OutOfTime):
         checked(tmp_path, FAULTY, Settings("reference:low_precision"))

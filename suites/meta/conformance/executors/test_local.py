@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from conformance.executors import pool
-from conformance.executors.local import Call, Died, LocalExecutor
+from conformance.executors.local import Call, LocalExecutor, WorkerCrash
 
 FAILED = b"F1122 15:59:26.730449   19264 some_pass.cc:58] Check failed: width == 8 (4 vs. 8) \n"
 
@@ -27,7 +27,7 @@ def _say(lines: bytes) -> str:
 def test_a_worker_whose_compiler_says_that_a_check_failed_is_not_waited_for() -> None:
     with LocalExecutor(1) as executor:
         value = executor.one(Call("failed", _say, (FAILED,), 30.0))
-    assert isinstance(value, Died)
+    assert isinstance(value, WorkerCrash)
     assert value.reason == "SIGABRT"
     assert value.last_words == "some_pass.cc:58] Check failed: width == 8 (4 vs. 8)"
 
@@ -38,7 +38,7 @@ def test_fatal_line_before_stack_is_reported() -> None:
     stack = b"*** Check failure stack trace: ***\n    @     0x7f70342 LogMessageFatal::~\n"
     with LocalExecutor(1) as executor:
         value = executor.one(Call("fatal", _say, (said + stack,), 30.0))
-    assert isinstance(value, Died)
+    assert isinstance(value, WorkerCrash)
     assert value.last_words == "some_pass.cc:58] unhandled direction (4 vs. 8)"
 
 
@@ -60,7 +60,7 @@ def _handle_fatal_signals() -> bool:
 def test_handlers_of_a_compiler_do_not_delay_the_end_of_a_worker(fatal: signal.Signals) -> None:
     with LocalExecutor(1, _handle_fatal_signals) as executor:
         value = executor.one(Call("end", signal.raise_signal, (fatal,), 30.0))
-    assert value == Died(fatal.name)
+    assert value == WorkerCrash(fatal.name)
 
 
 def test_stale_log_of_reused_process_id_is_ignored(tmp_path: Path) -> None:
@@ -101,8 +101,10 @@ def test_an_end_is_that_of_the_call_which_a_worker_took_last(
     calls = [Call(number, _end, (number % 2 * 7,), 5.0) for number in range(6)]
     with LocalExecutor(1) as executor:
         ended = {one.call.name: one.value for one in executor.results(calls) if one is not None}
-    assert {name for name, value in ended.items() if isinstance(value, Died)} == {1, 3, 5}
-    assert all(value.reason == "exit code 7" for value in ended.values() if isinstance(value, Died))
+    assert {name for name, value in ended.items() if isinstance(value, WorkerCrash)} == {1, 3, 5}
+    assert all(
+        value.reason == "exit code 7" for value in ended.values() if isinstance(value, WorkerCrash)
+    )
     assert all(isinstance(ended[name], int) for name in (0, 2, 4)), ended
 
 

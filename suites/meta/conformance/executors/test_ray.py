@@ -21,9 +21,9 @@ from conformance.campaign.planning import Options
 from conformance.campaign.runner import run
 from conformance.errors import NotAvailable
 from conformance.executors import on_ray
-from conformance.executors.agent import Opening
+from conformance.executors.agent import WorkerSpec
 from conformance.executors.executor import Engine, EngineName, Executor
-from conformance.executors.local import Call, CallEnd, Died, TimedOut
+from conformance.executors.local import Call, CallEnd, WorkerCrash, WorkerTimeout
 from conformance.executors.ray_output import CommandOutput
 from conformance.limits import Limits
 from conformance.results.versions import fingerprint
@@ -53,7 +53,7 @@ def no_versions() -> dict[str, str]:
 def workers(cluster: Any, *notices: list[str], versions: Any = no_versions) -> Iterator[Executor]:
     engine = Engine(EngineName.RAY, cluster.address, versions)
     told = notices[0] if notices else []
-    opening = Opening(None, Limits(memory_limit=0))
+    opening = WorkerSpec(None, Limits(memory_limit=0))
     with on_ray.ray_executor(engine, opening, jobs=None, device="", notice=told.append) as executor:
         yield executor
 
@@ -78,9 +78,9 @@ def test_calls_end_as_they_do_here(cluster: Any, tmp_path: Path) -> None:
         assert executor.jobs == 2
     assert ends["value"] == 42
     assert isinstance(ends["error"], ValueError)
-    assert ends["death"] == Died("SIGSEGV", "file.cc:12] Check failed: 1 == 2 at")
-    assert ends["exit"] == Died("exit code 3")
-    assert ends["hang"] == TimedOut(0.3)
+    assert ends["death"] == WorkerCrash("SIGSEGV", "file.cc:12] Check failed: 1 == 2 at")
+    assert ends["exit"] == WorkerCrash("exit code 3")
+    assert ends["hang"] == WorkerTimeout(0.3)
     assert ends["file"] == "read on the node"
     assert [ends[number] for number in range(5)] == [0, 2, 4, 6, 8]
 
@@ -108,7 +108,7 @@ def test_a_call_that_agents_are_lost_under_is_not_made_for_ever(
     with workers(cluster) as executor:
         calls = [Call("evil", end_agent, (), 60), *[Call(n, twice, (n,), 60) for n in range(4)]]
         ends = collect(executor, calls)
-    assert ends.pop("evil") == Died("the loss of 2 nodes of the cluster")
+    assert ends.pop("evil") == WorkerCrash("the loss of 2 nodes of the cluster")
     assert ends == {n: 2 * n for n in range(4)}
 
 
@@ -177,7 +177,7 @@ def test_an_address_without_a_cluster_is_refused_in_one_line() -> None:
     engine = Engine(EngineName.RAY, "127.0.0.1:1")
     with pytest.raises(NotAvailable, match=r"no Ray cluster answers at 127.0.0.1:1 \("):
         on_ray.ray_executor(
-            engine, Opening(None, Limits(memory_limit=0)), jobs=1, device="", notice=print
+            engine, WorkerSpec(None, Limits(memory_limit=0)), jobs=1, device="", notice=print
         )
 
 
@@ -200,7 +200,7 @@ def test_missing_ray_is_one_line_with_install_command(monkeypatch: pytest.Monkey
     with pytest.raises(NotAvailable, match=r"pip install 'hlo-conformance\[ray\]'"):
         on_ray.ray_executor(
             Engine(EngineName.RAY),
-            Opening(None, Limits(memory_limit=0)),
+            WorkerSpec(None, Limits(memory_limit=0)),
             jobs=1,
             device="",
             notice=print,

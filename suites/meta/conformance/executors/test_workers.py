@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from conformance.executors import interrupt
-from conformance.executors.local import Call, CallEnd, Died, LocalExecutor, TimedOut
+from conformance.executors.local import Call, CallEnd, LocalExecutor, WorkerCrash, WorkerTimeout
 from conformance.limits import Limits
 from conformance.results.store import FILE_NAME
 
@@ -54,9 +54,9 @@ def test_workers_survive_failing_calls() -> None:
         )
     assert ends["value"] == 42
     assert isinstance(ends["error"], ValueError)
-    assert ends["death"] == Died("SIGSEGV", "file.cc:12] Check failed: 1 == 2 at")
-    assert ends["exit"] == Died("exit code 3")
-    assert ends["hang"] == TimedOut(0.3)
+    assert ends["death"] == WorkerCrash("SIGSEGV", "file.cc:12] Check failed: 1 == 2 at")
+    assert ends["exit"] == WorkerCrash("exit code 3")
+    assert ends["hang"] == WorkerTimeout(0.3)
     assert [ends[number] for number in range(5)] == [0, 2, 4, 6, 8]
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from conformance.check.file import check_file, merge_outcomes
-from conformance.check.settings import Checked, Settings
+from conformance.check.settings import CheckedFile, Settings
 from conformance.frontends.assertions import Assertion, rewrite
-from conformance.frontends.modules import NotChecked, Unit, units
+from conformance.frontends.modules import NotChecked, Unit, read_units
 from conformance.limits import Limits
 from conformance.stablehlo.parse import places
 from conformance.verdict import Verdict
@@ -92,7 +92,7 @@ func.func @complex() {
 def test_the_check_dialect_and_files_of_several_tests(backend: str, tmp_path: Path) -> None:
     found = checked(tmp_path, CHECK_DIALECT, Settings(backend))
     assert (found.verdict, found.message) == (Verdict.PASS, "")
-    parts = list(units(tmp_path / "program.mlir"))
+    parts = list(read_units(tmp_path / "program.mlir"))
     assert all(isinstance(part, Unit) for part in parts)
     named = {part.name: len(part.assertions) for part in parts if isinstance(part, Unit)}
     assert named == {"sums": 2, "roots": 5, "complex": 3}
@@ -211,7 +211,7 @@ func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<2xi32>) {
   return %0, %indices : tensor<4xf32>, tensor<2xi32>
 }"""
     assert checked(tmp_path, text, Settings("cpu")).verdict is Verdict.PASS
-    (unit,) = units(tmp_path / "program.mlir")
+    (unit,) = read_units(tmp_path / "program.mlir")
     assert isinstance(unit, Unit)
     assert "divide" in {operation.name for operation in unit.program.walk()}
 
@@ -231,7 +231,7 @@ func.func @main(%x: tensor<2x2x1xf32>, %y: tensor<1x2x1x1xf32>, %g: tensor<2x1xi
     one = "tensor<2x2x1xf32>"
     for first in (f"stablehlo.abs %x : {one}", f"chlo.sinh %x : {one} -> {one}"):
         (tmp_path / "program.mlir").write_text(text.replace("EXPANDED", first))
-        (unit,) = units(tmp_path / "program.mlir")
+        (unit,) = read_units(tmp_path / "program.mlir")
         assert isinstance(unit, Unit)
         names = {operation.name for operation in unit.program.walk()}
         assert {name for name in names if name.startswith("chlo")} == {"chlo.ragged_dot"}
@@ -241,7 +241,7 @@ func.func @main(%x: tensor<2x2x1xf32>, %y: tensor<1x2x1x1xf32>, %g: tensor<2x1xi
     # jax 0.12 hands a context to several texts: what that pass allowed is allowed no more.
     foreign = text.replace("EXPANDED", f"stablehlo.abs %x : {one}").replace("chlo.r", "check.r")
     (tmp_path / "program.mlir").write_text(foreign)
-    (unread,) = units(tmp_path / "program.mlir")
+    (unread,) = read_units(tmp_path / "program.mlir")
     assert isinstance(unread, NotChecked)
     assert "jaxlib has no dialect check" in unread.reason
 
@@ -249,7 +249,7 @@ func.func @main(%x: tensor<2x2x1xf32>, %y: tensor<1x2x1x1xf32>, %g: tensor<2x1xi
 def test_test_of_invalid_program_is_skipped(tmp_path: Path) -> None:
     path = tmp_path / "tests.mlir"
     path.write_text(FAULTY + "\n// -----\n// expected-error@+1 {{no}}\nfunc.func @f() { oops }\n")
-    first, second = units(path)
+    first, second = read_units(path)
     assert isinstance(first, Unit)
     assert isinstance(second, NotChecked)
     found = check_file(str(path), REFERENCE)
@@ -259,7 +259,7 @@ def test_test_of_invalid_program_is_skipped(tmp_path: Path) -> None:
 
 def test_the_worst_of_several_programs_decides() -> None:
     each = [
-        Checked(verdict, message=verdict.value, file="f")
+        CheckedFile(verdict, message=verdict.value, file="f")
         for verdict in (Verdict.PASS, Verdict.UNSUPPORTED, Verdict.DIVERGENT, Verdict.UNSPECIFIED)
     ]
     whole = merge_outcomes("f", each)
@@ -318,7 +318,7 @@ func.func @sums() {
 def test_tests_as_iree_writes_them(backend: str, tmp_path: Path) -> None:
     found = checked(tmp_path, IREE, Settings(backend))
     assert (found.verdict, found.message) == (Verdict.PASS, "")
-    (part,) = units(tmp_path / "program.mlir")
+    (part,) = read_units(tmp_path / "program.mlir")
     assert isinstance(part, Unit)
     assert len(part.assertions) == 5
 

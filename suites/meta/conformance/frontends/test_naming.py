@@ -14,7 +14,7 @@ from jax import export
 
 from conformance.check.settings import Settings
 from conformance.frontends.arguments import Parameter
-from conformance.frontends.modules import Unit, units
+from conformance.frontends.modules import Unit, read_units
 from conformance.frontends.naming import parameters, value_names
 from conformance.stablehlo.lexical import (
     blank_strings,
@@ -32,7 +32,7 @@ LOW = Settings("reference:low_precision")
 def unit_of(tmp_path: Path, text: str) -> Unit:
     path = tmp_path / "program.mlir"
     path.write_text(text)
-    (found,) = units(path)
+    (found,) = read_units(path)
     assert isinstance(found, Unit)
     return found
 

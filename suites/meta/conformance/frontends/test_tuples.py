@@ -9,7 +9,7 @@ import pytest
 
 from conformance.check.saving import write_arrays
 from conformance.check.settings import Settings
-from conformance.frontends.modules import NOTHING_RETURNED, Unit, units
+from conformance.frontends.modules import NOTHING_RETURNED, Unit, read_units
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import diagnose
 from conformance.verdict import Verdict
@@ -122,7 +122,7 @@ def test_a_custom_call_may_return_a_tuple(tmp_path: Path) -> None:
 def test_values_of_a_tuple_have_names_that_can_be_spelled(tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
     path.write_text(CALL.format(target="lapack_sgetrf_ffi", result="tensor<3x3xf32>", tuple=LU))
-    (unit,) = units(path)
+    (unit,) = read_units(path)
     assert isinstance(unit, Unit)
     assert diagnose(emit(unit.flat.program)) is None
 
@@ -131,7 +131,7 @@ def test_every_result_and_parameter_is_a_tensor(tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
     for text in PROGRAMS.values():
         path.write_text(text)
-        (unit,) = units(path)
+        (unit,) = read_units(path)
         assert isinstance(unit, Unit)
         main = unit.flat.program.main
         types = [*(argument.type for argument in main.arguments), *main.result_types]
@@ -148,7 +148,7 @@ func.func @main(%x: tensor<4xf32>){results} {{
   %1 = stablehlo.after_all : !stablehlo.token
   return {returned}
 }}""")
-    (unit,) = units(path)
+    (unit,) = read_units(path)
     assert isinstance(unit, Unit)
     assert (unit.flat.program.main.result_types, unit.note) == ((), NOTHING_RETURNED)
     found = checked(tmp_path, path.read_text(), Settings("cpu"))

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from conformance.fuzzing import failures
-from conformance.fuzzing.backlog import Backlog, Unexplained, Waiting
+from conformance.fuzzing.backlog import Backlog, UnexplainedFinding, WaitingFailure
 from conformance.fuzzing.command import Options, fuzz
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.keeping.journal import Journal
@@ -19,8 +19,8 @@ def order(backlog: Backlog, places: Places) -> list[int]:
     """Return the numbers of waiting work in the order of execution; causes are negative."""
     found = []
     while (one := backlog.next()) is not None:
-        if isinstance(one, Waiting):
-            places.begin(one.place, one.culprit)
+        if isinstance(one, WaitingFailure):
+            places.count_begun(one.place, one.culprit)
         found.append(one.number)
     return found
 
@@ -30,8 +30,8 @@ def test_new_groups_come_first_then_rare_classes() -> None:
     for number, (place, group) in enumerate(
         [("a", "flushed"), ("a", "flushed"), ("b", "flushed"), ("c", "divergent")]
     ):
-        backlog.add(Waiting(number, place, group))
-    assert backlog.pressing == 3
+        backlog.add(WaitingFailure(number, place, group))
+    assert backlog.urgent_count == 3
     assert order(backlog, places) == [0, 3, 2, 1]
     assert len(backlog) == 0
 
@@ -39,16 +39,16 @@ def test_new_groups_come_first_then_rare_classes() -> None:
 def test_heavy_failure_waits_until_others_have_begun() -> None:
     backlog = Backlog(places := Places())
     for number in range(4):
-        backlog.add(Waiting(number, f"a{number}", "flushed", weight=2))
-        backlog.add(Waiting(10 + number, f"b{number}", "divergent"))
+        backlog.add(WaitingFailure(number, f"a{number}", "flushed", weight=2))
+        backlog.add(WaitingFailure(10 + number, f"b{number}", "divergent"))
     assert order(backlog, places) == [0, 10, 11, 1, 12, 13, 2, 3]
 
 
 def test_new_causes_and_culprits_come_before_further_failures() -> None:
     backlog = Backlog(places := Places())
     for number, culprit in enumerate(["abs f32", "abs f32", "abs bf16"]):
-        backlog.add(Waiting(number, "abs", "divergent", culprit=culprit))
-    backlog.explain(Unexplained(-1, cast("Finding", None)))
+        backlog.add(WaitingFailure(number, "abs", "divergent", culprit=culprit))
+    backlog.add_unexplained(UnexplainedFinding(-1, cast("Finding", None)))
     assert order(backlog, places) == [0, -1, 2, 1]
 
 

@@ -9,9 +9,9 @@ import pytest
 from conformance.backends.base import Failed, failure_of
 from conformance.backends.registry import parse
 from conformance.executors.backend_workers import executor_of
-from conformance.executors.local import Call, Died, TimedOut
+from conformance.executors.local import Call, WorkerCrash, WorkerTimeout
 from conformance.fuzzing.calls import READABLE
-from conformance.fuzzing.crashes import TRIES, CrashHandler, CrashMinimisation, is_ours
+from conformance.fuzzing.crashes import TRIES, CrashHandler, CrashMinimisation, is_harness_timeout
 from conformance.fuzzing.grouping import place_of
 from conformance.fuzzing.singles import PER_TRIAL
 from conformance.fuzzing.trial import FailingProgram, Trial
@@ -40,9 +40,9 @@ from suites.meta.support.small_programs import array, one, typed
 def test_timeout_is_attributed_by_current_phase(names: tuple[str, ...], ours: bool) -> None:
     before = Phase("execution", 0, 0, 0.1, 0.2)
     phases = tuple(Phase(name, 0, 0, 1.0) for name in names)
-    assert is_ours(TimedOut(5.0, (before, *phases))) is ours
-    assert is_ours(TimedOut(1.5, (before, *phases)))
-    assert not is_ours(Died("SIGSEGV"))
+    assert is_harness_timeout(WorkerTimeout(5.0, (before, *phases))) is ours
+    assert is_harness_timeout(WorkerTimeout(1.5, (before, *phases)))
+    assert not is_harness_timeout(WorkerCrash("SIGSEGV"))
 
 
 def failure(verdict: Verdict, kind: str) -> FailingProgram:
@@ -62,9 +62,9 @@ def test_answered_failure_is_no_worker_loss(words: str, kind: str) -> None:
     assert failure_of(Failed(words)) == (Verdict.CRASHED, kind)
     with executor_of(parse("reference"), jobs=1) as executor:
         losses = CrashHandler(executor, 10.0)
-        assert not losses.is_loss(failure(Verdict.CRASHED, kind))
+        assert not losses.is_crash(failure(Verdict.CRASHED, kind))
         assert losses.is_varied(failure(Verdict.CRASHED, kind))
-        assert losses.is_loss(failure(Verdict.CRASHED, "abort"))
+        assert losses.is_crash(failure(Verdict.CRASHED, "abort"))
         assert not losses.is_varied(failure(Verdict.CRASHED, "abort"))
 
 

@@ -14,7 +14,7 @@ from conformance.fuzzing.attribution.cause import NO_ANSWER, RIGHT, WRONG, Cause
 from conformance.fuzzing.command import Options, fuzz
 from conformance.fuzzing.finding import Finding
 from conformance.fuzzing.grouping import (
-    agree,
+    attributions_agree,
     element_type_in,
     element_types,
     group_of,
@@ -294,18 +294,22 @@ def test_attributions_agree_where_the_same_change_makes_a_divergence_vanish() ->
     several = Cause({"without passes algsimp, fusion": RIGHT})
     fusion = Cause({"with constants as parameters": RIGHT, "without pass fusion": RIGHT})
     pairs = ((ALGSIMP, several), (several, fusion), (FOLDING, FOLDING), (NEVER, NEVER))
-    assert all(agree(one, other) and agree(other, one) for one, other in pairs)
+    assert all(
+        attributions_agree(one, other) and attributions_agree(other, one) for one, other in pairs
+    )
     apart = ((ALGSIMP, fusion), (FOLDING, ALGSIMP), (FOLDING, NEVER), (ALGSIMP, NEVER))
-    assert not any(agree(one, other) or agree(other, one) for one, other in apart)
+    assert not any(
+        attributions_agree(one, other) or attributions_agree(other, one) for one, other in apart
+    )
 
 
 def test_untried_variants_contradict_no_cause() -> None:
-    assert agree(Cause(), ALGSIMP)
+    assert attributions_agree(Cause(), ALGSIMP)
     some = Cause({"with constants as parameters": WRONG}, is_partial=True)
-    assert agree(some, ALGSIMP)
-    assert agree(ALGSIMP, some)
-    assert not agree(some, FOLDING)
-    assert agree(Cause({"without pass algsimp": NO_ANSWER}), NEVER)
+    assert attributions_agree(some, ALGSIMP)
+    assert attributions_agree(ALGSIMP, some)
+    assert not attributions_agree(some, FOLDING)
+    assert attributions_agree(Cause({"without pass algsimp": NO_ANSWER}), NEVER)
 
 
 def test_element_type_is_separated_from_operations() -> None:

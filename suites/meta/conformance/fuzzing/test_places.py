@@ -13,7 +13,7 @@ FLUSHED = ("flushed | subnormal input | abs", "flushed | subnormal input | sine"
 
 def minimised(some: Places, place: str, culprit: str, finding: str) -> None:
     """Note a failure that was minimised."""
-    some.begin(place, culprit)
+    some.count_begun(place, culprit)
     some.add(place, culprit, finding)
 
 
@@ -48,7 +48,7 @@ def test_a_class_that_was_found_often_enough_is_counted(
     monkeypatch.setattr(places, "ENOUGH", 5)
     some = Places()
     for _ in range(5):
-        some.meet(pair[0])
+        some.count_failure(pair[0])
     assert not some.is_settled(pair[1], "new f32")  # there is no finding to count it for
     minimised(some, pair[0], "old f32", "one")
     assert some.is_settled(pair[1], "new f32")

@@ -11,7 +11,7 @@ import pytest
 from conformance.gate.expectations import Expectation
 from conformance.gate.files import SHIPPED
 from conformance.gate.reading import ExpectationError, read
-from conformance.gate.unpredictable import UNPREDICTABLE, check, without_prediction
+from conformance.gate.unpredictable import UNPREDICTABLE, check, unpredicted_classes
 from conformance.known.entry_prediction import EntryPrediction
 from reference.ir.types import Array
 from suites.meta.support.small_programs import array, one, typed
@@ -63,7 +63,7 @@ def test_a_class_of_such_elements_is_named_by_unpredictable_entries(
 ) -> None:
     found = read_entry(tmp_path, f'kinds = ["{kind}"]', "unpredictable = true")
     assert found.unpredictable
-    assert without_prediction(found) == ()
+    assert unpredicted_classes(found) == ()
 
 
 ROOT = """
@@ -100,7 +100,7 @@ def test_a_dozen_entries_are_unpredictable_at_most() -> None:
 
 
 def test_shipped_entries_have_predictions() -> None:
-    assert not [one.id for one in SHIPPED_ONES if without_prediction(one)]
+    assert not [one.id for one in SHIPPED_ONES if unpredicted_classes(one)]
 
 
 @pytest.mark.parametrize(
@@ -116,4 +116,4 @@ def test_classes_without_prediction_are_found_by_name_and_glob(
     kinds: tuple[str, ...], verdicts: tuple[str, ...], expected: tuple[str, ...]
 ) -> None:
     one = Expectation("x", ("sort",), "", kinds=kinds, verdicts=verdicts)
-    assert without_prediction(one) == expected
+    assert unpredicted_classes(one) == expected

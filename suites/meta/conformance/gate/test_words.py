@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from conformance.backends.base import ANSWERED
-from conformance.check.counterexample import replay, replay_lost
+from conformance.check.counterexample import match_crash, replay
 from conformance.check.counterexamples import replay_counterexamples
-from conformance.check.settings import Replayed
-from conformance.executors.local import CallEnd, Died, TimedOut
+from conformance.check.settings import ReplayedCounterexample
+from conformance.executors.local import CallEnd, WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict, own_words
 from conformance.frontends.modules import Unit, units_of
 from conformance.gate.expectations import (
@@ -84,9 +84,9 @@ def test_words_distinguish_crashes() -> None:
 
 
 def test_words_are_the_backends_own() -> None:
-    died, timed_out = Died("SIGABRT", "what(): bad"), TimedOut(20.0)
+    died, timed_out = WorkerCrash("SIGABRT", "what(): bad"), WorkerTimeout(20.0)
     assert own_words(crash_verdict(died)[2]) == "what(): bad"
-    for lost in (replace(died, last_words=""), Died("exit code 3"), timed_out):
+    for lost in (replace(died, last_words=""), WorkerCrash("exit code 3"), timed_out):
         assert own_words(crash_verdict(lost)[2]) == ""
     (verdict, kind, message), known = crash_verdict(died), entry(words=("SIGABRT", "the process"))
     failure = replace(crash(message, kind), verdict=verdict)
@@ -141,7 +141,7 @@ def test_a_counterexample_without_words_reproduces_by_its_operations() -> None:
     for where, known in (("dimension = -1", True), ("dimension = 2", False)):
         end = Verdict.CRASHED, "segmentation fault", "the process ended with SIGSEGV"
         given = entry(where=(where,), counterexample=shown)
-        (seen,) = replay_lost(given, "reference:right", *end)
+        (seen,) = match_crash(given, "reference:right", *end)
         assert seen.reproduces is known
 
 
@@ -155,7 +155,8 @@ class _Seldom:
         for call in calls:
             (one,) = call.name
             yield CallEnd(
-                call, (Replayed(Verdict.CRASHED, id=one.id, reproduces=self.workers > 1),)
+                call,
+                (ReplayedCounterexample(Verdict.CRASHED, id=one.id, reproduces=self.workers > 1),),
             )
 
     def end_workers(self) -> None:

@@ -21,7 +21,7 @@ from conformance.judging.judgement import merge_errors
 from conformance.results.database import StoreError
 from conformance.results.inputs import pack_inputs, unpack_inputs
 from conformance.results.store import FILE_NAME, Store
-from conformance.results.summary import load, read
+from conformance.results.summary import load, read_store
 from conformance.verdict import Detail, Element, Errors, Record, Timing, Verdict
 from reference.ir.types import ALL, element_type_of, from_bits, to_bits
 
@@ -242,7 +242,7 @@ def test_a_run_reads_in_the_order_that_was_planned(tmp_path: Path) -> None:
         store.add_task("other", other, [a_record(0, cell=other)], Errors(), Timing())
         cells = [other, CELL, ("add", "f64", "cpu")]
         store.set_meta({"planned": cells, "filtered": [("abs", "f64", "cpu")], "seconds": 1.5})
-        run = read(store)
+        run = read_store(store)
     assert [(r.element_type, r.index) for r in run.records] == [
         ("bf16", 0), ("complex<f32>", 0), ("complex<f32>", 1),
     ]  # fmt: skip

@@ -18,7 +18,13 @@ from conformance.transforms.complex_parts import (
     with_complex_parts,
 )
 from conformance.transforms.dead_code import restrict_to, without_unused
-from conformance.transforms.extract import extract, extract_operation, prefix, returning, with_entry
+from conformance.transforms.extract import (
+    extract,
+    extract_operation,
+    prefix,
+    with_entry,
+    with_results,
+)
 from conformance.transforms.inline import inline
 from conformance.transforms.merge import merge, merge_arguments, split_results
 from conformance.transforms.observe import with_observable_loops
@@ -208,7 +214,7 @@ def test_a_function_as_main() -> None:
 
 
 def test_other_results() -> None:
-    shown = returning(FLAT, [DOUBLED, SUM, DOUBLED])
+    shown = with_results(FLAT, [DOUBLED, SUM, DOUBLED])
     alike(evaluate(shown, INPUTS), (2 * INPUTS[1], RESULTS[0], 2 * INPUTS[1]))
 
 

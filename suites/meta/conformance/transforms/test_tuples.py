@@ -7,7 +7,7 @@ import pytest
 
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
-from conformance.transforms.inline import Inlined, inline
+from conformance.transforms.inline import InlinedProgram, inline
 from conformance.transforms.tuples import without_tuples
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import TensorType
@@ -34,7 +34,7 @@ func.func @main(%x: {F32}) -> {F32} {{
 }}"""
 
 
-def flattened(text: str) -> Inlined:
+def flattened(text: str) -> InlinedProgram:
     flat = without_tuples(inline(parse_module(text)))
     assert all(isinstance(one.type, TensorType) for one in flat.program.main.arguments)
     return flat

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from conformance.backends import session
-from conformance.check.settings import Checked, Settings
+from conformance.check.settings import CheckedFile, Settings
 from conformance.gate.expectations import Expectation
 from conformance.stablehlo.parse import parse_module
 from conformance.triage import audit, halving
-from conformance.triage.halving import SHORT, Halving, Stretch
+from conformance.triage.halving import SHORT, Bisection, Stretch
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program
@@ -74,7 +74,7 @@ def narrowed(program: Program, change: Change) -> tuple[Stretch | None, int]:
     (actual,) = run(program, [[X]])
     count = 0
     whole = Stretch(program, (X,), tuple(actual))
-    return Halving(run, "cpu", Verdict.INACCURATE).narrow(whole), count
+    return Bisection(run, "cpu", Verdict.INACCURATE).narrow(whole), count
 
 
 @pytest.mark.slow
@@ -118,7 +118,7 @@ def test_short_program_is_not_narrowed() -> None:
 
 @pytest.fixture
 def on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    def check(text: str, change: Change, *known: Expectation) -> Checked:
+    def check(text: str, change: Change, *known: Expectation) -> CheckedFile:
         monkeypatch.setattr(session, "cached_backend", lambda _: Backend(change))
         for module in (audit, halving):  # so that not all values can be shown at once
             monkeypatch.setattr(module, "MOST_ELEMENTS", 100)

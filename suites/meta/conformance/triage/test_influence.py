@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from conformance.backends import session
-from conformance.check.settings import Checked, Settings
+from conformance.check.settings import CheckedFile, Settings
 from conformance.stablehlo.parse import parse_module
 from conformance.triage.audit import audit
 from conformance.verdict import Verdict
@@ -75,8 +75,8 @@ off = result_of("tanh", lambda one: one * np.float32(1.5))
 
 
 @pytest.fixture
-def on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Checked]:
-    def check(text: str, inputs: dict[str, Any], change: Change) -> Checked:
+def on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., CheckedFile]:
+    def check(text: str, inputs: dict[str, Any], change: Change) -> CheckedFile:
         monkeypatch.setattr(session, "cached_backend", lambda _: Backend(change))
         np.savez(tmp_path / "in.npz", **inputs)
         return checked(tmp_path, text, Settings("cpu", inputs=tmp_path / "in.npz"))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from conformance.stablehlo.parse import parse_module
-from conformance.triage.localise import Located, Search
+from conformance.triage.localise import LocatedOperation, Search
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program
@@ -22,7 +22,7 @@ func.func @main(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
 }"""
 
 
-def first(wrong: str) -> Located | None:
+def first(wrong: str) -> LocatedOperation | None:
     """Return the localisation if a value is wrong in every program with a product."""
 
     def run(program: Program, sets: Sequence[Sequence[Array]]) -> Iterator[list[Array]]:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from conformance.backends import session
-from conformance.check.settings import Checked, Settings
+from conformance.check.settings import CheckedFile, Settings
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.gate.expectations import Expectation
 from conformance.gate.reading import load
@@ -28,8 +28,10 @@ from suites.meta.support.faults.changed_backend import Backend, Change, both, re
 
 
 @pytest.fixture
-def on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Checked]:
-    def check(text: str, inputs: dict[str, Any], change: Change, *known: Expectation) -> Checked:
+def on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., CheckedFile]:
+    def check(
+        text: str, inputs: dict[str, Any], change: Change, *known: Expectation
+    ) -> CheckedFile:
         monkeypatch.setattr(session, "cached_backend", lambda _: Backend(change))
         np.savez(tmp_path / "in.npz", **inputs)
         settings = Settings("cpu", inputs=tmp_path / "in.npz", expectations=known)
@@ -81,7 +83,7 @@ NEGATED = result_of("sine", lambda x: -x)
 
 @pytest.mark.parametrize("text", [SEEDED, LOOPED])
 def test_unspecified_value_is_adopted_from_the_backend(
-    on: Callable[..., Checked], text: str
+    on: Callable[..., CheckedFile], text: str
 ) -> None:
     found = on(text, SEED, FIVE)
     assert found.verdict.value == "pass"
@@ -92,7 +94,7 @@ def test_unspecified_value_is_adopted_from_the_backend(
 @pytest.mark.parametrize("text", [SEEDED, LOOPED])
 @pytest.mark.parametrize("change", [NEGATED, both(FIVE, NEGATED)])
 def test_fault_after_unspecified_value_is_not_hidden(
-    on: Callable[..., Checked], text: str, change: Change
+    on: Callable[..., CheckedFile], text: str, change: Change
 ) -> None:
     found = on(text, SEED, change)
     assert (found.verdict.value, found.is_new_failure) == ("divergent", True)
@@ -125,7 +127,7 @@ CANCELLING = {"x": np.array([1e12, 5704.6, -1e12], np.float32)}
     ],
 )
 def test_an_operation_is_to_blame_for_its_own_operands_only(
-    on: Callable[..., Checked], change: Change, verdict: str, where: str
+    on: Callable[..., CheckedFile], change: Change, verdict: str, where: str
 ) -> None:
     found = on(PEAKED, CANCELLING, change)
     assert (found.verdict.value, found.operation[: len(where)]) == (verdict, where)
@@ -133,7 +135,7 @@ def test_an_operation_is_to_blame_for_its_own_operands_only(
         assert found.elements == ()
 
 
-def test_note_explains_pass_of_sensitive_program(on: Callable[..., Checked]) -> None:
+def test_note_explains_pass_of_sensitive_program(on: Callable[..., CheckedFile]) -> None:
     found = on(PEAKED, CANCELLING, result_of("reduce", lambda x: x * 0))
     assert "every operation is right on its own operands" in found.message
 
@@ -160,7 +162,9 @@ def nans_if_hidden(program: Program, operation: Operation, results: Any) -> tupl
 
 
 @pytest.mark.parametrize("change", [NANS, nans_if_hidden])
-def test_quotient_of_value_and_its_sum_is_one(on: Callable[..., Checked], change: Change) -> None:
+def test_quotient_of_value_and_its_sum_is_one(
+    on: Callable[..., CheckedFile], change: Change
+) -> None:
     """The sum is the value, computed again or not, and 1 to the power of NaN is 1."""
     inputs = {"x": np.array([0.7], np.float32), "n": np.array([np.nan], np.float32)}
     assert on(QUOTIENT, inputs, change).verdict.value == "divergent"
@@ -182,7 +186,7 @@ NEAR_ONE = {
 
 
 def test_integers_decided_by_rounding_are_judged_on_rounded_values(
-    on: Callable[..., Checked],
+    on: Callable[..., CheckedFile],
 ) -> None:
     up = result_of("multiply", lambda x: np.nextafter(x, np.float32(2)))
     assert on(DECIDED, NEAR_ONE, up).verdict.value == "pass"
@@ -214,7 +218,7 @@ def _selecting(program: Program, operation: Operation, results: Any) -> tuple[An
     return (np.where(MASK["p"], MASK["x"], np.float32(0)),)
 
 
-def test_a_product_that_becomes_a_selection_is_a_class(on: Callable[..., Checked]) -> None:
+def test_a_product_that_becomes_a_selection_is_a_class(on: Callable[..., CheckedFile]) -> None:
     found = on(MASKED, MASK, _selecting)
     assert (found.verdict.value, found.kind) == ("divergent", "NaN")  # not the milder signed zero
     assert "1 more as signed zero" in found.message
@@ -225,7 +229,7 @@ def test_a_product_that_becomes_a_selection_is_a_class(on: Callable[..., Checked
     assert (found.known, found.is_new_failure) == (("truth-value-as-a-selection",), False)
 
 
-def test_only_predicted_results_have_the_class(on: Callable[..., Checked]) -> None:
+def test_only_predicted_results_have_the_class(on: Callable[..., CheckedFile]) -> None:
     def change(program: Program, operation: Operation, results: Any) -> tuple[Any, ...]:
         found = _selecting(program, operation, results)
         if operation.name == "multiply":
@@ -241,7 +245,9 @@ DIVIDED = MASKED.replace("multiply", "divide")
 DIVISORS = {"p": MASK["p"], "x": np.array([4, 0, np.nan, 2], np.float32)}
 
 
-def test_a_quotient_that_becomes_a_selection_is_of_that_class(on: Callable[..., Checked]) -> None:
+def test_a_quotient_that_becomes_a_selection_is_of_that_class(
+    on: Callable[..., CheckedFile],
+) -> None:
     def selecting(program: Program, operation: Operation, results: Any) -> tuple[Any, ...]:
         names = [one.name for one in program.main.body.operations]
         if operation.name != "divide" or "convert" not in names:
@@ -267,7 +273,7 @@ UNSTEADY = Expectation(
 )
 
 
-def test_changing_result_is_known_if_entry_is_flaky(on: Callable[..., Checked]) -> None:
+def test_changing_result_is_known_if_entry_is_flaky(on: Callable[..., CheckedFile]) -> None:
     times = itertools.count(1)
     given = {"x": np.ones(4, np.float32)}
     varying = result_of("add", lambda array: array + next(times))
@@ -277,7 +283,7 @@ def test_changing_result_is_known_if_entry_is_flaky(on: Callable[..., Checked]) 
     assert on(SUM, given, varying, msgspec.structs.replace(UNSTEADY, op=("negate",))).is_new_failure
 
 
-def test_steady_fault_is_not_matched_by_flaky_entry(on: Callable[..., Checked]) -> None:
+def test_steady_fault_is_not_matched_by_flaky_entry(on: Callable[..., CheckedFile]) -> None:
     steady = result_of("add", lambda array: array + 1)
     assert on(SUM, {"x": np.ones(4, np.float32)}, steady, UNSTEADY).is_new_failure
 
@@ -312,7 +318,7 @@ def _without_nan(program: Program, operation: Operation, results: Any) -> tuple[
 
 
 def test_operations_wrong_only_as_a_group_are_named_as_a_group(
-    on: Callable[..., Checked],
+    on: Callable[..., CheckedFile],
 ) -> None:
     found = on(FUSED, NAN, _without_nan)
     assert (found.verdict.value, found.kind) == ("divergent", "NaN")

@@ -18,7 +18,7 @@ from conformance.gate.reading import ExpectationError, read
 from conformance.gate.unpredictable import UNPREDICTABLE
 from conformance.results.store import FILE_NAME, Store
 from conformance.updating import command
-from conformance.updating.groups import entry_of, general, group_failures
+from conformance.updating.groups import entry_of, generalise_message, group_failures
 from conformance.updating.programs import unminimised_counterexample
 from conformance.verdict import Detail, Failing, Record, Verdict
 
@@ -385,7 +385,7 @@ def test_an_extension_that_a_backend_takes_is_accepted_where_an_entry_says_so() 
     ],
 )
 def test_words_are_common_to_all_similar_failures(said: str, words: str) -> None:
-    assert general(said) == words
+    assert generalise_message(said) == words
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from conformance.frontends.inputs.drawing import draw_inputs, finite_share
 from conformance.frontends.inputs.drawn_numbers import array_of
 from conformance.frontends.inputs.needs import ANY, NONZERO, POSITIVE, Need, both
 from conformance.frontends.inputs.uses import needs_of
-from conformance.frontends.modules import Unit, units
+from conformance.frontends.modules import Unit, read_units
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program, TensorType
 from reference.ir.types import Array, element_type
@@ -25,7 +25,7 @@ from suites.meta.support.checking import checked
 def program_of(text: str, tmp_path: Path) -> Program:
     path = tmp_path / "program.mlir"
     path.write_text(text)
-    (unit,) = units(path)
+    (unit,) = read_units(path)
     assert isinstance(unit, Unit), unit
     return unit.flat.program
 

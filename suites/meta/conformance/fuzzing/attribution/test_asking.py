@@ -75,7 +75,7 @@ def test_the_pass_that_rewrites_a_product_is_named() -> None:
 @pytest.mark.x86
 def test_fault_before_all_passes_is_attributed_to_translation() -> None:
     cause = explain_finding(*found("cpu", *known("fold-boolean-add")), 60.0).cause
-    assert cause.vanishing == ["with constants as parameters"]
+    assert cause.passing_variants == ["with constants as parameters"]
     assert cause.ways[BEFORE_PASSES] == WRONG
 
 
@@ -94,7 +94,7 @@ def test_passes_are_left_out_one_by_one_where_the_stages_do_not_answer(
 ) -> None:
     monkeypatch.setattr(asking, "cause_by_stages", lambda *_: None)
     cause = explain_finding(*found("cpu", *known("truth-value-as-a-selection")), 60.0).cause
-    assert "without pass algsimp" in cause.vanishing
+    assert "without pass algsimp" in cause.passing_variants
 
 
 def test_a_finding_that_is_right_as_a_whole_has_no_stages() -> None:
@@ -114,7 +114,7 @@ def test_crash_is_attributed_in_workers() -> None:
     )  # fmt: skip
     with executor_of(parse("cpu"), jobs=1) as executor:
         told = explain_in_isolation(executor, Trial("cpu", 0, 0, 1), finding, 30.0)
-    assert told.cause.vanishing == ["without pass algsimp"]
+    assert told.cause.passing_variants == ["without pass algsimp"]
     assert "the process crashes in algsimp" in told.cause.note
     assert "stablehlo.convolution" in told.text
     assert told.vote.words == AGAINST_BACKEND

@@ -17,7 +17,7 @@ from conformance.fuzzing.seeds.material import (
     OFTEN,
     Material,
     case_of,
-    keep,
+    write_material,
 )
 from conformance.fuzzing.seeds.sources import PATTERNS
 from conformance.fuzzing.singles import is_single
@@ -91,7 +91,7 @@ def test_unusable_seed_file_is_one_line(tmp_path: Path) -> None:
 
 def test_share_of_programs_is_made_of_pieces(tmp_path: Path) -> None:
     found = cut_files([PATTERNS / "softmax.mlir"])
-    file = keep(Material(found.fragments, OFTEN), tmp_path)
+    file = write_material(Material(found.fragments, OFTEN), tmp_path)
     with_, without = Trial("reference", 0, 0, 40, seeds=file), Trial("reference", 0, 0, 40)
     differing = 0
     for number in range(64):
@@ -105,7 +105,7 @@ def test_share_of_programs_is_made_of_pieces(tmp_path: Path) -> None:
 
 def test_only_pieces_with_requested_ops_are_used(tmp_path: Path) -> None:
     found = cut_files([PATTERNS / "softmax.mlir", PATTERNS / "split_heads.mlir"])
-    file = keep(Material(found.fragments, 1), tmp_path)
+    file = write_material(Material(found.fragments, 1), tmp_path)
     for op, there in (("exponential", True), ("fft", False)):
         ops = frozenset({op})
         trial = Trial("reference", 0, 0, 12, ops, seeds=file)

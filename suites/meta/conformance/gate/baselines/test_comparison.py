@@ -13,14 +13,14 @@ from conformance.gate.baselines.baseline import ReadBaseline, baseline_of
 from conformance.gate.baselines.comparison import Comparison, Kind, compare, kind_of
 from conformance.gate.baselines.text_file import BaselineError, CaseOutcome
 from conformance.gate.conclusion import (
-    below,
+    backends_below,
     closing_lines,
     comparison_lines,
     exit_code,
     floor_lines,
     parse_share,
-    scope,
-    tally,
+    scope_line,
+    tally_words,
 )
 from conformance.results.summary import RunData
 from conformance.verdict import Record, Verdict
@@ -112,9 +112,9 @@ def test_new_and_lost_cases_are_listed_first() -> None:
     assert changed(found) == [
         ("new", 3), ("lost", 0), ("fixed", 1), ("gained", 2), ("changed in error", 5),
     ]  # fmt: skip
-    assert tally(found) == "1 new, 1 lost, 1 fixed, 1 gained, 1 changed in error"
+    assert tally_words(found) == "1 new, 1 lost, 1 fixed, 1 gained, 1 changed in error"
     told = comparison_lines(found, "show {}")
-    assert told[:2] == [f"against the baseline: {tally(found)}", scope(found)]
+    assert told[:2] == [f"against the baseline: {tally_words(found)}", scope_line(found)]
     assert "lost: tanh f32 on cpu, 1 case: pass → unsupported: UNIMPLEMENTED: tanh; show " in (
         "\n".join(told)
     )
@@ -162,7 +162,7 @@ def test_cells_that_were_not_planned_are_not_compared() -> None:
     then = run_of(case(0, V.PASS), case(0, V.PASS, cell=OTHER), planned=(CELL, OTHER))
     found = against(run_of(case(0, V.PASS), filtered=(OTHER,)), then)
     assert (found.changes, found.same, found.unmatched) == ((), 1, 1)
-    assert "not compared: 1 cases of the baseline that this run lacks" in scope(found)
+    assert "not compared: 1 cases of the baseline that this run lacks" in scope_line(found)
 
 
 def test_cases_of_another_seed_are_compared_by_cell() -> None:
@@ -174,7 +174,7 @@ def test_cases_of_another_seed_are_compared_by_cell() -> None:
     assert changed(against(failing, then)) == [("new", 0)]
     assert changed(against(then, failing)) == []  # its cases are others: it may fail yet
     assert changed(against(run_of(case(0, V.PASS), case(1, V.DIVERGENT), seed=4), failing)) == []
-    said = scope(against(failing, then))
+    said = scope_line(against(failing, then))
     assert "0 cases one by one and 1 whole cells, because their cases differ" in said
     assert "seed 1 → 3" in said
 
@@ -197,7 +197,7 @@ def test_single_backends_of_different_names_are_compared() -> None:
     then, now = run_of(case(0, V.PASS)), run_of(case(0, V.UNSUPPORTED))
     found = against(renamed_to("plugin:new", now), then)
     assert changed(found) == [("lost", 0)]
-    assert "backends cpu → plugin:new" in scope(found)
+    assert "backends cpu → plugin:new" in scope_line(found)
 
 
 def test_a_baseline_without_a_common_cell_is_refused() -> None:
@@ -212,8 +212,8 @@ def test_the_floor_is_of_each_backend() -> None:
         case(0, V.PASS), case(0, V.PASS, cell=cpu), case(0, V.UNSUPPORTED, cell=gpu),
         planned=(CELL, cpu, gpu),
     )  # fmt: skip
-    assert [share.backend for share in below(run, 0.5)] == ["gpu"]
-    assert below(run, 0.0) == []
+    assert [share.backend for share in backends_below(run, 0.5)] == ["gpu"]
+    assert backends_below(run, 0.0) == []
     (line,) = floor_lines(run, 0.95)
     assert "0 of 1 planned cells tested on gpu (0.0 %), --at-least asks for 95 %" in line
     assert closing_lines(run, None, 0.95, "") == [line]
