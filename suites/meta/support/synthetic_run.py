@@ -150,7 +150,7 @@ def run_of(records, errors, planned, filtered=(), backends=("cpu",)) -> RunData:
         ),
         expectations={
             "f8-rounding": KnownReason(
-                "Narrow formats are computed in f16 and rounded twice; a fix is discussed upstream.",
+                "Narrow formats are computed in f16 and rounded twice; a fix is being discussed.",
                 "https://github.com/openxla/xla/issues/1",
             ),
             "subnormals": KnownReason("Subnormals are flushed.", "javascript:window.pwned=1"),
