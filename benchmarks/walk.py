@@ -29,7 +29,7 @@ from conformance.campaign.session import RunSession
 from conformance.check import command, files
 from conformance.executors.local import LocalExecutor
 from conformance.executors.pool import Pool
-from conformance.fuzzing.campaign import Sitting
+from conformance.fuzzing.campaign import CampaignSession
 from conformance.fuzzing.command import Options as FuzzOptions
 from conformance.fuzzing.command import fuzz
 from conformance.results.store import Store
@@ -177,7 +177,7 @@ def walk_check(walk: Walk, folder: Path) -> None:
 
 def walk_fuzz(walk: Walk, folder: Path) -> None:
     """Trace a trial of a campaign, from its call to the journal."""
-    with patch.object(Sitting, "work", walk.during(Sitting.work)):
+    with patch.object(CampaignSession, "work", walk.during(CampaignSession.work)):
         fuzz(FuzzOptions(folder, "reference:flush_to_zero", budget="", programs=4, ops=("add",)))
 
 

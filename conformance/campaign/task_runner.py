@@ -20,7 +20,7 @@ from conformance.campaign.tasks import (
 )
 from conformance.catalog import Cell
 from conformance.executors.executor import Executor
-from conformance.executors.local import CallEnd, Died, TimedOut
+from conformance.executors.local import CallEnd, WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict
 from conformance.gate.classes import NOT_DETERMINISTIC
 from conformance.limits import Limits
@@ -116,7 +116,7 @@ class TaskRunner:
         further = ended.further if isinstance(ended, RepeatedEnd) else ()
         tries = [self._result_of_case(batch, value, ended.seconds) for value in further]
         first = self._result_of_case(batch, ended.value, ended.seconds)
-        is_lost = isinstance(ended.value, (Died, TimedOut))
+        is_lost = isinstance(ended.value, (WorkerCrash, WorkerTimeout))
         return _summarise([first, *tries]) if is_lost else first
 
     def _result_of_case(self, batch: TaskBatch, value: Any, seconds: float) -> TaskResult:
@@ -124,7 +124,7 @@ class TaskRunner:
         if isinstance(value, list):
             (result,) = value
             return result
-        if isinstance(value, (Died, TimedOut)):
+        if isinstance(value, (WorkerCrash, WorkerTimeout)):
             (task,) = batch
             record = crash_record(task, *crash_verdict(value))
             timing = Timing(execution=seconds)  # the parts of a lost call are not measured
@@ -138,7 +138,7 @@ class TaskRunner:
     def _note_split(self, split: SplitCall) -> None:
         """Pass on what is known of a batch that was split."""
         tasks, value = split.call.name, split.value
-        if not isinstance(value, (Died, TimedOut)):
+        if not isinstance(value, (WorkerCrash, WorkerTimeout)):
             if not (split.left or split.has_culprit):
                 self.notice(
                     f"{_name(tasks)}: defect of hlo-conformance ({type(value).__name__}: {value}), "
@@ -157,7 +157,9 @@ def _name(batch: TaskBatch) -> str:
     return batch[0].id if len(batch) == 1 else f"{batch[0].id} to {batch[-1].id}"
 
 
-def _lost_batch(tasks: TaskBatch, value: Died | TimedOut, split: SplitCall) -> LostBatch:
+def _lost_batch(
+    tasks: TaskBatch, value: WorkerCrash | WorkerTimeout, split: SplitCall
+) -> LostBatch:
     """Return the report of a batch whose worker crashed or timed out."""
     cases = tuple(
         (task.cell.op, task.cell.element_type.name, index)

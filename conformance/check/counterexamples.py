@@ -88,7 +88,7 @@ def _call(batch: tuple[Expectation, ...], backend: str) -> BatchCall:
         seconds,
         parts=lambda: [_call((one,), backend) for one in batch],
         question=lambda lost: Call(
-            batch, REPLAY_LOST, (*batch, backend, *crash_verdict(lost)), seconds
+            batch, MATCH_CRASH, (*batch, backend, *crash_verdict(lost)), seconds
         ),
     )
 

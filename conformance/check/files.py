@@ -63,9 +63,9 @@ def _call(batch: Batch) -> BatchCall:
     """Return the call that checks a batch of files, in parts of one file if it loses its worker."""
     seconds = batch.settings.limits.timeout
 
-    def question(value: Died | TimedOut) -> Call | None:
+    def question(value: WorkerCrash | WorkerTimeout) -> Call | None:
         """Read a file again, to match expectations with it, unless its verdict was settled."""
-        return None if _is_settled(value) else Call(batch, JUDGE_LOST, (batch, value), seconds)
+        return None if _is_settled(value) else Call(batch, JUDGE_CRASH, (batch, value), seconds)
 
     return BatchCall(
         batch,

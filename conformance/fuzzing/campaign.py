@@ -100,7 +100,7 @@ class CampaignSession:
         self._watcher.start(self._tally)
         try:
             for place, failure in self._journal.open_failures():
-                self._failures.take_up(place, failure)
+                self._failures.schedule(place, failure)
             for ended in run_in_parts(self._executor, self._calls()):
                 if ended is not None:
                     self._keep(ended)

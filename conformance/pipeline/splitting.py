@@ -34,7 +34,7 @@ class BatchCall(Call):
 
     parts: Callable[[], Sequence[Call]] = tuple
     splits_errors: bool = False
-    question: Callable[[Died | TimedOut], Call | None] | None = None
+    question: Callable[[WorkerCrash | WorkerTimeout], Call | None] | None = None
     repeats: Sequence[float] = ()
 
 
@@ -111,7 +111,7 @@ def run_in_parts(
             yield ended
 
 
-_LOST = (Died, TimedOut)
+_LOST = (WorkerCrash, WorkerTimeout)
 _FAILURES = (*_LOST, Exception)
 
 _FollowUp = Callable[[CallEnd], CallEnd | None]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.errors import NotAvailable
-from conformance.executors.local import Call, CallEnd, Died, TimedOut
+from conformance.executors.local import Call, CallEnd, WorkerCrash, WorkerTimeout
 from conformance.pipeline.splitting import (
     BatchCall,
     RepeatedEnd,
@@ -18,7 +18,7 @@ from conformance.pipeline.splitting import (
 )
 from suites.meta.support.workers import Workers
 
-DIED = Died("SIGSEGV")
+DIED = WorkerCrash("SIGSEGV")
 SECONDS = 60.0
 
 
@@ -56,7 +56,7 @@ def dies(*culprits: str, end: object = DIED) -> Callable[[Call], object]:
     return lambda call: end if {*culprits} & {*call.name} else call.name
 
 
-@pytest.mark.parametrize("lost", [DIED, TimedOut(60.0)])
+@pytest.mark.parametrize("lost", [DIED, WorkerTimeout(60.0)])
 def test_one_program_that_loses_its_worker_is_found(lost: object) -> None:
     made = Made(dies("b", end=lost), "abcd", "ef")
     assert made.values == {"a": "a", "b": lost, "cd": "cd", "ef": "ef"}
@@ -103,11 +103,11 @@ def test_calls_without_repeats_are_not_called_again() -> None:
 
 
 def test_a_single_program_that_loses_its_worker_is_called_again() -> None:
-    crashes = iter([DIED, "b", TimedOut(1.0)])
+    crashes = iter([DIED, "b", WorkerTimeout(1.0)])
     made = Made(lambda _: next(crashes), "b", repeats=[5.0, 6.0])
     (ended,) = made.ends
     assert isinstance(ended, RepeatedEnd)
-    assert (ended.value, ended.further) == (DIED, ("b", TimedOut(1.0)))
+    assert (ended.value, ended.further) == (DIED, ("b", WorkerTimeout(1.0)))
     assert made.seconds == [60.0, 5.0, 6.0]
 
 
@@ -154,9 +154,9 @@ def test_a_part_that_is_lost_is_asked_about_in_another_worker() -> None:
 
 
 def test_a_question_that_is_lost_too_leaves_the_first_end() -> None:
-    ends = iter([Died("end 1"), Died("end 2")])
+    ends = iter([WorkerCrash("end 1"), WorkerCrash("end 2")])
     made = Made(lambda _: next(ends), "b", question=lambda _: Call("question", print, (), 1.0))
-    assert made.values == {"b": Died("end 1")}
+    assert made.values == {"b": WorkerCrash("end 1")}
     assert made.names == ["b", "question"]
 
 
