@@ -72,7 +72,7 @@ def test_stale_log_of_reused_process_id_is_ignored(tmp_path: Path) -> None:
         "log = Path(sys.argv[1]) / str(os.getpid())\n"
         "log.write_text('F0000 00:00:1.2   99 hlo.cc:1] Check failed: false\\n')\n"
         "local._set_up(None, local.LIMITS, sys.argv[1], os.getppid())\n"
-        "time.sleep(10 * local.LOOK)\n"
+        "time.sleep(10 * local.LOOK_SECONDS)\n"
         "os._exit(7)\n"
     )
     ended = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False)
