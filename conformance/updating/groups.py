@@ -148,7 +148,9 @@ _HEAP = "overwritten memory"
 
 def _words(failure: NewFailure) -> str:
     return (
-        "" if failure.failing.verdict.has_results else generalise_message(own_words(failure.failing.message))
+        ""
+        if failure.failing.verdict.has_results
+        else generalise_message(own_words(failure.failing.message))
     )
 
 
