@@ -12,7 +12,7 @@ import numpy as np
 
 from conformance.known.xla.memory import constant
 from conformance.known.xla.other_types import bitcast_by_bytes
-from conformance.transforms.extract import returning, with_body
+from conformance.transforms.extract import with_results, with_body
 from conformance.transforms.retype import element_of
 from reference.ir.program import Operation, Program, TensorType, Value
 from reference.ir.types import element_type
@@ -36,7 +36,7 @@ def rewrite(program: Program) -> Iterator[tuple[Program]]:
     word, operations = _word_of_pair(subject.operands[0])
     others = [*operations, *bitcast_by_bytes(replace(subject, operands=(word,)))]
     whole = with_body(program, (*before, *others, end))
-    yield (returning(whole, others[-1].results),)
+    yield (with_results(whole, others[-1].results),)
 
 
 def _word_of_pair(given: Value) -> tuple[Value, list[Operation]]:

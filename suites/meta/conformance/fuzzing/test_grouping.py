@@ -402,7 +402,7 @@ def test_flushed_subnormals_are_counted_and_not_split_by_attribution(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(places, "ENOUGH", 3)
-    monkeypatch.setattr(failures, "agree", lambda *_: False)
+    monkeypatch.setattr(failures, "attributions_agree", lambda *_: False)
     found = campaign(tmp_path, "reference:flush_to_zero", 96, "*")
     flushed = [one for one in found if one["verdict"] == "flushed"]
     assert 0 < len(flushed) < 5
