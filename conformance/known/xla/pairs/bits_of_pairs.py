@@ -12,7 +12,7 @@ import numpy as np
 
 from conformance.known.xla.memory import constant
 from conformance.known.xla.other_types import bitcast_by_bytes
-from conformance.transforms.extract import with_results, with_body
+from conformance.transforms.extract import with_body, with_results
 from conformance.transforms.retype import element_of
 from reference.ir.program import Operation, Program, TensorType, Value
 from reference.ir.types import element_type
