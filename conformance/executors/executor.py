@@ -36,7 +36,8 @@ class Executor(Protocol):
     ) -> Generator[CallEnd | None, None, None]:
         """Make the calls and yield how each ended, in the order of ending.
 
-        Each end has the call itself, not a copy. Yields None every `tick` seconds in which nothing ended.
+        Each end has the call itself, not a copy. Yields None every `tick` seconds in which nothing
+        ended.
 
         Raises:
             NotAvailable: when workers cannot be started.
