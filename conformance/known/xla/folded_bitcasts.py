@@ -11,15 +11,18 @@ Source: jaxlib 0.10.2 (both) and 0.12.0 (the second), measured.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from conformance.known.xla.memory import constant
 from conformance.known.xla.other_types import bitcast_shape
-from conformance.transforms.extract import with_body, with_results
-from conformance.transforms.values import evaluate_values
+from conformance.transforms.dead_code import without_unused
+from conformance.transforms.extract import extract, with_body, with_results
+from conformance.transforms.values import foldable_values
+from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Operation, Program, TensorType
 from reference.ir.types import Array, bits_dtype, element_type_of, from_bits, to_bits
 
@@ -37,63 +40,91 @@ def concerns(operation: Operation) -> bool:
 
 
 def read_elements_as_bytes(program: Program) -> Iterator[tuple[Program, ...]]:
-    """Yield a program of one bitcast of a constant that reads each element from its own byte.
+    """Yield a program whose bitcasts of constants read each element from its own byte.
 
-    Beyond the constant's own bytes, memory may contain anything.
+    Beyond the constants' own bytes, memory may contain anything.
     """
-    folded = _folded_constant(program)
-    if folded is None:
-        return
-    to = _result(program).element
+    reads = (partial(_read_by_bytes, behind=byte) for byte in _BEHIND)
+    programs = tuple(one for read in reads if (one := _with_read_bitcasts(program, read)))
+    if programs:
+        yield programs
+
+
+def _read_by_bytes(folded: Array, result: TensorType, *, behind: int) -> Array | None:
+    """Return what a bitcast reads if each element has a byte, and what is behind the constant."""
+    to = result.element
     shape = bitcast_shape(folded.shape, element_type_of(folded), to)
     if shape is None or to.is_boolean:  # an i1 has a byte in any case
-        return
+        return None
     own, low = to_bits(folded).reshape(-1).view(np.uint8), (1 << min(to.part.bits, _BYTE)) - 1
     parts = (*shape, 2) if to.is_complex else shape
     size = math.prod(parts) * bits_dtype(to).itemsize
-    memories = (np.append(own, np.full(size, byte, np.uint8))[:size] & low for byte in _BEHIND)
-    yield tuple(
-        _returning_array(program, from_bits(memory.view(bits_dtype(to)).reshape(parts), to))
-        for memory in memories
-    )
+    memory = np.append(own, np.full(size, behind, np.uint8))[:size] & low
+    return from_bits(memory.view(bits_dtype(to)).reshape(parts), to)
 
 
 def extend_sign(program: Program) -> Iterator[tuple[Program]]:
-    """Yield a program of one bitcast of a constant with one negative element, sign-extended."""
-    folded = _folded_constant(program)
-    if folded is None or not folded.size:
-        return
-    first, to = folded.reshape(-1)[0], _result(program)
+    """Yield a program whose bitcasts of constants with one negative element are sign-extended."""
+    other = _with_read_bitcasts(program, _read_with_sign)
+    if other is not None:
+        yield (other,)
+
+
+def _read_with_sign(folded: Array, result: TensorType) -> Array | None:
+    if not folded.size:
+        return None
+    first, to = folded.reshape(-1)[0], result.element
     is_one = element_type_of(folded).is_signed and bool((folded == first).all())
-    if is_one and int(first) < 0 and not to.element.is_complex:
-        word = int(first) & ((1 << to.element.bits) - 1)
-        bits = np.full(to.static_shape, word, bits_dtype(to.element))
-        yield (_returning_array(program, from_bits(bits, to.element)),)
-
-
-def _folded_constant(program: Program) -> Array | None:
-    """Return the constant that a single-bitcast program converts; None for any other program."""
-    *before, end = program.main.body.operations
-    if not before or program.main.arguments:
+    if not is_one or int(first) >= 0 or to.is_complex:
         return None
-    if not concerns(before[-1]) or end.operands != before[-1].results:
-        return None
-    of = before[-1].operands[0].type
-    types = (of, _result(program))
-    if not any(isinstance(one, TensorType) and one.stored.bits < _BYTE for one in types):
-        return None
-    return evaluate_values(program, ())[before[-1].operands[0].name]
+    word = int(first) & ((1 << to.bits) - 1)
+    return from_bits(np.full(result.static_shape, word, bits_dtype(to)), to)
 
 
-def _result(program: Program) -> TensorType:
-    of = program.subject.results[0].type
+def _with_read_bitcasts(
+    program: Program, read: Callable[[Array, TensorType], Array | None]
+) -> Program | None:
+    """Return the program with what `read` makes of each constant in place of its bitcast.
+
+    Only a bitcast that is the last operation may give another shape than stated. None if no bitcast
+    is replaced.
+    """
+    *operations, end = program.main.body.operations
+    folded, made, is_other = foldable_values(program), list[Operation](), False
+    for operation in operations:
+        array = _read_bitcast(program, operation, read) if _is_narrow(operation, folded) else None
+        if array is None:
+            made.append(operation)
+            continue
+        (result,) = operation.results
+        value = replace(result, type=TensorType(array.shape, element_type_of(array)))
+        if value != result and (operation is not operations[-1] or end.operands != (result,)):
+            return None
+        made.append(constant(value, array))
+        end = replace(end, operands=tuple(value if v == result else v for v in end.operands))
+        is_other = True
+    return with_results(with_body(program, (*made, end)), end.operands) if is_other else None
+
+
+def _is_narrow(operation: Operation, folded: frozenset[str]) -> bool:
+    """Return whether an operation converts a constant from or to a type narrower than a byte."""
+    if not concerns(operation) or operation.operands[0].name not in folded:
+        return False
+    types = (operation.operands[0].type, operation.results[0].type)
+    tensors = [one for one in types if isinstance(one, TensorType) and one.is_static]
+    return len(tensors) == len(types) and any(one.stored.bits < _BYTE for one in tensors)
+
+
+def _read_bitcast(
+    program: Program, operation: Operation, read: Callable[[Array, TensorType], Array | None]
+) -> Array | None:
+    """Return what `read` makes of the constant that a bitcast converts."""
+    of = operation.results[0].type
     assert isinstance(of, TensorType)
-    return of
-
-
-def _returning_array(program: Program, array: Array) -> Program:
-    """Return the program with an array as its result, in place of its last operation."""
-    (result,) = program.subject.results
-    value = replace(result, type=TensorType(array.shape, element_type_of(array)))
-    *before, _, end = program.main.body.operations
-    return with_results(with_body(program, (*before, constant(value, array), end)), [value])
+    before = without_unused(with_results(program, operation.operands))
+    places = range(len(before.main.body.operations) - 1)
+    alone = extract(before, places, operation.operands)  # parameters that it uses, no others
+    if alone.main.arguments:  # they have no elements
+        return None
+    (array,) = evaluate(alone, ())
+    return read(array, of)

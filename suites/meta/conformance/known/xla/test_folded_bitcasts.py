@@ -54,6 +54,36 @@ def test_truth_values_have_a_byte_each_and_results_of_another_shape() -> None:
     assert label("[1, 0]", "2xui4", "ui8", pair) == ""  # only an i1 makes other shapes
 
 
+TAKEN = """
+func.func @main(%y: tensor<4xui4>) -> tensor<{shape}ui4> {{
+  %x = stablehlo.constant dense<[0xE4, 0x31]> : tensor<2xui8>
+  %0 = stablehlo.bitcast_convert %x : (tensor<2xui8>) -> tensor<2x2xui4>
+  %1 = {taken} : {type} -> tensor<{shape}ui4>
+  return %1 : tensor<{shape}ui4>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("taken", "shape", "got", "expected"),
+    [
+        ("stablehlo.slice %0 [0:1, 0:2]", (1, 2), [4, 1], BY_BYTES),
+        ("stablehlo.slice %0 [0:1, 0:2]", (1, 2), [4, 2], ""),
+        ("stablehlo.slice %0 [0:2, 1:2]", (2, 1), [1, 9], BY_BYTES),  # 9 is in memory behind
+        ("stablehlo.slice %0 [0:2, 1:2]", (2, 1), [2, 9], ""),
+        ("stablehlo.reshape %0", (4,), [4, 1, 7, 8], BY_BYTES),
+        ("stablehlo.reshape %0", (4,), [4, 14, 7, 8], ""),
+    ],
+)
+def test_operations_may_follow(
+    taken: str, shape: tuple[int, ...], got: list[int], expected: str
+) -> None:
+    sizes = "".join(f"{n}x" for n in shape)
+    text = TAKEN.format(taken=taken, shape=sizes, type="(tensor<2x2xui4>)")
+    actual = np.array(got, ml_dtypes.uint4).reshape(shape)
+    given = (np.zeros(4, ml_dtypes.uint4),)
+    assert mistaken(parse_module(text), given, (actual,)) == expected
+
+
 @pytest.mark.parametrize(
     ("count", "to", "storage"), [(2, "i8", np.int8), (4, "i16", np.int16), (8, "i32", np.int32)]
 )
