@@ -8,7 +8,7 @@ each element has a finite set of predicted values.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,7 @@ class Machine:
     """The arithmetic of all steps: a type, and whether subnormals are flushed to zero.
 
     Constants `are_rounded` to the operands' type `narrow` first. So are the results of the
-    `rounded` steps.
+    `rounded` steps. It `divides` by the count, or multiplies by its reciprocal.
     """
 
     of: ElementType
@@ -78,6 +78,7 @@ class Machine:
     narrow: ElementType
     are_rounded: bool = True
     rounded: tuple[str, ...] = ()
+    divides: bool = False
 
     def stored(self, step: str, numbers: Array) -> Array:
         """Return the result of a step, in the operands' type if that step is rounded."""
@@ -178,6 +179,12 @@ class Given:
             "inverse", self.machine.kept(np.ones_like(self.count) / self.count)
         )
 
+    def means(self, total: Array) -> Array:
+        """Return the means of the elements of which this is the total."""
+        if self.machine.divides:
+            return self.machine.kept(total / self.count)
+        return self.machine.kept(total * self.inverse)
+
 
 def _feature_index(operation: Operation) -> int:
     index: Any = operation.attribute("feature_index")
@@ -219,13 +226,13 @@ def _normalize_in_one_pass(given: Given) -> Iterator[Results]:
     inverse = given.inverse
     added = zip(machine.sums(x, axes=given.axes), machine.sums(x, x, axes=given.axes), strict=True)
     for total, squares in added:
-        mean = machine.kept(total * inverse)
+        mean = given.means(total)
         factors = (mean, mean), (machine.kept(total * total), machine.kept(inverse * inverse))
         variances = [
             one
             for x_, y_ in factors
             for one in (
-                *machine.multiply_add(-x_, y_, machine.kept(squares * inverse)),
+                *machine.multiply_add(-x_, y_, given.means(squares)),
                 machine.fused(squares, inverse, -machine.kept(x_ * y_)),
             )
         ]
@@ -283,7 +290,12 @@ def _computed_types(of: ElementType) -> Iterator[ElementType]:
 
 
 def _predict(
-    operation: Operation, operands: Operands, expected: Results, *, flushes: bool
+    operation: Operation,
+    operands: Operands,
+    expected: Results,
+    *,
+    flushes: bool,
+    is_folded: bool = False,
 ) -> Iterator[Results]:
     """Yield all predicted results of an operation, in the expected shapes."""
     of, size = element_type_of(operands[0]), operands[0].size
@@ -292,7 +304,8 @@ def _predict(
     if size > _MOST_ELEMENTS or (is_sum and size > _MOST_ADDED * features):
         return
     _, expand = _EXPANSIONS[operation.name]
-    for machine in _machines(of, flushes=flushes):
+    folding = (Machine(of, flushes=False, narrow=of, divides=True),)
+    for machine in folding if is_folded else _machines(of, flushes=flushes):
         for results in expand(_given_on(machine, operation, operands)):
             yield tuple(
                 _round_and_reshape(one, want) for one, want in zip(results, expected, strict=True)
@@ -320,12 +333,19 @@ def _round_and_reshape(result: Array, want: Array) -> Array:
 
 
 def _equal_elements(
-    operation: Operation, operands: Operands, expected: Results, actual: Results, *, flushes: bool
+    operation: Operation,
+    operands: Operands,
+    expected: Results,
+    actual: Results,
+    *,
+    flushes: bool,
+    is_folded: bool = False,
 ) -> Results:
     """Return masks of the elements that equal any prediction."""
     found = tuple(np.zeros(want.shape, np.bool_) for want in expected)
     right = [equal_elements(want, got) for want, got in zip(expected, actual, strict=True)]
-    for results in _predict(operation, operands, expected, flushes=flushes):
+    predicted = _predict(operation, operands, expected, flushes=flushes, is_folded=is_folded)
+    for results in predicted:
         for mask, one, got in zip(found, results, actual, strict=True):
             mask |= equal_elements(one, got)
         if all(bool((a | b).all()) for a, b in zip(found, right, strict=True)):
@@ -340,6 +360,15 @@ def _expansion_errors(
     given = operation, operands, expected, actual
     masks = (_equal_elements(*given, flushes=flushes) for flushes in (True, False))
     return predict_where(*(a | b for a, b in zip(*masks, strict=True)))
+
+
+def _folding_errors(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    """Return 0 for elements that constant folding gives, which divides by the count and rounds each
+    step to the operands' type; else infinity."""
+    given = operation, operands, expected, actual
+    return predict_where(*_equal_elements(*given, flushes=False, is_folded=True))
 
 
 def _flushing_errors(
@@ -364,10 +393,17 @@ def _flushing_errors(
     return predict_where(*flushed)
 
 
+_FOLDED = {
+    TRAINING: replace(
+        value_hypothesis(_EXPANSIONS[TRAINING][0], _folding_errors), constants=("operand",)
+    )
+}
+
 NORMALIZED_BY_XLA: dict[str, tuple[Hypothesis, ...]] = {
     op: (
         value_hypothesis("subnormal intermediate", _flushing_errors, flushes=True),
         value_hypothesis(label, _expansion_errors),
+        *(hypothesis for name, hypothesis in _FOLDED.items() if name == op),
     )
     for op, (label, _) in _EXPANSIONS.items()
 }
