@@ -49,7 +49,7 @@ def _constant_nans(shown: ObservedProgram, value: Value) -> Array | None:
     """Return the elements of a value that are NaN because of a constant NaN operand; None if
     unknown.
     """
-    constant = shown.constant(value)
+    constant = shown.known(value) if _is_constant_to_llvm(shown, value) else None
     if constant is not None:
         of = element_type_of(constant)
         return np.isnan(to_float64(constant)) if of.is_float else None
@@ -69,6 +69,24 @@ def _constant_nans(shown: ObservedProgram, value: Value) -> Array | None:
     found = [_constant_nans(shown, operand) for operand in maker.operands]
     masks = [one for one in found if one is not None]
     return np.logical_or.reduce(masks) if masks else None
+
+
+def _is_constant_to_llvm(shown: ObservedProgram, value: Value) -> bool:
+    """Return whether a value is computed from constants, elementwise behind barriers.
+
+    XLA's passes fold nothing behind a barrier, but none is left when LLVM folds.
+    """
+    if shown.is_folded(value):
+        return True
+    maker = shown.maker(value)
+    if maker is None or not maker.operands:
+        return False
+    record, before = OPS[maker.name], maker.operands
+    if maker.name == "optimization_barrier":
+        before = (maker.operands[maker.results.index(value)],)
+    elif not record.lifts and not record.rearranges:
+        return False
+    return all(_is_constant_to_llvm(shown, one) for one in before)
 
 
 def _selected_nans(

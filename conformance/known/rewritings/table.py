@@ -99,7 +99,10 @@ _OF_SUMS: tuple[tuple[str, Rewriting], ...] = (
 )
 
 MODELS: dict[str, tuple[tuple[str, Rewriting], ...]] = {
-    **dict.fromkeys(("exponential", "power"), ((OF_NAN, exponentials.of_constant_nan),)),
+    **dict.fromkeys(
+        ("exponential", "exponential_minus_one", "logistic", "power"),
+        ((OF_NAN, exponentials.of_constant_nan),),
+    ),
     "dynamic_slice": ((ADDED_STARTS, merged_slices),),
     **dict.fromkeys(("dynamic_update_slice", "reshape"), ((IN_PLACE, overlapping_updates),)),
     "add": (*_contraction_models(contraction.contracted_sums), (UNROUNDED, exponentials.of_sum)),
