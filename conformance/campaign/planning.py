@@ -154,22 +154,24 @@ def cases_of(row: Row, profile: str) -> int:
 
 
 def make_batches(tasks: Iterable[Task], apart: Container[Cell] = ()) -> Generator[TaskBatch]:
-    """Yield tasks in order, in batches of one op and backend that can be one module.
+    """Yield tasks in batches of one op and backend that can be one module.
 
     To compile a module takes twice as long as to compile one more small program within it. Near
-    misses are compiled in isolation, and so are the cases of the cells in `apart`.
+    misses are compiled in isolation, and so are the cases of the cells in `apart`. These do not end
+    the batch of the tasks around them, so they may be yielded before tasks that precede them.
     """
     batch: list[Task] = []
-    room = 0
+    room = CASES_PER_MODULE
     for task in tasks:
         cell = task.cell
-        alone = cell in apart or isinstance(cell.element_type, Invalid)
         other = {(one.cell.op, one.cell.backend) for one in batch} != {(cell.op, cell.backend)}
-        if alone or other or len(task) > room:
-            if batch:
-                yield tuple(batch)
-            batch = []
-            room = 0 if alone else CASES_PER_MODULE
+        is_alone = cell in apart or isinstance(cell.element_type, Invalid)
+        if batch and (other or (len(task) > room and not is_alone)):
+            yield tuple(batch)
+            batch, room = [], CASES_PER_MODULE
+        if is_alone:
+            yield (task,)
+            continue
         batch.append(task)
         room -= len(task)
     if batch:

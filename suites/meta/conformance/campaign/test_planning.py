@@ -122,7 +122,9 @@ def test_batches_contain_every_task_once_and_fill_modules(tmp_path: Path) -> Non
         if task.cell.op == "atan2" and task.cell.element_type.name < "f"
     }  # fmt: skip
     found = [*make_batches(tasks, apart)]
-    assert [task for bundle in found for task in bundle] == list(tasks)
+    in_batches = [task for bundle in found for task in bundle]
+    assert len(in_batches) == len(tasks)
+    assert {*in_batches} == {*tasks}
     for bundle in found:
         assert len({(task.cell.op, task.cell.backend) for task in bundle}) == 1
         assert sum(map(len, bundle)) <= CASES_PER_MODULE or len(bundle) == 1
@@ -130,6 +132,22 @@ def test_batches_contain_every_task_once_and_fill_modules(tmp_path: Path) -> Non
         assert len(bundle) == 1 or not alone
     assert apart
     assert max(map(len, found)) == CASES_PER_MODULE // PROFILES["standard"]
+
+
+def test_cells_apart_end_no_batch(tmp_path: Path) -> None:
+    tasks = [
+        task
+        for task in plan(Options(tmp_path, ops=("add", "if"), profile="smoke")).tasks
+        if task.cell.element_type is not INVALID
+    ]
+    middle = {task.cell for task in tasks if task.cell.element_type.name.startswith("f6")}
+    rest = [task for task in tasks if task.cell not in middle]
+    found = [*make_batches(tasks, middle)]
+    assert middle
+    assert [one for one in found if one[0].cell not in middle] == [*make_batches(rest)]
+    assert {one for one in found if one[0].cell in middle} == {
+        (task,) for task in tasks if task.cell in middle
+    }
 
 
 def test_planned_task_has_the_cases_of_the_whole_plan() -> None:
