@@ -134,6 +134,20 @@ def _inverse(*, lower: bool) -> Handler:
     return handler
 
 
+def _cholesky(site: Site) -> Tree:
+    """Add the lower factors of matrices, of which the lower triangles are read; complex matrices
+    are given as two parts.
+    """
+    building, parts = site.building, site.instruction.shape.tuple_shapes
+    if not parts:
+        return building.one("cholesky", (site.value(0),), site.type, lower=True)
+    part = tensor_of(parts[0])
+    of = TensorType(part.shape, ELEMENT_TYPES["complex<f32>"])
+    whole = building.one("complex", site.values, of)
+    factor = building.one("cholesky", (whole,), of, lower=True)
+    return tuple(building.one(name, (factor,), part) for name in ("real", "imag"))
+
+
 def _first(site: Site) -> Tree:
     return site.operands[0]
 
@@ -141,6 +155,7 @@ def _first(site: Site) -> Tree:
 TARGETS: dict[str, Handler] = {
     "AllocateBuffer": _allocate,
     "AssumeGatherIndicesInBound": _first,
+    "Cholesky": _cholesky,
     "GatherScatterIndicesBitpacked": _first,
     "InvertDiagBlocksLowerTriangular": _inverse(lower=True),
     "InvertDiagBlocksUpperTriangular": _inverse(lower=False),
