@@ -163,10 +163,10 @@ def _bitcast(site: Site) -> Tree:
     building = site.building
     own, wanted = tensor_of(source).element, tensor_of(target).element
     held, given = storage_bits(source), storage_bits(target)
+    if own.is_complex != wanted.is_complex:
+        return _reinterpret_width(building, value, source, target)
     if own == wanted or held == given:  # how narrow types are packed is left to code generation
         return relaid(building, reinterpret(building, value, wanted), source, target)
-    if own.is_complex or wanted.is_complex:
-        raise site.unreadable("complex numbers as elements of another width")
     return _reinterpret_width(building, value, source, target)
 
 
@@ -259,6 +259,12 @@ def _split_into_units(building: Building, flat: Value, held: int, unit: ElementT
     element.
     """
     (count,) = tensor_type_of(flat).static_shape
+    if tensor_type_of(flat).element.is_complex:
+        parts, half = _parts_of_complex(building, flat), held // 2
+        if half >= unit.bits:
+            return _split_into_units(building, parts, half, unit)
+        words = reinterpret(building, parts, ELEMENT_TYPES[f"ui{half}"])
+        return _join_units(building, words, 2, unit)
     if held == unit.bits:
         return reinterpret(building, flat, unit)
     parts = TensorType((count, held // unit.bits), unit)
@@ -267,8 +273,38 @@ def _split_into_units(building: Building, flat: Value, held: int, unit: ElementT
     )
 
 
+def _parts_of_complex(building: Building, flat: Value) -> Value:
+    """Return the parts of complex numbers as memory has them: real, imaginary, real, ..."""
+    (count,) = tensor_type_of(flat).static_shape
+    part = tensor_type_of(flat).element.part
+    columns = [
+        building.reshape(building.one(name, (flat,), TensorType((count,), part)), (count, 1))
+        for name in ("real", "imag")
+    ]
+    rows = building.one("concatenate", columns, TensorType((count, 2), part), dimension=1)
+    return building.reshape(rows, (2 * count,))
+
+
+def _complex_of_parts(building: Building, parts: Value, element: ElementType) -> Value:
+    """Return complex numbers of parts as memory has them."""
+    count = tensor_type_of(parts).static_shape[0] // 2
+    rows = building.reshape(parts, (count, 2))
+    columns = [
+        building.reshape(building.slice(rows, (0, at), (count, at + 1)), (count,)) for at in (0, 1)
+    ]
+    return building.one("complex", columns, TensorType((count,), element))
+
+
 def _join_units(building: Building, units: Value, width: int, element: ElementType) -> Value:
     """Return units joined to elements of `width` units."""
+    if element.is_complex:
+        own, part = tensor_type_of(units).element, element.part
+        if part.bits < own.bits:
+            words = _split_into_units(building, units, own.bits, ELEMENT_TYPES[f"ui{part.bits}"])
+            parts = reinterpret(building, words, part)
+        else:
+            parts = _join_units(building, units, width // 2, part)
+        return _complex_of_parts(building, parts, element)
     if width == 1:
         return reinterpret(building, units, element)
     count = tensor_type_of(units).static_shape[0] // width
