@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -27,24 +28,30 @@ from conformance.backends.session import cached_backend
 from conformance.errors import NotAvailable, UsageError
 from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
+from reference.ir.program import Program
 
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.mlir"))
 COMPILERS = ("cpu-compile", "gpu-compile", "tpu-compile")
 
 
 def optimise(backend: str, path: Path) -> Optimised:
-    """Compile a program of a file.
+    """Return a program of a file, compiled.
 
     Raises:
         NotAvailable: when the compiler is not installed.
         UsageError: when the backend runs programs.
     """
+    program = parse_module(path.read_text(encoding="utf-8"))
+    return replace(compile_program(backend, program), name=f"{path.stem} {backend}")
+
+
+def compile_program(backend: str, program: Program) -> Optimised:
+    """Return a program with the module that a compiler makes of it; errors as for `optimise`."""
     compiler = cached_backend(backend)
     if not isinstance(compiler, CompiledBackend):
         raise UsageError(f"{backend} is no compiler without a device: {', '.join(COMPILERS)} are")
-    program = parse_module(path.read_text(encoding="utf-8"))
     module = compiler.optimise(emit(program), program)
-    return Optimised(f"{path.stem} {backend}", program, module, compiler.hardware)
+    return Optimised(backend, program, module, compiler.hardware)
 
 
 def main(line: Sequence[str] | None = None) -> int:

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from benchmarks.seeded_rewritings.__main__ import PROGRAMS, optimise, report
+from benchmarks.seeded_rewritings.__main__ import PROGRAMS, compile_program, optimise, report
 from benchmarks.seeded_rewritings.measuring import (
     Ending,
     Optimised,
@@ -76,3 +76,18 @@ def test_module_is_serialised_unchanged() -> None:
     module = stored("loop_over_a_tuple")
     assert Message.parse(module).serialise() == module
     assert len(list(sites_in(module))) == 16
+
+
+def test_slip_in_a_module_that_is_wrong_is_flagged_if_it_fails_otherwise() -> None:
+    text = """
+func.func @main(%x: tensor<3xi32>, %y: tensor<3xi32>) -> tensor<3xi32> {{
+  %0 = stablehlo.{op} %x, %y : tensor<3xi32>
+  return %0 : tensor<3xi32>
+}}"""
+    right, wrong = (parse_module(text.format(op=op)) for op in ("add", "subtract"))
+    module = compile_program("cpu-compile", wrong).module
+    found = {
+        one.slip: one.ending
+        for one in seed_slips(Optimised("wrong", right, module), draw_inputs(right, 4))
+    }
+    assert found["sum replaced"] is Ending.FLAGGED  # it is right then
