@@ -139,6 +139,7 @@ OF_TPUS = (
     float_pairs.PAIRS,
     float_pairs.OF_ONE,
     float_pairs.OF_OFFSETS,
+    float_pairs.OF_MINUENDS,
 )
 """Divergences of the TPU's compiler, which splits 64-bit types, for any op."""
 

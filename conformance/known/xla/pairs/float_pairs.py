@@ -36,11 +36,14 @@ from conformance.known.xla.pairs.representation import (
     THIN,
     complex_of,
     round_to_pairs,
+    split_into_pairs,
 )
 from reference.interpreter.evaluate import EvaluationError, apply
+from reference.ir.op import Rounding
 from reference.ir.program import Operation, TensorType
 from reference.ir.types import Array
 from reference.numerics.alike import equal_elements
+from reference.ops.table import OPS
 
 LABEL = "f64 as pairs of f32"
 """The class of results of arithmetic on pairs."""
@@ -135,6 +138,10 @@ def _limits(
     operation: Operation, operands: Operands, results: Results, *, single: bool
 ) -> tuple[Array, ...]:
     """Return the absolute errors that arithmetic on pairs may have in each result."""
+    record = OPS.get(operation.name)
+    if record is not None and record.rounding is Rounding.MOVES:
+        least = np.nextafter(0.0, 1.0)  # moved pairs stay as they are, zeros of either sign
+        return tuple(np.full(one.shape, least) for one in results)
     precision = COARSE if single else PRECISION
     limits = [
         np.abs(one) * precision + SMALLEST if _is_wide(one) else np.zeros(one.shape)
@@ -293,9 +300,42 @@ def _errors_of_constant_offsets(
     return _errors(operation, operands, expected, actual, single=True)
 
 
+def _errors_of_constant_minuends(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    """Return the distances from differences c - x whose rounding error is that of c alone."""
+    if operation.name != "subtract" or not all(map(_is_wide, operands)):
+        return predict_nothing(expected)
+    with np.errstate(all="ignore"):
+        if operands[0].dtype == np.complex128:
+            parts = [_one_sided_difference(*map(part, operands)) for part in (np.real, np.imag)]
+            value = complex_of(*parts)
+        else:
+            value = _one_sided_difference(*operands)
+        limit = np.abs(value) * PRECISION + SMALLEST
+        overflowing = _overflows(operation, operands, value)
+        return (_distances(value, actual[0], limit, overflowing),)
+
+
+def _one_sided_difference(minuend: Array, subtrahend: Array) -> Array:
+    """Return c - x on pairs, without the rounding error of x in the difference of the larger
+    numbers.
+    """
+    (high, low), (taken, rest) = map(split_into_pairs, (minuend, subtrahend))
+    total = high - taken
+    error = high - (total + taken)
+    lows = low.astype(np.float64) - rest
+    return round_to_pairs(total.astype(np.float64) + (error + lows))
+
+
 OF_OFFSETS = Hypothesis(LABEL, _errors_of_constant_offsets, represents=True, constants=("offset",))
-"""The same of a normalization whose offset is a constant c: in p + c, the algebraic simplifier
-turns (p + c) - ((p + c) - p) into p, and the second number of the sum is lost."""
+"""The same of a normalization with a constant offset, which the scaled mean is subtracted from."""
+
+OF_MINUENDS = Hypothesis(LABEL, _errors_of_constant_minuends, represents=True, constants=("lhs",))
+"""The class of c - x of a constant c. The sum s = c + (-x) has the rounding error
+(c - (s + x)) + (-x - (s - (s + x))). The algebraic simplifier makes 0 of the second summand, so that
+the result is as accurate as f32 if x is smaller than c.
+"""
 
 OF_ONE = Hypothesis(LABEL, _errors_of_one, represents=True)
 """The same of results of one element. There the algebraic simplifier removes steps that compute

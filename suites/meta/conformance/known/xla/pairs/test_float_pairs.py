@@ -11,6 +11,7 @@ from conformance.judging.compare import judge_operation
 from conformance.judging.judgement import Judgement
 from conformance.known.xla.pairs.float_pairs import LABEL, PAIRS
 from conformance.known.xla.pairs.representation import round_to_pairs
+from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
@@ -134,3 +135,42 @@ def test_an_operation_on_tuples_is_not_asked_about() -> None:
     assert PAIRS.errors is not None
     (error,) = PAIRS.errors(operation, tuples, (np.array([3.0]),), (np.array([2.0]),))
     assert error.tolist() == [np.inf]
+
+
+MINUEND = """
+func.func @main(ARGUMENTS) -> tensor<2xf64> {
+  CONSTANT
+  %r = stablehlo.subtract %c, %a : tensor<2xf64>
+  return %r : tensor<2xf64>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("is_constant", "wrong", "is_known"),
+    [(True, 0.0, True), (False, 0.0, False), (True, 2.0**-26, False)],
+)
+def test_differences_from_a_constant_lose_the_rounding_error_of_the_subtrahend(
+    is_constant: bool, wrong: float, is_known: bool
+) -> None:
+    constant = "%c = stablehlo.constant dense<[8.0, 5.0]> : tensor<2xf64>" if is_constant else ""
+    arguments = ["%a: tensor<2xf64>", *([] if is_constant else ["%c: tensor<2xf64>"])]
+    text = MINUEND.replace("ARGUMENTS", ", ".join(arguments)).replace("CONSTANT", constant)
+    program, taken, minuend = parse_module(text), np.array([0.1, 0.3]), np.array([8.0, 5.0])
+    inputs = [taken, *([] if is_constant else [minuend])]
+    high = taken.astype(np.float32)
+    total = minuend.astype(np.float32) - high
+    error = minuend.astype(np.float32) - (total + high)
+    actual = total.astype(np.float64) + (error - (taken - high)) + wrong
+    expected = evaluate(program, inputs)
+    assert np.abs(actual - expected[0]).max() > 2.0**-28
+    found = judge_operation(program, inputs, expected, [actual], Hardware.TPU)
+    assert ({one.kind for one in found.failing} == {LABEL}) is is_known
+
+
+def test_moved_pairs_stay_as_they_are() -> None:
+    program = one("reverse", [typed(2, of="f64")], typed(2, of="f64"), dimensions=(0,))
+    inputs = [np.array([1.0 + 2.0**-52, 0.1])]
+    expected, right = evaluate(program, inputs), round_to_pairs(inputs[0][::-1])
+    for actual, is_known in ((right, True), (right * (1 + 2.0**-48), False)):
+        found = judge_operation(program, inputs, expected, [actual], Hardware.TPU)
+        assert ({each.kind for each in found.failing} == {LABEL}) is is_known
