@@ -333,8 +333,8 @@ OF_OFFSETS = Hypothesis(LABEL, _errors_of_constant_offsets, represents=True, con
 
 OF_MINUENDS = Hypothesis(LABEL, _errors_of_constant_minuends, represents=True, constants=("lhs",))
 """The class of c - x of a constant c. The sum s = c + (-x) has the rounding error
-(c - (s + x)) + (-x - (s - (s + x))). The algebraic simplifier makes 0 of the second summand, so that
-the result is as accurate as f32 if x is smaller than c.
+(c - (s + x)) + (-x - (s - (s + x))). The algebraic simplifier makes 0 of the second summand, so
+that the result is as accurate as f32 if x is smaller than c.
 """
 
 OF_ONE = Hypothesis(LABEL, _errors_of_one, represents=True)
