@@ -4,8 +4,8 @@
 
 A run makes modules of one op. They are compared with modules of any ops, of the given sizes.
 Programs that the backend refuses, and programs of several processes, are left out of all modules.
-All is done in one process. Seconds are of CPU time, which hold on a machine that does other work,
-too; of the rounds, which alternate, the fastest counts.
+Everything runs in one process. Seconds are CPU time, which does not depend on other work of the
+machine. The rounds alternate, and the fastest round counts.
 """
 
 from __future__ import annotations

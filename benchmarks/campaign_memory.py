@@ -1,9 +1,9 @@
 """Memory of a campaign: `python -m benchmarks.campaign_memory --budget 30m`.
 
-The command runs a campaign, and the resident memory of its process and of each worker is read every
-few seconds. Prints, for each minute, the medians of the parent's and of the largest worker's, then
-both of the last minutes against those around `--early`. Exits with 1 if either has grown by more
-than a tenth.
+The command runs a campaign and reads the resident memory of its process and of each worker every
+few seconds. It prints, for each minute, the median of the parent's memory and the median of the
+largest worker's. Then it compares both medians of the last minutes with those around `--early`, and
+exits with 1 if either has grown by more than a tenth.
 """
 
 from __future__ import annotations

@@ -308,7 +308,7 @@ class Cell:
 def column_of(operation: Operation) -> str:
     """Return the name of the cell's column: the type of the principal operand, or of the output.
 
-    "" if that is no tensor.
+    "" if that is not a tensor.
     """
     record = OPS.get(operation.name)
     principal = FIRST_OPERAND if record is None else record.principal

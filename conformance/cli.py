@@ -291,7 +291,9 @@ def replay(
         print_lines(findings.lines(kept, rows))
         return findings.exit_code(rows)
     if len(Path(id).parts) > 1:
-        raise _RefusedError(f"there is no folder {id}: give that of a finding, or the id of a case")
+        raise _RefusedError(
+            f"there is no folder {id}: give the folder of a finding, or the id of a case"
+        )
     case = replaying.find(db, id)
     fails = False
     for name in backend or [case.backend]:

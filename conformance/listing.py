@@ -135,7 +135,7 @@ def coverage_page() -> str:
             *(f"| {row.name} | {row.family} | {len(row.element_types)} | {row.tolerance.name} | "
               f"{_ids(row)} |" for row in rows), "",
         ]  # fmt: skip
-    lines += ["## Headings of XLA's page that are no ops here", "", "| heading | why |"]
+    lines += ["## Headings of XLA's page that are not ops here", "", "| heading | why |"]
     lines += [
         "| --- | --- |",
         *(f"| {name} | {why} |" for name, why in UNSUPPORTED_HEADINGS.items()),

@@ -138,7 +138,7 @@ def engine_of(name: EngineName, address: str | None) -> Engine:
     """
     if name is EngineName.LOCAL:
         if address is not None:
-            raise UsageError("--address is that of a Ray cluster: add --executor ray")
+            raise UsageError("--address requires a Ray cluster: add --executor ray")
         return LOCAL
     from conformance.results.versions import fingerprint
 

@@ -110,10 +110,9 @@ def by_function() -> dict[str, tuple[frozenset[tuple[str, int]], list[Mutant]]]:
 
 
 def reached_by(trials: Sequence[Trial], part: Part | None = None) -> dict[str, list[Mutant]]:
-    """Return the functions that some trial reaches for the op, with their mutants of one or both
-    parts.
+    """Return the functions that some trial reaches for the op, with their mutants.
 
-    Of one part or of both.
+    Without `part`, the mutants of both parts.
     """
     evaluated, checked = set[tuple[str, int]](), set[tuple[str, int]]()
     for trial in trials:

@@ -59,7 +59,7 @@ def merge_runs(paths: Sequence[Path], out: Path, command: str) -> tuple[RunData,
     The cells of shards that were not given are planned in the merged run, and not tested.
 
     Raises:
-        UsageError: if they are no parts of a single run, or `out` holds another run.
+        UsageError: if they are not parts of a single run, or `out` holds another run.
         StoreError: if a run cannot be read, or the merged run cannot be written.
     """
     with ExitStack() as stack:
@@ -96,7 +96,7 @@ def _open_part(path: Path, stack: ExitStack) -> Part:
 
 
 def _check(parts: Sequence[Part]) -> None:
-    """Refuse runs that are no parts of a single run.
+    """Refuse runs that are not parts of a single run.
 
     Raises:
         UsageError: naming the first two, and all in which they differ.

@@ -32,18 +32,18 @@ from conformance.verdict import Errors, LostBatch, Timing
 
 @dataclass(frozen=True, slots=True)
 class TaskRunner:
-    """Does tasks in workers.
+    """Runs tasks in worker processes.
 
     If the worker of a batch crashes or times out, the batch is split into its tasks, and a task
-    into its cases. That costs hardly more than halving, and a hang is waited for twice more, not
-    five times. Cases of the cells in `crashing`, which are known to crash, are in isolation from
-    the start, and are not repeated. After cases of the cells in `overwriting`, which are known to
-    write to memory that is not theirs, the worker is replaced: it could give wrong results for
-    other cases.
+    into its cases. Splitting at once costs hardly more than halving, and a case that hangs is
+    waited for two more times instead of five. Cases of the cells in `crashing`, which are known to
+    crash, run in isolation from the start, and are not repeated. After cases of the cells in
+    `overwriting`, which are known to write to foreign memory, the worker is replaced, because it
+    could give wrong results for other cases.
 
-    Batches that crash are passed to `losing`, whether a case is to blame or not. Without `losing`,
-    batches that blame no case are passed to `notice`. So is a case for which the harness raised an
-    error: it has no record.
+    Batches that crash are passed to `losing`, whether a case is the culprit or not. Without
+    `losing`, batches without a culprit are passed to `notice`. A case for which the harness raised
+    an error is also passed to `notice`, and has no record.
     """
 
     limits: Limits
@@ -142,7 +142,7 @@ class TaskRunner:
             if not (split.left or split.has_culprit):
                 self.notice(
                     f"{_name(tasks)}: defect of hlo-conformance ({type(value).__name__}: {value}), "
-                    "and with none of these cases alone"
+                    "and with none of these cases in isolation"
                 )
             return
         batch = _lost_batch(tasks, value, split)

@@ -325,5 +325,5 @@ def _inputs(unit: Unit, settings: Settings) -> tuple[list[tuple[Array, ...]], tu
     except InputsError as error:
         raise InputsError(f"@{unit.name}: {error}") from None
     ignored = ", ".join(found.ignored)
-    notes = (f"arrays of the archive that are no parameters: {ignored}",) if ignored else ()
+    notes = (f"arrays of the archive that are not parameters: {ignored}",) if ignored else ()
     return [found.arrays], notes

@@ -50,7 +50,7 @@ def fuzz(
     seeds: Annotated[
         Path | None,
         typer.Option(
-            help="Your own programs, a folder or a file: vary pieces of these programs.",
+            help="Your own programs, a folder or a file: vary fragments of these programs.",
             show_default="patterns that come with hlo-conformance",
         ),
     ] = None,

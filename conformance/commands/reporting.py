@@ -113,14 +113,14 @@ def report(
         ),
     ] = LinesFormat.TEXT,
 ) -> int:
-    """Write the reports of a run: HTML, JUnit, Markdown, JSON. Of a campaign or a sweep, its HTML.
+    """Write the reports of a run: HTML, JUnit, Markdown, JSON. Campaigns and sweeps have HTML only.
 
     Several runs are merged into one run: shards, and other backends with the same options. The
     merged run is stored, and every command reads it. The exit code is that of the whole run.
 
-    Sweeps that are given beside a run are a section of its report. They change no exit code.
+    Sweeps given with a run are a section of its report. They do not change the exit code.
 
-    As a history, report the newest of several runs of the same backends.
+    With --history, report the newest of several runs of the same backends.
 
     A single run exits with 1 only if it fails a baseline, a floor or a strict report.
     """
@@ -243,7 +243,7 @@ def _read(runs: list[Path], out: Path | None, *, is_history: bool) -> _Read:
         return _Read(load(runs[0]), at, out or at)
     if out is None:
         raise UsageError(
-            "several runs are merged into a folder of their own: give it by --out; "
+            "give --out, a new folder for the merged run; "
             "runs of several dates or versions are not merged with --history"
         )
     _make(out)

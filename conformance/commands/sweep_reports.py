@@ -32,7 +32,7 @@ def report_sweeps(paths: list[Path], out: Path | None, *, writes: bool) -> Sweep
         writes: whether the page of a single sweep is written.
 
     Raises:
-        UsageError: when they are no shards of a single sweep, or cannot be read or written.
+        UsageError: when they are not shards of a single sweep, or cannot be read or written.
     """
     return _rewrite(paths[0], out, writes=writes) if len(paths) == 1 else _merge(paths, out)
 
@@ -50,7 +50,7 @@ def _merge(paths: list[Path], out: Path | None) -> SweepReport:
     from conformance.sweep import merging, summary
 
     if out is None:
-        raise UsageError("several sweeps are merged into a folder of their own: give it by --out")
+        raise UsageError("give --out, a new folder for the merged sweep")
     command = options.given_command()
     swept, missing = merging.merge_sweeps(paths, out, command)
     result = save(swept, out)

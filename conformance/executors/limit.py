@@ -87,7 +87,7 @@ def memory_note() -> str:
     if limit == resource.RLIM_INFINITY:
         return "this machine has no more memory: smaller inputs, or fewer --jobs, need less"
     gib = limit / (1 << 30)
-    return f"a worker may take {gib:.3g} GiB (--memory-limit {2 * gib:.3g} allows twice as much)"
+    return f"a worker may use {gib:.3g} GiB (--memory-limit {2 * gib:.3g} allows twice as much)"
 
 
 def limit_wall_time(seconds: float) -> AbstractContextManager[None]:

@@ -41,7 +41,7 @@ def load(path: Path) -> dict[str, Array]:
         raise InputsError(f"{path}: {_unreadable(error)}") from error
     for name, array in found.items():
         if not isinstance(array, np.ndarray):
-            raise InputsError(f"{path}: {name} is no array")
+            raise InputsError(f"{path}: {name} is not an array")
     return found
 
 
@@ -113,7 +113,7 @@ def select_inputs(
     types: list[TensorType] = []
     for number, parameter in enumerate(program.main.arguments):
         if not isinstance(parameter.type, TensorType):
-            raise InputsError(f"{_parameter_label(number, named)} is no tensor")
+            raise InputsError(f"{_parameter_label(number, named)} is not a tensor")
         types.append(parameter.type)
     keys = _keys(arrays, named, types)
     found = [

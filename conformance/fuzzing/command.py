@@ -92,7 +92,9 @@ def fuzz(options: Options, report: Report | None = None) -> int:
         options.corpus, options.limits, options.command,
     )  # fmt: skip
     if options.corpus is not None and options.corpus.exists() and not options.corpus.is_dir():
-        raise UsageError(f"--corpus: {options.corpus} is no folder: findings are written into one")
+        raise UsageError(
+            f"--corpus: {options.corpus} is not a folder: findings are written into one"
+        )
     known = load(options.expectations, (backend.name,), versions())
     given = given_versions(options.backend_versions, (backend.name,))
     if options.fresh:

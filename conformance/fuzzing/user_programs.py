@@ -37,7 +37,7 @@ def read_program(trial: Trial, file: Path, inputs: Path | None) -> list[FailingP
         raise UsageError(f"{file}: {error.strerror or error}") from error
     if len(found) != 1:
         raise UsageError(
-            f"{file}: it holds {len(found)} programs, and one is wanted; "
+            f"{file}: it holds {len(found)} programs, but one is expected; "
             "`check --save` writes each that fails into a folder of its own"
         )
     (unit,) = found

@@ -47,7 +47,7 @@ def _array(number: int, text: str, type_: object) -> Array:
     from conformance.stablehlo.parse import ParseError, parse_module
 
     if not isinstance(type_, TensorType):
-        raise ValueError(f"parameter {number} is no tensor")
+        raise ValueError(f"parameter {number} is not a tensor")
     element = type_.stored
     plain = TensorType(type_.static_shape, element)
     spelled, body = spell(plain), expand_elements(text, element)
@@ -58,7 +58,7 @@ def _array(number: int, text: str, type_: object) -> Array:
         )
     except ParseError as error:
         reason = re.sub(r"^line \d+, column \d+: ", "", str(error))
-        raise ValueError(f"input {number}, {text!r}, is no {spelled}: {reason}") from None
+        raise ValueError(f"input {number}, {text!r}, is not a {spelled}: {reason}") from None
     constant = module.main.body.operations[0].attribute("value")
     assert isinstance(constant, Dense)
     return constant.array

@@ -108,7 +108,7 @@ def files_of(given: Given, backends: Sequence[str]) -> list[File]:
             others = " ".join(one for one in asked if one != NONE)
             raise ExpectationError(
                 f"--expectations none cannot be combined with others ({others or 'none'}): "
-                "give either alone"
+                "give one or the other"
             )
         return []
     found: dict[Path, File] = {}

@@ -60,7 +60,7 @@ def check(found: Expectation) -> None:
     wrong = [one for one in found.op if not fnmatchcase(pattern.mnemonic, one)]
     if wrong:
         raise ValueError(
-            f"op is {wrong[0]!r}, and 'instead_of' ends with {pattern.mnemonic}: leave 'op' out"
+            f"op is {wrong[0]!r}, and 'instead_of' ends with {pattern.mnemonic}: omit 'op'"
         )
     for key, node in (("instead_of", pattern), ("computes", replacement)):
         for term in terms_in(node):

@@ -249,7 +249,9 @@ def _check_words(found: Expectation, given: Collection[str]) -> None:
             try:
                 re.compile(text[1:-1])
             except re.error as error:
-                raise ValueError(f"{text!r} in {key!r} is no regular expression: {error}") from None
+                raise ValueError(
+                    f"{text!r} in {key!r} is not a regular expression: {error}"
+                ) from None
     without = [verdict for verdict in found.verdicts if verdict in WITHOUT_RESULTS]
     if without and len(without) < len(found.verdicts):
         results = next(verdict for verdict in found.verdicts if verdict not in without)
@@ -261,8 +263,8 @@ def _check_words(found: Expectation, given: Collection[str]) -> None:
         raise ValueError("'where' is for programs without results: rejected, crashed or timed_out")
     if without and not (found.words or found.where):
         raise ValueError(
-            f"'words' is missing: part of what the backend says of what is {without[0]!r}, "
-            "such as 'Check failed: size > 0'; or 'where', if it says nothing"
+            f"'words' is missing: a part of the backend's message about {without[0]!r}, "
+            "such as 'Check failed: size > 0'; give 'where' if there is no message"
         )
 
 

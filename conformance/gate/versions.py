@@ -55,7 +55,7 @@ def check(versions: str | Versions) -> None:
                 "library's SHA-256, as `hlo-conformance backends` shows it"
             )
     if isinstance(versions, Versions) and versions == Versions():
-        raise ValueError("'versions' says nothing: name versions of jaxlib, plugin or library")
+        raise ValueError("'versions' is empty: name versions of jaxlib, plugin or library")
 
 
 def conditions(versions: str | Versions) -> Versions:

@@ -193,5 +193,5 @@ def tensor_type_of(value: Value) -> TensorType:
         TypeError: when it is a token or a tuple.
     """
     if not isinstance(value.type, TensorType):
-        raise TypeError(f"%{value.name} is no tensor")
+        raise TypeError(f"%{value.name} is not a tensor")
     return value.type

@@ -41,7 +41,7 @@ def array_of(literal: Literal) -> Array:
     """Return the elements of a constant.
 
     Raises:
-        Unreadable: when it is no array, or not complete.
+        Unreadable: when it is not an array, or not complete.
     """
     shape = literal.shape
     if shape is None or shape.element_type == TUPLE:

@@ -110,7 +110,7 @@ def placement_of(proto: bytes, program: Program) -> Placement | None:
 
 def _static(of: object) -> TensorType:
     if not isinstance(of, TensorType) or not of.is_static:
-        raise Unreadable("sharding", f"of {of}, which is no array of static shape")
+        raise Unreadable("sharding", f"of {of}, which is not an array of static shape")
     return of
 
 

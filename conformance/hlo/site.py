@@ -50,7 +50,7 @@ class Site:
             operand = self.operands[number]
             if isinstance(operand, Value):
                 return operand
-        raise self.unreadable(f"operand {number} is no array")
+        raise self.unreadable(f"operand {number} is not an array")
 
     def converted_operand(self, number: int) -> Value:
         """Return the operand of that number in the result's element type.

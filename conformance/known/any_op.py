@@ -130,7 +130,7 @@ def _predict_reciprocal_product(
 ) -> Results:
     """Return 0 where a quotient is the product with the rounded reciprocal, else infinity.
 
-    Of a divisor near the largest number the reciprocal may be flushed.
+    The reciprocal of a divisor near the largest number may be flushed.
     """
     record = OPS.get(operation.name)
     if record is None or record.unrounded is not np.divide:

@@ -82,7 +82,7 @@ def _confirm(cache: JudgementCache, first: Results, batch: Sequence[Item]) -> Ca
 def _conclude_errors(cache: JudgementCache, first: BackendAnswer) -> CaseResult:
     """Return the record of a case for which the backend reports an error in some run.
 
-    Of a case that fails every time, an error of the backend is shown.
+    For a case that fails every time, an error of the backend is shown.
     """
     item, again = cache.item, cache.batcher.attempts(cache.item, cache.batcher.repeats)
     outcomes: list[BackendAnswer] = [first, *again]

@@ -46,7 +46,7 @@ class CellResults:
 
     @cached_property
     def values(self) -> int:
-        """Elements judged."""
+        """The number of judged elements."""
         return sum(record.values for record in self.records)
 
     @cached_property

@@ -213,7 +213,7 @@ def _past_of(path: Path) -> PastRun:
         raise UsageError(f"cannot read {summary}: {error.strerror or error}") from error
     except msgspec.DecodeError as error:  # values of another form included
         raise UsageError(
-            f"{summary} is no report of schema version 1 ({error}): make it again by "
+            f"{summary} is not a report of schema version 1 ({error}): make it again by "
             "`hlo-conformance report` of the version that ran it"
         ) from error
 

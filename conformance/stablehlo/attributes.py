@@ -326,7 +326,7 @@ def spell_attribute(name: str, value: Attribute) -> str:
         return f"{_name(name)} = {value.text}"
     kind = KINDS.get(name)
     if kind is None:
-        raise EmitError(f"attribute {name} is of no known kind; its value is {value!r}")
+        raise EmitError(f"attribute {name} has no known kind; its value is {value!r}")
     if kind is UNIT and value is False:
         return ""
     try:

@@ -123,7 +123,7 @@ def _exact_values(function: Function, operands: tuple[Array, ...], where: Array)
 def _has_table(function: Function) -> bool:
     """Return whether results are of a small type and round float64 values of the function.
 
-    Of such a unary function of small numbers the reference itself has a table.
+    For such a unary function of small numbers the reference itself has a table.
     """
     of, record = function.operand_type, function.record
     if not (function.result_type.is_float and function.result_type.bits <= WIDEST):

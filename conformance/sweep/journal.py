@@ -154,7 +154,9 @@ def _read(line: bytes, shape: type[Any], path: Path) -> Any:
     try:
         return msgspec.json.decode(line, type=shape)
     except msgspec.MsgspecError as error:
-        message = f"{path} is not of a sweep of this version: {error}; start over with --fresh"
+        message = (
+            f"{path} was not written by `sweep` of this version: {error}; start over with --fresh"
+        )
         raise UsageError(message) from error
 
 

@@ -50,7 +50,7 @@ def merge_sweeps(paths: Sequence[Path], out: Path, command: str) -> tuple[SweepR
     Missing parts can be swept into `out` by the command of the whole sweep.
 
     Raises:
-        UsageError: when they are no shards of a single sweep, or `out` holds another sweep.
+        UsageError: when they are not shards of a single sweep, or `out` holds another sweep.
         ExpectationError: when the expectations make no sense.
     """
     parts = [Part(path, *read_journal(path)) for path in paths]

@@ -27,7 +27,7 @@ class Preimages:
     """For each code of a type, the first float64 that rounds to it, as bits, and the number of
     these.
 
-    NaN has none; `is_nan` marks its codes. Of each zero only numbers of its own sign are counted.
+    NaN has none; `is_nan` marks its codes. For each zero only numbers of its own sign are counted.
     """
 
     first: Array

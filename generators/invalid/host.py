@@ -58,7 +58,7 @@ def _infeed(op: str) -> Iterator[Miss]:
 
 
 def _outgoing(op: str, given: dict[str, Attribute]) -> Iterator[Miss]:
-    """Yield near misses of I1 (an input is no tensor), I2 (no token)."""
+    """Yield near misses of I1 (an input is not a tensor), I2 (no token)."""
     for of in _types():
         for inputs in ((TOKEN, of), (of, TOKEN), (TOKEN,)):
             block, value = begin_block(of)

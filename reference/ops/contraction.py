@@ -142,7 +142,7 @@ def dot_general_type(
             and C12 (dimensions), C11 (precision_config), C13 (element types), C14 to C20 (quantized
             types), C21 to C24 (algorithm).
     """
-    require("I1", lhs in PER_TENSOR, lhs)  # I1
+    require("I1", lhs in PER_TENSOR, lhs)
     dimensions = Dimensions(
         lhs_batching_dimensions, rhs_batching_dimensions,
         lhs_contracting_dimensions, rhs_contracting_dimensions,
@@ -150,13 +150,13 @@ def dot_general_type(
     shape = _shape(lhs, rhs, dimensions)
     if shape is not None:
         inferred = TensorType(shape, result.element_type)
-        require("C12", same_shape(inferred, result), join_with_commas(inferred, result))  # C12
-    check_precision_config(precision_config, "C11", "I7")  # C11, I7
+        require("C12", same_shape(inferred, result), join_with_commas(inferred, result))
+    check_precision_config(precision_config, "C11", "I7")
     types = Roles(lhs, rhs, result)
     if any(is_quantized(of) for of in types):
         _check_quantized(types, rhs_contracting_dimensions)
     else:
-        require("C13", lhs.element_type == rhs.element_type, join_with_commas(lhs, rhs))  # C13
+        require("C13", lhs.element_type == rhs.element_type, join_with_commas(lhs, rhs))
     _check_algorithm(precision_config, algorithm)
     return result
 
@@ -167,21 +167,21 @@ def _shape(
     """Return the result's shape; None if the dimensions violate C1 to C10."""
     of = dimensions
     found = [
-        require("C1", len(of.lhs_batching) == len(of.rhs_batching), of),  # C1
-        require("C2", len(of.lhs_contracting) == len(of.rhs_contracting), of),  # C2
-        require("C3", is_unique((*of.lhs_batching, *of.lhs_contracting)), of),  # C3
-        require("C4", is_unique((*of.rhs_batching, *of.rhs_contracting)), of),  # C4
-        require("C5", are_dimensions(of.lhs_batching, lhs.rank), f"{of} of {lhs}"),  # C5
-        require("C6", are_dimensions(of.lhs_contracting, lhs.rank), f"{of} of {lhs}"),  # C6
-        require("C7", are_dimensions(of.rhs_batching, rhs.rank), f"{of} of {rhs}"),  # C7
-        require("C8", are_dimensions(of.rhs_contracting, rhs.rank), f"{of} of {rhs}"),  # C8
+        require("C1", len(of.lhs_batching) == len(of.rhs_batching), of),
+        require("C2", len(of.lhs_contracting) == len(of.rhs_contracting), of),
+        require("C3", is_unique((*of.lhs_batching, *of.lhs_contracting)), of),
+        require("C4", is_unique((*of.rhs_batching, *of.rhs_contracting)), of),
+        require("C5", are_dimensions(of.lhs_batching, lhs.rank), f"{of} of {lhs}"),
+        require("C6", are_dimensions(of.lhs_contracting, lhs.rank), f"{of} of {lhs}"),
+        require("C7", are_dimensions(of.rhs_batching, rhs.rank), f"{of} of {rhs}"),
+        require("C8", are_dimensions(of.rhs_contracting, rhs.rank), f"{of} of {rhs}"),
     ]
     if not all(found):
         return None
     same_batch = _agree(lhs, of.lhs_batching, rhs, of.rhs_batching)
-    require("C9", same_batch, f"{of} of {lhs}, {rhs}")  # C9
+    require("C9", same_batch, f"{of} of {lhs}, {rhs}")
     same_depth = _agree(lhs, of.lhs_contracting, rhs, of.rhs_contracting)
-    require("C10", same_depth, f"{of} of {lhs}, {rhs}")  # C10
+    require("C10", same_depth, f"{of} of {lhs}, {rhs}")
     batch = tuple(lhs.shape[i] for i in of.lhs_batching)
     if not same_batch:
         return None
@@ -196,18 +196,18 @@ def _check_quantized(types: Roles, rhs_contracting: tuple[int, ...]) -> None:
     """Check C14 to C20 of `dot_general`."""
     lhs, rhs, result = (quantized_element(of) for of in types)
     same = (lhs is None) == (result is None)
-    if not require("C14", same and rhs is not None, join_with_commas(*types)) or rhs is None:  # C14
+    if not require("C14", same and rhs is not None, join_with_commas(*types)) or rhs is None:
         return
-    require("C15", not any(rhs.zero_points), rhs.zero_points)  # C15
+    require("C15", not any(rhs.zero_points), rhs.zero_points)
     axis = rhs.quantization_dimension
-    require("C16", axis is None or axis not in rhs_contracting, axis)  # C16
+    require("C16", axis is None or axis not in rhs_contracting, axis)
     if lhs is None or result is None:
-        check_expressed(None, rhs, types, "C20")  # C20
+        check_expressed(None, rhs, types, "C20")
         return
-    require("C17", lhs.storage_type == rhs.storage_type, join_with_commas(*types))  # C17
-    check_expressed(lhs, rhs, types, "C18")  # C18
+    require("C17", lhs.storage_type == rhs.storage_type, join_with_commas(*types))
+    check_expressed(lhs, rhs, types, "C18")
     per_tensor = result.quantization_dimension is None
-    require("C19", axis is not None or per_tensor, join_with_commas(*types))  # C19
+    require("C19", axis is not None or per_tensor, join_with_commas(*types))
 
 
 def _check_algorithm(
@@ -218,7 +218,7 @@ def _check_algorithm(
         return
     for id_, name in zip(("I8", "I9", "I10"), ALGORITHM[:3], strict=True):
         require(id_, algorithm.get(name) in PRECISION_TYPES, algorithm.get(name))  # I8, I9, I10
-    require("C21", all(one == "DEFAULT" for one in precision_config), precision_config)  # C21
+    require("C21", all(one == "DEFAULT" for one in precision_config), precision_config)
     for id_, name in zip(("C22", "C23", "C24"), ALGORITHM[3:6], strict=True):
         count = algorithm.get(name)
         positive = isinstance(count, int) and count > 0

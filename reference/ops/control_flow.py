@@ -77,16 +77,14 @@ def case_type(
         ConstraintViolation: I1 (index is no scalar of si32), C1 (no branch), C2 (a branch takes
             arguments), C3 (branches return different types), C4 (results have other types).
     """
-    require("I1", index == INDEX, index)  # I1
-    require("C2", not any(b.arguments for b in branches), "arguments")  # C2
-    if not require("C1", len(branches) > 0, "no branch"):  # C1
+    require("I1", index == INDEX, index)
+    require("C2", not any(b.arguments for b in branches), "arguments")
+    if not require("C1", len(branches) > 0, "no branch"):
         return results or ()
     given = [output_types(branch) for branch in branches]
-    require(
-        "C3", all(same_types(given[0], of) for of in given), [join_types(*of) for of in given]
-    )  # C3
+    require("C3", all(same_types(given[0], of) for of in given), [join_types(*of) for of in given])
     if results is not None:
-        require("C4", same_types(results, given[0]), join_types(*results))  # C4
+        require("C4", same_types(results, given[0]), join_types(*results))
     return results or given[0]
 
 
@@ -110,12 +108,12 @@ def if_type(
         ConstraintViolation: I1 (no scalar of i1), C1 (a branch takes arguments), C2 (the branches
             return different types), C3 (results have other types).
     """
-    require("I1", pred == PREDICATE, pred)  # I1
-    require("C1", not (true_branch.arguments or false_branch.arguments), "arguments")  # C1
+    require("I1", pred == PREDICATE, pred)
+    require("C1", not (true_branch.arguments or false_branch.arguments), "arguments")
     one, other = output_types(true_branch), output_types(false_branch)
-    require("C2", same_types(one, other), f"{join_types(*one)} and {join_types(*other)}")  # C2
+    require("C2", same_types(one, other), f"{join_types(*one)} and {join_types(*other)}")
     if results is not None:
-        require("C3", same_types(results, one), join_types(*results))  # C3
+        require("C3", same_types(results, one), join_types(*results))
     return results or one
 
 
@@ -138,11 +136,11 @@ def while_type(
     """
     condition = same_types(argument_types(cond), operand)
     condition = condition and same_types(output_types(cond), (PREDICATE,))
-    require("C1", condition, join_types(*argument_types(cond), *output_types(cond)))  # C1
+    require("C1", condition, join_types(*argument_types(cond), *output_types(cond)))
     state = same_types(argument_types(body), operand) and same_types(output_types(body), operand)
-    require("C2", state, join_types(*argument_types(body), *output_types(body)))  # C2
+    require("C2", state, join_types(*argument_types(body), *output_types(body)))
     if results is not None:
-        require("C3", same_types(results, operand), join_types(*results))  # C3
+        require("C3", same_types(results, operand), join_types(*results))
     return results or operand
 
 
@@ -163,7 +161,7 @@ def optimization_barrier_type(
         ConstraintViolation: C1 (types differ).
     """
     if results is not None:
-        require("C1", same_types(operand, results), join_types(*operand, *results))  # C1
+        require("C1", same_types(operand, results), join_types(*operand, *results))
     return results or operand
 
 
@@ -179,7 +177,7 @@ def tuple_type(val: tuple[ValueType, ...], *, result: ValueType | None = None) -
         ConstraintViolation: C1 (not the tuple of the operands' types).
     """
     if result is not None:
-        require("C1", same_type(result, TupleType(val)), result)  # C1
+        require("C1", same_type(result, TupleType(val)), result)
     return result or TupleType(val)
 
 
@@ -197,12 +195,12 @@ def get_tuple_element_type(
         ConstraintViolation: I1 (no tuple), C1 (no such element), C2 (another type).
     """
     types = operand.types if isinstance(operand, TupleType) else ()
-    if not require("I1", isinstance(operand, TupleType), operand):  # I1
+    if not require("I1", isinstance(operand, TupleType), operand):
         return result or operand
-    if not require("C1", 0 <= index < len(types), index):  # C1
+    if not require("C1", 0 <= index < len(types), index):
         return result or operand
     if result is not None:
-        require("C2", same_type(result, types[index]), result)  # C2
+        require("C2", same_type(result, types[index]), result)
     return result or types[index]
 
 
@@ -217,7 +215,7 @@ def after_all_type(inputs: tuple[ValueType, ...], *, result: ValueType | None = 
     Raises:
         ConstraintViolation: I1 (an input is no token).
     """
-    require("I1", all(isinstance(of, TokenType) for of in inputs), join_types(*inputs))  # I1
+    require("I1", all(isinstance(of, TokenType) for of in inputs), join_types(*inputs))
     return result or TokenType()
 
 
@@ -255,16 +253,16 @@ def composite_type(
             function), C3 (argument types of the function differ), C4 (result types differ).
     """
     del composite_attributes, version, regions  # metadata
-    require("C1", _NAMESPACED.fullmatch(name) is not None, name)  # C1
+    require("C1", _NAMESPACED.fullmatch(name) is not None, name)
     if scope is None:
         return results or ()
     found = [function for function in scope.functions if function.name == decomposition]
-    if not require("C2", len(found) > 0, decomposition):  # C2
+    if not require("C2", len(found) > 0, decomposition):
         return results or ()
     takes = tuple(argument.type for argument in found[0].arguments)
-    require("C3", same_types(inputs, takes), join_types(*inputs))  # C3
+    require("C3", same_types(inputs, takes), join_types(*inputs))
     if results is not None:
-        require("C4", same_types(results, found[0].result_types), join_types(*results))  # C4
+        require("C4", same_types(results, found[0].result_types), join_types(*results))
     return results or found[0].result_types
 
 

@@ -139,7 +139,7 @@ def _is_padding_matrix(padding: TensorType, lhs: TensorType, rhs: TensorType) ->
         return False
     wanted = zip(padding.shape, (lhs.rank - 2, 2), strict=False)
     agrees = padding.rank == 2 and all(size in (None, want) for size, want in wanted)
-    return require("C4", agrees, padding)  # C4
+    return require("C4", agrees, padding)
 
 
 def dynamic_conv_type(
@@ -152,7 +152,7 @@ def dynamic_conv_type(
             (no such precision), C1 to C34.
     """
     integers = not is_quantized(padding) and padding.element.is_integer
-    if require("I3", integers and padding.rank == 2, padding):  # I3
+    if require("I3", integers and padding.rank == 2, padding):
         _is_padding_matrix(padding, lhs, rhs)
     return _check_type(lhs, rhs, geometry(given, lhs.rank - 2), given, result, known=False)
 
@@ -167,33 +167,33 @@ def _check_type(
     known: bool,
 ) -> TensorType:
     """Check every constraint except C4; C25 only if the padding is `known`."""
-    require("I1", lhs in PER_TENSOR, lhs)  # I1
-    check_precision_config(given.get("precision_config", ()), "C24", "I19")  # C24, I19
+    require("I1", lhs in PER_TENSOR, lhs)
+    check_precision_config(given.get("precision_config", ()), "C24", "I19")
     _check_element_types(Roles(lhs, rhs, result), of)
-    if not require("C1", lhs.rank == rhs.rank, f"{lhs}, {rhs}"):  # C1
+    if not require("C1", lhs.rank == rhs.rank, f"{lhs}, {rhs}"):
         return result
     windowed = _check_windows(of, lhs.rank - 2)
     numbered = _check_dimension_numbers(of, lhs.rank)
     divided = _check_groups(lhs, rhs, of, numbered)
-    ranked = require("C26", result.rank == lhs.rank, result)  # C26
+    ranked = require("C26", result.rank == lhs.rank, result)
     if ranked and numbered[2]:
         shape = _result_shape(lhs, rhs, of, windowed and known, numbered, divided)
         agree = zip(shape, result.shape, strict=True)
         same = all(sizes_agree(a, b) for a, b in agree)
-        require("C25", same, f"{shape} for {result}")  # C25
+        require("C25", same, f"{shape} for {result}")
     return result
 
 
 def _check_windows(of: Geometry, spatial: int) -> bool:
     """Check C2, C3, C5 to C9."""
     found = [
-        require("C2", len(of.strides) == spatial, of.strides),  # C2
-        require("C3", all(one > 0 for one in of.strides), of.strides),  # C3
-        require("C5", len(of.lhs_dilation) == spatial, of.lhs_dilation),  # C5
-        require("C6", all(one > 0 for one in of.lhs_dilation), of.lhs_dilation),  # C6
-        require("C7", len(of.rhs_dilation) == spatial, of.rhs_dilation),  # C7
-        require("C8", all(one > 0 for one in of.rhs_dilation), of.rhs_dilation),  # C8
-        require("C9", len(of.reversal) == spatial, of.reversal),  # C9
+        require("C2", len(of.strides) == spatial, of.strides),
+        require("C3", all(one > 0 for one in of.strides), of.strides),
+        require("C5", len(of.lhs_dilation) == spatial, of.lhs_dilation),
+        require("C6", all(one > 0 for one in of.lhs_dilation), of.lhs_dilation),
+        require("C7", len(of.rhs_dilation) == spatial, of.rhs_dilation),
+        require("C8", all(one > 0 for one in of.rhs_dilation), of.rhs_dilation),
+        require("C9", len(of.reversal) == spatial, of.reversal),
     ]
     return all(found)
 
@@ -207,9 +207,9 @@ def _check_dimension_numbers(of: Geometry, rank: int) -> tuple[bool, bool, bool]
         return require(id_, good, all_) and whole
 
     return (
-        right("C12", "C13", of.input_spatial, of.input_dimensions),  # C12, C13
-        right("C17", "C18", of.kernel_spatial, of.kernel_dimensions),  # C17, C18
-        right("C19", "C20", of.output_spatial, of.output_dimensions),  # C19, C20
+        right("C12", "C13", of.input_spatial, of.input_dimensions),
+        right("C17", "C18", of.kernel_spatial, of.kernel_dimensions),
+        right("C19", "C20", of.output_spatial, of.output_dimensions),
     )
 
 
@@ -221,26 +221,26 @@ def _check_groups(
     lhs: TensorType, rhs: TensorType, of: Geometry, numbered: tuple[bool, bool, bool]
 ) -> bool:
     """Check C10, C11, C14 to C16 and C21 to C23: return whether the groups divide the sizes."""
-    features = require("C21", of.feature_groups > 0, of.feature_groups)  # C21
-    batches = require("C22", of.batch_groups > 0, of.batch_groups)  # C22
+    features = require("C21", of.feature_groups > 0, of.feature_groups)
+    batches = require("C22", of.batch_groups > 0, of.batch_groups)
     if not features or not batches:
         return False
-    require("C23", 1 in (of.feature_groups, of.batch_groups), of)  # C23
+    require("C23", 1 in (of.feature_groups, of.batch_groups), of)
     found = [True]
     if numbered[0]:
         batch, feature = lhs.shape[of.input_batch], lhs.shape[of.input_feature]
         found += [
-            require("C10", _is_divisible(of.batch_groups, batch), lhs),  # C10
-            require("C11", _is_divisible(of.feature_groups, feature), lhs),  # C11
+            require("C10", _is_divisible(of.batch_groups, batch), lhs),
+            require("C11", _is_divisible(of.feature_groups, feature), lhs),
         ]
         if numbered[1] and found[-1]:
             taken = rhs.shape[of.kernel_input_feature]
             same = None in (taken, feature) or taken == (feature or 0) // of.feature_groups
-            require("C14", same, f"{lhs}, {rhs}")  # C14
+            require("C14", same, f"{lhs}, {rhs}")
     if numbered[1]:
         made = rhs.shape[of.kernel_output_feature]
-        require("C15", _is_divisible(of.batch_groups, made), rhs)  # C15
-        require("C16", _is_divisible(of.feature_groups, made), rhs)  # C16
+        require("C15", _is_divisible(of.batch_groups, made), rhs)
+        require("C16", _is_divisible(of.feature_groups, made), rhs)
     return all(found)
 
 
@@ -289,22 +289,22 @@ def _check_element_types(types: Roles, of: Geometry) -> None:
     """Check C27 to C34."""
     names = ", ".join(map(str, types))
     if not any(is_quantized(one) for one in types):
-        require("C27", len({one.element_type for one in types}) == 1, names)  # C27
+        require("C27", len({one.element_type for one in types}) == 1, names)
         return
     lhs, rhs, result = (quantized_element(one) for one in types)
     same = (lhs is None) == (result is None)
-    if not require("C28", same and rhs is not None, names) or rhs is None:  # C28
+    if not require("C28", same and rhs is not None, names) or rhs is None:
         return
     axis = rhs.quantization_dimension
-    require("C29", axis in (None, of.kernel_output_feature), axis)  # C29
+    require("C29", axis in (None, of.kernel_output_feature), axis)
     if lhs is None or result is None:
-        check_expressed(None, rhs, types, "C34")  # C34
+        check_expressed(None, rhs, types, "C34")
         return
     made = result.quantization_dimension
-    require("C30", made in (None, of.output_feature), made)  # C30
-    require("C31", lhs.storage_type == rhs.storage_type, names)  # C31
-    check_expressed(lhs, rhs, types, "C32")  # C32
-    require("C33", axis is not None or made is None, names)  # C33
+    require("C30", made in (None, of.output_feature), made)
+    require("C31", lhs.storage_type == rhs.storage_type, names)
+    check_expressed(lhs, rhs, types, "C32")
+    require("C33", axis is not None or made is None, names)
 
 
 # -- evaluation -------------------------------------------------------------------------------

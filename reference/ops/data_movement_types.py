@@ -83,18 +83,16 @@ def check_broadcast(
     dimensions = broadcast_dimensions
     kept = require(
         "C1", is_same_but_axis(operand, result, steps=True), join_with_commas(operand, result)
-    )  # C1
-    mapped = require(
-        "C2", len(dimensions) == operand.rank, join_with_commas(dimensions, operand)
-    )  # C2
+    )
+    mapped = require("C2", len(dimensions) == operand.rank, join_with_commas(dimensions, operand))
     inside = require(
         "C3", are_dimensions(dimensions, result.rank), join_with_commas(dimensions, result)
-    )  # C3
-    require("C4", is_unique(dimensions), dimensions)  # C4
+    )
+    require("C4", is_unique(dimensions), dimensions)
     if mapped and inside:
         pairs = zip(operand.shape, dimensions, strict=True)
         fits = all(size == 1 or sizes_agree(size, result.shape[d]) for size, d in pairs)
-        require("C5", fits, join_with_commas(operand, result, dimensions))  # C5
+        require("C5", fits, join_with_commas(operand, result, dimensions))
         if kept and per_axis_element(result) is not None:
             _check_quantized_broadcast(operand, dimensions, result)
 
@@ -114,7 +112,7 @@ def _check_quantized_broadcast(
     if right and operand.shape[axis] == 1 and size is not None:
         right = after.scales[:size] == before.scales[:1] * size
         right = right and after.zero_points[:size] == before.zero_points[:1] * size
-    require("C6", right, join_with_commas(operand, result))  # C6
+    require("C6", right, join_with_commas(operand, result))
 
 
 def broadcast_in_dim_type(
@@ -156,24 +154,24 @@ def concatenate_type(
         ConstraintViolation: I1 (quantized per axis), C1 (element types), C2 (shapes), C3 (no
             inputs), C4 (no such dimension), C5, C6 (element type and shape of the result).
     """
-    if not require("C3", len(inputs) > 0):  # C3
+    if not require("C3", len(inputs) > 0):
         return result or TensorType((0,), ELEMENT_TYPES["f32"])
     first = inputs[0]
-    require("I1", all(of in ANY_PER_TENSOR for of in inputs), join_with_commas(*inputs))  # I1
-    require("C1", same_element_type(*inputs), join_with_commas(*inputs))  # C1
-    inside = require("C4", 0 <= dimension < first.rank, join_with_commas(dimension, first))  # C4
+    require("I1", all(of in ANY_PER_TENSOR for of in inputs), join_with_commas(*inputs))
+    require("C1", same_element_type(*inputs), join_with_commas(*inputs))
+    inside = require("C4", 0 <= dimension < first.rank, join_with_commas(dimension, first))
     rest = [_remove_dimension(of, dimension) for of in inputs]
     alike = len({of.rank for of in inputs}) == 1 and same_shape(*rest)
-    alike = require("C2", alike, join_with_commas(*inputs))  # C2
+    alike = require("C2", alike, join_with_commas(*inputs))
     if result is not None:
-        require("C5", same_element_type(first, result), join_with_commas(first, result))  # C5
+        require("C5", same_element_type(first, result), join_with_commas(first, result))
     if not (inside and alike):
         return result or first
     along = [of.shape[dimension] for of in inputs]
     known = [size for size in along if size is not None]
     shape = list(merged_shape(inputs))
     shape[dimension] = sum(known) if len(known) == len(along) else None
-    require("C6", has_shape(result, tuple(shape)), join_with_commas(*inputs, result))  # C6
+    require("C6", has_shape(result, tuple(shape)), join_with_commas(*inputs, result))
     return result or TensorType(tuple(shape), first.element_type)
 
 
@@ -200,16 +198,16 @@ def dynamic_slice_type(
         ConstraintViolation: I1, I2 (indices that are no integer scalars), C1 (element types), C2
             (numbers of indices and sizes), C3 (types of indices), C4 (sizes), C5 (result's shape).
     """
-    require("I1", operand in ANY_PER_TENSOR, operand)  # I1
-    _index_operands("I2", start_indices)  # I2
-    require("C1", same_element_type(operand, result), join_with_commas(operand, result))  # C1
+    require("I1", operand in ANY_PER_TENSOR, operand)
+    _index_operands("I2", start_indices)
+    require("C1", same_element_type(operand, result), join_with_commas(operand, result))
     counts = (len(start_indices), len(slice_sizes), operand.rank)
-    require("C2", len(set(counts)) == 1, join_with_commas(*counts))  # C2
-    require("C3", len(set(start_indices)) <= 1, join_with_commas(*start_indices))  # C3
+    require("C2", len(set(counts)) == 1, join_with_commas(*counts))
+    require("C3", len(set(start_indices)) <= 1, join_with_commas(*start_indices))
     pairs = zip(slice_sizes, operand.shape, strict=False)  # surplus sizes violate C2
     fits = all(size >= 0 and (of is None or size <= of) for size, of in pairs)
-    require("C4", fits, join_with_commas(slice_sizes, operand))  # C4
-    require("C5", has_shape(result, slice_sizes), join_with_commas(slice_sizes, result))  # C5
+    require("C4", fits, join_with_commas(slice_sizes, operand))
+    require("C5", has_shape(result, slice_sizes), join_with_commas(slice_sizes, result))
     return result or TensorType(slice_sizes, operand.element_type)
 
 
@@ -226,20 +224,18 @@ def dynamic_update_slice_type(
         ConstraintViolation: I1 to I3, C1 (type of the result), C2, C3, C6 (element type, rank and
             shape of the update), C4, C5 (number and types of the indices).
     """
-    require("I1", operand in ANY_PER_TENSOR, operand)  # I1
-    require("I2", update in ANY_PER_TENSOR, update)  # I2
-    _index_operands("I3", start_indices)  # I3
-    require("C1", same_type(operand, result), join_with_commas(operand, result))  # C1
-    require("C2", same_element_type(update, operand), join_with_commas(operand, update))  # C2
-    ranked = require("C3", update.rank == operand.rank, join_with_commas(operand, update))  # C3
-    require(
-        "C4", len(start_indices) == operand.rank, join_with_commas(operand, *start_indices)
-    )  # C4
-    require("C5", len(set(start_indices)) <= 1, join_with_commas(*start_indices))  # C5
+    require("I1", operand in ANY_PER_TENSOR, operand)
+    require("I2", update in ANY_PER_TENSOR, update)
+    _index_operands("I3", start_indices)
+    require("C1", same_type(operand, result), join_with_commas(operand, result))
+    require("C2", same_element_type(update, operand), join_with_commas(operand, update))
+    ranked = require("C3", update.rank == operand.rank, join_with_commas(operand, update))
+    require("C4", len(start_indices) == operand.rank, join_with_commas(operand, *start_indices))
+    require("C5", len(set(start_indices)) <= 1, join_with_commas(*start_indices))
     if ranked:
         pairs = zip(update.shape, operand.shape, strict=True)
         fits = all(size is None or of is None or 0 <= size <= of for size, of in pairs)
-        require("C6", fits, join_with_commas(operand, update))  # C6
+        require("C6", fits, join_with_commas(operand, update))
     return result or operand
 
 
@@ -262,19 +258,19 @@ def pad_type(
             paddings), C3 (negative between elements), C4 (shape of the result).
     """
     paddings = (edge_padding_low, edge_padding_high, interior_padding)
-    require("I1", operand in ANY_PER_TENSOR, operand)  # I1
+    require("I1", operand in ANY_PER_TENSOR, operand)
     scalar = padding_value in ANY_PER_TENSOR and padding_value.rank == 0
-    require("I2", scalar, padding_value)  # I2
+    require("I2", scalar, padding_value)
     types = (operand, padding_value, result)
-    require("C1", same_element_type(*types), join_with_commas(*types))  # C1
+    require("C1", same_element_type(*types), join_with_commas(*types))
     counted = all(len(padding) == operand.rank for padding in paddings)
-    counted = require("C2", counted, join_with_commas(*paddings, operand))  # C2
-    require("C3", min(interior_padding, default=0) >= 0, interior_padding)  # C3
+    counted = require("C2", counted, join_with_commas(*paddings, operand))
+    require("C3", min(interior_padding, default=0) >= 0, interior_padding)
     if not counted:
         return result or operand
     shape = padded_shape(operand.shape, *paddings)
     fits = all(size is None or size >= 0 for size in shape) and has_shape(result, shape)
-    require("C4", fits, join_with_commas(*types, *paddings))  # C4
+    require("C4", fits, join_with_commas(*types, *paddings))
     return result or TensorType(shape, operand.element_type)
 
 
@@ -295,16 +291,14 @@ def check_reshape(operand: TensorType, result: TensorType) -> None:
     """Check constraints C1 to C3, common to reshape and dynamic_reshape."""
     kept = require(
         "C1", is_same_but_axis(operand, result, steps=False), join_with_commas(operand, result)
-    )  # C1
+    )
     both = operand.is_static and result.is_static
     equal = not both or math.prod(operand.static_shape) == math.prod(result.static_shape)
-    require("C2", equal, join_with_commas(operand, result))  # C2
+    require("C2", equal, join_with_commas(operand, result))
     before, after = per_axis_element(operand), per_axis_element(result)
     if kept and before is not None and after is not None:
         around = zip(_split_counts(operand, before), _split_counts(result, after), strict=True)
-        require(
-            "C3", all(sizes_agree(*pair) for pair in around), join_with_commas(operand, result)
-        )  # C3
+        require("C3", all(sizes_agree(*pair) for pair in around), join_with_commas(operand, result))
 
 
 def _split_counts(given: TensorType, quantized_type: QuantizedType) -> tuple[int | None, ...]:
@@ -339,13 +333,11 @@ def reverse_type(
         ConstraintViolation: I1, C1 (type of the result), C2 (a dimension twice), C3 (no such
             dimension).
     """
-    require("I1", operand in ANY_PER_TENSOR, operand)  # I1
-    require("C1", same_type(operand, result), join_with_commas(operand, result))  # C1
-    require("C2", is_unique(dimensions), dimensions)  # C2
+    require("I1", operand in ANY_PER_TENSOR, operand)
+    require("C1", same_type(operand, result), join_with_commas(operand, result))
+    require("C2", is_unique(dimensions), dimensions)
     rank = (result or operand).rank
-    require(
-        "C3", are_dimensions(dimensions, rank), join_with_commas(dimensions, result or operand)
-    )  # C3
+    require("C3", are_dimensions(dimensions, rank), join_with_commas(dimensions, result or operand))
     return result or operand
 
 
@@ -364,20 +356,20 @@ def slice_type(
             range or order), C4 (strides not positive), C5 (shape of the result).
     """
     given = (start_indices, limit_indices, strides)
-    require("I1", operand in ANY_PER_TENSOR, operand)  # I1
-    require("C1", same_element_type(operand, result), join_with_commas(operand, result))  # C1
+    require("I1", operand in ANY_PER_TENSOR, operand)
+    require("C1", same_element_type(operand, result), join_with_commas(operand, result))
     counted = all(len(indices) == operand.rank for indices in given)
-    counted = require("C2", counted, join_with_commas(*given, operand))  # C2
+    counted = require("C2", counted, join_with_commas(*given, operand))
     rows = zip(
         start_indices, limit_indices, operand.shape, strict=False
     )  # surplus indices violate C2
     ordered = all(0 <= a <= b and (size is None or b <= size) for a, b, size in rows)
-    ordered = require("C3", ordered, join_with_commas(*given, operand))  # C3
-    positive = require("C4", min(strides, default=1) > 0, strides)  # C4
+    ordered = require("C3", ordered, join_with_commas(*given, operand))
+    positive = require("C4", min(strides, default=1) > 0, strides)
     if not (counted and ordered and positive):
         return result or operand
     shape = tuple(-((a - b) // s) for a, b, s in zip(*given, strict=True))
-    require("C5", has_shape(result, shape), join_with_commas(operand, result, *given))  # C5
+    require("C5", has_shape(result, shape), join_with_commas(operand, result, *given))
     return result or TensorType(shape, operand.element_type)
 
 
@@ -391,21 +383,19 @@ def transpose_type(
             (quantized axis).
     """
     whole = sorted(permutation) == list(range(operand.rank))
-    whole = require("C2", whole, join_with_commas(permutation, operand))  # C2
+    whole = require("C2", whole, join_with_commas(permutation, operand))
     if result is None:
         return _transpose_type(operand, permutation) if whole else operand
     kept = is_same_but_axis(operand, result, steps=False)
-    kept = require("C1", kept, join_with_commas(operand, result))  # C1
+    kept = require("C1", kept, join_with_commas(operand, result))
     if whole:
         shape = tuple(operand.shape[d] for d in permutation)
-        require(
-            "C3", has_shape(result, shape), join_with_commas(operand, result, permutation)
-        )  # C3
+        require("C3", has_shape(result, shape), join_with_commas(operand, result, permutation))
         before, after = per_axis_element(operand), per_axis_element(result)
         if kept and before is not None and after is not None:
             axis = after.quantization_dimension or 0
             moved = axis < len(permutation) and permutation[axis] == before.quantization_dimension
-            require("C4", moved, join_with_commas(operand, result, permutation))  # C4
+            require("C4", moved, join_with_commas(operand, result, permutation))
     return result
 
 

@@ -78,16 +78,14 @@ def dynamic_broadcast_in_dim_type(
         ConstraintViolation: I2 (no integers in one dimension), C1 to C6 as for broadcast_in_dim, C7
             (number of sizes), C8 (a repeated known dimension), C9, C10 (no such dimension).
     """
-    _numbers("I2", output_dimensions)  # I2
+    _numbers("I2", output_dimensions)
     check_broadcast(operand, broadcast_dimensions, result)  # C1 C2 C3 C4 C5 C6
     counted = sizes_agree(_count(output_dimensions), result.rank)
-    require("C7", counted, join_with_commas(output_dimensions, result))  # C7
+    require("C7", counted, join_with_commas(output_dimensions, result))
     expanding, kept = known_expanding_dimensions, known_nonexpanding_dimensions
-    require("C8", is_unique((*expanding, *kept)), join_with_commas(expanding, kept))  # C8
-    require(
-        "C9", are_dimensions(expanding, operand.rank), join_with_commas(expanding, operand)
-    )  # C9
-    require("C10", are_dimensions(kept, operand.rank), join_with_commas(kept, operand))  # C10
+    require("C8", is_unique((*expanding, *kept)), join_with_commas(expanding, kept))
+    require("C9", are_dimensions(expanding, operand.rank), join_with_commas(expanding, operand))
+    require("C10", are_dimensions(kept, operand.rank), join_with_commas(kept, operand))
     return result
 
 
@@ -113,11 +111,11 @@ def dynamic_iota_type(
         ConstraintViolation: I1 (no integers in one dimension), C1 (no such dimension), C2 (number
             of sizes), "result" (of booleans, or quantized per axis).
     """
-    _numbers("I1", output_shape)  # I1
+    _numbers("I1", output_shape)
     rank = _count(output_shape)
     inside = iota_dimension >= 0 and (rank is None or iota_dimension < rank)
-    require("C1", inside, join_with_commas(iota_dimension, output_shape))  # C1
-    require("C2", sizes_agree(rank, result.rank), join_with_commas(output_shape, result))  # C2
+    require("C1", inside, join_with_commas(iota_dimension, output_shape))
+    require("C2", sizes_agree(rank, result.rank), join_with_commas(output_shape, result))
     counts = result in _COUNTABLE or (
         result in ANY_PER_TENSOR and quantized_element(result) is not None
     )
@@ -152,17 +150,17 @@ def dynamic_pad_type(
         ConstraintViolation: I1 to I5, C1 (element types), C2 (numbers of paddings), C4 (rank of the
             result). For C3, on values, see `check_paddings`.
     """
-    require("I1", operand in ANY_PER_TENSOR, operand)  # I1
+    require("I1", operand in ANY_PER_TENSOR, operand)
     scalar = padding_value in ANY_PER_TENSOR and padding_value.rank == 0
-    require("I2", scalar, padding_value)  # I2
+    require("I2", scalar, padding_value)
     paddings = (edge_padding_low, edge_padding_high, interior_padding)
     for number, padding in enumerate(paddings, 3):
         _numbers(f"I{number}", padding)  # I3 I4 I5
     types = (operand, padding_value, result)
-    require("C1", same_element_type(*types), join_with_commas(*types))  # C1
+    require("C1", same_element_type(*types), join_with_commas(*types))
     counted = all(sizes_agree(_count(padding), operand.rank) for padding in paddings)
-    require("C2", counted, join_with_commas(operand, *paddings))  # C2
-    require("C4", operand.rank == result.rank, join_with_commas(operand, result))  # C4
+    require("C2", counted, join_with_commas(operand, *paddings))
+    require("C4", operand.rank == result.rank, join_with_commas(operand, result))
     return result
 
 
@@ -180,7 +178,7 @@ def check_paddings(
     """
     if interior_padding is not None:
         interior = interior_padding.tolist()
-        require("C3", min(interior, default=0) >= 0, interior)  # C3
+        require("C3", min(interior, default=0) >= 0, interior)
 
 
 def dynamic_pad(
@@ -219,10 +217,10 @@ def dynamic_reshape_type(
         ConstraintViolation: I2 (no integers in one dimension), C1 to C3 as for reshape, C4 (number
             of sizes).
     """
-    _numbers("I2", output_shape)  # I2
+    _numbers("I2", output_shape)
     check_reshape(operand, result)  # C1 C2 C3
     counted = sizes_agree(_count(output_shape), result.rank)
-    require("C4", counted, join_with_commas(output_shape, result))  # C4
+    require("C4", counted, join_with_commas(output_shape, result))
     return result
 
 
@@ -251,7 +249,7 @@ def get_dimension_size_type(
     Raises:
         ConstraintViolation: C1 (no such dimension), "result" (no scalar of si32).
     """
-    require("C1", 0 <= dimension < operand.rank, join_with_commas(dimension, operand))  # C1
+    require("C1", 0 <= dimension < operand.rank, join_with_commas(dimension, operand))
     require("result", result in (None, SIZE), result)
     return SIZE
 
@@ -272,7 +270,7 @@ def real_dynamic_slice_type(
     """Return the result type of `real_dynamic_slice`, which the program states.
 
     Raises:
-        ConstraintViolation: "operands" (indices and strides that are no integers of one type, as
+        ConstraintViolation: "operands" (indices and strides that are not integers of one type, as
             many as dimensions), "result" (another element type or rank).
     """
     given = (start_indices, limit_indices, strides)

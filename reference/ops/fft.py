@@ -40,22 +40,22 @@ def fft_type(
         ConstraintViolation: I1, I2 (unknown fft_type), C1 (more lengths than dimensions), C2
             (element types), C3 (number of lengths), C4 (sizes of the real tensor), C5 (shapes).
     """
-    admitted = require("I1", operand in PARTS, operand)  # I1
-    known = require("I2", fft_type in FFT_TYPES, fft_type)  # I2
-    few = require("C3", 1 <= len(fft_length) <= MAX_DIMENSIONS, fft_length)  # C3
-    fits = require("C1", len(fft_length) <= operand.rank, f"{operand}, {fft_length}")  # C1
+    admitted = require("I1", operand in PARTS, operand)
+    known = require("I2", fft_type in FFT_TYPES, fft_type)
+    few = require("C3", 1 <= len(fft_length) <= MAX_DIMENSIONS, fft_length)
+    fits = require("C1", len(fft_length) <= operand.rank, f"{operand}, {fft_length}")
     if not (admitted and known and few and fits):
         return result or operand
     element = _result_element(operand, fft_type)
     given = f"{fft_type} of {operand}, {result}"
     same = result is None or result.element_type == element
-    require("C2", element is not None and same, given)  # C2
+    require("C2", element is not None and same, given)
     inferred = TensorType(_result_shape(operand, fft_type, fft_length), element or operand.element)
     real = {"RFFT": operand, "IRFFT": result or inferred}.get(fft_type)
     if real is not None:
         sizes = real.shape[len(real.shape) - len(fft_length) :]
-        require("C4", _agree(sizes, tuple(fft_length)), f"{real}, {fft_length}")  # C4
-    require("C5", _shapes_fit(operand, result or inferred, fft_type), given)  # C5
+        require("C4", _agree(sizes, tuple(fft_length)), f"{real}, {fft_length}")
+    require("C5", _shapes_fit(operand, result or inferred, fft_type), given)
     return result or inferred
 
 

@@ -130,12 +130,13 @@ def infeed_type(
     """Return the result types of `infeed`, which the program states: payload, then a token.
 
     Raises:
-        ConstraintViolation: I1 (no token), C1 (no result), C2 (payload is no tensor), C3 (the last
+        ConstraintViolation: I1 (no token), C1 (no result), C2 (payload is not a tensor), C3
+            (the last
             result is no token).
     """
     del infeed_config  # its meaning is implementation-defined
-    require("I1", isinstance(token, TokenType), token)  # I1
-    if require("C1", len(results) > 0, "no result"):  # C1
+    require("I1", isinstance(token, TokenType), token)
+    if require("C1", len(results) > 0, "no result"):
         _payload_and_token(results)
     return results
 
@@ -186,11 +187,11 @@ def outfeed_type(
     """Return the result type of `outfeed`: a token.
 
     Raises:
-        ConstraintViolation: I1 (an input is no tensor), I2 (no token).
+        ConstraintViolation: I1 (an input is not a tensor), I2 (no token).
     """
     del outfeed_config  # its meaning is implementation-defined
-    require("I1", all(isinstance(of, TensorType) for of in inputs), join_types(*inputs))  # I1
-    require("I2", isinstance(token, TokenType), token)  # I2
+    require("I1", all(isinstance(of, TensorType) for of in inputs), join_types(*inputs))
+    require("I2", isinstance(token, TokenType), token)
     return result or TokenType()
 
 
@@ -221,18 +222,18 @@ def send_type(
     """Return the result type of `send`: a token.
 
     Raises:
-        ConstraintViolation: I1 (an input is no tensor), I2 (no token), I4 (channel_type), I6
+        ConstraintViolation: I1 (an input is not a tensor), I2 (no token), I4 (channel_type), I6
             (source_target_pairs is no matrix of si64), C1 to C4 (its shape and entries), C5
             (channel_type does not fit `is_host_transfer`).
     """
     del channel_id
-    require("I1", all(isinstance(of, TensorType) for of in inputs), join_types(*inputs))  # I1
-    require("I2", isinstance(token, TokenType), token)  # I2
-    known = require("I4", channel_type in (DEVICE_TO_DEVICE, DEVICE_TO_HOST), channel_type)  # I4
+    require("I1", all(isinstance(of, TensorType) for of in inputs), join_types(*inputs))
+    require("I2", isinstance(token, TokenType), token)
+    known = require("I4", channel_type in (DEVICE_TO_DEVICE, DEVICE_TO_HOST), channel_type)
     if source_target_pairs is not None:
-        _pairs(source_target_pairs, "I6")  # I6
+        _pairs(source_target_pairs, "I6")
     wanted = DEVICE_TO_HOST if is_host_transfer else DEVICE_TO_DEVICE
-    require("C5", not known or channel_type == wanted, channel_type)  # C5
+    require("C5", not known or channel_type == wanted, channel_type)
     return result or TokenType()
 
 
@@ -242,11 +243,11 @@ def _pairs(given: Dense, input_id: str) -> None:
     of = given.type
     if not require(input_id, of.rank == 2 and str(of.element_type) == "si64", of):
         return
-    if require("C1", of.shape[1] == 2, of):  # C1
+    if require("C1", of.shape[1] == 2, of):
         pairs = given.array
         for id_, column in (("C2", pairs[:, 0]), ("C3", pairs[:, 1])):
             require(id_, len(set(column.tolist())) == len(column), column.tolist())  # C2, C3
-        require("C4", not (pairs < 0).any(), pairs.tolist())  # C4
+        require("C4", not (pairs < 0).any(), pairs.tolist())
 
 
 def send(
@@ -311,13 +312,13 @@ def recv_type(
             `is_host_transfer`); "result" if the results are not payload and token.
     """
     del channel_id
-    require("I1", isinstance(token, TokenType), token)  # I1
+    require("I1", isinstance(token, TokenType), token)
     types = (DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE)
-    known = require("I3", channel_type in types, channel_type)  # I3
+    known = require("I3", channel_type in types, channel_type)
     if source_target_pairs is not None:
-        _pairs(source_target_pairs, "I5")  # I5
+        _pairs(source_target_pairs, "I5")
     wanted = (DEVICE_TO_HOST, HOST_TO_DEVICE) if is_host_transfer else (DEVICE_TO_DEVICE,)
-    require("C5", not known or channel_type in wanted, channel_type)  # C5
+    require("C5", not known or channel_type in wanted, channel_type)
     tensors = all(isinstance(of, TensorType) for of in results[:-1])
     last = isinstance(results[-1], TokenType) if results else False
     require("result", tensors and last, join_types(*results))
@@ -372,17 +373,17 @@ def async_start_type(
         and (not is_quantized(of) or _dimension(of) is None)
         for of in operands
     )  # fmt: skip
-    require("I1", tensors, join_types(*operands))  # I1
+    require("I1", tensors, join_types(*operands))
     inferred = FutureType(output_types(body))
     single = [o.name for o in body.operations[1:]] == ["return"]
-    if require("C1", single, [o.name for o in body.operations]):  # C1
+    if require("C1", single, [o.name for o in body.operations]):
         operation = body.operations[0]
-        require("C2", operation.name in COLLECTIVES | SLICES, operation.name)  # C2
+        require("C2", operation.name in COLLECTIVES | SLICES, operation.name)
         given = tuple(value.type for value in operation.operands)
         agree = same_types(operands, argument_types(body)) and same_types(operands, given)
-        require("C3", agree, join_types(*operands, *given))  # C3
+        require("C3", agree, join_types(*operands, *given))
     if result is not None:
-        require("C4", same_types((result,), (inferred,)), result)  # C4
+        require("C4", same_types((result,), (inferred,)), result)
     return result or inferred
 
 
@@ -404,11 +405,11 @@ def async_done_type(
     Raises:
         ConstraintViolation: I1 (no future), C1 (other types).
     """
-    if not require("I1", isinstance(operand, FutureType), operand):  # I1
+    if not require("I1", isinstance(operand, FutureType), operand):
         return results or ()
     assert isinstance(operand, FutureType)
     if results is not None:
-        require("C1", same_types(results, operand.types), join_types(*results))  # C1
+        require("C1", same_types(results, operand.types), join_types(*results))
     return results or operand.types
 
 

@@ -35,11 +35,11 @@ def cholesky_type(
     Raises:
         ConstraintViolation: I1, C1 (types differ), C2 (rank under 2), C3 (matrices not square).
     """
-    require("I1", a in FLOAT_OR_COMPLEX, a)  # I1
-    if require("C2", a.rank >= 2, a):  # C2
-        require("C3", sizes_agree(a.shape[-2], a.shape[-1]), a)  # C3
+    require("I1", a in FLOAT_OR_COMPLEX, a)
+    if require("C2", a.rank >= 2, a):
+        require("C3", sizes_agree(a.shape[-2], a.shape[-1]), a)
     if result is not None:
-        require("C1", same_baseline_type(a, result), f"{a}, {result}")  # C1
+        require("C1", same_baseline_type(a, result), f"{a}, {result}")
     return result or a
 
 
@@ -62,19 +62,19 @@ def triangular_solve_type(
         ConstraintViolation: I1, I2, I6 (unknown transpose_a), C1 (element types), C2 (ranks), C3
             (shapes), C4 (type of the result).
     """
-    require("I1", a in FLOAT_OR_COMPLEX, a)  # I1
-    require("I2", b in FLOAT_OR_COMPLEX, b)  # I2
-    require("I6", transpose_a in TRANSPOSITIONS, transpose_a)  # I6
+    require("I1", a in FLOAT_OR_COMPLEX, a)
+    require("I2", b in FLOAT_OR_COMPLEX, b)
+    require("I6", transpose_a in TRANSPOSITIONS, transpose_a)
     given = f"{a}, {b}"
     same = baseline_element_type(a) == baseline_element_type(b)
-    require("C1", same, given)  # C1
-    if require("C2", 2 <= a.rank == b.rank, given):  # C2
+    require("C1", same, given)
+    if require("C2", 2 <= a.rank == b.rank, given):
         side = b.shape[-2 if left_side else -1]
         square = sizes_agree(a.shape[-2], a.shape[-1]) and sizes_agree(a.shape[-1], side)
         batch = all(map(sizes_agree, a.shape[:-2], b.shape[:-2]))
-        require("C3", square and sizes_agree(a.shape[-2], side) and batch, given)  # C3
+        require("C3", square and sizes_agree(a.shape[-2], side) and batch, given)
     if result is not None:
-        require("C4", same_baseline_type(b, result), f"{b}, {result}")  # C4
+        require("C4", same_baseline_type(b, result), f"{b}, {result}")
     return result or b
 
 

@@ -34,11 +34,11 @@ def _inputs(tensors: dict[str, TensorType], *vectors: str) -> None:
 
 def _same_element(*given: TensorType) -> None:
     elements = {baseline_element_type(of) for of in given}
-    require("C2", len(elements) == 1, join_with_commas(*given))  # C2
+    require("C2", len(elements) == 1, join_with_commas(*given))
 
 
 def _has_feature(operand: TensorType, feature_index: int) -> bool:
-    return require("C1", 0 <= feature_index < operand.rank, f"{feature_index} of {operand}")  # C1
+    return require("C1", 0 <= feature_index < operand.rank, f"{feature_index} of {operand}")
 
 
 def _is_size(given: TensorType, size: int | None) -> bool:
@@ -72,11 +72,11 @@ def batch_norm_grad_type(
         return inferred
     _same_element(*tensors.values(), grad_output, *found)  # C2
     large, small = (operand, grad_output, found[0]), (scale, mean, variance, *found[1:])
-    require("C3", same_shape(*large), join_with_commas(*large))  # C3
-    require("C4", same_shape(*small), join_with_commas(*small))  # C4
+    require("C3", same_shape(*large), join_with_commas(*large))
+    require("C4", same_shape(*small), join_with_commas(*small))
     if _has_feature(operand, feature_index):  # C1
         size = operand.shape[feature_index]
-        require("C5", _is_size(scale, size), join_with_commas(operand, scale))  # C5
+        require("C5", _is_size(scale, size), join_with_commas(operand, scale))
     return found
 
 

@@ -41,10 +41,10 @@ def uniform_quantize_type(operand: TensorType, *, result: TensorType) -> TensorT
             not quantized).
     """
     taken = is_quantized(operand) or _is_float(operand)
-    require("I1", taken, operand)  # I1
-    require("C1", same_shape(operand, result), f"{operand}, {result}")  # C1
+    require("I1", taken, operand)
+    require("C1", same_shape(operand, result), f"{operand}, {result}")
     same = expressed_of(operand) == expressed_of(result)
-    require("C2", is_quantized(result) and (same or not taken), f"{operand}, {result}")  # C2
+    require("C2", is_quantized(result) and (same or not taken), f"{operand}, {result}")
     return result
 
 
@@ -55,12 +55,12 @@ def uniform_dequantize_type(operand: TensorType, *, result: TensorType | None = 
         ConstraintViolation: I1 (the operand is not quantized), C1 (shapes differ), C2 (element type
             of the result).
     """
-    quantized = require("I1", is_quantized(operand), operand)  # I1
+    quantized = require("I1", is_quantized(operand), operand)
     inferred = TensorType(operand.shape, expressed_of(operand))
     if result is not None:
-        require("C1", same_shape(operand, result), f"{operand}, {result}")  # C1
+        require("C1", same_shape(operand, result), f"{operand}, {result}")
         of = inferred.element_type
-        require("C2", not quantized or result.element_type == of, f"{operand}, {result}")  # C2
+        require("C2", not quantized or result.element_type == of, f"{operand}, {result}")
     return result or inferred
 
 

@@ -55,17 +55,17 @@ def rng_type(
         ConstraintViolation: I1 to I4, C1 (element types), C2 (NORMAL of other than floating-point
             numbers), C3 (shape).
     """
-    require("I1", a in _REAL and a.rank == 0, a)  # I1
-    require("I2", b in _REAL and b.rank == 0, b)  # I2
-    vector = require("I3", shape.rank == 1 and shape.element_type == _INDEX, shape)  # I3
-    known = require("I4", rng_distribution in RNG_DISTRIBUTIONS, rng_distribution)  # I4
+    require("I1", a in _REAL and a.rank == 0, a)
+    require("I2", b in _REAL and b.rank == 0, b)
+    vector = require("I3", shape.rank == 1 and shape.element_type == _INDEX, shape)
+    known = require("I4", rng_distribution in RNG_DISTRIBUTIONS, rng_distribution)
     same = a.element_type == b.element_type == result.element_type
-    require("C1", same, f"{a}, {b}, {result}")  # C1
+    require("C1", same, f"{a}, {b}, {result}")
     if known and rng_distribution == "NORMAL":
-        require("C2", isinstance(a.element_type, ElementType) and a.element.is_float, a)  # C2
+        require("C2", isinstance(a.element_type, ElementType) and a.element.is_float, a)
     if vector:
         fits = shape.shape[0] is None or shape.shape[0] == result.rank
-        require("C3", fits, f"{shape}, {result}")  # C3
+        require("C3", fits, f"{shape}, {result}")
     return result
 
 
@@ -78,15 +78,15 @@ def rng_bit_generator_type(
         ConstraintViolation: I1 (unknown algorithm), I2 (state not of rank 1 and ui64), "result"
             (not a state and numbers), C1 (types of the states), C2 (size of the state).
     """
-    known = require("I1", rng_algorithm in RNG_ALGORITHMS, rng_algorithm)  # I1
+    known = require("I1", rng_algorithm in RNG_ALGORITHMS, rng_algorithm)
     vector = initial_state.rank == 1 and initial_state.element_type == _WORD
-    require("I2", vector, initial_state)  # I2
+    require("I2", vector, initial_state)
     two = len(results) == 2 and results[1] in _NUMBER
     if require("result", two, results):
-        require("C1", results[0] == initial_state, f"{initial_state}, {results[0]}")  # C1
+        require("C1", results[0] == initial_state, f"{initial_state}, {results[0]}")
     if known and rng_algorithm != "DEFAULT" and initial_state.is_static:
         size = int(np.prod(initial_state.static_shape))
-        require("C2", size in STATE_SIZES[rng_algorithm], initial_state)  # C2
+        require("C2", size in STATE_SIZES[rng_algorithm], initial_state)
     return results
 
 

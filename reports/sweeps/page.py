@@ -145,4 +145,4 @@ def read(folder: Path) -> Sweep:
             f"cannot read {path}: {error.strerror or error}; finish the sweep by its command"
         ) from error
     except msgspec.MsgspecError as error:
-        raise UsageError(f"{path} is not of a sweep of this version: {error}") from error
+        raise UsageError(f"{path} was not written by `sweep` of this version: {error}") from error

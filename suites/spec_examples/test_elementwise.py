@@ -230,7 +230,7 @@ def test_tan_is_sloppy() -> None:
 
 
 def test_divide_is_of_17() -> None:
-    """The quotients printed are those of 17, not of the 17.1 given."""
+    """The specification prints the quotients of 17, although its operand is 17.1."""
     example = next(example for example in EXAMPLES if example.op == "divide")
     np.testing.assert_allclose(evaluated(example), [5.7, -5.7, -5.7, 5.7], rtol=1e-6)
     lhs, rhs = of("f32", [17.0, -17.0, 17.0, -17.0]), example.operands[1]

@@ -109,7 +109,7 @@ def gpu_compiler(target: str) -> Compiler:
     installed = [name for name in _CUDA if _is_installed(name)]
     if not installed:
         raise NotAvailable(
-            "gpu-compile: jax's CUDA plugin is not installed, which has XLA's compiler for GPUs: "
+            "gpu-compile: jax's CUDA plugin, which contains XLA's GPU compiler, is not installed: "
             "pip install 'hlo-conformance[gpu-compile]' (380 MB unpacked; no GPU is needed)"
         )
     config = gpu_description(target)
@@ -133,7 +133,7 @@ def tpu_compiler(generation: str) -> Compiler:
     """
     if not _is_installed("libtpu"):
         raise NotAvailable(
-            "tpu-compile: libtpu is not installed, which has XLA's compiler for TPUs: "
+            "tpu-compile: libtpu, which contains XLA's TPU compiler, is not installed: "
             "pip install 'hlo-conformance[tpu-compile]' (480 MB unpacked; no TPU is needed)"
         )
 
@@ -164,7 +164,7 @@ def _check_loads(family: str, distribution: str, devices: Callable[[int], list[A
         ((_, plugin), (_, jaxlib)) = distribution_versions(distribution, "jaxlib")
         raise NotAvailable(
             f"{family}: {distribution} {plugin} does not compile with jaxlib {jaxlib} "
-            f"({short_message(str(error))}): install the versions that belong together"
+            f"({short_message(str(error))}): install versions that match"
         ) from error
 
 

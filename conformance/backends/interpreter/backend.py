@@ -163,7 +163,7 @@ class InterpreterExecutable:
             read = [array_of(result, of) for result, of in zip(results, types, strict=True)]
         arrays = [array for array in read if array is not None]
         if len(arrays) < len(read):
-            raise Failed("a result is no dense attribute")
+            raise Failed("a result is not a dense attribute")
         return [join_complex(arrays, self._result_types)]
 
 

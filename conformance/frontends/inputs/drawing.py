@@ -134,7 +134,7 @@ class _Sets:
 
 def _resized_type(number: int, value_type: ValueType, size: int | None) -> TensorType:
     if not isinstance(value_type, TensorType):
-        raise InputsError(f"parameter {number} is no tensor")
+        raise InputsError(f"parameter {number} is not a tensor")
     shape = tuple(size if one is None else one for one in value_type.shape)
     if math.prod(one or 0 for one in shape) > MOST_ELEMENTS:
         raise InputsError(f"parameter {number} is {value_type}: too large to be drawn")

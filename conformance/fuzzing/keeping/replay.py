@@ -73,7 +73,7 @@ def read_finding(folder: Path) -> ReplayedFinding:
         except (OSError, ValueError) as error:
             raise UsageError(f"{said} cannot be read: {error}") from error
     if not isinstance(told, dict):
-        raise UsageError(f"{said} is no finding")
+        raise UsageError(f"{said} is not a finding")
     found = [str(told.get(name, "")) for name in ("backend", "verdict", "class")]
     return ReplayedFinding(folder.resolve(), *found)
 

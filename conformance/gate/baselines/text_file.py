@@ -154,7 +154,7 @@ def read(path: Path) -> Baseline:
         text = ""
     lines = text.splitlines()
     if not lines or not lines[0].startswith(_TITLE):
-        said = f"{path} is no baseline of hlo-conformance"
+        said = f"{path} is not a baseline of hlo-conformance"
         raise BaselineError(
             f"{said}: give such a file or the folder of a run, or {_rewrite_hint(path)}"
         )

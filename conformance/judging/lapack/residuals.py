@@ -188,7 +188,7 @@ def _geqp3(p: Problem) -> Iterator[str]:
     packed, order, taus = p.results
     count = p.operands[0].shape[1]
     if not np.array_equal(np.sort(order), np.arange(1, count + 1)):
-        yield "the columns' numbers are no permutation"
+        yield "the columns' numbers are not a permutation"
         return
     yield from _qr(p, p.operands[0][:, order - 1], packed, taus)
     upper = np.triu(packed)

@@ -94,7 +94,7 @@ def _comparison(operation: Operation, operands: Operands, *, place: int) -> Iter
     """Yield the results of a comparison that is true where an operand differs from a negative
     constant.
 
-    Of c > -2 remains c != -2, and c >= -2 becomes c > -3, which is c > 1 in two bits.
+    XLA turns c > -2 into c != -2, and c >= -2 into c > -3, which is c > 1 in two bits.
     """
     direction, constant = operation.attribute("comparison_direction"), negative(operands[place])
     is_wrong = direction in ("EQ", "NE") or (constant == -2 and direction in _ORDERED[place])

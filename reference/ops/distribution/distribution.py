@@ -209,7 +209,7 @@ def check_roots(
     del channel_id
     roots, size = operands[-1], replica_groups.type.static_shape[1]
     if has_dynamic_root and roots is not None:
-        types.require("C6", bool(((roots >= 0) & (roots < size)).all()), roots.tolist())  # C6
+        types.require("C6", bool(((roots >= 0) & (roots < size)).all()), roots.tolist())
 
 
 def _zeros(value_type: ValueType) -> Array:

@@ -124,18 +124,18 @@ def all_gather_type(
         ConstraintViolation: I1, I3 (types of inputs), C1 (all_gather_dim), C2 to C4
             (replica_groups), C5 (channel_id), C6 (results).
     """
-    _check_tensors("I1", operands)  # I1
+    _check_tensors("I1", operands)
     inside = require("C1", all(0 <= all_gather_dim < of.rank for of in operands), all_gather_dim)
-    require("C5", channel_id > 0 or not use_global_device_ids, channel_id)  # C5
-    if not _is_matrix("I3", replica_groups):  # I3
+    require("C5", channel_id > 0 or not use_global_device_ids, channel_id)
+    if not _is_matrix("I3", replica_groups):
         return results
     strategy = strategy_by_global_ids(channel_id, use_global_device_ids)
     rows: list[list[int]] = replica_groups.array.tolist()
-    _check_ids(("C2", "C3", "C4"), rows, _count(strategy, scope))  # C2, C3, C4
+    _check_ids(("C2", "C3", "C4"), rows, _count(strategy, scope))
     if inside:
         size = _group_size(strategy, replica_groups, scope)
         wanted = [_multiply_size(of, all_gather_dim, size) for of in operands]
-        require("C6", _agree(results, tuple(wanted)), join_with_commas(*operands, *results))  # C6
+        require("C6", _agree(results, tuple(wanted)), join_with_commas(*operands, *results))
     return results
 
 
@@ -172,17 +172,17 @@ def all_reduce_type(
         ConstraintViolation: I1, I2 (types of inputs), C1 to C3 (replica_groups), C4 (channel_id),
             C5 (computation), C6 (shapes), C7 (element types).
     """
-    _check_tensors("I1", operands)  # I1
-    require("C4", channel_id > 0 or not use_global_device_ids, channel_id)  # C4
-    if _is_matrix("I2", replica_groups):  # I2
+    _check_tensors("I1", operands)
+    require("C4", channel_id > 0 or not use_global_device_ids, channel_id)
+    if _is_matrix("I2", replica_groups):
         strategy = strategy_by_global_ids(channel_id, use_global_device_ids)
-        _check_ids(("C1", "C2", "C3"), listed_ids(replica_groups), _count(strategy, scope))  # C1
-    scalar = _folded_scalar("C5", operands, computation)  # C5
+        _check_ids(("C1", "C2", "C3"), listed_ids(replica_groups), _count(strategy, scope))
+    scalar = _folded_scalar("C5", operands, computation)
     if results is not None:
         same = len(results) == len(operands) and all(map(_shapes_agree, results, operands))
-        require("C6", same, join_with_commas(*operands, *results))  # C6
+        require("C6", same, join_with_commas(*operands, *results))
         folded = scalar is None or all(of.element_type == scalar.element_type for of in results)
-        require("C7", folded, join_with_commas(*results))  # C7
+        require("C7", folded, join_with_commas(*results))
     return results or _folded_types(operands, scalar)
 
 
@@ -210,26 +210,24 @@ def reduce_scatter_type(
         ConstraintViolation: I1, I3 (types of inputs), C1, C2 (scatter_dimension), C3 to C5
             (replica_groups), C6 (channel_id), C7 (computation), C8, C9 (result).
     """
-    _check_tensors("I1", (operand,))  # I1
-    inside = require("C2", 0 <= scatter_dimension < operand.rank, scatter_dimension)  # C2
-    require("C6", channel_id > 0 or not use_global_device_ids, channel_id)  # C6
-    scalar = _folded_scalar("C7", (operand,), computation)  # C7
+    _check_tensors("I1", (operand,))
+    inside = require("C2", 0 <= scatter_dimension < operand.rank, scatter_dimension)
+    require("C6", channel_id > 0 or not use_global_device_ids, channel_id)
+    scalar = _folded_scalar("C7", (operand,), computation)
     if scalar is not None:
-        require(
-            "C9", result.element_type == scalar.element_type, join_with_commas(operand, result)
-        )  # C9
-    if not _is_matrix("I3", replica_groups):  # I3
+        require("C9", result.element_type == scalar.element_type, join_with_commas(operand, result))
+    if not _is_matrix("I3", replica_groups):
         return result
     strategy = strategy_by_global_ids(channel_id, use_global_device_ids)
     rows: list[list[int]] = replica_groups.array.tolist()
-    _check_ids(("C3", "C4", "C5"), rows, _count(strategy, scope))  # C3, C4, C5
+    _check_ids(("C3", "C4", "C5"), rows, _count(strategy, scope))
     if inside:
         count = _group_size(strategy, replica_groups, scope)
         size = operand.shape[scatter_dimension]
-        if require("C1", size is None or not count or size % count == 0, operand):  # C1
+        if require("C1", size is None or not count or size % count == 0, operand):
             part = None if size is None or not count else size // count
             wanted = _replace_sizes(operand, {scatter_dimension: part})
-            require("C8", _shapes_agree(result, wanted), join_with_commas(operand, result))  # C8
+            require("C8", _shapes_agree(result, wanted), join_with_commas(operand, result))
     return result
 
 
@@ -250,20 +248,18 @@ def all_to_all_type(
         ConstraintViolation: I1, I5 (types of inputs), C1 to C4 (dimensions), C5 to C8
             (replica_groups), C9 (results).
     """
-    _check_tensors("I1", operands)  # I1
+    _check_tensors("I1", operands)
     split = require("C1", all(0 <= split_dimension < of.rank for of in operands), split_dimension)
     joined = all(0 <= concat_dimension < of.rank for of in operands)
-    require("C3", joined, concat_dimension)  # C3
-    counted = require("C4", split_count > 0, split_count)  # C4
-    even = split and counted and _is_even("C2", operands, split_dimension, split_count)  # C2
-    if _is_matrix("I5", replica_groups):  # I5
+    require("C3", joined, concat_dimension)
+    counted = require("C4", split_count > 0, split_count)
+    even = split and counted and _is_even("C2", operands, split_dimension, split_count)
+    if _is_matrix("I5", replica_groups):
         rows: list[list[int]] = replica_groups.array.tolist()
-        _check_ids(
-            ("C5", "C6", "C7"), rows, _count(strategy_by_channel(channel_id), scope)
-        )  # C5, C6, C7
+        _check_ids(("C5", "C6", "C7"), rows, _count(strategy_by_channel(channel_id), scope))
         if counted:
             size = replica_groups.type.shape[1]
-            require("C8", size == split_count, f"{size}, {split_count}")  # C8
+            require("C8", size == split_count, f"{size}, {split_count}")
     if not (even and joined):
         return results or operands
     wanted = operands
@@ -276,7 +272,7 @@ def all_to_all_type(
         )
     require(
         "C9", _agree(results or wanted, wanted), join_with_commas(*stated_types(*(results or ())))
-    )  # C9
+    )
     return results or wanted
 
 
@@ -307,8 +303,8 @@ def collective_broadcast_type(
         ConstraintViolation: I1, I2 (types of inputs), C1, C2 (replica_groups), C3 to C5 (operands
             and results). For C6, on values, see `check_roots`.
     """
-    _check_tensors("I1", operands)  # I1
-    _check_groups(("I2", "C1", "C2"), replica_groups, channel_id, scope)  # I2, C1, C2
+    _check_tensors("I1", operands)
+    _check_groups(("I2", "C1", "C2"), replica_groups, channel_id, scope)
     data = operands[:-1] if has_dynamic_root else operands
     if has_dynamic_root:
         count = len(operands) - 1
@@ -320,9 +316,7 @@ def collective_broadcast_type(
     pairs = zip(results or (), data, strict=False)
     same = all(_agree((result,), (of,)) for result, of in pairs)
     require(label, fits and same, join_with_commas(*operands, *(results or ())))  # C3, C4
-    require(
-        "C5", results is None or len(results) == len(data), join_with_commas(*(results or ()))
-    )  # C5
+    require("C5", results is None or len(results) == len(data), join_with_commas(*(results or ())))
     return results or data
 
 
@@ -351,24 +345,24 @@ def collective_permute_type(
     Raises:
         ConstraintViolation: I1, I2 (types of inputs), C1 to C4 (source_target_pairs), C5 (result).
     """
-    _check_tensors("I1", (operand,))  # I1
-    if _is_matrix("I2", source_target_pairs):  # I2
+    _check_tensors("I1", (operand,))
+    if _is_matrix("I2", source_target_pairs):
         check_pairs(source_target_pairs, _count(strategy_by_channel(channel_id), scope))
     require(
         "C5", result is None or _agree((result,), (operand,)), join_with_commas(operand, result)
-    )  # C5
+    )
     return result or operand
 
 
 def check_pairs(given: Dense, count: int | None) -> None:
     """Check C1 to C4 of `source_target_pairs`, a matrix; `count` is the number of ids, if known."""
-    if not require("C1", given.type.shape[1] == 2, given.type):  # C1
+    if not require("C1", given.type.shape[1] == 2, given.type):
         return
     pairs: list[list[int]] = given.array.tolist()
     sources, targets = [source for source, _ in pairs], [target for _, target in pairs]
-    require("C2", is_unique(sources), sources)  # C2
-    require("C3", is_unique(targets), targets)  # C3
-    _check_bounds("C4", [*sources, *targets], count)  # C4
+    require("C2", is_unique(sources), sources)
+    require("C3", is_unique(targets), targets)
+    _check_bounds("C4", [*sources, *targets], count)
 
 
 def collective_reduce_type(
@@ -387,15 +381,15 @@ def collective_reduce_type(
         ConstraintViolation: I1, I2 (types of inputs), C1, C2 (replica_groups), C3 (shapes and
             roots), C4 (computation).
     """
-    _check_tensors("I1", operands)  # I1
-    _check_groups(("I2", "C1", "C2"), replica_groups, channel_id, scope)  # I2, C1, C2
+    _check_tensors("I1", operands)
+    _check_groups(("I2", "C1", "C2"), replica_groups, channel_id, scope)
     data, fits = operands, bool(operands)
     if has_dynamic_root:
         data = operands[:-1]
         roots = TensorType((len(data),), _SI32)
         fits = len(operands) > 1 and _agree(operands[-1:], (roots,))
-    scalar = _folded_scalar("C4", data, computation)  # C4
+    scalar = _folded_scalar("C4", data, computation)
     if results is not None:
         fits = fits and len(results) == len(data) and all(map(_shapes_agree, results, data))
-    require("C3", fits, join_with_commas(*operands, *(results or ())))  # C3
+    require("C3", fits, join_with_commas(*operands, *(results or ())))
     return results or _folded_types(data, scalar)

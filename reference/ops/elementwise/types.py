@@ -61,7 +61,7 @@ def same_type(
     """
     _check_inputs(operands, admits)
     types = stated_types(*operands, result)
-    require("C1", same_baseline_type(*types), join_with_commas(*types))  # C1
+    require("C1", same_baseline_type(*types), join_with_commas(*types))
     return result or replace(operands[0], shape=merged_shape(operands))
 
 
@@ -74,10 +74,10 @@ def add_type(lhs: TensorType, rhs: TensorType, *, result: TensorType | None = No
     _check_inputs((lhs, rhs), ANY)
     types = stated_types(lhs, rhs, result)
     if not any(is_quantized(of) for of in types):
-        require("C1", same_baseline_type(*types), join_with_commas(*types))  # C1
+        require("C1", same_baseline_type(*types), join_with_commas(*types))
         return result or replace(lhs, shape=merged_shape((lhs, rhs)))
     quantized = [of for of in map(quantized_element, types) if of is not None]
-    if require("C2", len(quantized) == len(types), join_with_commas(*types)):  # C2
+    if require("C2", len(quantized) == len(types), join_with_commas(*types)):
         _check_quantized_add(quantized[0], quantized[1], quantized[2] if result else None)
     return result or lhs
 
@@ -88,15 +88,15 @@ def _check_quantized_add(
     given = [of for of in (lhs, rhs, result) if of is not None]
     storage = {of.storage_type for of in given}
     expressed = {of.expressed_type for of in given}
-    require("C3", len(storage) == 1, join_with_commas(*storage))  # C3
-    require("C4", len(expressed) == 1, join_with_commas(*expressed))  # C4
+    require("C3", len(storage) == 1, join_with_commas(*storage))
+    require("C4", len(expressed) == 1, join_with_commas(*expressed))
     if result is None:
         return
     axes = (lhs.quantization_dimension, rhs.quantization_dimension, result.quantization_dimension)
     per_axis = axes[0] is not None or axes[1] is not None
-    require("C5", per_axis == (axes[2] is not None), join_with_commas(*axes))  # C5
-    require("C6", axes[0] is None or axes[0] == axes[2], join_with_commas(*axes))  # C6
-    require("C7", axes[1] is None or axes[1] == axes[2], join_with_commas(*axes))  # C7
+    require("C5", per_axis == (axes[2] is not None), join_with_commas(*axes))
+    require("C6", axes[0] is None or axes[0] == axes[2], join_with_commas(*axes))
+    require("C7", axes[1] is None or axes[1] == axes[2], join_with_commas(*axes))
 
 
 def abs_type(operand: TensorType, *, result: TensorType | None = None) -> TensorType:
@@ -105,14 +105,12 @@ def abs_type(operand: TensorType, *, result: TensorType | None = None) -> Tensor
     Raises:
         ConstraintViolation: I1, C1 (shapes differ), C2 (element type of the result).
     """
-    require("I1", operand in SIGNED_ARITHMETIC, operand)  # I1
+    require("I1", operand in SIGNED_ARITHMETIC, operand)
     inferred = _part_type(operand)
     if result is not None:
-        require("C1", same_shape(result, operand), join_with_commas(operand, result))  # C1
+        require("C1", same_shape(result, operand), join_with_commas(operand, result))
         of = baseline_element_type(result)
-        require(
-            "C2", of == baseline_element_type(inferred), join_with_commas(operand, result)
-        )  # C2
+        require("C2", of == baseline_element_type(inferred), join_with_commas(operand, result))
     return result or inferred
 
 
@@ -122,12 +120,12 @@ def part_type(operand: TensorType, *, result: TensorType | None = None) -> Tenso
     Raises:
         ConstraintViolation: I1, C1 (shapes differ), C2 (element type of the result).
     """
-    require("I1", operand in PARTS, operand)  # I1
+    require("I1", operand in PARTS, operand)
     inferred = _part_type(operand)
     if result is not None:
-        require("C1", same_shape(result, operand), join_with_commas(operand, result))  # C1
+        require("C1", same_shape(result, operand), join_with_commas(operand, result))
         of = inferred.element_type
-        require("C2", result.element_type == of, join_with_commas(operand, result))  # C2
+        require("C2", result.element_type == of, join_with_commas(operand, result))
     return result or inferred
 
 
@@ -148,12 +146,12 @@ def clamp_type(
         ConstraintViolation: I1 to I3, C1, C2 (shape of a bound), C3 (element types), C4.
     """
     _check_inputs((min, operand, max), ANY_PER_TENSOR)
-    require("C1", min.rank == 0 or same_shape(min, operand), join_with_commas(min, operand))  # C1
-    require("C2", max.rank == 0 or same_shape(max, operand), join_with_commas(max, operand))  # C2
+    require("C1", min.rank == 0 or same_shape(min, operand), join_with_commas(min, operand))
+    require("C2", max.rank == 0 or same_shape(max, operand), join_with_commas(max, operand))
     element_types = {baseline_element_type(of) for of in (min, operand, max)}
-    require("C3", len(element_types) == 1, join_with_commas(min, operand, max))  # C3
+    require("C3", len(element_types) == 1, join_with_commas(min, operand, max))
     if result is not None:
-        require("C4", same_baseline_type(operand, result), join_with_commas(operand, result))  # C4
+        require("C4", same_baseline_type(operand, result), join_with_commas(operand, result))
     return result or operand
 
 
@@ -171,14 +169,14 @@ def compare_type(
         ConstraintViolation: I1 to I4, C1 (element types), C2 (shapes), C3 (compare_type).
     """
     _check_inputs((lhs, rhs), ANY_PER_TENSOR)
-    require("I3", comparison_direction in DIRECTIONS, comparison_direction)  # I3
-    known = require("I4", compare_type in (None, *COMPARE_TYPES), compare_type)  # I4
+    require("I3", comparison_direction in DIRECTIONS, comparison_direction)
+    known = require("I4", compare_type in (None, *COMPARE_TYPES), compare_type)
     same = baseline_element_type(lhs) == baseline_element_type(rhs)
-    require("C1", same, join_with_commas(lhs, rhs))  # C1
+    require("C1", same, join_with_commas(lhs, rhs))
     shapes = stated_types(lhs, rhs, result)
-    require("C2", same_shape(*shapes), join_with_commas(*shapes))  # C2
+    require("C2", same_shape(*shapes), join_with_commas(*shapes))
     if known and compare_type is not None and isinstance(lhs.element_type, ElementType):
-        require("C3", compare_type in compare_types_of(lhs.element_type), compare_type)  # C3
+        require("C3", compare_type in compare_types_of(lhs.element_type), compare_type)
     return result or TensorType(merged_shape((lhs, rhs)), BOOLEAN)
 
 
@@ -204,13 +202,11 @@ def complex_type(
         require(f"I{number}", str(of.element_type) in COMPLEX_OF, of)  # I1, I2
         for number, of in enumerate((lhs, rhs), 1)
     ]
-    require("C1", same_baseline_type(lhs, rhs), join_with_commas(lhs, rhs))  # C1
+    require("C1", same_baseline_type(lhs, rhs), join_with_commas(lhs, rhs))
     of = COMPLEX_OF.get(str(lhs.element_type))
     if result is not None:
-        require("C2", same_shape(result, lhs), join_with_commas(lhs, result))  # C2
-        require(
-            "C3", not known[0] or result.element_type == of, join_with_commas(lhs, result)
-        )  # C3
+        require("C2", same_shape(result, lhs), join_with_commas(lhs, result))
+        require("C3", not known[0] or result.element_type == of, join_with_commas(lhs, result))
     return result or TensorType(merged_shape((lhs, rhs)), of or COMPLEX_OF["f32"])
 
 
@@ -221,7 +217,7 @@ def constant_type(*, value: Dense, result: TensorType | None = None) -> TensorTy
         ConstraintViolation: C1 (the type of the value is not that of the output).
     """
     if result is not None:
-        require("C1", value.type == result, join_with_commas(value.type, result))  # C1
+        require("C1", value.type == result, join_with_commas(value.type, result))
     return result or value.type
 
 
@@ -231,8 +227,8 @@ def convert_type(operand: TensorType, *, result: TensorType) -> TensorType:
     Raises:
         ConstraintViolation: I1 (quantized operand), C1 (shapes differ).
     """
-    require("I1", operand in PLAIN, operand)  # I1
-    require("C1", same_shape(operand, result), join_with_commas(operand, result))  # C1
+    require("I1", operand in PLAIN, operand)
+    require("C1", same_shape(operand, result), join_with_commas(operand, result))
     return result
 
 
@@ -242,10 +238,8 @@ def bitcast_convert_type(operand: TensorType, *, result: TensorType) -> TensorTy
     Raises:
         ConstraintViolation: C1 (sizes in bits do not match), C2 (only one of the two is complex).
     """
-    require("C1", _bits_match(operand, result), join_with_commas(operand, result))  # C1
-    require(
-        "C2", is_complex(operand) == is_complex(result), join_with_commas(operand, result)
-    )  # C2
+    require("C1", _bits_match(operand, result), join_with_commas(operand, result))
+    require("C2", is_complex(operand) == is_complex(result), join_with_commas(operand, result))
     return result
 
 
@@ -274,7 +268,7 @@ def iota_type(*, iota_dimension: int, result: TensorType) -> TensorType:
     Raises:
         ConstraintViolation: C1 (no such dimension).
     """
-    require("C1", 0 <= iota_dimension < result.rank, f"{iota_dimension} of {result}")  # C1
+    require("C1", 0 <= iota_dimension < result.rank, f"{iota_dimension} of {result}")
     return result
 
 
@@ -284,9 +278,9 @@ def is_finite_type(x: TensorType, *, result: TensorType | None = None) -> Tensor
     Raises:
         ConstraintViolation: I1, C1 (shapes differ).
     """
-    require("I1", x in FLOAT, x)  # I1
+    require("I1", x in FLOAT, x)
     if result is not None:
-        require("C1", same_shape(x, result), join_with_commas(x, result))  # C1
+        require("C1", same_shape(x, result), join_with_commas(x, result))
     return result or TensorType(x.shape, BOOLEAN)
 
 
@@ -302,11 +296,11 @@ def reduce_precision_type(
     Raises:
         ConstraintViolation: I1, C1 (types differ), C2, C3 (too few bits).
     """
-    require("I1", operand in FLOAT, operand)  # I1
+    require("I1", operand in FLOAT, operand)
     types = stated_types(operand, result)
-    require("C1", same_baseline_type(*types), join_with_commas(*types))  # C1
-    require("C2", exponent_bits >= 1, exponent_bits)  # C2
-    require("C3", mantissa_bits >= 0, mantissa_bits)  # C3
+    require("C1", same_baseline_type(*types), join_with_commas(*types))
+    require("C2", exponent_bits >= 1, exponent_bits)
+    require("C3", mantissa_bits >= 0, mantissa_bits)
     return result or operand
 
 
@@ -322,12 +316,10 @@ def select_type(
     Raises:
         ConstraintViolation: I1 (predicate not i1), I2, I3, C1 (its shape), C2 (types differ).
     """
-    require("I1", pred.element_type == BOOLEAN, pred)  # I1
-    require("I2", on_true in ANY_PER_TENSOR, on_true)  # I2
-    require("I3", on_false in ANY_PER_TENSOR, on_false)  # I3
-    require(
-        "C1", pred.rank == 0 or same_shape(pred, on_true), join_with_commas(pred, on_true)
-    )  # C1
+    require("I1", pred.element_type == BOOLEAN, pred)
+    require("I2", on_true in ANY_PER_TENSOR, on_true)
+    require("I3", on_false in ANY_PER_TENSOR, on_false)
+    require("C1", pred.rank == 0 or same_shape(pred, on_true), join_with_commas(pred, on_true))
     types = stated_types(on_true, on_false, result)
-    require("C2", same_baseline_type(*types), join_with_commas(*types))  # C2
+    require("C2", same_baseline_type(*types), join_with_commas(*types))
     return result or replace(on_true, shape=merged_shape((on_true, on_false)))

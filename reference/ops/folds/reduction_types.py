@@ -57,9 +57,9 @@ def _body_elements(label: str, body: Region, inputs: Types) -> tuple[Element, ..
 
 
 def _check_inputs(inputs: Types, init_values: Types) -> None:
-    require("I1", all(of in ANY_PER_TENSOR for of in inputs), join_with_commas(*inputs))  # I1
+    require("I1", all(of in ANY_PER_TENSOR for of in inputs), join_with_commas(*inputs))
     scalars = all(of in ANY_PER_TENSOR and of.rank == 0 for of in init_values)
-    require("I2", scalars, join_with_commas(*init_values))  # I2
+    require("I2", scalars, join_with_commas(*init_values))
 
 
 def _same_elements(label: str, inputs: Types, init_values: Types) -> None:
@@ -85,23 +85,23 @@ def reduce_type(
     _check_inputs(inputs, init_values)
     count = len(inputs)
     number = len(init_values) == count and (results is None or len(results) == count)
-    if not require("C3", count > 0 and number, join_with_commas(*inputs)):  # C3
+    if not require("C3", count > 0 and number, join_with_commas(*inputs)):
         return results or ()
-    require("C1", same_shape(*inputs), join_with_commas(*inputs))  # C1
-    _same_elements("C2", inputs, init_values)  # C2
+    require("C1", same_shape(*inputs), join_with_commas(*inputs))
+    _same_elements("C2", inputs, init_values)
     inside = are_dimensions(dimensions, inputs[0].rank)
-    require("C4", inside, f"{tuple(dimensions)} of {inputs[0]}")  # C4
-    require("C5", is_unique(dimensions), tuple(dimensions))  # C5
-    elements = _body_elements("C6", body, inputs)  # C6
+    require("C4", inside, f"{tuple(dimensions)} of {inputs[0]}")
+    require("C5", is_unique(dimensions), tuple(dimensions))
+    elements = _body_elements("C6", body, inputs)
     shapes = [tuple(n for d, n in enumerate(of.shape) if d not in dimensions) for of in inputs]
     if results is not None and inside:
         pairs = zip(results, shapes, strict=True)
         fits = all(same_shape(of, TensorType(shape, BOOLEAN)) for of, shape in pairs)
-        require("C7", fits, join_with_commas(*inputs, *results))  # C7
+        require("C7", fits, join_with_commas(*inputs, *results))
     if elements is None:
         return results or inputs
     if results is not None:
-        _result_elements("C8", results, elements)  # C8
+        _result_elements("C8", results, elements)
     return results or tuple(map(TensorType, shapes, elements))
 
 
@@ -168,27 +168,27 @@ def reduce_window_type(
     _check_inputs(inputs, init_values)
     count = len(inputs)
     number = len(init_values) == count and (results is None or len(results) == count)
-    if not require("C1", count > 0 and number, join_with_commas(*inputs)):  # C1
+    if not require("C1", count > 0 and number, join_with_commas(*inputs)):
         return results or ()
-    require("C2", same_shape(*inputs), join_with_commas(*inputs))  # C2
-    _same_elements("C3", inputs, init_values)  # C3
+    require("C2", same_shape(*inputs), join_with_commas(*inputs))
+    _same_elements("C3", inputs, init_values)
     shape, rank = inputs[0].shape, inputs[0].rank
-    window = _per_dimension(("C4", "C5"), window_dimensions, rank, "window_dimensions")  # C4, C5
-    strides = _per_dimension(("C6", "C7"), window_strides, rank, "window_strides")  # C6, C7
-    base = _per_dimension(("C8", "C9"), base_dilations, rank, "base_dilations")  # C8, C9
-    dilations = _per_dimension(("C10", "C11"), window_dilations, rank, "window_dilations")  # C10
-    pads = _padding("C12", padding, rank)  # C12
-    elements = _body_elements("C13", body, inputs)  # C13
+    window = _per_dimension(("C4", "C5"), window_dimensions, rank, "window_dimensions")
+    strides = _per_dimension(("C6", "C7"), window_strides, rank, "window_strides")
+    base = _per_dimension(("C8", "C9"), base_dilations, rank, "base_dilations")
+    dilations = _per_dimension(("C10", "C11"), window_dilations, rank, "window_dilations")
+    pads = _padding("C12", padding, rank)
+    elements = _body_elements("C13", body, inputs)
     if results is not None:
-        require("C14", same_shape(*results), join_with_commas(*results))  # C14
+        require("C14", same_shape(*results), join_with_commas(*results))
     if window is None or strides is None or base is None or dilations is None or pads is None:
         return results or inputs
     sizes = _num_windows(shape, window, strides, base, dilations, pads)
     if results is not None:
         fits = same_shape(results[0], TensorType(sizes, BOOLEAN))
-        require("C15", fits, f"{join_with_commas(*results)}; windows: {sizes}")  # C15
+        require("C15", fits, f"{join_with_commas(*results)}; windows: {sizes}")
         if elements is not None:
-            _result_elements("C16", results, elements)  # C16
+            _result_elements("C16", results, elements)
     return results or tuple(TensorType(sizes, of) for of in elements or ())
 
 
@@ -210,27 +210,27 @@ def select_and_scatter_type(
         ConstraintViolation: I1 to I3, C1 (element types), C2 (shape of the source), C3 (init
             value), C4 to C8 (attributes), C9, C10 (functions), C11, C12 (result).
     """
-    require("I1", operand in ANY_PER_TENSOR, operand)  # I1
-    require("I2", source in ANY_PER_TENSOR, source)  # I2
+    require("I1", operand in ANY_PER_TENSOR, operand)
+    require("I2", source in ANY_PER_TENSOR, source)
     scalar = init_value in ANY_PER_TENSOR and init_value.rank == 0
-    require("I3", scalar, init_value)  # I3
+    require("I3", scalar, init_value)
     of = operand.element_type
-    require("C1", source.element_type == of, join_with_commas(operand, source))  # C1
-    require("C3", init_value.element_type == of, join_with_commas(operand, init_value))  # C3
+    require("C1", source.element_type == of, join_with_commas(operand, source))
+    require("C3", init_value.element_type == of, join_with_commas(operand, init_value))
     rank, ones = operand.rank, (1,) * operand.rank
-    window = _per_dimension(("C4", "C5"), window_dimensions, rank, "window_dimensions")  # C4, C5
-    strides = _per_dimension(("C6", "C7"), window_strides, rank, "window_strides")  # C6, C7
-    pads = _padding("C8", padding, rank)  # C8
+    window = _per_dimension(("C4", "C5"), window_dimensions, rank, "window_dimensions")
+    strides = _per_dimension(("C6", "C7"), window_strides, rank, "window_strides")
+    pads = _padding("C8", padding, rank)
     if window is not None and strides is not None and pads is not None:
         sizes = _num_windows(operand.shape, window, strides, ones, ones, pads)
         fits = same_shape(source, TensorType(sizes, BOOLEAN))
-        require("C2", fits, f"{source}; windows: {sizes}")  # C2
-    require("C9", _scalars(select) == ((of, of), (BOOLEAN,)), _signature(select))  # C9
-    elements = _body_elements("C10", scatter, (operand,))  # C10
+        require("C2", fits, f"{source}; windows: {sizes}")
+    require("C9", _scalars(select) == ((of, of), (BOOLEAN,)), _signature(select))
+    elements = _body_elements("C10", scatter, (operand,))
     if result is not None:
-        require("C11", same_shape(result, operand), join_with_commas(operand, result))  # C11
+        require("C11", same_shape(result, operand), join_with_commas(operand, result))
         if elements is not None:
-            _result_elements("C12", (result,), elements)  # C12
+            _result_elements("C12", (result,), elements)
     return result or TensorType(operand.shape, elements[0] if elements else of)
 
 
@@ -246,19 +246,19 @@ def map_type(
     Raises:
         ConstraintViolation: I1, C1 (shapes), C2 (no inputs), C3 (dimensions), C4 (computation).
     """
-    require("I1", all(of in ANY_PER_TENSOR for of in inputs), join_with_commas(*inputs))  # I1
-    if not require("C2", len(inputs) > 0, "no inputs"):  # C2
+    require("I1", all(of in ANY_PER_TENSOR for of in inputs), join_with_commas(*inputs))
+    if not require("C2", len(inputs) > 0, "no inputs"):
         return result or TensorType((), BOOLEAN)
     shapes = (*inputs, result) if result is not None else inputs
-    require("C1", same_shape(*shapes), join_with_commas(*shapes))  # C1
+    require("C1", same_shape(*shapes), join_with_commas(*shapes))
     every = tuple(range(inputs[0].rank))
-    require("C3", tuple(dimensions) == every, f"{tuple(dimensions)} of {inputs[0]}")  # C3
+    require("C3", tuple(dimensions) == every, f"{tuple(dimensions)} of {inputs[0]}")
     scalars = _scalars(computation)
     given = tuple(of.element_type for of in inputs)
     fits = scalars is not None and scalars[0] == given and len(scalars[1]) == 1
     if result is not None:
         fits = fits and scalars is not None and scalars[1] == (result.element_type,)
-    require("C4", fits, f"{join_with_commas(*inputs)}; {_signature(computation)}")  # C4
+    require("C4", fits, f"{join_with_commas(*inputs)}; {_signature(computation)}")
     if result is not None:
         return result
     return TensorType(inputs[0].shape, scalars[1][0] if fits and scalars else given[0])

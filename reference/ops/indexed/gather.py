@@ -139,10 +139,10 @@ def dynamic_gather(
             operand_batching_dims=operand_batching_dims,
         )  # fmt: skip
         fits = all(size <= of for size, of in zip(sizes, operand.shape, strict=True))
-        require("C12", fits, sizes)  # C12
+        require("C12", fits, sizes)
         dropped = collapsed_slice_dims + operand_batching_dims
         kept = [size for d, size in enumerate(sizes) if d not in dropped]
-        require("C13", _has_stated_sizes(result, offset_dims, kept), f"{sizes} for {result}")  # C13
+        require("C13", _has_stated_sizes(result, offset_dims, kept), f"{sizes} for {result}")
     return gather(
         operand,
         start_indices,
@@ -174,8 +174,8 @@ def check_slice_sizes(
         return
     sizes = [int(size) for size in slice_sizes]
     dropped = collapsed_slice_dims + operand_batching_dims
-    require("C8", all(sizes[d] <= 1 for d in dropped), sizes)  # C8
-    require("C12", min(sizes, default=0) >= 0, sizes)  # C12
+    require("C8", all(sizes[d] <= 1 for d in dropped), sizes)
+    require("C12", min(sizes, default=0) >= 0, sizes)
 
 
 def _has_stated_sizes(result: TensorType, offset_dims: Dims, sizes: Sequence[int]) -> bool:

@@ -104,52 +104,52 @@ def gather_type(
     Raises:
         ConstraintViolation: I1 (per-axis quantized), I2 (no integers), C1 to C23.
     """
-    require("I1", operand in ANY_PER_TENSOR, operand)  # I1
-    require("I2", start_indices in INTEGER, start_indices)  # I2
+    require("I1", operand in ANY_PER_TENSOR, operand)
+    require("I2", start_indices in INTEGER, start_indices)
     rank, batching = operand.rank, (operand_batching_dims, start_indices_batching_dims)
     slices = _Slices(offset_dims, collapsed_slice_dims + batching[0], index_vector_dim)
     counted = len(offset_dims) + len(slices.dropped)
-    formed = require("C1", rank == counted, f"rank {rank}, not {counted}")  # C1
-    there = require("C2", 0 <= index_vector_dim <= start_indices.rank, index_vector_dim)  # C2
+    formed = require("C1", rank == counted, f"rank {rank}, not {counted}")
+    there = require("C2", 0 <= index_vector_dim <= start_indices.rank, index_vector_dim)
     if there:
         size = _vector_size(start_indices, index_vector_dim)
-        require("C3", sizes_agree(len(start_index_map), size), start_index_map)  # C3
-    formed &= require("C4", is_unique(offset_dims) and _is_sorted(offset_dims), offset_dims)  # C4
+        require("C3", sizes_agree(len(start_index_map), size), start_index_map)
+    formed &= require("C4", is_unique(offset_dims) and _is_sorted(offset_dims), offset_dims)
     if there:
         ranked = are_dimensions(offset_dims, slices.rank(start_indices))
-        formed &= require("C5", ranked, offset_dims)  # C5
-    formed &= require("C6", is_unique(slices.dropped), slices.dropped)  # C6
-    require("C7", _is_sorted(collapsed_slice_dims), collapsed_slice_dims)  # C7
-    formed &= require("C8", are_dimensions(collapsed_slice_dims, rank), collapsed_slice_dims)  # C8
-    require("C10", _is_sorted(batching[0]), batching[0])  # C10
-    formed &= require("C11", are_dimensions(batching[0], rank), batching[0])  # C11
-    require("C13", is_unique(batching[1]), batching[1])  # C13
-    require("C14", are_dimensions(batching[1], start_indices.rank), batching[1])  # C14
-    require("C15", index_vector_dim not in batching[1], batching[1])  # C15
-    if require("C16", len(batching[0]) == len(batching[1]), batching):  # C16
+        formed &= require("C5", ranked, offset_dims)
+    formed &= require("C6", is_unique(slices.dropped), slices.dropped)
+    require("C7", _is_sorted(collapsed_slice_dims), collapsed_slice_dims)
+    formed &= require("C8", are_dimensions(collapsed_slice_dims, rank), collapsed_slice_dims)
+    require("C10", _is_sorted(batching[0]), batching[0])
+    formed &= require("C11", are_dimensions(batching[0], rank), batching[0])
+    require("C13", is_unique(batching[1]), batching[1])
+    require("C14", are_dimensions(batching[1], start_indices.rank), batching[1])
+    require("C15", index_vector_dim not in batching[1], batching[1])
+    if require("C16", len(batching[0]) == len(batching[1]), batching):
         agree = _pairs_agree(operand, batching[0], start_indices, batching[1])
-        require("C17", agree, batching)  # C17
+        require("C17", agree, batching)
     mapped = start_index_map + batching[0]
-    require("C18", is_unique(mapped), mapped)  # C18
-    require("C19", are_dimensions(start_index_map, rank), start_index_map)  # C19
-    if require("C20", len(slice_sizes) == rank, slice_sizes):  # C20
+    require("C18", is_unique(mapped), mapped)
+    require("C19", are_dimensions(start_index_map, rank), start_index_map)
+    if require("C20", len(slice_sizes) == rank, slice_sizes):
         collapsed = [slice_sizes[d] for d in collapsed_slice_dims if 0 <= d < rank]
-        require("C9", all(size <= 1 for size in collapsed), slice_sizes)  # C9
+        require("C9", all(size <= 1 for size in collapsed), slice_sizes)
         single = [slice_sizes[d] for d in batching[0] if 0 <= d < rank]
-        require("C12", all(size <= 1 for size in single), slice_sizes)  # C12
+        require("C12", all(size <= 1 for size in single), slice_sizes)
         fits = all(map(_is_at_most, slice_sizes, operand.shape))
-        require("C21", fits and min(slice_sizes, default=0) >= 0, slice_sizes)  # C21
+        require("C21", fits and min(slice_sizes, default=0) >= 0, slice_sizes)
         formed &= min(slice_sizes, default=0) >= 0
     else:
         formed = False
     if result is not None:
         same = result.element_type == operand.element_type
-        require("C23", same, f"{operand} to {result}")  # C23
+        require("C23", same, f"{operand} to {result}")
     if not (formed and there):
         return result or operand
     inferred = TensorType(slices.shape(start_indices, slice_sizes), operand.element_type)
     if result is not None:
-        require("C22", same_shape(result, inferred), f"{inferred} expected, not {result}")  # C22
+        require("C22", same_shape(result, inferred), f"{inferred} expected, not {result}")
     return result or inferred
 
 
@@ -178,44 +178,44 @@ def dynamic_gather_type(
         ConstraintViolation: I1 (per-axis quantized), I2, I3 (no integers, or of another rank), C1
             to C7, C9 to C14; "attributes" (batching dimensions that do not pair).
     """
-    require("I1", operand in ANY_PER_TENSOR, operand)  # I1
-    require("I2", start_indices in INTEGER, start_indices)  # I2
+    require("I1", operand in ANY_PER_TENSOR, operand)
+    require("I2", start_indices in INTEGER, start_indices)
     vector = slice_sizes in INTEGER and slice_sizes.rank == 1
-    require("I3", vector, slice_sizes)  # I3
+    require("I3", vector, slice_sizes)
     rank, batching = operand.rank, (operand_batching_dims, start_indices_batching_dims)
     slices = _Slices(offset_dims, collapsed_slice_dims + batching[0], index_vector_dim)
     counted = len(offset_dims) + len(slices.dropped)
-    formed = require("C1", rank == counted, f"rank {rank}, not {counted}")  # C1
-    there = require("C2", 0 <= index_vector_dim <= start_indices.rank, index_vector_dim)  # C2
+    formed = require("C1", rank == counted, f"rank {rank}, not {counted}")
+    there = require("C2", 0 <= index_vector_dim <= start_indices.rank, index_vector_dim)
     if there:
         size = _vector_size(start_indices, index_vector_dim)
-        require("C3", sizes_agree(len(start_index_map), size), start_index_map)  # C3
-    formed &= require("C4", is_unique(offset_dims) and _is_sorted(offset_dims), offset_dims)  # C4
+        require("C3", sizes_agree(len(start_index_map), size), start_index_map)
+    formed &= require("C4", is_unique(offset_dims) and _is_sorted(offset_dims), offset_dims)
     if there:
         ranked = are_dimensions(offset_dims, slices.rank(start_indices))
-        formed &= require("C5", ranked, offset_dims)  # C5
+        formed &= require("C5", ranked, offset_dims)
     ordered = is_unique(slices.dropped) and _is_sorted(collapsed_slice_dims)
-    formed &= require("C6", ordered and _is_sorted(batching[0]), slices.dropped)  # C6
-    formed &= require("C7", are_dimensions(slices.dropped, rank), slices.dropped)  # C7
+    formed &= require("C6", ordered and _is_sorted(batching[0]), slices.dropped)
+    formed &= require("C7", are_dimensions(slices.dropped, rank), slices.dropped)
     mapped = start_index_map + batching[0]
-    require("C9", is_unique(mapped), mapped)  # C9
-    require("C10", are_dimensions(start_index_map, rank), start_index_map)  # C10
+    require("C9", is_unique(mapped), mapped)
+    require("C10", are_dimensions(start_index_map, rank), start_index_map)
     if vector:
-        require("C11", sizes_agree(slice_sizes.shape[0], rank), slice_sizes)  # C11
+        require("C11", sizes_agree(slice_sizes.shape[0], rank), slice_sizes)
     paired = len(batching[0]) == len(batching[1]) and is_unique(batching[1])
     paired = paired and are_dimensions(batching[1], start_indices.rank)
     paired = paired and index_vector_dim not in batching[1]
     paired = paired and _pairs_agree(operand, batching[0], start_indices, batching[1])
     require("attributes", paired, batching)
     same = result.element_type == operand.element_type
-    require("C14", same, f"{operand} to {result}")  # C14
+    require("C14", same, f"{operand} to {result}")
     if formed and there:
         unknown = slices.shape(start_indices, (None,) * rank)
         fitting = TensorType(unknown, operand.element_type)
-        if require("C13", same_shape(result, fitting), f"{fitting} expected, not {result}"):  # C13
+        if require("C13", same_shape(result, fitting), f"{fitting} expected, not {result}"):
             window = [result.shape[d] for d in offset_dims]
             limits = _remove_dimensions(operand.shape, slices.dropped)
-            require("C12", all(map(_is_at_most, window, limits)), f"{operand} to {result}")  # C12
+            require("C12", all(map(_is_at_most, window, limits)), f"{operand} to {result}")
     return result
 
 
@@ -268,15 +268,15 @@ def scatter_type(
     Raises:
         ConstraintViolation: I1, I3 (per-axis quantized), I2 (no integers), C1 to C25.
     """
-    require("I2", scatter_indices in INTEGER, scatter_indices)  # I2
-    if not require("C5", len(inputs) == len(updates) > 0, len(inputs)):  # C5
+    require("I2", scatter_indices in INTEGER, scatter_indices)
+    if not require("C5", len(inputs) == len(updates) > 0, len(inputs)):
         return results or inputs
-    require("I1", all(of in ANY_PER_TENSOR for of in inputs), inputs)  # I1
-    require("I3", all(of in ANY_PER_TENSOR for of in updates), updates)  # I3
-    require("C1", same_shape(*inputs), inputs)  # C1
-    require("C3", same_shape(*updates), updates)  # C3
+    require("I1", all(of in ANY_PER_TENSOR for of in inputs), inputs)
+    require("I3", all(of in ANY_PER_TENSOR for of in updates), updates)
+    require("C1", same_shape(*inputs), inputs)
+    require("C3", same_shape(*updates), updates)
     pairs = zip(inputs, updates, strict=True)
-    require("C6", all(a.element_type == b.element_type for a, b in pairs), updates)  # C6
+    require("C6", all(a.element_type == b.element_type for a, b in pairs), updates)
     _check_scatter_dims(
         inputs[0], scatter_indices, updates[0], update_window_dims, inserted_window_dims,
         (input_batching_dims, scatter_indices_batching_dims), scatter_dims_to_operand_dims,
@@ -290,10 +290,10 @@ def scatter_type(
     if results is None:
         return inferred
     shapes = len(results) == len(inputs) and all(map(same_shape, results, inputs))
-    require("C24", shapes, results)  # C24
+    require("C24", shapes, results)
     if elements is not None:
         stated = tuple(of.element_type for of in results)
-        require("C25", stated[: len(elements)] == elements[: len(stated)], results)  # C25
+        require("C25", stated[: len(elements)] == elements[: len(stated)], results)
     return results
 
 
@@ -310,7 +310,7 @@ def _promoted_elements(
     formed = formed and all(
         is_promotable(of.element_type, to) for of, to in zip(inputs, elements, strict=True)
     )
-    require("C23", formed, _signature(takes, gives))  # C23
+    require("C23", formed, _signature(takes, gives))
     return tuple(elements) if formed else None
 
 
@@ -331,25 +331,25 @@ def _check_scatter_dims(
     """Check C2, C4 and C7 to C22 of `scatter`: all constraints on dimension numbers."""
     rank, dropped = operand.rank, inserted + batching[0]
     counted = len(update_window_dims) + len(dropped)
-    formed = require("C2", rank == counted, f"rank {rank}, not {counted}")  # C2
+    formed = require("C2", rank == counted, f"rank {rank}, not {counted}")
     ordered = is_unique(update_window_dims) and _is_sorted(update_window_dims)
-    formed &= require("C7", ordered, update_window_dims)  # C7
+    formed &= require("C7", ordered, update_window_dims)
     ranked = are_dimensions(update_window_dims, updates.rank)
-    formed &= require("C8", ranked, update_window_dims)  # C8
-    formed &= require("C9", is_unique(dropped), dropped)  # C9
-    require("C10", _is_sorted(inserted), inserted)  # C10
-    formed &= require("C11", are_dimensions(inserted, rank), inserted)  # C11
-    require("C12", _is_sorted(batching[0]), batching[0])  # C12
-    formed &= require("C13", are_dimensions(batching[0], rank), batching[0])  # C13
-    require("C14", is_unique(batching[1]), batching[1])  # C14
-    require("C15", are_dimensions(batching[1], indices.rank), batching[1])  # C15
-    require("C16", index_vector_dim not in batching[1], batching[1])  # C16
-    if require("C17", len(batching[0]) == len(batching[1]), batching):  # C17
-        require("C18", _pairs_agree(operand, batching[0], indices, batching[1]), batching)  # C18
+    formed &= require("C8", ranked, update_window_dims)
+    formed &= require("C9", is_unique(dropped), dropped)
+    require("C10", _is_sorted(inserted), inserted)
+    formed &= require("C11", are_dimensions(inserted, rank), inserted)
+    require("C12", _is_sorted(batching[0]), batching[0])
+    formed &= require("C13", are_dimensions(batching[0], rank), batching[0])
+    require("C14", is_unique(batching[1]), batching[1])
+    require("C15", are_dimensions(batching[1], indices.rank), batching[1])
+    require("C16", index_vector_dim not in batching[1], batching[1])
+    if require("C17", len(batching[0]) == len(batching[1]), batching):
+        require("C18", _pairs_agree(operand, batching[0], indices, batching[1]), batching)
     mapped = scattered + batching[0]
-    require("C20", is_unique(mapped), mapped)  # C20
-    require("C21", are_dimensions(scattered, rank), scattered)  # C21
-    if require("C22", 0 <= index_vector_dim <= indices.rank, index_vector_dim):  # C22
+    require("C20", is_unique(mapped), mapped)
+    require("C21", are_dimensions(scattered, rank), scattered)
+    if require("C22", 0 <= index_vector_dim <= indices.rank, index_vector_dim):
         require(
             "C19", sizes_agree(len(scattered), _vector_size(indices, index_vector_dim)), scattered
         )
@@ -365,7 +365,7 @@ def _check_updates(updates: TensorType, window_dims: Dims, batch: Sizes, limits:
     scatter_sizes = _remove_dimensions(updates.shape, window_dims)
     window = [updates.shape[d] for d in window_dims]
     fits = len(scatter_sizes) == len(batch) and all(map(sizes_agree, scatter_sizes, batch))
-    require("C4", fits and all(map(_is_at_most, window, limits)), updates)  # C4
+    require("C4", fits and all(map(_is_at_most, window, limits)), updates)
 
 
 _op = partial(

@@ -35,19 +35,19 @@ def sort_type(
         ConstraintViolation: I1 (per-axis quantized), C1 (nothing to sort), C2, C3 (types and shapes
             differ), C4 (no such dimension), C5 (the comparator's type).
     """
-    if not require("C1", bool(inputs), "no inputs"):  # C1
+    if not require("C1", bool(inputs), "no inputs"):
         return ()
-    require("I1", all(of in PER_TENSOR for of in inputs), inputs)  # I1
+    require("I1", all(of in PER_TENSOR for of in inputs), inputs)
     rank = inputs[0].rank
-    require("C3", same_shape(*inputs), inputs)  # C3
-    require("C4", -rank <= dimension < rank, f"{dimension} of rank {rank}")  # C4
+    require("C3", same_shape(*inputs), inputs)
+    require("C4", -rank <= dimension < rank, f"{dimension} of rank {rank}")
     takes = argument_types(comparator)
     asked = tuple(TensorType((), of.element_type) for of in inputs for _ in range(2))
     answers = output_types(comparator) == (TensorType((), BOOLEAN[0]),)
-    require("C5", takes == asked and answers, takes)  # C5
+    require("C5", takes == asked and answers, takes)
     if results is not None:
         alike = len(results) == len(inputs) and all(map(_same_type, results, inputs))
-        require("C2", alike, results)  # C2
+        require("C2", alike, results)
     return results or inputs
 
 

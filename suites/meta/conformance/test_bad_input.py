@@ -20,7 +20,7 @@ def test_an_unusable_baseline_is_refused_before_the_run(call, tmp_path: Path) ->
     for baseline, said in (
         (tmp_path / "none", "there is no baseline"),
         (tmp_path, "is damaged"),
-        (tmp_path / "text", "is no baseline of hlo-conformance"),
+        (tmp_path / "text", "is not a baseline of hlo-conformance"),
         (other, "nothing can be compared with the baseline"),
     ):
         code, _, errors = run_here(call, tmp_path / "run", "reference", "--baseline", baseline)

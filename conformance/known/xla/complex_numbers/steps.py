@@ -74,7 +74,7 @@ class Machine:
 
     @property
     def smallest_normal(self) -> float:
-        """Below this a step underflows."""
+        """The smallest number that is not subnormal."""
         return self.of.float_format.smallest_normal
 
     def has(self, exact: Array) -> Array:

@@ -7,10 +7,10 @@ are divided by the diagonal again. X is the product of a block's inverse with wh
 Rows are multiplied whole, so that 0 times infinity is NaN. Many small systems, and single
 equations, are solved by substitution, with products by the reciprocals of the diagonal.
 
-Numbers under 32 bits are rounded after every step, and what comes out is known to the bit: their
-sums are kept in f32, in which they are as good as exact. Of others a running error bound is kept
-(Higham, "Accuracy and Stability of Numerical Algorithms", section 3.3): each step is off by what
-any order of its sums may cost, and by what its operands are off.
+Numbers of less than 32 bits are rounded after every step, and the result is predicted to the bit:
+their sums are kept in f32, in which they are nearly exact. Wider numbers have a running error bound
+(Higham, "Accuracy and Stability of Numerical Algorithms", section 3.3): the error of each step is
+the largest error of any order of its sums, plus the propagated errors of its operands.
 
 Source: xla/hlo/transforms/expanders/triangular_solve_expander.cc; jaxlib 0.10.2 and 0.12, measured.
 """

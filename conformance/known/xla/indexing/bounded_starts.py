@@ -1,8 +1,8 @@
 """Slices of values of dynamic size whose start is clamped too late.
 
-The start of a slice is clamped so that the slice ends within the operand. Of an operand whose size
-is known up to a bound XLA clamps it to what ends within the bound, and so reads padding. The bound
-follows from the operations before it, and may be less than the stated bound.
+The start of a slice is clamped so that the slice ends within the operand. If only a bound of the
+operand's size is known, XLA clamps the start so that the slice ends within the bound, and so reads
+padding. The bound follows from the preceding operations, and may be less than the stated bound.
 
 Source: jaxlib 0.10.2 and 0.12, measured.
 """

@@ -1,8 +1,9 @@
 """Convolutions of integers that a compiler folds: added in float64, then clamped to their type.
 
-A sum beyond the largest or the smallest integer of the type is that integer, where the
-specification's arithmetic wraps around. Of types under a byte it is cut to a byte, and wraps then;
-and if the operands' type is wider than the result's, it is cut to that.
+A sum beyond the largest or the smallest integer of the type saturates, where the specification's
+arithmetic wraps around. In types narrower than a byte it saturates at the limits of a byte and then
+wraps around. If the operands' type is wider than the result's, it saturates at the limits of the
+operands' type.
 
 Source: XLA's evaluator of constants; jaxlib 0.10.2 and 0.12, measured.
 """

@@ -3,8 +3,8 @@
 Windows that are all prefixes (or suffixes) of the elements make `reduce_window` a running fold. XLA
 cuts the elements into tiles, folds each, folds the results of tiles in the same way, and combines
 the two. Each of these folds begins with the init value, padding takes no part, and the exclusive
-prefix of a tile is the body's second argument. So results differ if the init value is no identity,
-or the body does not commute.
+prefix of a tile is the body's second argument. So results differ if the init value is not an
+identity, or if the body does not commute.
 
 Source: openxla/xla, reduce_window_rewriter.cc; jaxlib 0.10.2 and 0.12.0, measured.
 """

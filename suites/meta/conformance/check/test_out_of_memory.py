@@ -39,7 +39,7 @@ def test_message_names_limit_operation_and_option(
     out = capsys.readouterr().out
     assert "unsupported (not evaluated): out of memory: Unable to allocate 32.0 TiB" in out
     assert "(broadcast_in_dim %wide (line 3))" in out
-    assert "; a worker may take 3 GiB (--memory-limit 6 allows twice as much)" in out
+    assert "; a worker may use 3 GiB (--memory-limit 6 allows twice as much)" in out
 
 
 def test_message_without_limit_names_the_machine(tmp_path: Path) -> None:

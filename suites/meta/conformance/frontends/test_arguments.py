@@ -72,7 +72,7 @@ def another_zip(path: Path) -> None:
         (changed_compressed, "a damaged .npz archive: "),
         (object_array, "it holds Python objects, not arrays of numbers"),
         (too_large, "an array of it does not fit in memory"),
-        (another_zip, "a.txt is no array"),
+        (another_zip, "a.txt is not an array"),
         (lambda path: path.write_text("hello"), "no .npz archive"),
         (lambda path: path.write_bytes(b""), "no .npz archive"),
         (one_array, "one array, not an archive of them"),
@@ -196,4 +196,4 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
     np.savez(archive, x=A, dropped=B)
     found = checked(tmp_path, text, Settings("reference", archive))
     assert found.verdict is Verdict.PASS
-    assert found.message == "arrays of the archive that are no parameters: dropped"
+    assert found.message == "arrays of the archive that are not parameters: dropped"

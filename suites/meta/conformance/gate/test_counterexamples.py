@@ -75,10 +75,10 @@ def test_equal_elements_are_written_once() -> None:
 @pytest.mark.parametrize(
     ("text", "of", "shape", "said"),
     [
-        ("[1.0, 2.0]", "f32", (3,), "input 0, '[1.0, 2.0]', is no tensor<3xf32>"),
+        ("[1.0, 2.0]", "f32", (3,), "input 0, '[1.0, 2.0]', is not a tensor<3xf32>"),
         ("inf", "f8E4M3FN", (), "f8E4M3FN has no inf"),
         ("nan", "si32", (), "si32 has no nan"),
-        ("one", "si32", (), "is no tensor<i32>"),
+        ("one", "si32", (), "is not a tensor<i32>"),
     ],
 )
 def test_inputs_that_do_not_fit_are_one_clear_line(text, of, shape, said: str) -> None:

@@ -201,7 +201,7 @@ def test_a_faulty_reference_has_no_expectations_of_its_own() -> None:
         ),
         (
             ENTRY.replace("divergent", "crashed").replace("*zero*", "abort"),
-            "'words' is missing: part of what the backend says of what is 'crashed', such as ",
+            "'words' is missing: a part of the backend's message about 'crashed', such as ",
         ),
     ],
 )

@@ -125,7 +125,7 @@ def test_versions_are_given_by_hand_for_one_backend_or_by_name() -> None:
         ('{ library = "xyz" }', "'xyz' is not a digest"),
         ('{ library = "4f1d" }', "'4f1d' is not a digest"),
         ('{ plugn = "1" }', "unknown key 'plugn'; did you mean plugin"),
-        ("{}", "'versions' says nothing"),
+        ("{}", "'versions' is empty"),
         ("3", "'versions' must be a string or a table, not a number"),
         ("{ plugin = 2 }", "'versions.plugin' must be a string, not a number"),
     ],

@@ -240,7 +240,7 @@ def test_a_pattern_of_one_operation_is_matched_in_runs(
         ('instead_of = "(abs x y)"\ncomputes = "x"', "abs takes operand, and is given 2"),
         (
             'op = "add"\ninstead_of = "(abs x)"\ncomputes = "x"',
-            "op is 'add', and 'instead_of' ends with abs: leave 'op' out",
+            "op is 'add', and 'instead_of' ends with abs: omit 'op'",
         ),
         ('instead_of = "(abs x)"', "'computes' is missing"),
         ('op = "abs"\ncomputes = "(negate x)"', "'instead_of' is missing"),

@@ -139,7 +139,7 @@ def test_a_summary_of_another_major_version_is_refused(runs: tuple[Path, Path]) 
     old, new = runs
     path = old / "summary.json"
     path.write_text(path.read_text().replace('"schema_version": "1.', '"schema_version": "2.'))
-    with pytest.raises(UsageError, match=r"is no report of schema version 1"):
+    with pytest.raises(UsageError, match=r"is not a report of schema version 1"):
         load_history([new, path])
 
 

@@ -453,7 +453,7 @@ def test_diagnose_distinguishes_valid_and_invalid_text():
 
 def test_attribute_without_spelling_is_refused():
     of = TensorType((2,), F32)
-    with pytest.raises(EmitError, match="colour is of no known kind"):
+    with pytest.raises(EmitError, match="colour has no known kind"):
         emit(single_op("add", (Value("a", of), Value("b", of)), (of,), {"colour": 3}))
     with pytest.raises(EmitError, match="iota_dimension: 'x' is not of kind i64"):
         emit(single_op("iota", (), (of,), {"iota_dimension": "x"}))

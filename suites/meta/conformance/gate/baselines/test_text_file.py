@@ -67,8 +67,8 @@ def test_the_order_is_that_of_names() -> None:
     ("change", "said"),
     [
         (lambda text: text.replace("format 1", "format 2"), "has format 2"),
-        (lambda _: "", "is no baseline"),
-        (lambda _: "[[known]]\n", "is no baseline"),
+        (lambda _: "", "is not a baseline"),
+        (lambda _: "[[known]]\n", "is not a baseline"),
         (lambda text: text[: len(text) // 2], "is damaged"),
         (lambda text: text.rpartition("total")[0], "its last line is missing"),
         (lambda text: text.replace("  4 unsupported\n", "").replace("dddd", ""), "cannot be"),
@@ -95,7 +95,7 @@ def test_missing_or_binary_baseline_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00")
     for path, said in (
         (tmp_path / "none.txt", "there is no baseline"),
-        (tmp_path / "bytes", "is no baseline"),
+        (tmp_path / "bytes", "is not a baseline"),
         (tmp_path, "there is no"),
         (tmp_path / FILE_NAME, "there is no"),
     ):
