@@ -66,8 +66,8 @@ def constraints_tested(op: str) -> list[str]:
 
 
 def _ids(row: Row) -> str:
-    """Return a row's constraint ids; those of a counterpart with the counterpart's ids beside
-    them.
+    """Return a row's constraint ids, with the counterpart's ids for a row that has a
+    counterpart.
     """
     theirs = dict(OPS[row.name].restates)
     return " ".join(
@@ -158,7 +158,8 @@ _DOCUMENTS = {"stablehlo": "The StableHLO specification", "xla": "XLA's operatio
 
 
 def backend_entries(names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the backends of these names, or all backends. Each is opened in a worker of its own.
+    """Return the backends of these names, or all backends. Each backend is opened in its own
+    worker.
 
     Raises:
         UsageError: if a name is no backend.

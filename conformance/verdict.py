@@ -134,11 +134,12 @@ class Repeats:
 class Record:
     """The stored result of a case: a program on all of its input sets, on one backend.
 
-    `element_type` is the cell's; `kind` the class label of the divergence ("" when passed);
-    `pairs` the input sets judged, `values` the elements; `worst_ulp` and `budget_ulp` the largest
-    error of a permitted or inaccurate element and its budget (None where the rule has none).
-    A record holds no times: the same seed and versions give the same records. Verdict, class,
-    message and detail are of what is shown first: of what no expectation knows, if there is such.
+    `element_type` is the cell's; `kind` the class label of the divergence ("" when passed); `pairs`
+    the input sets judged, `values` the elements; `worst_ulp` and `budget_ulp` the largest error of
+    a permitted or inaccurate element and its budget (None where the rule has none). A record holds
+    no times: the same seed and versions give the same records. Verdict, class, message and detail
+    describe the failure that is shown first: a failure that no expectation matches, if there is
+    one.
     """
 
     op: str

@@ -1,7 +1,7 @@
 """Backends that are the reference with a seeded fault: an op's code, or a rewriting of operations.
 
-A changed op is computed in a process of its own, forked off with the changed code, so that what
-judges its results is the reference as it is.
+A changed op is computed in its own process, forked with the changed code. So the results are judged
+by the unchanged reference.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Corruptions of results, as an additional bug of a backend would produce.
 
-A change of one element chooses it among those that equal the reference's, one time in ten among
-all, so that most corruptions stand beside a known divergence and not on top of it.
+A change of one element mostly chooses an element that equals the reference's, and one time in ten
+any element. So most corruptions are next to a known divergence, not within it.
 """
 
 from __future__ import annotations

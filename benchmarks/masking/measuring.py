@@ -1,4 +1,4 @@
-"""Corrupted results of one module, judged as `run` judges what a backend gives.
+"""Corrupted results of one module, judged as `run` judges a backend's results.
 
 A case is compiled and run once. For each change its results, including those of the repetitions
 that confirm a failure, are corrupted in the same elements and judged again.

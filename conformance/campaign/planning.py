@@ -82,9 +82,9 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The cells that a run tests, those that it leaves out, and its tasks in order.
+    """The cells that a run tests, the cells that it leaves out, and its tasks in order.
 
-    The tasks are as they were drafted; `shorten` may leave cases of them out.
+    The tasks are as drafted; `shorten` may remove cases.
     """
 
     cells: tuple[Cell, ...]

@@ -104,8 +104,8 @@ class TaskResult:
     """A task's records by index, their error statistics, and their cost.
 
     `by_case` are the conclusions on single cases, if requested. `lost` are batches with cases of
-    this task that failed only as a batch. It `is_of_lost_batch` where such a batch, or what is
-    wrong in a batch alone, was among its own.
+    this task that failed only as a batch. `is_of_lost_batch` is set if the task was in such a
+    batch, or in a batch with results that are wrong only in the batch.
     """
 
     records: tuple[Record, ...]

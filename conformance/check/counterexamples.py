@@ -1,8 +1,8 @@
 """Replay of the counterexamples of expectations: which known divergences a backend still shows.
 
-Each is checked like a user's program, with its own expectation only: it reproduces if that
-expectation matches the failure. They are replayed in workers, many to a call; those that crash,
-each in a call of its own.
+Each counterexample is checked like a user's program, with its own expectation only: it reproduces
+if that expectation matches the failure. Workers replay many counterexamples in one call; a
+counterexample that crashes gets its own call.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Programs with dimensions of unknown size, specialised to inputs of given sizes.
 
-XLA compiles static shapes only. To run an export of jax with symbolic shapes, refine it first: the
-sizes of the arguments are written into the module, and from there into everything they decide.
-jaxlib has both steps; what they make is a program of static shapes that means the same.
+XLA compiles static shapes only. To run an export of jax with symbolic shapes, refine it first:
+write the sizes of the arguments into the module, and propagate them to all shapes that depend on
+them. jaxlib has both steps; the result is an equivalent program of static shapes.
 
-Source: StableHLO, docs/dynamism.md (refinement); jax.export (how it calls what it exported).
+Source: StableHLO, docs/dynamism.md (refinement); jax.export (how it calls an exported function).
 """
 
 from __future__ import annotations

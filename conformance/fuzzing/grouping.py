@@ -87,13 +87,14 @@ def place_of(failure: FailingProgram) -> str:
 def key_of(finding: Finding) -> str:
     """Return the key of a finding's cause that can be derived without an attribution.
 
-    Verdict and class of the operation that goes wrong by itself, and its name. If the class says
-    what was computed instead, the verdict is left out, as it depends on the numbers alone; and the
-    family stands for the operation, or nothing where the class is one cause in all operations.
-    Flushed subnormals are one cause, whether they are inputs, results or values on the way: a
-    processor takes them for zero in all operations.
-    If the program has no results: see `_key_without_results`. If the culprit is unknown: verdict,
-    class and all operations.
+    The key has the verdict, class and name of the first wrong operation. If the class says what was
+    computed instead, the key omits the verdict, which depends only on the numbers, and has the op's
+    family, or nothing if the class is a single cause in all operations. Flushed subnormals are one
+    cause, whether they are inputs, results or intermediate values, because a processor flushes them
+    in all operations.
+
+    If the program has no results: see `_key_without_results`. If the culprit is unknown, the key
+    has verdict, class and all operations.
     """
     verdict, kind = finding.fault or (finding.verdict, finding.kind)
     if verdict in WITHOUT_RESULTS:

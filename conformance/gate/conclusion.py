@@ -27,13 +27,15 @@ def exit_code(
 ) -> int:
     """Return exit code 0 if the backends conform, 1 if a result is worse, 4 if nothing was tested.
 
-    Worse is a divergence that no expectation matches. Against a baseline it is what is new or lost;
-    `strict` then also fails divergences that no expectation matches and that the baseline has. A
-    cell that was planned and not run counts as worse too, but for those that the time of `--budget`
-    was not enough for, as do incidents (a case without a
-    verdict, as the harness has a defect; a worker lost over cases of which none alone is to
-    blame), expectations without effect where `strict`, and a share of tested cells under
-    `at_least`.
+    Without a baseline, a divergence that no expectation matches is worse. With a baseline, new
+    divergences and lost results are worse; `strict` also counts divergences in the baseline that no
+    expectation matches. These count as worse, too:
+
+    - a planned cell that was not run, unless the time of `--budget` was over;
+    - incidents: a case without a verdict because of a defect of the harness, or a worker crash or
+      timeout without a culprit among its cases;
+    - with `strict`, expectations without effect;
+    - a share of tested cells below `at_least`.
     """
     if run.incidents:
         return 1

@@ -1,9 +1,9 @@
 """Counterexamples of expectations: their programs parsed, their inputs read and written.
 
 An input is written as MLIR writes the elements of a constant, without `dense<>`: `1.5`, `[1, 2]`,
-`[[(0.0, -0.0)]]`, nothing for a tensor without elements. Its type is that of the parameter. A
-number alone stands for all elements. Bits are written in hexadecimal (`0x7FC00001`). Beside that
-`nan`, `inf` and `-inf` are understood, and `[-1.0 x 4095, nan]`, which repeats an element.
+`[[(0.0, -0.0)]]`, nothing for a tensor without elements. Its type is the parameter's type. A single
+number applies to all elements. Bits are written in hexadecimal (`0x7FC00001`). Also accepted are
+`nan`, `inf` and `-inf`, and `[-1.0 x 4095, nan]`, which repeats an element.
 """
 
 from __future__ import annotations

@@ -158,8 +158,8 @@ def _is_flushed(d: Differing, other: Array) -> Array:
     """Return a mask of elements that are zero where `other` is subnormal.
 
     Rounding may come before or after the test for tininess, so the smallest normal number counts as
-    subnormal. A complex part may be a sum of products, each of which may be flushed; what remains
-    is zero or a normal number.
+    subnormal. A complex part may be a sum of products, each of which may be flushed; the rest is
+    zero or a normal number.
     """
     if not (d.type.is_float or d.type.is_complex) or not d.type.float_format.has_zero:
         return np.zeros(len(d.where), bool)

@@ -52,9 +52,9 @@ class TemplateError(ValueError):
 
 
 def operand_names(operation: Operation) -> tuple[str, ...]:
-    """Return the names of the operands in the text, those of the specification.
+    """Return the names of the operands in the text: the specification's names.
 
-    Those of a call of a function have none.
+    The operands of a function call have no names.
     """
     record = OPS.get(operation.name)
     if record is None:

@@ -70,12 +70,13 @@ class Batcher:
         return self.session.run_batch([one.program for one in batch], [one.inputs for one in batch])
 
     def run_in_isolation(self, item: Item) -> list[Results]:
-        """Compile a failing item by itself and run each input set several times in succession.
+        """Compile a failing item in isolation and run each input set several times in succession.
 
-        An item that a compiler without its device has compiled by itself is not compiled again.
+        An item that a compiler without its device has already compiled in isolation is not compiled
+        again.
 
         Returns:
-            The results of the first time, of the second time, and so on.
+            The results of the first run, of the second run, and so on.
 
         Raises:
             BackendError: when the backend does not give results.

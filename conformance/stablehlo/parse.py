@@ -1,8 +1,9 @@
-"""StableHLO text as a program: MLIR parses and verifies it, this module walks what MLIR read.
+"""StableHLO text as a program: MLIR parses and verifies it, and this module converts its
+operations.
 
 Source: MLIR language reference; StableHLO specification, "Programs". Both the pretty and the
-generic form are read. What has no bearing on what a program computes is dropped: locations,
-attributes of other dialects (sharding and the like), visibility.
+generic form are read. Parts that do not affect results are dropped: locations, attributes of other
+dialects (sharding and the like), visibility.
 """
 
 from __future__ import annotations

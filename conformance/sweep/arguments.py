@@ -31,7 +31,7 @@ _COMBINED = 4096
 class Domain:
     """The arguments of a function: all of them, or a sample of about `count`.
 
-    `numbers` is how many numbers there are, `is_mirrored` whether each stands for both signs.
+    `numbers` is the number of arguments, `is_mirrored` whether each represents both signs.
     """
 
     function: Function

@@ -1,15 +1,16 @@
 """Results that are not correctly rounded, and their errors.
 
-The reference of every result is correctly rounded, but most of them need no rounding. Where the
-function has a value in float64, results that are certain to be its rounding are passed over:
+The reference of every result is correctly rounded, but most results need no certified rounding.
+Where the function has a value in float64, results that are certain to be its rounding are skipped:
 
-- Elementary functions of f32 are evaluated in float64 by numpy, whose tests hold them to a few ulp
-  of float64 (numpy/numpy#31333). `_DOUBTED` allows 64. Only where a value is that near to a
-  rounding boundary of f32, or in the range of subnormal numbers, the reference settles it
+- Elementary functions of f32 are evaluated in float64 by numpy, whose tests require a few ulp of
+  float64 (numpy/numpy#31333). `_DOUBTED` allows 64. Only where a value is that near to a rounding
+  boundary of f32, or in the range of subnormal numbers, the reference decides
   (`reference.numerics.elementary.functions`: longdouble, then ball arithmetic).
-- A stretch of arguments at both ends of which a monotonic function has the same correctly rounded
-  result has that result everywhere.
-- Results of at most 16 bits are looked up in a table of what rounds to them (`rounding`).
+- If a monotonic function has the same correctly rounded result at both ends of an interval, it has
+  that result in the whole interval.
+- Results of at most 16 bits are looked up in a table of the numbers that round to them
+  (`rounding`).
 """
 
 from __future__ import annotations

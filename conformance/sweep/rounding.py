@@ -24,10 +24,9 @@ _INFINITY = int(np.array(np.inf).view(np.int64))
 
 @dataclass(frozen=True, slots=True)
 class Preimages:
-    """For each code of a type, the first float64 that rounds to it, as bits, and the number of
-    these.
+    """For each code of a type, the first float64 that rounds to it, as bits, and their number.
 
-    NaN has none; `is_nan` marks its codes. For each zero only numbers of its own sign are counted.
+    NaN has no such number; `is_nan` marks its codes. Zeros count only numbers of their own sign.
     """
 
     first: Array

@@ -1,8 +1,8 @@
 """Loops and branches that fail as a whole: their regions are run as programs and explained.
 
 A compiler rewrites the operations of a region as it does those of main. If it does so only while no
-value inside is shown, no operation of the region is wrong in isolation, and the search for the
-cause goes on in the region as in a program of its own.
+value of the region is observed, no operation of the region is wrong in isolation, and the search
+for the cause continues in the region as in a program.
 """
 
 from __future__ import annotations

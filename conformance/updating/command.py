@@ -205,8 +205,8 @@ def _include(stored: _StoredRun, out: Path) -> list[str]:
     """Return the `include` of a new file, so that it matches everything that the run's own files
     match.
 
-    The shipped files of several backends are left out: each speaks of its own backend alone, and
-    would of all when included.
+    If several shipped files apply, they are omitted: each is about one backend, and an included
+    file would apply to all.
     """
     names = [choice.name for choice in stored.choices]
     if stored.given is None:

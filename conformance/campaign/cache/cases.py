@@ -1,16 +1,15 @@
 """Cases of earlier runs, taken from a cache: cases that passed, and cases that failed as known.
 
-A case that did not fail is identified by everything that its outcome depends on: our sources and
-libraries, the backend on this machine, seed, profile, cell, index and plan. Expectations are none
-of that: they are about what fails.
+A passed case is identified by everything that its outcome depends on: our sources and libraries,
+the backend on this machine, seed, profile, cell, index and plan. Expectations do not affect it.
 
-A case that failed in the same way in every run in isolation was run more often than any case that
-passed. It is taken from the cache where entries of this run know all that fails in it, and none of
-them says that it varies: a new failure is always run again. Such records depend on more: on all our
-sources, on hypotheses of expectations and on the options that say how cases are run.
+A case that failed in the same way in every run in isolation is cached, too. It is taken from the
+cache if entries of this run match every failure in it, and none of these entries is for failures
+that vary: a new failure is always run again. Such records also depend on all our sources, on
+hypotheses of expectations, and on the options that control how cases are run.
 
-A case that ever came out differently is always run. So are the cases of a batch that failed as a
-whole alone: they would be in other batches, which might not fail.
+Cases whose outcome varies are always run. So are the cases of a batch that failed only as a batch:
+they would be in other batches, which might not fail.
 """
 
 from __future__ import annotations

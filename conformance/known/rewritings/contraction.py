@@ -1,22 +1,21 @@
 """Contraction: products and quotients that compilers add without rounding them first.
 
-A product and the sum that takes it become one operation with one rounding (contraction). The
-specification rounds the product; where that is exact, or overflows, the result differs, and
-perturbed evaluation moves nothing there. What is modelled here is evaluated on the values that the
-backend has:
+A product and the sum that uses it become one operation with one rounding (contraction). The
+specification rounds the product. If the product is exact or overflows, perturbed evaluation does
+not cover the difference, so these cases are modelled here, on the values that the backend has:
 
-- a product; a quotient by a constant, or by what is broadcast, which is a product with the rounded
-  reciprocal of the divisor, and so not exact where the quotient is; a quotient by a quotient 1 / d,
-  which is a product with d;
-- taken by an addition, a subtraction, or a sum of many elements, one after the other;
-- behind a conversion to a wider type, too: narrow types are computed in f32, and what is rounded
-  to one only to be widened again may stay as it was;
-- behind what is left out, too: factors and divisors of 1, magnitudes of squares, real parts of real
-  numbers;
-- with subnormal numbers flushed before and behind, or kept.
+- a product; a quotient by a constant or by a broadcast value, computed as a product with the
+  rounded reciprocal of the divisor, and so not exact where the quotient is; a quotient by a
+  quotient 1 / d, computed as a product with d;
+- used by an addition, a subtraction, or a sum of many elements in sequence;
+- also after a conversion to a wider type: narrow types are computed in f32, and a value that is
+  rounded to one only to be widened again may stay unrounded;
+- also after operations that a compiler removes: factors and divisors of 1, magnitudes of squares,
+  real parts of real numbers;
+- with subnormal numbers flushed before and after, or kept.
 
-In a sum of many a sum of two products is taken apart as well: s + (a b + c d) is computed as
-(s + a b) + c d, in which a b and c d do not cancel out any more.
+In a sum of many elements a sum of two products is decomposed as well: s + (a b + c d) is computed
+as (s + a b) + c d, in which a b and c d no longer cancel.
 """
 
 from __future__ import annotations

@@ -3,16 +3,16 @@
 `(multiply (multiply x C) D)` is a pattern, `(multiply x (multiply C D))` a replacement. Both are an
 operation's mnemonic and its operands, in parentheses:
 
-- a lower-case name is any value; where it stands twice it is the same value;
-- an upper-case name is a constant to a compiler; where it stands twice, both have equal elements;
-- a number is a constant all elements of which are that number;
-- a name or an operation may have a condition behind a colon: `C:power_of_two`, `(abs x):reduced`
+- a lower-case name is any value; its occurrences are the same value;
+- an upper-case name is a compile-time constant; its occurrences have equal elements;
+- a number is a constant whose elements all equal that number;
+- a name or an operation may have a condition after a colon: `C:power_of_two`, `(abs x):reduced`
   (CONDITIONS in conditions.py);
-- a comparison has its direction behind a dot: `compare.GE`.
+- a comparison has its direction after a dot: `compare.GE`.
 
-Commutative operations are matched both ways; `(maximum! x y)` in this order alone. An operation of
-a replacement that has attributes or regions takes them from the operation of that name in the
-pattern: `(reverse x)`, `(reduce x y)`.
+Commutative operations match both orders of operands; `(maximum! x y)` matches only this order. An
+operation of a replacement that has attributes or regions takes them from the operation of that name
+in the pattern: `(reverse x)`, `(reduce x y)`.
 """
 
 from __future__ import annotations

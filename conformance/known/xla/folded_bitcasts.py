@@ -1,9 +1,9 @@
 """Constants whose bits are converted from or to a sub-byte type, and folded wrongly.
 
-- Each element of such a type is read as a byte: ui8 0xE4 as two ui4 is 4 (of 0xE4) and whatever
-  stands in memory behind it; two ui4 as a ui8 are the first of them.
+- Each element of such a type is read as a byte: ui8 0xE4 as two ui4 is 4 (of 0xE4) and the element
+  behind it in memory; two ui4 as a ui8 are the first of the two.
 - A constant that repeats one negative element is packed with that element's sign extended over the
-  elements above it: two of -2 in si4 are 0xFE, and should be 0xEE; eight of them 0xFFFFFFFE.
+  elements above it: two elements of -2 in si4 are 0xFE, and should be 0xEE; eight are 0xFFFFFFFE.
 
 Source: jaxlib 0.10.2 (both) and 0.12.0 (the second), measured.
 """

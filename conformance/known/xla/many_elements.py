@@ -53,7 +53,7 @@ KERNELS = (*(Kernel(size) for size in VECTORS), Kernel(VECTORS[0], _BLOCK))
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """Elements of each result: the sizes of what is reduced, adjacent dimensions as one.
+    """Elements of each result: the sizes of the reduced dimensions, adjacent dimensions as one.
 
     `has_last` if the last dimension is reduced, otherwise it has `row` elements.
     """

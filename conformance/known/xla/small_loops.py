@@ -1,13 +1,14 @@
 """Numbers rounded from wider types to FNUZ types in loops over little memory.
 
-A loop over at most a KiB is one function to XLA's CPU compiler. The code generator of such
-functions rounds to these types otherwise:
+XLA's CPU compiler compiles a loop over at most one KiB as one function, with another code
+generator. It rounds to these types differently:
 
-- Negative numbers that become zero keep their sign. -0 is the NaN of these types.
-- Numbers of f16 that are subnormal become 2^-14 of their sign, where f8E5M2FNUZ has normal numbers.
+- Negative numbers that become zero keep their sign, and -0 is the NaN of these types.
+- Numbers that are subnormal in f16 become 2^-14 with their sign, where f8E5M2FNUZ has normal
+  numbers.
 
-Arithmetic on these types is done in f16, and most of what only moves elements too, each operation
-rounded.
+Arithmetic on these types is done in f16, as is most movement of elements, and each operation
+rounds.
 
 Source: XLA's `small_while_loop_hoisting_pass` and `fptrunc`; jaxlib 0.10.2 and 0.12, measured on
 all numbers of these types.

@@ -1,11 +1,12 @@
 """Signed two-bit integers beside a constant whose elements are all one negative number.
 
-LLVM does not cut such a constant to its two bits. Stored into a byte, its sign overwrites the
-elements after it. Extended with zeros to be compared, it is no number of two bits. What is
-computed from other constants, or of one element, is right.
+LLVM does not truncate such a constant to its two bits. Stored into a byte, its sign overwrites the
+elements after it. Extended with zeros for a comparison, it is not a two-bit number. Results for
+other constants, or for one element, are right.
 
-And sorts of elements of two bits. Each is read as a byte, so that as many bytes as there are
-elements are sorted, by the lowest element of each. Most of them lie behind the operand.
+Sorts of two-bit elements are also here: each element is read as a byte, so that the sort reads and
+sorts as many bytes as there are elements, by the lowest element of each byte. Most of these bytes
+are behind the operand.
 
 Source: jaxlib 0.10.2 and 0.12, measured on all numbers of two bits.
 """

@@ -14,7 +14,7 @@ from docs.tools.pages import PAGES, ROOT
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the site, built in a folder of its own: tests beside this one may build it, too."""
+    """Return the site, built in its own folder: other tests may build it, too."""
     folder = tmp_path_factory.mktemp("site")
     shutil.copytree(PAGES, folder / "docs")
     shutil.copy(ROOT / "zensical.toml", folder)

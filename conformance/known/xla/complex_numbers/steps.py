@@ -1,13 +1,13 @@
 """Real numbers that a formula has computed so far, step by step, each with its possible error.
 
-A `Number` is what a step gives and how far any other correct execution of the same steps may be
-from it: every operation rounds (Higham, "Accuracy and Stability of Numerical Algorithms", 2.4, the
-standard model), or does not where it is fused to the next, and functions are off by some units.
-So an element that lies within the error is as good as that formula lets it be; digits that cancel
-are lost to just the amount that the sizes of the terms before tell.
+A `Number` is the result of a step, and a bound on its distance from the result of any other correct
+execution of the same steps. Every operation rounds (Higham, "Accuracy and Stability of Numerical
+Algorithms", 2.4, the standard model), or does not if it is fused with the next, and functions have
+errors of some units. So an element within the bound is as accurate as the formula permits;
+cancellation costs the digits that the sizes of the terms imply.
 
-A machine that is not `ranged` takes the steps without a limit to exponents, and the numbers are
-exact; otherwise they are rounded to the type, and overflow and underflow as its numbers do.
+A machine that is not `ranged` computes without a limit to exponents, and exactly. Otherwise numbers
+are rounded to the type, and overflow and underflow as its numbers do.
 """
 
 from __future__ import annotations

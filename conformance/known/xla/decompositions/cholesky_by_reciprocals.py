@@ -1,12 +1,13 @@
 """Cholesky decompositions whose columns are products with reciprocals of the pivots' roots.
 
-XLA expands `cholesky` into a loop over columns: what is left of A, less the product of L so far
-with its adjoint, times the reciprocal of the pivot's rounded root, the pivot itself included. In
-bf16 the reciprocal is kept in f32; in f16 it is rounded, unless the processor has no f16. A pivot
-that has no root makes NaN of the whole matrix. Larger matrices are cut into blocks of 128.
+XLA expands `cholesky` into a loop over columns: the column of A, minus the product of L so far with
+its adjoint, times the reciprocal of the pivot's rounded root. The pivot is computed in the same
+way. In bf16 the reciprocal is kept in f32; in f16 it is rounded, unless the processor has no f16.
+If a pivot has no root, the whole matrix is NaN. Larger matrices are split into blocks of 128.
 
-Each step is taken as in solve_by_inverses.py. What is as near as these steps may be off must solve
-the equation as well as they do, too: so an ill-conditioned matrix hides no wrong digit.
+Each step is taken as in solve_by_inverses.py. A matched result must be within the error of these
+steps and also solve the equation as well as they do: so an ill-conditioned matrix hides no wrong
+result.
 
 Source: xla/hlo/transforms/expanders/cholesky_expander.cc; jaxlib 0.10.2 and 0.12, measured.
 """

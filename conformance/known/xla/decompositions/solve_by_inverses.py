@@ -1,11 +1,11 @@
 """Triangular systems solved by the inverses of the blocks on the diagonal.
 
-XLA expands `triangular_solve`: it cuts the triangle T into blocks of 128 and inverts those on the
-diagonal. Columns are divided by the diagonal, S = T D^-1. The rows of the inverse of S follow from
-one another: each is -S[j] times all rows, which begin as those of -I, the first as that of I. Rows
-are divided by the diagonal again. X is the product of a block's inverse with what is left of B.
-Rows are multiplied whole, so that 0 times infinity is NaN. Many small systems, and single
-equations, are solved by substitution, with products by the reciprocals of the diagonal.
+XLA expands `triangular_solve`: it splits the triangle T into blocks of 128 and inverts the blocks
+on the diagonal. It divides columns by the diagonal, S = T D^-1, and computes the rows of the
+inverse of S in sequence: row j is -S[j] times all rows so far, starting with the rows of -I, and of
+I for the first. Then it divides rows by the diagonal. X is the product of a block's inverse with
+the rest of B. Rows are multiplied whole, so that 0 times infinity is NaN. Many small systems, and
+single equations, are solved by substitution, with products by the reciprocals of the diagonal.
 
 Numbers of less than 32 bits are rounded after every step, and the result is predicted to the bit:
 their sums are kept in f32, in which they are nearly exact. Wider numbers have a running error bound

@@ -1,8 +1,8 @@
 """Operands of all_gather, of which there are several, gathered along their first dimension.
 
-The contribution of each process is then a block in the result's memory, one after the other: the
-elements are in other places, unless the dimension asked for is the first. The blocks may be in
-XLA's order of the process group beside that (misread_groups.py).
+The contribution of each process is then a block in the result's memory, in order. So elements have
+wrong positions, unless the stated dimension is the first. The blocks may also be in XLA's order of
+the process group (misread_groups.py).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Functions of subnormal numbers whose results are neither those of the numbers nor those of zero.
 
-A processor that treats denormals as zeros does so within a function, too, where its formula needs
-another number. Each function has one result for all subnormal operands then, which is computed here
-to the digits that its rule asks for.
+A processor that treats denormals as zeros also does so within a function, where its formula needs
+another number. Each function then has one result for all subnormal operands, which is computed here
+as accurately as its rule requires.
 
 Source: https://github.com/jax-ml/jax/issues/37762; jaxlib 0.10.2 and 0.12.0, measured, with the
 instructions of SSE4.2, AVX2 and AVX512 alike.

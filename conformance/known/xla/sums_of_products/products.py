@@ -173,11 +173,11 @@ def _of_gpus(bound: Bound) -> tuple[Hypothesis, ...]:
 def of_convolution(platform: str) -> tuple[Hypothesis, ...]:
     """Return the classes of convolutions on a `Hardware`.
 
-    Beside those of sums of products: exact data, of which a transform (Winograd's) makes sums that
-    are not exact, where the specification defines each result as a `dot_general`; what stands
-    behind the image in place of padding; products with zero that are left out or added; integers
-    that are added up in float64; and windows whose reversal is left out. On GPUs, too, batch groups
-    that are added up, and kernels whose holes are zeros.
+    In addition to the classes of sums of products, these are: exact data that a transform
+    (Winograd's) turns into inexact sums, where the specification defines each result as a
+    `dot_general`; memory behind the image that is read as padding; products with zero that are
+    omitted or added; integers summed in float64; and windows whose reversal is ignored. On GPUs
+    also batch groups that are summed, and kernels whose holes are zeros.
     """
     default = default_precision(platform)
     of = convolution.convolution_sums, convolution.depth_of, default

@@ -1,4 +1,4 @@
-"""Replica groups in text: none of them, those of meshes, and ops that are started with them."""
+"""Replica groups in text: absent groups, groups of meshes, and asynchronous ops with groups."""
 
 from __future__ import annotations
 

@@ -63,8 +63,12 @@ def minus_zero(_: Program, operation: Operation, results: tuple[Any, ...]) -> tu
 
 
 def unlucky(_: Program, operation: Operation, results: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Logarithms are off by 2 ulp, each in the direction in which it shows most: permitted for
-    every operation by itself, and so unlikely that no perturbed evaluation comes near."""
+    """Return the operation with logarithms that are off by 2 ulp, each in its most visible
+    direction.
+
+    These errors are permitted for each operation, but so unlikely in combination that no perturbed
+    evaluation comes near.
+    """
     if operation.name != "log_plus_one":
         return results
     away = np.where(WEIGHTS > 0, np.float32(np.inf), np.float32(-np.inf))

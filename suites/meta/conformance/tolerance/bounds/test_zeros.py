@@ -1,8 +1,8 @@
-"""Signs of zeros of ops that add up: the reference's, and those that the rules permit.
+"""Signs of zeros of sums: the reference's, and the signs that the rules permit.
 
-What is permitted of `reduce` is found by making every tree of the specification: the elements in
-order, up to two init values anywhere among them, +0 and -0 distinguished. The verdicts on +0 and on
--0 are held against that.
+The permitted signs of `reduce` are found by enumerating every tree of the specification: the
+elements in order, up to two init values at any position, +0 and -0 distinguished. The verdicts on
++0 and on -0 are compared with them.
 """
 
 from collections.abc import Sequence
