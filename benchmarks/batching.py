@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from time import process_time
 
-from benchmarks.selection import add_selection, selected
+from benchmarks.selection import add_selection, run_options
 from conformance.backends.session import open_session
 from conformance.campaign.planning import make_batches, plan, shorten
 from conformance.campaign.tasks import Task, cases_of
@@ -52,7 +52,7 @@ def main() -> int:
     asked.add_argument("--sizes", type=int, nargs="+", default=[8, 16, 32, 64])
     asked.add_argument("--rounds", type=int, default=2)
     given = asked.parse_args()
-    options = selected(given, Path())
+    options = run_options(given, Path())
     batcher = Batcher(open_session(given.backend), repeats=0)
     planned: list[list[Item]] = []
     tasks = (shorten(one, given.profile).planned() for one in plan(options).tasks

@@ -28,7 +28,7 @@ DETAILS = 20
 OURS = [sys.executable, "-m", "conformance", "run"]
 
 
-def timed(out: Path, arguments: list[str]) -> tuple[float, RunData]:
+def timed_run(out: Path, arguments: list[str]) -> tuple[float, RunData]:
     """Return the seconds that a run takes, including reports, and the run."""
     begun = perf_counter()
     done = subprocess.run(
@@ -103,8 +103,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         cached = [*arguments, "--cache", str(folder / "cache")]
-        first, run = timed(folder / "first", cached)
-        second, again = timed(folder / "second", cached)
+        first, run = timed_run(folder / "first", cached)
+        second, again = timed_run(folder / "second", cached)
         size = sum(path.stat().st_size for path in (folder / "cache").iterdir())
         print(f"first run                {first:8.1f} s, {len(run.records)} cases")
         told = f"{again.from_cache} from the cache"
@@ -114,7 +114,7 @@ def main() -> None:
         left = Counter(r.verdict.value for r in run.records if r.verdict.fails)
         print("failed:", ", ".join(f"{verdict} {n}" for verdict, n in left.most_common()))
         if given.without:
-            bare, other = timed(folder / "bare", [*arguments, "--no-cache"])
+            bare, other = timed_run(folder / "bare", [*arguments, "--no-cache"])
             print(f"run without a cache      {bare:8.1f} s")
             print("differs from that:", ", ".join(differences(run, other)) or "nothing")
         found = differences(run, again)

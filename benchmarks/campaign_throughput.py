@@ -32,7 +32,7 @@ Measured = tuple[int, int, float, float]
 """Programs, modules, seconds of a trial, and seconds of only its modules."""
 
 
-def measured(trial: Trial) -> Measured:
+def measure_trial(trial: Trial) -> Measured:
     """Run a trial, then compile and execute its modules once more."""
     inner = session.cached_backend(trial.backend)
     recorder = Recorder(inner)
@@ -65,7 +65,7 @@ def main() -> int:
     trials = (Trial(*of, n, n + PER_TRIAL, expectations=known) for n in starts)
     done: list[Measured] = []
     with LocalExecutor(given.jobs) as executor:
-        calls = (Call(one, measured, (one,), 300.0) for one in trials)
+        calls = (Call(one, measure_trial, (one,), 300.0) for one in trials)
         for ended in executor.results(calls):
             if ended is not None and isinstance(ended.value, tuple):
                 done.append(ended.value)

@@ -14,7 +14,7 @@ import tempfile
 from dataclasses import astuple, fields, replace
 from pathlib import Path
 
-from benchmarks.selection import add_selection, selected
+from benchmarks.selection import add_selection, run_options
 from conformance.campaign.runner import run
 from conformance.results.store import FILE_NAME, Store
 
@@ -25,7 +25,7 @@ def main() -> int:
     asked.add_argument("--jobs", type=int)
     given = asked.parse_args()
     with tempfile.TemporaryDirectory() as out:
-        data = run(selected(given, Path(out), given.jobs))
+        data = run(run_options(given, Path(out), given.jobs))
         with Store(Path(out) / FILE_NAME, read_only=True) as store:
             planning = store.meta()["planning_seconds"]
     timing = replace(data.timing, generation=data.timing.generation - planning)

@@ -107,7 +107,7 @@ SMALL: dict[str, str] = {
 
 
 @dataclass(frozen=True)
-class Measured:
+class Timings:
     """Seconds of both; `stopped` if the interpreter did not finish within the limit."""
 
     name: str
@@ -168,11 +168,11 @@ def interpreter(text: str, shapes: tuple[tuple[int, ...], ...], limit: float) ->
     return here.recv()
 
 
-def measure(name: str, limit: float, repeat: int) -> Measured:
+def measure(name: str, limit: float, repeat: int) -> Timings:
     text, shapes = WORK[name]
     ours = _best(text, _inputs(shapes), repeat)
     theirs = interpreter(text, shapes, limit)
-    return Measured(name, ours, limit if theirs is None else theirs, theirs is None)
+    return Timings(name, ours, limit if theirs is None else theirs, theirs is None)
 
 
 def main() -> None:

@@ -109,7 +109,7 @@ def timed(work: Callable[[], None]) -> float:
     return time.process_time() - begun
 
 
-def measured(path: Path, count: int) -> Iterator[tuple[str, float]]:
+def measure_operations(path: Path, count: int) -> Iterator[tuple[str, float]]:
     """Yield the processor seconds of each operation on a store with this number of records."""
     yield "writing", timed(lambda: fill(path, count))
     for name, operation in OPERATIONS.items():
@@ -127,7 +127,7 @@ def main() -> int:
         for count in sizes:
             path = Path(folder) / str(count) / FILE_NAME
             path.parent.mkdir()
-            found.append(dict(measured(path, count)))
+            found.append(dict(measure_operations(path, count)))
             size = path.stat().st_size / 1e6
             sys.stdout.write(f"{count:,} records: {size:,.0f} MB on disk\n")
     worst = 0.0

@@ -46,14 +46,14 @@ def _blocks(op: str, values: int) -> list[Block]:
 
 
 @dataclass
-class Spent:
+class ElapsedTimes:
     """Wall time, and CPU time of all threads or processes, in seconds."""
 
     wall: float = 0.0
     cpu: float = 0.0
 
-    def __add__(self, other: Spent) -> Spent:
-        return Spent(self.wall + other.wall, self.cpu + other.cpu)
+    def __add__(self, other: ElapsedTimes) -> ElapsedTimes:
+        return ElapsedTimes(self.wall + other.wall, self.cpu + other.cpu)
 
     @contextmanager
     def measured(self, cpu: Callable[[], float] = process_time) -> Generator[None]:
@@ -63,7 +63,9 @@ class Spent:
         self.cpu += cpu() - before
 
 
-def _time_blocks(blocks: list[Block], backend: str) -> tuple[Spent, Spent, Spent]:
+def _time_blocks(
+    blocks: list[Block], backend: str
+) -> tuple[ElapsedTimes, ElapsedTimes, ElapsedTimes]:
     """Return the cost of the backend's execution, of numpy in float64, and of blocks in this
     process."""
     session = open_session(backend)
@@ -71,7 +73,7 @@ def _time_blocks(blocks: list[Block], backend: str) -> tuple[Spent, Spent, Spent
     real = blocks[0].domains[0].function.real
     assert real is not None
     run_block(backend, blocks[0])  # compiled by now
-    execution, evaluation, whole = Spent(), Spent(), Spent()
+    execution, evaluation, whole = ElapsedTimes(), ElapsedTimes(), ElapsedTimes()
     for block in blocks:
         for start in range(block.start, block.stop, PIECE >> 1):
             (x,) = block.domains[0].arguments(start, start + (PIECE >> 1))
@@ -95,8 +97,8 @@ def _descendant_seconds() -> float:
     return found
 
 
-def _time_in_workers(blocks: list[Block], backend: str, jobs: int) -> Spent:
-    spent = Spent()
+def _time_in_workers(blocks: list[Block], backend: str, jobs: int) -> ElapsedTimes:
+    spent = ElapsedTimes()
     with executor_of(parse(backend), jobs=jobs, functions=(run_block,)) as executor:
         warm = [Call(n, run_block, (backend, blocks[0]), 600.0) for n in range(2 * jobs)]
         list(executor.results(warm))

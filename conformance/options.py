@@ -87,7 +87,7 @@ class LinesFormat(StrEnum):
 
 def complete_profiles(incomplete: str) -> list[str]:
     """Return the profiles that begin with the given text."""
-    return _beginning(PROFILES, incomplete)
+    return _complete_name(PROFILES, incomplete)
 
 
 def complete_backends(incomplete: str) -> list[str]:
@@ -95,14 +95,14 @@ def complete_backends(incomplete: str) -> list[str]:
     from conformance.backends.registry import BACKENDS
 
     names = (f"{name}:" if family.needs_argument else name for name, family in BACKENDS.items())
-    return _beginning(names, incomplete)
+    return _complete_name(names, incomplete)
 
 
 def complete_ops(incomplete: str) -> list[str]:
     """Return the ops that begin with the given text."""
     from reference.ops.table import OPS
 
-    return _beginning(OPS, incomplete)
+    return _complete_name(OPS, incomplete)
 
 
 def complete_element_types(incomplete: str) -> list[str]:
@@ -115,7 +115,7 @@ def complete_element_types(incomplete: str) -> list[str]:
 
     names = (*ELEMENT_TYPES, *QUANTIZED_COLUMNS, INVALID.name)
     plain = (name.replace("<", "_").replace(">", "") for name in names)
-    return _beginning(plain, incomplete)
+    return _complete_name(plain, incomplete)
 
 
 def _tell_version(asked: bool) -> None:
@@ -145,7 +145,7 @@ def engine_of(name: EngineName, address: str | None) -> Engine:
     return Engine(name, address, fingerprint)
 
 
-def _beginning(names: Iterable[str], incomplete: str) -> list[str]:
+def _complete_name(names: Iterable[str], incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 

@@ -128,10 +128,10 @@ def _case(cell: Square, seen: View) -> TestCase:
 
 
 def _explain_untested(cell: Square, seen: View) -> str:
-    return _left_out(cell, seen) or squares.MEANINGS[squares.UNTESTED]
+    return _left_out_text(cell, seen) or squares.MEANINGS[squares.UNTESTED]
 
 
-def _left_out(cell: Square, seen: View) -> str:
+def _left_out_text(cell: Square, seen: View) -> str:
     """Return the number of cases of a cell that `--budget` left out in words, "" for none."""
     count = seen.run.left_out_cases.get(cell.key, 0)
     return f"--budget left out up to {text.plural(count, 'case')}" if count else ""
@@ -189,7 +189,7 @@ def _failure(record: Record, db: str) -> Failure:
 
 def _output(cell: Square, failures: int, seen: View) -> str:
     lines = [text.printable(cell.label)]
-    if left_out := _left_out(cell, seen):
+    if left_out := _left_out_text(cell, seen):
         lines.append(left_out)
     if cached := seen.run.cached_cases.get(cell.key, 0):
         lines.append(f"{cached} of {text.plural(len(cell.records), 'case')} come from the cache")

@@ -23,12 +23,12 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 
 from benchmarks.campaign_faults.rewritings import REWRITINGS
-from benchmarks.campaign_faults.seeding import Done, Job, do, in_turn
+from benchmarks.campaign_faults.seeding import Job, JobResult, do, in_turn
 from conformance.catalog import CATALOG
 from conformance.fuzzing.command import seconds_of
 
 
-def line(done: Done) -> str:
+def line(done: JobResult) -> str:
     """Return the result for one fault, as a line."""
     found = done.found
     assert found is not None
@@ -38,9 +38,9 @@ def line(done: Done) -> str:
     return f"{how}  {done.job.name}{family}: {last}"
 
 
-def work(jobs: list[Job], wanted: int, processes: int) -> list[Done]:
+def work(jobs: list[Job], wanted: int, processes: int) -> list[JobResult]:
     """Run jobs until `wanted` faults were seeded; print each as it ends."""
-    done: list[Done] = []
+    done: list[JobResult] = []
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, context, max_tasks_per_child=1) as pool:
         pending = [pool.submit(do, job) for job in jobs[:wanted]]

@@ -64,7 +64,7 @@ def with_rewriting(rewriting: Rewriting) -> FaultyBackend:
 
 
 @dataclass(slots=True)
-class _Changed:
+class _MutantProcess:
     """The process that computes with changed code, started on demand."""
 
     codes: Codes
@@ -118,5 +118,5 @@ def with_code(told: str, codes: Codes) -> tuple[FaultyBackend, Any]:
     """Return the reference with other code in some of its functions, and a function that ends its
     process.
     """
-    changed = _Changed(codes)
+    changed = _MutantProcess(codes)
     return FaultyBackend(told, changed.run), changed.end

@@ -14,7 +14,7 @@ from conformance.fuzzing.trial import Trial
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FaultHunt:
     """The seconds and programs until a campaign found a fault, and its description; "" if it found
     none."""
 
@@ -23,7 +23,7 @@ class Found:
     verdict: str
 
 
-def hunted(backend: Any, ops: frozenset[str], seed: int, budget: float) -> Found:
+def hunt_fault(backend: Any, ops: frozenset[str], seed: int, budget: float) -> FaultHunt:
     """Try programs of these ops (of all ops if empty) on a backend until a program fails.
 
     Returns:
@@ -37,9 +37,9 @@ def hunted(backend: Any, ops: frozenset[str], seed: int, budget: float) -> Found
             spent = monotonic() - begun
             if tried.failures:
                 outcome = tried.failures[0].outcome
-                return Found(spent, start + PER_TRIAL, f"{outcome.verdict} ({outcome.kind})")
+                return FaultHunt(spent, start + PER_TRIAL, f"{outcome.verdict} ({outcome.kind})")
             if spent > budget:
-                return Found(spent, start + PER_TRIAL, "")
+                return FaultHunt(spent, start + PER_TRIAL, "")
     finally:
         session.cached_backend = before
     raise AssertionError("never reached: numbers have no end")

@@ -18,7 +18,7 @@ from reference.ops.structure import is_constant
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class _Definitions:
     """The operations of main by the values that they produce."""
 
     program: Program
@@ -44,7 +44,7 @@ class Seen:
         return elements[0] if len(elements) == 1 else None
 
 
-Rewrite = Callable[[Seen, Operation], Iterable[Operation] | None]
+Rewrite = Callable[[_Definitions, Operation], Iterable[Operation] | None]
 """A function that returns the replacement of an operation, or None to keep it."""
 
 
@@ -58,7 +58,7 @@ class Rewriting:
 
 def rewritten(program: Program, rewriting: Rewriting) -> Program:
     """Return the program, of one function, with a rewriting applied throughout main."""
-    seen = Seen(program, definition_index(program))
+    seen = _Definitions(program, definition_index(program))
     *operations, last = program.main.body.operations
     made: list[Operation] = []
     for one in operations:
@@ -100,10 +100,10 @@ def _inner(one: Operation) -> Value:
     return replace(one.results[0], name=f"{one.results[0].name}_inner")
 
 
-def _undone(outer: str, inner: str) -> Rewrite:
+def _cancel_inverse_pair(outer: str, inner: str) -> Rewrite:
     """Rewrite an inverse pair outer(inner(x)) to x."""
 
-    def rewrite(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+    def rewrite(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
         made = seen.maker(one.operands[0], inner) if one.name == outer else None
         return None if made is None else _is(one, made.operands[0])
 
@@ -113,26 +113,26 @@ def _undone(outer: str, inner: str) -> Rewrite:
 def _rewrite_self_operation(name: str, number: float) -> Rewrite:
     """Rewrite x op x to a number."""
 
-    def rewrite(_: Seen, one: Operation) -> Iterable[Operation] | None:
+    def rewrite(_: _Definitions, one: Operation) -> Iterable[Operation] | None:
         same = one.name == name and one.operands[0] == one.operands[1]
         return _constant(one, number) if same and _is_float(one.operands[0]) else None
 
     return rewrite
 
 
-def _rewrite_self_comparison(_: Seen, one: Operation) -> Iterable[Operation] | None:
+def _rewrite_self_comparison(_: _Definitions, one: Operation) -> Iterable[Operation] | None:
     if one.name != "compare" or one.operands[0] != one.operands[1]:
         return None
     return _constant(one, one.attribute("comparison_direction") in ("EQ", "GE", "LE"))
 
 
-def _times_zero(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _times_zero(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
     if one.name != "multiply" or not _is_float(one.results[0]):
         return None
     return _constant(one, 0) if 0 in map(seen.number, one.operands) else None
 
 
-def _negated_comparison(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _negated_comparison(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
     other = {"LT": "GE", "GE": "LT", "GT": "LE", "LE": "GT"}
     made = seen.maker(one.operands[0], "compare") if one.name == "not" else None
     direction = made and other.get(str(made.attribute("comparison_direction")))
@@ -142,7 +142,7 @@ def _negated_comparison(seen: Seen, one: Operation) -> Iterable[Operation] | Non
     return [replace(made, results=one.results, attributes=tuple(sorted(attributes.items())))]
 
 
-def _negated_difference(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _negated_difference(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
     made = seen.maker(one.operands[0], "subtract") if one.name == "negate" else None
     return made and [replace(made, operands=made.operands[::-1], results=one.results)]
 
@@ -150,7 +150,7 @@ def _negated_difference(seen: Seen, one: Operation) -> Iterable[Operation] | Non
 def _regroup(name: str) -> Rewrite:
     """Rewrite (x op y) op z to x op (y op z)."""
 
-    def rewrite(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+    def rewrite(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
         made = seen.maker(one.operands[0], name) if one.name == name else None
         if made is None or not _is_float(one.results[0]):
             return None
@@ -162,20 +162,20 @@ def _regroup(name: str) -> Rewrite:
     return rewrite
 
 
-def _difference_of_sum(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _difference_of_sum(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
     made = seen.maker(one.operands[0], "add") if one.name == "subtract" else None
     if made is None or not _is_float(one.results[0]) or made.operands[1] != one.operands[1]:
         return None
     return _is(one, made.operands[0])
 
 
-def _square_root_of_square(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _square_root_of_square(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
     made = seen.maker(one.operands[0], "multiply") if one.name == "sqrt" else None
     same = made is not None and made.operands[0] == made.operands[1]
     return _is(one, made.operands[0]) if made is not None and same else None
 
 
-def _double_transpose(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _double_transpose(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
     made = seen.maker(one.operands[0], "transpose") if one.name == "transpose" else None
     if made is None:
         return None
@@ -189,12 +189,12 @@ def _double_transpose(seen: Seen, one: Operation) -> Iterable[Operation] | None:
     return [replace(one, operands=made.operands, attributes=(("permutation", joined),))]
 
 
-def _double_reverse(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _double_reverse(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
     made = seen.maker(one.operands[0], "reverse") if one.name == "reverse" else None
     return None if made is None else _is(one, made.operands[0])
 
 
-def _slice_of_slice(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _slice_of_slice(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
     made = seen.maker(one.operands[0], "slice") if one.name == "slice" else None
     if made is None:
         return None
@@ -214,7 +214,7 @@ def _slice_of_slice(seen: Seen, one: Operation) -> Iterable[Operation] | None:
     return [replace(one, operands=made.operands, attributes=tuple(sorted(stated.items())))]
 
 
-def _slice_of_pad(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _slice_of_pad(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
     """Slice the operand of a pad as if the slice were behind the low padding."""
     made = seen.maker(one.operands[0], "pad") if one.name == "slice" else None
     limits: Any = one.attribute("limit_indices")
@@ -226,7 +226,7 @@ def _slice_of_pad(seen: Seen, one: Operation) -> Iterable[Operation] | None:
     return [replace(one, operands=made.operands[:1])]
 
 
-def _slice_of_concatenate(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _slice_of_concatenate(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
     """Slice the first operand of a concatenation wherever the slice would fit."""
     made = seen.maker(one.operands[0], "concatenate") if one.name == "slice" else None
     if made is None:
@@ -239,7 +239,7 @@ def _slice_of_concatenate(seen: Seen, one: Operation) -> Iterable[Operation] | N
     return [replace(one, operands=(last,))]
 
 
-def _pad_of_pad(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _pad_of_pad(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
     """Merge two pads with the padding value of the second."""
     made = seen.maker(one.operands[0], "pad") if one.name == "pad" else None
     if made is None:
@@ -251,7 +251,7 @@ def _pad_of_pad(seen: Seen, one: Operation) -> Iterable[Operation] | None:
     ]
 
 
-def _clamped_the_other_way(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _clamped_the_other_way(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
     """Rewrite min(max(x, a), b) to max(min(x, b), a)."""
     made = seen.maker(one.operands[0], "maximum") if one.name == "minimum" else None
     if made is None:
@@ -261,13 +261,13 @@ def _clamped_the_other_way(seen: Seen, one: Operation) -> Iterable[Operation] | 
     return [first, replace(made, operands=(inner, made.operands[1]), results=one.results)]
 
 
-def _selected_the_other_way(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _selected_the_other_way(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
     """Rewrite select(not p, a, b) to select(p, a, b)."""
     made = seen.maker(one.operands[0], "not") if one.name == "select" else None
     return made and [replace(one, operands=(made.operands[0], *one.operands[1:]))]
 
 
-def _quotient_by_power(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _quotient_by_power(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
     """Rewrite x / 2^n of integers to a shift to the right, which rounds down."""
     if one.name != "divide" or not _is_integer(one.results[0]):
         return None
@@ -279,7 +279,7 @@ def _quotient_by_power(seen: Seen, one: Operation) -> Iterable[Operation] | None
     return [amount, Operation("shift_right_arithmetic", (one.operands[0], name), one.results)]
 
 
-def _remainder_by_power(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _remainder_by_power(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
     """Rewrite x mod 2^n of integers to the low bits of x, which are not negative."""
     if one.name != "remainder" or not _is_integer(one.results[0]):
         return None
@@ -291,7 +291,7 @@ def _remainder_by_power(seen: Seen, one: Operation) -> Iterable[Operation] | Non
     return [mask, Operation("and", (one.operands[0], name), one.results)]
 
 
-def _square_as_magnitude(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _square_as_magnitude(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
     """Rewrite |x x| to |x|."""
     made = seen.maker(one.operands[0], "multiply") if one.name == "abs" else None
     if made is None or made.operands[0] != made.operands[1]:
@@ -299,7 +299,7 @@ def _square_as_magnitude(seen: Seen, one: Operation) -> Iterable[Operation] | No
     return [replace(one, operands=made.operands[:1])]
 
 
-def _start_not_clamped(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _start_not_clamped(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
     """Rewrite a dynamic_slice at constant indices to a slice from the start if they are too
     large."""
     if one.name != "dynamic_slice":
@@ -319,7 +319,7 @@ def _start_not_clamped(seen: Seen, one: Operation) -> Iterable[Operation] | None
     return [Operation("slice", one.operands[:1], one.results, tuple(sorted(given.items())))]
 
 
-def _sum_of_broadcast(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _sum_of_broadcast(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
     """Reduce a broadcast value along one dimension only, so that elements are missing."""
     made = seen.maker(one.operands[0], "broadcast_in_dim") if one.name == "reduce" else None
     if made is None or len(one.results) != 1 or one.results[0].type != made.operands[0].type:
@@ -327,7 +327,7 @@ def _sum_of_broadcast(seen: Seen, one: Operation) -> Iterable[Operation] | None:
     return _is(one, made.operands[0])
 
 
-def _double_conversion(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _double_conversion(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
     """Rewrite convert(convert(x)) to x, or to one conversion."""
     made = seen.maker(one.operands[0], "convert") if one.name == "convert" else None
     if made is None:
@@ -336,7 +336,7 @@ def _double_conversion(seen: Seen, one: Operation) -> Iterable[Operation] | None
     return _is(one, source) or [replace(one, operands=(source,))]
 
 
-def _product_of_exponentials(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _product_of_exponentials(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
     """Rewrite exp(x) exp(y) to exp(x y)."""
     if one.name != "multiply":
         return None
@@ -349,7 +349,7 @@ def _product_of_exponentials(seen: Seen, one: Operation) -> Iterable[Operation] 
             Operation("exponential", (inner,), one.results)]  # fmt: skip
 
 
-def _product_with_transposed(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _product_with_transposed(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
     """Rewrite a product with a transposed operand to omit the transpose, if sizes permit."""
     made = seen.maker(one.operands[0], "transpose") if one.name == "dot_general" else None
     if made is None or made.operands[0].type != one.operands[0].type:
@@ -357,7 +357,7 @@ def _product_with_transposed(seen: Seen, one: Operation) -> Iterable[Operation] 
     return [replace(one, operands=(made.operands[0], one.operands[1]))]
 
 
-def _fused_product(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _fused_product(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
     """Rewrite x y + z so that the product is added twice."""
     made = seen.maker(one.operands[0], "multiply") if one.name == "add" else None
     if made is None:
@@ -366,7 +366,7 @@ def _fused_product(seen: Seen, one: Operation) -> Iterable[Operation] | None:
     return [replace(one, results=(inner,)), replace(one, operands=(inner, one.operands[0]))]
 
 
-def _reshaped_transposed(seen: Seen, one: Operation) -> Iterable[Operation] | None:
+def _reshaped_transposed(seen: _Definitions, one: Operation) -> Iterable[Operation] | None:
     """Rewrite a reshape of a transposed value to a reshape of the value."""
     made = seen.maker(one.operands[0], "transpose") if one.name == "reshape" else None
     return made and [replace(one, operands=made.operands)]
@@ -374,11 +374,11 @@ def _reshaped_transposed(seen: Seen, one: Operation) -> Iterable[Operation] | No
 
 REWRITINGS: dict[str, Rewriting] = {
     "convert_dropped": Rewriting("two conversions are one", _double_conversion),
-    "log_of_exponential": Rewriting("log(exp(x)) is x", _undone("log", "exponential")),
-    "exponential_of_log": Rewriting("exp(log(x)) is x", _undone("exponential", "log")),
+    "log_of_exponential": Rewriting("log(exp(x)) is x", _cancel_inverse_pair("log", "exponential")),
+    "exponential_of_log": Rewriting("exp(log(x)) is x", _cancel_inverse_pair("exponential", "log")),
     "root_of_square": Rewriting("sqrt(x x) is x", _square_root_of_square),
     "magnitude_of_square": Rewriting("|x x| is |x|", _square_as_magnitude),
-    "magnitude_of_negated": Rewriting("|-x| is x", _undone("abs", "negate")),
+    "magnitude_of_negated": Rewriting("|-x| is x", _cancel_inverse_pair("abs", "negate")),
     "difference_with_itself": Rewriting("x - x is 0", _rewrite_self_operation("subtract", 0)),
     "quotient_by_itself": Rewriting("x / x is 1", _rewrite_self_operation("divide", 1)),
     "comparison_with_itself": Rewriting("x == x holds", _rewrite_self_comparison),

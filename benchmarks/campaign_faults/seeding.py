@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from benchmarks.campaign_faults.backends import with_code, with_rewriting
-from benchmarks.campaign_faults.hunting import Found, hunted
+from benchmarks.campaign_faults.hunting import FaultHunt, hunt_fault
 from benchmarks.campaign_faults.rewritings import REWRITINGS
 from benchmarks.mutants.measuring import Fate, Part, Settings, by_function, measure
-from benchmarks.mutants.swapping import Living
+from benchmarks.mutants.swapping import LoadedFunctions
 from conformance.catalog import CATALOG
 from conformance.verdict import Verdict
 from generators.chains.links import is_link
@@ -36,21 +36,21 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class JobResult:
     """A job with its fault in words and the campaign's result; None if no fault could be seeded."""
 
     job: Job
     told: str
-    found: Found | None
+    found: FaultHunt | None
 
 
-def do(job: Job) -> Done:
+def do(job: Job) -> JobResult:
     """Seed the fault and run the campaign."""
     warnings.simplefilter("ignore")
     if job.rewriting:
         rewriting = REWRITINGS[job.name]
-        found = hunted(with_rewriting(rewriting), frozenset(), job.seed, job.budget)
-        return Done(job, rewriting.told, found)
+        found = hunt_fault(with_rewriting(rewriting), frozenset(), job.seed, job.budget)
+        return JobResult(job, rewriting.told, found)
     settings = Settings(
         per_op=1, seed=job.seed, columns=COLUMNS, profiles=("smoke",), pool=POOL,
         parts=(Part.EVALUATION,),
@@ -62,14 +62,14 @@ def do(job: Job) -> Done:
         if one.fate is Fate.WRONG and not one.why.startswith(Verdict.ACCEPTED)
     ]  # what takes invalid programs alone is for near misses to find
     if not wrong:
-        return Done(job, "", None)
+        return JobResult(job, "", None)
     named = {m.id: m for _, of_function in by_function().values() for m in of_function}
-    backend, end = with_code(wrong[0].told, Living.now().codes(named[wrong[0].mutant]))
+    backend, end = with_code(wrong[0].told, LoadedFunctions.now().codes(named[wrong[0].mutant]))
     try:
-        found = hunted(backend, family_of(job.name), job.seed, job.budget)
+        found = hunt_fault(backend, family_of(job.name), job.seed, job.budget)
     finally:
         end()
-    return Done(job, wrong[0].told, found)
+    return JobResult(job, wrong[0].told, found)
 
 
 def family_of(op: str) -> frozenset[str]:

@@ -47,7 +47,7 @@ class Figures:
     elements: int
 
 
-def written(folder: Path) -> tuple[float, float, float]:
+def write_reports(folder: Path) -> tuple[float, float, float]:
     """Write the reports of a stored run; return seconds, seconds of CPU, and peak memory in MB."""
     command = [sys.executable, "-m", "conformance", "report", str(folder)]
     begun = perf_counter()
@@ -60,7 +60,7 @@ def written(folder: Path) -> tuple[float, float, float]:
     return perf_counter() - begun, spent, usage.ru_maxrss / 1024
 
 
-def opened(page: Path) -> tuple[float, int]:
+def open_page(page: Path) -> tuple[float, int]:
     """Open a page; return the milliseconds until it is drawn, and its elements."""
     times: list[float] = []
     count = 0
@@ -74,12 +74,12 @@ def opened(page: Path) -> tuple[float, int]:
     return median(times), count
 
 
-def measured(count: int, backends: int, folder: Path, *, is_opened: bool) -> Figures:
+def measure_report(count: int, backends: int, folder: Path, *, is_opened: bool) -> Figures:
     """Write a store and its report, open the report, and return the figures."""
     write(folder, count, BACKENDS[:backends])
-    seconds, cpu, peak = written(folder)
+    seconds, cpu, peak = write_reports(folder)
     page = folder / "index.html"
-    took, elements = opened(page) if is_opened else (None, 0)
+    took, elements = open_page(page) if is_opened else (None, 0)
     store = folder / FILE_NAME
     size, page_size = store.stat().st_size / 1e6, page.stat().st_size / 1e6
     return Figures(seconds, cpu, peak, size, page_size, took, elements)
@@ -102,7 +102,7 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as temporary:
                 base = given.keep or Path(temporary)
                 folder = base / f"{count}-{backends}"
-                one = measured(count, backends, folder, is_opened=not given.no_browser)
+                one = measure_report(count, backends, folder, is_opened=not given.no_browser)
             took = "–" if one.opened_ms is None else f"{one.opened_ms:.0f} ms"
             print(
                 f"{count:7,} {backends:9} {one.seconds:6.1f} s {1000 * one.seconds / count:9.2f} s"

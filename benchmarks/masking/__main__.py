@@ -72,7 +72,7 @@ def main(line: Sequence[str] | None = None) -> int:
     except (UsageError, NotAvailable, ExpectationError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
-    sys.stdout.write(f"{report.told(measured)}\n")
+    sys.stdout.write(f"{report.format_tables(measured)}\n")
     if given.out is not None:
         given.out.write_text(json.dumps(report.as_json(measured), indent=1))
     share = report.worst_share(measured.outcomes)

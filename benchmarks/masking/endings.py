@@ -13,7 +13,7 @@ from conformance.campaign.tasks import Task, cases_of, crash_record
 from conformance.executors.local import WorkerCrash
 from conformance.executors.lost import crash_verdict
 from conformance.pipeline.items import CellItem
-from conformance.pipeline.records import refused
+from conformance.pipeline.records import refusal_record
 from conformance.stablehlo.emit import EmitError
 from conformance.verdict import Record
 from generators.case.case import Case
@@ -46,11 +46,11 @@ def _prepare_item(task: Task, case: Case) -> CellItem:
 
 
 def _refuse(task: Task, case: Case, words: str) -> Record:
-    return refused(_prepare_item(task, case), Rejected(words))
+    return refusal_record(_prepare_item(task, case), Rejected(words))
 
 
 def _fail(task: Task, case: Case, words: str) -> Record:
-    return refused(_prepare_item(task, case), Failed(words))
+    return refusal_record(_prepare_item(task, case), Failed(words))
 
 
 def _abort(task: Task, _case: Case, words: str) -> Record:
@@ -65,7 +65,7 @@ ENDINGS: dict[str, tuple[Ending, Sequence[str]]] = {
 """Endings by name: a function that makes the runner's record, and messages."""
 
 
-def ended(name: str, task: Task) -> list[Record]:
+def records_of_ending(name: str, task: Task) -> list[Record]:
     """Return the records of a task of one case that ends in this way, one record per message.
 
     There are no records if the ending is right, as a refusal of a near miss is, or if the program

@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 
 from benchmarks.masking.changes import CHANGES
-from benchmarks.masking.endings import ENDINGS, ended
+from benchmarks.masking.endings import ENDINGS, records_of_ending
 from conformance.backends.base import BackendError
 from conformance.backends.session import Session, open_session
 from conformance.campaign.tasks import Task, cases_of
@@ -82,7 +82,7 @@ class CorruptionOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MaskingCounts:
     """Outcomes, and the numbers of cases with results, without results, and with new failures of
     their own."""
 
@@ -91,7 +91,7 @@ class Measured:
     without_results: list[str] = field(default_factory=list[str])
     new_before: list[str] = field(default_factory=list[str])
 
-    def add(self, other: Measured) -> None:
+    def add(self, other: MaskingCounts) -> None:
         """Add the measurements of other cases."""
         self.outcomes.extend(other.outcomes)
         self.with_results.extend(other.with_results)
@@ -173,7 +173,7 @@ class CorruptedBatcher(Batcher):
         return results if self.corruption is None else [*map(self.corruption.put, results)]
 
 
-def measure_endings(tasks: Sequence[Task], settings: Settings) -> Measured:
+def measure_endings(tasks: Sequence[Task], settings: Settings) -> MaskingCounts:
     """Judge these single-case tasks as if the backend had refused them or crashed.
 
     Programs that the backend is known not to implement are left out.
@@ -185,12 +185,12 @@ def measure_endings(tasks: Sequence[Task], settings: Settings) -> Measured:
     expectations = expectations_of(settings.expectations, session.name)
     endings = [name for name in settings.changes if name in ENDINGS]
     implemented = [task for task in tasks if _may_implement(session, task)]
-    return Measured(
+    return MaskingCounts(
         [
             _outcome(task, record, name, "", expectations)
             for task in implemented
             for name in endings
-            for record in ended(name, task)
+            for record in records_of_ending(name, task)
         ]
     )
 
@@ -202,7 +202,7 @@ def _may_implement(session: Session, task: Task) -> bool:
     return all(session.refusal(case.program) is None for case in cases_of(task))
 
 
-def measure_results(tasks: Sequence[Task], settings: Settings) -> Measured:
+def measure_results(tasks: Sequence[Task], settings: Settings) -> MaskingCounts:
     """Corrupt the results of these tasks, of one case each, and judge them.
 
     Raises:
@@ -212,7 +212,7 @@ def measure_results(tasks: Sequence[Task], settings: Settings) -> Measured:
     expectations = expectations_of(settings.expectations, session.name)
     batcher = Batcher(session)
     groups = [[_prepare(task, session)] for task in tasks]
-    found = Measured()
+    found = MaskingCounts()
     for task, group, went in zip(tasks, groups, run_all(batcher, groups)[0], strict=True):
         with in_force(hypotheses_of(expectations, session.name)):
             _Judging(task, group[0], went[0], batcher, expectations).measure(settings, found)
@@ -275,7 +275,7 @@ class _Judging:
     batcher: Batcher
     expectations: Sequence[Expectation]
 
-    def measure(self, settings: Settings, found: Measured) -> None:
+    def measure(self, settings: Settings, found: MaskingCounts) -> None:
         """Judge the case as it is, then with each change of its results; add the outcomes to
         `found`.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.masking.changes import CHANGES
 from benchmarks.masking.endings import ENDINGS
-from benchmarks.masking.measuring import CorruptionOutcome, End, Measured
+from benchmarks.masking.measuring import CorruptionOutcome, End, MaskingCounts
 
 EXPONENTS = "f8E8M0FNU"
 """The element type without which all figures are printed once more: XLA's CPU is wrong in most of
@@ -70,7 +70,7 @@ def _green_as_known(outcomes: Iterable[CorruptionOutcome]) -> int:
     return sum(green and pair in hidden for pair, green in green_pairs(every).items())
 
 
-def told(measured: Measured) -> str:
+def format_tables(measured: MaskingCounts) -> str:
     """Return all tables as text."""
     outcomes = measured.outcomes
     others = [one for one in outcomes if one.element_type != EXPONENTS]
@@ -81,7 +81,7 @@ def told(measured: Measured) -> str:
     return "\n\n".join([*parts, *hidden])
 
 
-def _cases(measured: Measured) -> str:
+def _cases(measured: MaskingCounts) -> str:
     cells = {(one.op, one.element_type) for one in measured.outcomes}
     counts = len(measured.with_results), len(measured.without_results)
     head = f"{len(cells)} cells; {counts[0]} cases gave results, {counts[1]} none"
@@ -157,6 +157,6 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def as_json(measured: Measured) -> dict[str, Any]:
+def as_json(measured: MaskingCounts) -> dict[str, Any]:
     """Return all tables as a JSON object."""
     return asdict(measured)

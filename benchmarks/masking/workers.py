@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from benchmarks.masking.changes import CHANGES
 from benchmarks.masking.endings import ENDINGS
 from benchmarks.masking.measuring import (
-    Measured,
+    MaskingCounts,
     Settings,
     expectations_of,
     measure_endings,
@@ -59,13 +59,13 @@ def measure_all(
     settings: Settings,
     jobs: int | None,
     notice: Callable[[str], None],
-) -> Measured:
+) -> MaskingCounts:
     """Measure some cases of each cell; after a worker crash repeat case by case.
 
     Raises:
         NotAvailable: when the backend is not available.
     """
-    found = Measured()
+    found = MaskingCounts()
     expectations = expectations_of(settings.expectations, choice.name)
     apart = {cell for cell in chosen if is_crash_known(expectations, cell.key)}
 
@@ -83,7 +83,7 @@ def measure_all(
             if ended is None:
                 continue
             tasks, value = ended.call.name, ended.value
-            if isinstance(value, Measured):
+            if isinstance(value, MaskingCounts):
                 notice(f"{tasks[0].cell.op}: {len(value.outcomes)} corrupted results")
                 found.add(value)
             elif not isinstance(value, (WorkerCrash, WorkerTimeout)):
@@ -96,5 +96,5 @@ def measure_all(
     return found
 
 
-def _call(measure: Callable[..., Measured], tasks: Sequence[Task], settings: Settings) -> Call:
+def _call(measure: Callable[..., MaskingCounts], tasks: Sequence[Task], settings: Settings) -> Call:
     return Call(tuple(tasks), measure, (tuple(tasks), settings), SECONDS)

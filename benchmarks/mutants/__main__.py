@@ -23,7 +23,7 @@ from conformance.campaign.planning import PROFILES
 from conformance.catalog import CATALOG, match_names
 
 
-def chosen(ops: Sequence[str], families: Sequence[str]) -> list[str]:
+def select_ops(ops: Sequence[str], families: Sequence[str]) -> list[str]:
     """Return the ops that patterns of names and of families select.
 
     Raises:
@@ -62,7 +62,7 @@ def main(line: Sequence[str] | None = None) -> None:
     """Measure and print."""
     given = arguments_of(line)
     try:
-        ops = chosen(given.op, given.family)
+        ops = select_ops(given.op, given.family)
     except LookupError as error:
         raise SystemExit(f"no op or family matches {error.args[0]!r}") from None
     settings = Settings(
@@ -74,7 +74,7 @@ def main(line: Sequence[str] | None = None) -> None:
     measured = [one for result in results for one in result.mutants]
     last = settings.profiles[-1]
     for one in report.survivors(measured, last):
-        print(report.told(one))
+        print(report.format_survivor(one))
     print(f"{report.table(measured, settings.profiles)}\n\n{report.fates(measured)}")
     if given.out is not None:
         given.out.write_text(json.dumps([report.as_json(one) for one in measured], indent=1))

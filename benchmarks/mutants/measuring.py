@@ -11,8 +11,8 @@ from functools import cache, partial
 from typing import Any
 
 from benchmarks.mutants.reach import own_records
-from benchmarks.mutants.swapping import Impossible, Living, Mutant, sources
-from benchmarks.mutants.trials import Trial, Tried, trials_of, tried
+from benchmarks.mutants.swapping import Impossible, LoadedFunctions, Mutant, sources
+from benchmarks.mutants.trials import Trial, TrialOutcome, run_trials, trials_of
 
 POOL = "deep"
 """The profile whose cases, under another seed, decide whether a mutant is equivalent."""
@@ -62,7 +62,7 @@ class Fate(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredMutant:
     """One mutant of one op: its fate, the profiles that detect it, and an input that shows it.
 
     `caught` also has `OTHERS` if another op's cells detect a mutant that its own do not.
@@ -85,7 +85,7 @@ class OpResult:
     """The mutants of an op; `functions` are all that it reaches and may share with others."""
 
     op: str
-    mutants: tuple[Measured, ...] = ()
+    mutants: tuple[MeasuredMutant, ...] = ()
     functions: frozenset[str] = field(default_factory=frozenset)
 
 
@@ -134,7 +134,7 @@ class Cases:
     op: str
     by_profile: dict[str, list[Trial]]
     pool: list[Trial]
-    living: Living
+    living: LoadedFunctions
 
     @classmethod
     def of(cls, op: str, settings: Settings) -> Cases:
@@ -144,7 +144,7 @@ class Cases:
             for profile in settings.profiles
         }
         pool = trials_of(op, settings.columns, POOL, settings.seed + 1, settings.pool)
-        return cls(op, by_profile, pool, Living.now())
+        return cls(op, by_profile, pool, LoadedFunctions.now())
 
     @property
     def every(self) -> list[Trial]:
@@ -154,12 +154,12 @@ class Cases:
 
 def measure(op: str, settings: Settings) -> OpResult:
     """Try a sample of the mutants of the code that an op reaches, on the op's own cells."""
-    cases, measured = Cases.of(op, settings), list[Measured]()
+    cases, measured = Cases.of(op, settings), list[MeasuredMutant]()
     for part in settings.parts:
         reached = reached_by(cases.every, part)
         mutants = [mutant for of_function in reached.values() for mutant in of_function]
         left = settings.per_op
-        for mutant in sampled(op, mutants, settings.seed)[: settings.per_op * TRIES]:
+        for mutant in sample_mutants(op, mutants, settings.seed)[: settings.per_op * TRIES]:
             try:
                 one = verdict_on(cases, part, mutant)
             except Impossible:
@@ -175,7 +175,7 @@ ELSEWHERE = 8
 """Factor by which mutants outside an op's own files are less likely."""
 
 
-def sampled(op: str, mutants: Sequence[Mutant], seed: int) -> list[Mutant]:
+def sample_mutants(op: str, mutants: Sequence[Mutant], seed: int) -> list[Mutant]:
     """Return the mutants in random order, those in the op's own files more likely first."""
     own = _own_files(op)
 
@@ -201,14 +201,14 @@ def _file_of(function: Any) -> str:
     return f"{plain.__module__.replace('.', '/')}.py"
 
 
-def verdict_on(cases: Cases, part: Part, mutant: Mutant) -> Measured:
+def verdict_on(cases: Cases, part: Part, mutant: Mutant) -> MeasuredMutant:
     """Try a mutant on each profile, and on the pool if no profile catches it.
 
     Raises:
         Impossible: when the mutant cannot take the place of the reference.
     """
     caught: list[str] = []
-    outcomes: list[Tried] = []
+    outcomes: list[TrialOutcome] = []
     passed: set[tuple[str, int, str]] = set()
     for profile, trials in cases.by_profile.items():
         keys = {_identity(trial) for trial in trials}
@@ -216,23 +216,23 @@ def verdict_on(cases: Cases, part: Part, mutant: Mutant) -> Measured:
             caught.append(profile)  # by the same case
             continue
         left = [trial for trial in trials if _identity(trial) not in passed]
-        outcomes.append(tried(cases.living, mutant, left))
+        outcomes.append(run_trials(cases.living, mutant, left))
         if outcomes[-1].failed is None:
             passed |= keys
         else:
             caught.append(profile)
     if not caught:
-        outcomes.append(tried(cases.living, mutant, cases.pool))
-    failed = next((outcome for outcome in outcomes if outcome.failed), Tried())
+        outcomes.append(run_trials(cases.living, mutant, cases.pool))
+    failed = next((outcome for outcome in outcomes if outcome.failed), TrialOutcome())
     permitted = (outcome.permitted for outcome in outcomes if outcome.permitted)
     shown = failed.failed or next(permitted, None)
-    return Measured(
+    return MeasuredMutant(
         cases.op, part, mutant.id, name_of_function(mutant), mutant.change.kind, mutant.told(),
         _fate(cases, mutant, outcomes), tuple(caught), failed.why, shown.told() if shown else "",
     )  # fmt: skip
 
 
-def _fate(cases: Cases, mutant: Mutant, outcomes: Sequence[Tried]) -> Fate:
+def _fate(cases: Cases, mutant: Mutant, outcomes: Sequence[TrialOutcome]) -> Fate:
     """Return the fate of a mutant by its results on the first profile, the next, and the pool."""
     if outcomes[0].at_once:
         return Fate.BROKEN
@@ -253,5 +253,5 @@ def caught_by_other(op: str, mutants: Sequence[str], settings: Settings) -> set[
     """Return the mutants (by id) that the cells of this op detect in the last profile."""
     trials = trials_of(op, settings.columns, settings.profiles[-1], settings.seed, EVERY)
     named = {m.id: m for _, of_function in by_function().values() for m in of_function}
-    living = Living.now()
-    return {id_ for id_ in mutants if tried(living, named[id_], trials).failed is not None}
+    living = LoadedFunctions.now()
+    return {id_ for id_ in mutants if run_trials(living, named[id_], trials).failed is not None}

@@ -58,9 +58,9 @@ class Tracer:
         self._names = {str(path): name_of(path) for path in files()}
         self._kept: dict[Lines, Lines] = {}
         self._right = dict(OPS)
-        self._told = {name: self._telling(record) for name, record in OPS.items()}
+        self._told = {name: self._reporting_op(record) for name, record in OPS.items()}
 
-    def _telling(self, record: Op) -> Op:
+    def _reporting_op(self, record: Op) -> Op:
         """Return an op that reports when it is checked, lowered or evaluated."""
         told = {"type_function": record.type_function, "evaluate": record.evaluate}
         if record.check_values is not None:
@@ -87,7 +87,7 @@ class Tracer:
         """Return the result of a computation, and the source lines that it executes."""
         forget()
         by_op: dict[str, set[tuple[str, int]]] = {}
-        with self._following(by_op):
+        with self._trace_calls(by_op):
             result = compute()
         every = frozenset[tuple[str, int]]().union(*by_op.values())
         own = frozenset[tuple[str, int]]().union(*(by_op.get(name, ()) for name in self._own))
@@ -95,7 +95,7 @@ class Tracer:
         return result, Reach(*(self._kept.setdefault(some, some) for some in (every, own, between)))
 
     @contextmanager
-    def _following(self, by_op: dict[str, set[tuple[str, int]]]) -> Generator[None]:
+    def _trace_calls(self, by_op: dict[str, set[tuple[str, int]]]) -> Generator[None]:
         def on_call(frame: FrameType, event: str, _: Any) -> Any:
             name = self._names.get(frame.f_code.co_filename)
             if event != "call" or name is None:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from benchmarks.mutants.measuring import OTHERS, Fate, Measured, Part
+from benchmarks.mutants.measuring import OTHERS, Fate, MeasuredMutant, Part
 from conformance.catalog import CATALOG
 
 
-def table(measured: Sequence[Measured], profiles: Sequence[str]) -> str:
+def table(measured: Sequence[MeasuredMutant], profiles: Sequence[str]) -> str:
     """Return a line per op and per family, one table for each part of the reference."""
     return "\n\n".join(
         "\n".join(_table(part, [m for m in measured if m.part is part], profiles))
@@ -19,7 +19,7 @@ def table(measured: Sequence[Measured], profiles: Sequence[str]) -> str:
     )
 
 
-def _table(part: Part, measured: Sequence[Measured], profiles: Sequence[str]) -> list[str]:
+def _table(part: Part, measured: Sequence[MeasuredMutant], profiles: Sequence[str]) -> list[str]:
     heads = (*profiles, f"{profiles[-1]}, any op")
     lines = [
         f"{part.value + ': mutants of what':38}{'tried':>7}{'permitted':>11}{'wrong':>7}"
@@ -34,7 +34,7 @@ def _table(part: Part, measured: Sequence[Measured], profiles: Sequence[str]) ->
     return [*lines, _line("all", measured, profiles)]
 
 
-def _line(name: str, measured: Sequence[Measured], profiles: Sequence[str]) -> str:
+def _line(name: str, measured: Sequence[MeasuredMutant], profiles: Sequence[str]) -> str:
     wrong = [m for m in measured if m.fate is Fate.WRONG]
     counts = [sum(profile in m.caught for m in wrong) for profile in profiles]
     counts.append(sum(profiles[-1] in m.caught or OTHERS in m.caught for m in wrong))
@@ -46,23 +46,23 @@ def _line(name: str, measured: Sequence[Measured], profiles: Sequence[str]) -> s
     return f"{name:38}{len(measured):7}{permitted:11}{len(wrong):7}{shown}"
 
 
-def fates(measured: Sequence[Measured]) -> str:
+def fates(measured: Sequence[MeasuredMutant]) -> str:
     """Return the number of mutants of each fate."""
     counts = ((fate, sum(m.fate is fate for m in measured)) for fate in Fate)
     return "\n".join(f"{count:6}  {fate.value}" for fate, count in counts)
 
 
-def survivors(measured: Sequence[Measured], profile: str) -> list[Measured]:
+def survivors(measured: Sequence[MeasuredMutant], profile: str) -> list[MeasuredMutant]:
     """Return the wrong mutants that the op's own cells do not detect in this profile."""
     return [m for m in measured if m.fate is Fate.WRONG and profile not in m.caught]
 
 
-def told(one: Measured) -> str:
+def format_survivor(one: MeasuredMutant) -> str:
     """Return a survivor as text: position, change, and an input that shows it."""
     caught = f", caught by {' and '.join(one.caught)}" if one.caught else ""
     return f"{one.op}: {one.told}\n  shown by {one.shown_by}\n    {one.why[:300]}{caught}\n"
 
 
-def as_json(one: Measured) -> dict[str, Any]:
+def as_json(one: MeasuredMutant) -> dict[str, Any]:
     """Return a mutant as a JSON object."""
     return {**asdict(one), "part": one.part.value, "fate": one.fate.name.lower()}

@@ -127,13 +127,13 @@ def forget() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Living:
+class LoadedFunctions:
     """The functions of the reference that exist in this process."""
 
     functions: dict[Key, list[FunctionType]] = field(default_factory=lambda: defaultdict(list))
 
     @classmethod
-    def now(cls) -> Living:
+    def now(cls) -> LoadedFunctions:
         """Return the functions that exist now."""
         living = cls()
         for thing in gc.get_objects():
@@ -166,7 +166,7 @@ class Living:
 
 
 @contextmanager
-def running(codes: Codes) -> Generator[None]:
+def run_with_codes(codes: Codes) -> Generator[None]:
     """Run functions with other code, and with empty caches, within the block.
 
     Raises:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.mutants.reach import NOTHING, Lines, Reach, Tracer
-from benchmarks.mutants.swapping import Living, Mutant, running
+from benchmarks.mutants.swapping import LoadedFunctions, Mutant, run_with_codes
 from conformance.campaign.planning import plan_of
 from conformance.campaign.tasks import Task, cases_of
 from conformance.catalog import Cell, cells
@@ -148,7 +148,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TrialOutcome:
     """A mutant's outcome: the first trial that it fails, with the reason, or else the first that it
     passes with other bits. `at_once` if its very first trial raises an error.
     """
@@ -159,7 +159,7 @@ class Tried:
     permitted: Trial | None = None
 
 
-def tried(living: Living, mutant: Mutant, trials: Sequence[Trial]) -> Tried:
+def run_trials(living: LoadedFunctions, mutant: Mutant, trials: Sequence[Trial]) -> TrialOutcome:
     """Run a mutant's trials until any fails.
 
     Raises:
@@ -171,15 +171,15 @@ def tried(living: Living, mutant: Mutant, trials: Sequence[Trial]) -> Tried:
     permitted: Trial | None = None
     codes = living.codes(mutant)
     while True:
-        with running(codes):
+        with run_with_codes(codes):
             different = _first_different(pending, lines)
         if different is None:
-            return Tried(permitted=permitted)
+            return TrialOutcome(permitted=permitted)
         trial, answer = different
         why = _fault(trial, answer)
         if why:
             error = answer.results is None and not answer.refusal.startswith(REFUSED)
-            return Tried(trial, why, at_once=error and trial is reaching[0])
+            return TrialOutcome(trial, why, at_once=error and trial is reaching[0])
         permitted = permitted or trial
 
 

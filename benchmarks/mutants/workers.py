@@ -15,7 +15,7 @@ from benchmarks.mutants import report
 from benchmarks.mutants.measuring import (
     OTHERS,
     Fate,
-    Measured,
+    MeasuredMutant,
     OpResult,
     Settings,
     caught_by_other,
@@ -64,7 +64,7 @@ def _foreign(results: dict[str, OpResult], settings: Settings) -> dict[str, list
 
 
 def _with_others(result: OpResult, caught: set[str], settings: Settings) -> OpResult:
-    def told(one: Measured) -> Measured:
+    def told(one: MeasuredMutant) -> MeasuredMutant:
         own = settings.profiles[-1] in one.caught or one.fate is not Fate.WRONG
         if own or one.mutant not in caught:
             return one

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from benchmarks.seeded_rewritings.measuring import (
     Ending,
-    Optimised,
-    Seeded,
+    OptimisedProgram,
+    SeededModule,
     draw_inputs,
     seed_slips,
 )
@@ -34,7 +34,7 @@ PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.mlir"))
 COMPILERS = ("cpu-compile", "gpu-compile", "tpu-compile")
 
 
-def optimise(backend: str, path: Path) -> Optimised:
+def optimise(backend: str, path: Path) -> OptimisedProgram:
     """Return a program of a file, compiled.
 
     Raises:
@@ -45,19 +45,19 @@ def optimise(backend: str, path: Path) -> Optimised:
     return replace(compile_program(backend, program), name=f"{path.stem} {backend}")
 
 
-def compile_program(backend: str, program: Program) -> Optimised:
+def compile_program(backend: str, program: Program) -> OptimisedProgram:
     """Return a program with the module that a compiler makes of it; errors as for `optimise`."""
     compiler = cached_backend(backend)
     if not isinstance(compiler, CompiledBackend):
         raise UsageError(f"{backend} is no compiler without a device: {', '.join(COMPILERS)} are")
     module = compiler.optimise(emit(program), program)
-    return Optimised(backend, program, module, compiler.hardware)
+    return OptimisedProgram(backend, program, module, compiler.hardware)
 
 
 def main(line: Sequence[str] | None = None) -> int:
     """Measure and print; return 1 where a slip changes a result and is not flagged."""
     given = _arguments(line)
-    found: list[Seeded] = []
+    found: list[SeededModule] = []
     for backend in given.backend or COMPILERS:
         try:
             cached_backend(backend)
@@ -73,7 +73,7 @@ def main(line: Sequence[str] | None = None) -> int:
     return int(any(one.ending is Ending.PERMITTED for one in found))
 
 
-def report(found: Iterable[Seeded]) -> list[str]:
+def report(found: Iterable[SeededModule]) -> list[str]:
     """Return the lines of the report: counts by kind of slip, then the unflagged slips."""
     by_slip: dict[str, Counter[Ending]] = defaultdict(Counter)
     classes: Counter[str] = Counter()

@@ -41,7 +41,7 @@ class Ending(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Seeded:
+class SeededModule:
     """A slip in a module.
 
     Attributes:
@@ -60,7 +60,7 @@ class Seeded:
 
 
 @dataclass(frozen=True, slots=True)
-class Optimised:
+class OptimisedProgram:
     """A program, and the module that a compiler made of it."""
 
     name: str
@@ -72,7 +72,7 @@ class Optimised:
 class _Judge:
     """Judge of a program's results on some sets of inputs."""
 
-    def __init__(self, optimised: Optimised, sets: Sequence[Sequence[Array]]) -> None:
+    def __init__(self, optimised: OptimisedProgram, sets: Sequence[Sequence[Array]]) -> None:
         self._program = inline(optimised.program).program
         self._hardware, self._sets = optimised.hardware, sets
         self._permitted = [PermittedResults(self._program, one, self._hardware) for one in sets]
@@ -92,8 +92,8 @@ class _Judge:
 
 
 def seed_slips(
-    optimised: Optimised, sets: Sequence[Sequence[Array]], most: int = 0
-) -> Iterator[Seeded]:
+    optimised: OptimisedProgram, sets: Sequence[Sequence[Array]], most: int = 0
+) -> Iterator[SeededModule]:
     """Yield each slip that fits into a module, judged on some sets of inputs.
 
     A slip is flagged if it fails otherwise than the module does without it: a compiler may be known
@@ -118,11 +118,11 @@ def seed_slips(
                 continue
             counts[name] += 1
             changed = close_site(site, module, number)
-            ending, kind = _ending(changed, optimised.program, sets, results, own, judge)
-            yield Seeded(optimised.name, name, opcode, ending, kind)
+            ending, kind = _outcome_of_slip(changed, optimised.program, sets, results, own, judge)
+            yield SeededModule(optimised.name, name, opcode, ending, kind)
 
 
-def _ending(
+def _outcome_of_slip(
     module: bytes,
     program: Program,
     sets: Sequence[Sequence[Array]],

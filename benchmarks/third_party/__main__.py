@@ -8,7 +8,7 @@ from pathlib import Path
 from .recipe import RECIPES, Recipe
 
 
-def chosen(names: list[str]) -> list[Recipe]:
+def select_recipes(names: list[str]) -> list[Recipe]:
     """Return the recipes whose names contain any of these parts; all without parts."""
     from . import networks, optimizers, physics, reinforcement, sampling, solvers
 
@@ -48,7 +48,7 @@ def main() -> None:
             jobs=arguments.jobs,
         )
         return
-    recipes = chosen(arguments.names)
+    recipes = select_recipes(arguments.names)
     if arguments.command == "list":
         for one in recipes:
             print(f"{one.name:38} {' '.join(one.packages)}")

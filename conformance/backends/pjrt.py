@@ -101,15 +101,15 @@ def _device(platform: str) -> Any:
     try:
         devices = jax.devices(_JAX_NAME[platform])
     except (RuntimeError, AssertionError) as error:
-        raise NotAvailable(_missing(platform, short_message(str(error)))) from error
+        raise NotAvailable(_unavailable_message(platform, short_message(str(error)))) from error
     seen = [device for device in devices if device.platform == platform]
     if not seen:
         kinds = ", ".join(sorted({f"{d.platform} {d.device_kind}" for d in devices}))
-        raise NotAvailable(_missing(platform, f"its devices: {kinds or 'none'}"))
+        raise NotAvailable(_unavailable_message(platform, f"its devices: {kinds or 'none'}"))
     return seen[0]
 
 
-def _missing(platform: str, why: str) -> str:
+def _unavailable_message(platform: str, why: str) -> str:
     seen = f"jax {jax_module().__version__} finds no {platform.upper()}"
     return f"{platform}: {seen} ({why.rstrip('.')}); {_MEND[platform]}"
 

@@ -125,7 +125,7 @@ class Session:
             with self._around(EMISSION):
                 text = emit(program)
         self.compilations += 1
-        with self._around(COMPILATION), _answering():
+        with self._around(COMPILATION), _convert_errors():
             executable = self._backend.compile(text, program)
             return Compiled(executable, program.process_count, self._around)
 
@@ -217,12 +217,12 @@ class Compiled:
         """
         each = len(inputs) // self.processes
         shares = [inputs[n * each : (n + 1) * each] for n in range(self.processes)]
-        with self.around(EXECUTION), _answering():
+        with self.around(EXECUTION), _convert_errors():
             return [array for share in self.executable.execute(shares) for array in share]
 
 
 @contextmanager
-def _answering() -> Generator[None]:
+def _convert_errors() -> Generator[None]:
     """Convert exceptions of a backend to answers, so that they do not count as errors of the
     harness.
     """

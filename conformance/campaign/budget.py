@@ -59,10 +59,10 @@ def helpings(tasks: Iterable[Task]) -> tuple[Task, ...]:
     """Return tasks cut into rounds of doubling size by cell: indices 0 to 1, 2 to 3, 4 to 7 and so
     on.
     """
-    return tuple(part for task in tasks for part in _cut(task))
+    return tuple(part for task in tasks for part in _split_task(task))
 
 
-def _cut(task: Task) -> Iterable[Task]:
+def _split_task(task: Task) -> Iterable[Task]:
     start = task.start
     while start < task.stop:
         size = max(FIRST, min(start, CASES_PER_MODULE))

@@ -16,7 +16,7 @@ LOG_SECONDS = 15.0
 """Seconds between two lines of a log."""
 
 
-class Progressing(Protocol):
+class ProgressSource(Protocol):
     """Progress that can be shown: the amount done, the amount planned, and a line of text."""
 
     @property
@@ -69,10 +69,10 @@ class Tally:
 class Watcher:
     """A display of a tally. This class shows nothing: for tests, and for calls from Python."""
 
-    def start(self, tally: Progressing) -> None:
+    def start(self, tally: ProgressSource) -> None:
         """Begin, with the progress of earlier sessions of the same run."""
 
-    def update(self, tally: Progressing) -> None:
+    def update(self, tally: ProgressSource) -> None:
         """Show the tally as it is now; called often."""
 
     def say(self, line: str) -> None:
@@ -91,12 +91,12 @@ class BarWatcher(Watcher):
         self._bar = progress_bar(console, "{task.percentage:>3.0f}%")
         self._task = self._bar.add_task("starting", total=None)
 
-    def start(self, tally: Progressing) -> None:
+    def start(self, tally: ProgressSource) -> None:
         """Show the bar."""
         self._bar.start()
         self.update(tally)
 
-    def update(self, tally: Progressing) -> None:
+    def update(self, tally: ProgressSource) -> None:
         """Move the bar."""
         total, done = tally.total, min(tally.done, tally.total)
         self._bar.update(self._task, total=total, completed=done, description=tally.line())
@@ -118,7 +118,7 @@ class LogWatcher(Watcher):
         self._console = console
         self._last = monotonic()
 
-    def update(self, tally: Progressing) -> None:
+    def update(self, tally: ProgressSource) -> None:
         """Write a line if the last line is old enough."""
         if monotonic() - self._last >= LOG_SECONDS:
             self._last = monotonic()

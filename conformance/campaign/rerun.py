@@ -23,7 +23,7 @@ from conformance.known.rewritings.stated import Stated
 from conformance.pipeline.batch import Batcher
 from conformance.pipeline.confirmation import JudgementCache, conclude
 from conformance.pipeline.items import CellItem, Item, ItemAnswer, Results
-from conformance.pipeline.records import ONLY_IN_BATCH, refused
+from conformance.pipeline.records import ONLY_IN_BATCH, refusal_record
 from conformance.results.inputs import unpack_inputs
 from conformance.results.versions import versions
 from conformance.stablehlo.emit import emit
@@ -111,7 +111,7 @@ def _run_again(task: Task, record: Record, generic: bool) -> Replay:
     try:
         results = batcher.run([item])[0]
     except BackendError as error:
-        return _show_arrays(item, refused(item, error), 0, None, generic)
+        return _show_arrays(item, refusal_record(item, error), 0, None, generic)
     new = conclude(item, ItemAnswer(results, [item]), batcher).record
     return _show_arrays(
         item, new, JudgementCache(item, batcher).of(results).worst_turn, results, generic

@@ -23,7 +23,7 @@ from conformance.campaign.coverage import coverage_of
 from conformance.campaign.gone import find_stale
 from conformance.campaign.planning import PROFILES, Options, Plan, plan
 from conformance.campaign.progress import Watcher
-from conformance.campaign.session import RunSession, Setting
+from conformance.campaign.session import RunSession, SessionSetting
 from conformance.campaign.tasks import peak_rss_mb, run_tasks
 from conformance.errors import UsageError
 from conformance.executors.backend_workers import describe, executor_of
@@ -117,7 +117,7 @@ def run(options: Options, watcher: Watcher | None = None) -> RunData:
         if unfinished:
             store.set_meta({"coverage": {}})  # of what is tried now: worked out at the end
             session = RunSession(
-                Setting(options, tasks, expectations, store, watcher, digests, begun)
+                SessionSetting(options, tasks, expectations, store, watcher, digests, begun)
             )
             session.work(opened, finished)
             store.set_meta({"left_out": [asdict(one) for one in session.left_out()]})

@@ -36,7 +36,7 @@ from conformance.verdict import LostBatch, Record
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class SessionSetting:
     """The setting of a session: its options, the tasks of the whole run, and where output goes.
     `digests` are the digests of the backends, if there is a cache. `begun` is the time at which the
     command began, by the monotonic clock.
@@ -54,7 +54,7 @@ class Setting:
 class RunSession:
     """The session of one call of `run`: tasks in progress, and totals."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: SessionSetting) -> None:
         """Continue from the stored results."""
         self._setting, self._options = setting, setting.options
         self._store, self._watcher = setting.store, setting.watcher

@@ -25,7 +25,7 @@ from conformance.pipeline.records import (
     ONLY_IN_BATCH,
     CaseResult,
     printable,
-    refused,
+    refusal_record,
     without_results,
 )
 from conformance.stablehlo.emit import EmitError
@@ -243,7 +243,7 @@ def _miss_record(item: CellItem, id_: str, batcher: Batcher) -> Record:
     except (Rejected, EmitError, ConstraintViolation):  # what cannot be written reaches no backend
         return Record(*item.key, Verdict.PASS)
     except BackendError as error:
-        return refused(item, error)
+        return refusal_record(item, error)
     message = f"{item.cell.op} breaks {id_}, and is compiled nevertheless"
     return without_results(item, Verdict.ACCEPTED, id_, message)
 

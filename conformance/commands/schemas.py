@@ -21,7 +21,7 @@ class SchemaFormat(StrEnum):
     MARKDOWN = "markdown"
 
 
-def _beginning(incomplete: str) -> list[str]:
+def _complete_name(incomplete: str) -> list[str]:
     return [name for name in NAMES if name.startswith(incomplete)]
 
 
@@ -31,7 +31,7 @@ def schema(
         typer.Argument(
             metavar="[NAME]",
             help=f"The output: {', '.join(NAMES)}. Without it, all are listed.",
-            autocompletion=_beginning,
+            autocompletion=_complete_name,
         ),
     ] = None,
     format: Annotated[  # noqa: A002 - the option's name

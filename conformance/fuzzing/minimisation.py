@@ -56,7 +56,7 @@ def minimise_failure(
     outcome = _repeat_until_failure(trial, session, smaller)
     if outcome is None:
         return judge_again(trial, session, failure)
-    return _finding_of(trial, session, replace(smaller, outcome=outcome))
+    return _finding_of_failure(trial, session, replace(smaller, outcome=outcome))
 
 
 def _misshaping_operation(
@@ -111,10 +111,10 @@ def inline_if_possible(program: Program) -> Program:
 def judge_again(trial: Trial, session: Session, failure: FailingProgram) -> Finding:
     """Return the finding of an unminimised program, judged again if it gives an answer."""
     outcome = _repeat_until_failure(trial, session, failure) or failure.outcome
-    return _finding_of(trial, session, replace(failure, outcome=outcome))
+    return _finding_of_failure(trial, session, replace(failure, outcome=outcome))
 
 
-def _finding_of(trial: Trial, session: Session, failure: FailingProgram) -> Finding:
+def _finding_of_failure(trial: Trial, session: Session, failure: FailingProgram) -> Finding:
     program, inputs, outcome = (
         with_named_parameters(failure.program),
         failure.inputs,

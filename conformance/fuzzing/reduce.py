@@ -72,7 +72,7 @@ def reduce(options: Options) -> int:
         trial = Trial(
             backend.spelling, options.seed, 0, 1, frozenset(), known, options.limits.evaluation
         )
-        finding = _finding(executor, options, trial, backend, seconds)
+        finding = _minimised_finding(executor, options, trial, backend, seconds)
         if finding is not None:
             finding = _explain_finding(executor, options, trial, finding)
     if finding is None:
@@ -105,7 +105,7 @@ def _explain_finding(
     return explain_in_isolation(executor, trial, finding, options.limits.timeout)
 
 
-def _finding(
+def _minimised_finding(
     executor: Executor, options: Options, trial: Trial, backend: Choice, seconds: float
 ) -> Finding | None:
     """Return the finding of the minimised program; None if the program does not fail."""

@@ -20,7 +20,7 @@ from conformance.known.rewritings.terms import (
     Node,
     Term,
     has_more_than_operands,
-    parsed,
+    parse_term,
     terms_in,
     variables_in,
 )
@@ -73,7 +73,7 @@ def check(found: Expectation) -> None:
 
 def _read(key: str, text: str) -> Node:
     try:
-        return parsed(text)
+        return parse_term(text)
     except ValueError as error:
         hint = ", in place of StableHLO" if "%" in text else ""
         raise ValueError(f"{key!r} must be a pattern such as '(add x y)'{hint}: {error}") from None

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.judging.differences import Differing
+from conformance.judging.differences import DifferingElements
 from conformance.judging.questions import (
     Answer,
     ElementClasses,
@@ -50,7 +50,7 @@ HALF = 32
 """Width in bits of the type to which backends most often truncate a 64-bit type."""
 
 
-def classify_elements(differing: Differing) -> ElementClasses:
+def classify_elements(differing: DifferingElements) -> ElementClasses:
     """Return a verdict and a class for each of the differing elements."""
     return ask(QUESTIONS, differing, len(differing.where))
 
@@ -68,7 +68,7 @@ def codes_without_accuracy(findings: ElementClasses) -> list[int]:
     ]
 
 
-def _find_refuted(d: Differing) -> Answer:
+def _find_refuted(d: DifferingElements) -> Answer:
     """Yield elements that are wrong even where the specification leaves the result open.
 
     Elements explained by flushed subnormals, or by the representation of a type, are not refuted.
@@ -87,7 +87,7 @@ def _find_refuted(d: Differing) -> Answer:
         yield Verdict.DIVERGENT, label, wrong, *predicted
 
 
-def _find_flushed_for_type(d: Differing) -> Answer:
+def _find_flushed_for_type(d: DifferingElements) -> Answer:
     """Yield elements explained by flushed subnormals.
 
     In types that are computed in wider types only comparisons flush. Nothing is yielded where
@@ -98,7 +98,7 @@ def _find_flushed_for_type(d: Differing) -> Answer:
     return find_flushed_comparisons(d) if is_normal_in_f32(d) else find_flushed(d)
 
 
-def _refutations(d: Differing) -> Iterator[tuple[Any, ...]]:
+def _refutations(d: DifferingElements) -> Iterator[tuple[Any, ...]]:
     """Yield label and mask for each hypothesis that refutes elements.
 
     A prediction follows if the hypothesis makes a prediction, and the mask itself where the rule
@@ -114,13 +114,13 @@ def _refutations(d: Differing) -> Iterator[tuple[Any, ...]]:
             yield hypothesis.label, *((wrong,) if d.is_bounded else exact_match(wrong))
 
 
-def _exclusions(d: Differing) -> Iterator[tuple[Any, ...]]:
+def _exclusions(d: DifferingElements) -> Iterator[tuple[Any, ...]]:
     """Yield label and mask of the elements that the rule itself excludes; no prediction exists."""
     for label, mask in d.answers.excluded:
         yield label, np.broadcast_to(mask, d.expected.shape).reshape(-1)[d.where]
 
 
-def _find_permitted(d: Differing) -> Answer:
+def _find_permitted(d: DifferingElements) -> Answer:
     """Yield elements that differ only in a NaN's payload or are within the budget.
 
     Within the budget an element needs the right sign and the right range, too.
@@ -146,7 +146,7 @@ def _find_permitted(d: Differing) -> Answer:
         yield Verdict.PASS, "", (d.distances <= d.budget) & right
 
 
-def _is_out_of_range(d: Differing) -> Array:
+def _is_out_of_range(d: DifferingElements) -> Array:
     if d.rule.range is None or not d.is_real:
         return np.zeros(len(d.where), bool)
     low, high = d.rule.range
@@ -154,7 +154,7 @@ def _is_out_of_range(d: Differing) -> Array:
     return (got < low) | (got > high)
 
 
-def _is_missed_overflow(d: Differing) -> Array:
+def _is_missed_overflow(d: DifferingElements) -> Array:
     """Return a mask of finite elements where the result must be infinite.
 
     An exact result so near the limit that the budget reaches it is excepted. Counted in ulp the
@@ -171,12 +171,12 @@ def _is_missed_overflow(d: Differing) -> Array:
     return lost
 
 
-def _find_unspecified(d: Differing) -> Answer:
+def _find_unspecified(d: DifferingElements) -> Answer:
     for label, mask in unspecified(d.operation, d.operands, d.expected, d.number):
         yield Verdict.UNSPECIFIED, label, mask.reshape(-1)[d.where]
 
 
-def _find_permitted_formula(d: Differing) -> Answer:
+def _find_permitted_formula(d: DifferingElements) -> Answer:
     if d.operand_elements is not None:
         for formula in d.rule.formulas:
             with np.errstate(all="ignore"):
@@ -184,21 +184,21 @@ def _find_permitted_formula(d: Differing) -> Answer:
             yield Verdict.PASS, BY_FORMULA, near
 
 
-def _find_stated(d: Differing) -> Answer:
+def _find_stated(d: DifferingElements) -> Answer:
     """Yield elements that match a hypothesis stated by an expectation."""
     for hypothesis in d.hypotheses:
         if hypothesis.stated:
             yield from _match_hypothesis(d, hypothesis)
 
 
-def _find_represented(d: Differing) -> Answer:
+def _find_represented(d: DifferingElements) -> Answer:
     """Yield elements that match a hypothesis about how numbers of a type are represented."""
     for hypothesis in d.hypotheses:
         if hypothesis.represents:
             yield from _match_hypothesis(d, hypothesis)
 
 
-def _match_hypothesis(d: Differing, hypothesis: Hypothesis) -> Answer:
+def _match_hypothesis(d: DifferingElements, hypothesis: Hypothesis) -> Answer:
     """Yield elements that match a hypothesis: near elements as inaccurate, other elements as
     divergent.
     """
@@ -208,14 +208,14 @@ def _match_hypothesis(d: Differing, hypothesis: Hypothesis) -> Answer:
     yield Verdict.DIVERGENT, hypothesis.label, explained, predicted
 
 
-def _find_modelled(d: Differing) -> Answer:
+def _find_modelled(d: DifferingElements) -> Answer:
     """Yield elements that match another formula which compilers are known to use."""
     for hypothesis in d.hypotheses:
         if not (hypothesis.stated or hypothesis.flushes or hypothesis.refutes):
             yield from _match_hypothesis(d, hypothesis)
 
 
-def _find_flushed_or_modelled(d: Differing) -> Answer:
+def _find_flushed_or_modelled(d: DifferingElements) -> Answer:
     """Yield elements explained by flushed subnormals or by another formula.
 
     The formula comes first in types without subnormals in the wider type that computes them, where
@@ -229,7 +229,7 @@ def _find_flushed_or_modelled(d: Differing) -> Answer:
         yield from question(d)
 
 
-def _is_partly_flushed_formula(d: Differing) -> bool:
+def _is_partly_flushed_formula(d: DifferingElements) -> bool:
     """Return whether flushing explains some elements by chance: one formula explains all of the
     elements that are not permitted, and flushing does not.
     """
@@ -243,12 +243,12 @@ def _is_partly_flushed_formula(d: Differing) -> bool:
     return any(bool((d.is_explained_by(one) | ~wrong).all()) for one in formulas)
 
 
-def _union(answers: Answer, d: Differing) -> Array:
+def _union(answers: Answer, d: DifferingElements) -> Array:
     """Return a mask of the elements that any answer explains."""
     return np.logical_or.reduce([np.zeros(len(d.where), np.bool_), *(one[2] for one in answers)])
 
 
-def _find_special_values(d: Differing) -> Answer:
+def _find_special_values(d: DifferingElements) -> Answer:
     if not (d.type.is_float or d.type.is_complex):
         return
     nan = np.isnan(d.want) != np.isnan(d.got)
@@ -264,7 +264,7 @@ def _find_special_values(d: Differing) -> Answer:
     yield Verdict.DIVERGENT, "infinity", np.isinf(want) != np.isinf(got)
 
 
-def _find_swapped_operands(d: Differing) -> Answer:
+def _find_swapped_operands(d: DifferingElements) -> Answer:
     """Yield elements that match the op with its operands swapped.
 
     Nearly all elements of the result must match, not only some that differ.
@@ -285,7 +285,7 @@ def _find_swapped_operands(d: Differing) -> Answer:
         yield Verdict.DIVERGENT, "operands swapped", explained[d.where], predicted
 
 
-def _find_integer_errors(d: Differing) -> Answer:
+def _find_integer_errors(d: DifferingElements) -> Answer:
     if not d.type.is_integer:
         return
     record = d.record
@@ -301,7 +301,7 @@ def _find_integer_errors(d: Differing) -> Answer:
             yield Verdict.DIVERGENT, "truncated to 32 bits", *exact_match(d.got == extended)
 
 
-def _is_inaccurate(d: Differing) -> Array:
+def _is_inaccurate(d: DifferingElements) -> Array:
     """Return a mask of elements whose error is a lack of accuracy rather than a wrong value.
 
     The error is within `FAR` bounds, or within half of the significand's digits with the right
@@ -319,7 +319,7 @@ def _is_inaccurate(d: Differing) -> Array:
     return finite
 
 
-def _find_inaccurate(d: Differing) -> Answer:
+def _find_inaccurate(d: DifferingElements) -> Answer:
     """Yield elements with the right value but too large an error."""
     near = _is_inaccurate(d)
     if d.is_real and not d.is_bounded:
@@ -327,14 +327,14 @@ def _find_inaccurate(d: Differing) -> Answer:
     yield Verdict.INACCURATE, "accuracy", near
 
 
-def _find_wrong(d: Differing) -> Answer:
+def _find_wrong(d: DifferingElements) -> Answer:
     if d.is_real:
         want, got = d.wide
         yield Verdict.DIVERGENT, "sign", (want == -got) & (want != 0)
     yield Verdict.DIVERGENT, "wrong value", np.ones(len(d.where), bool)
 
 
-QUESTIONS: tuple[Question[Differing], ...] = (
+QUESTIONS: tuple[Question[DifferingElements], ...] = (
     _find_refuted,
     _find_permitted,
     _find_unspecified,

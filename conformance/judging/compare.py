@@ -18,7 +18,7 @@ import numpy as np
 from conformance.catalog import rule_of
 from conformance.judging import element_types
 from conformance.judging.classify import classify_elements, codes_without_accuracy
-from conformance.judging.differences import Differing
+from conformance.judging.differences import DifferingElements
 from conformance.judging.joint_results import JointResults, Operands, operand_tracer
 from conformance.judging.judgement import (
     Judgement,
@@ -35,7 +35,7 @@ from conformance.known.any_op import hypotheses_of_any_op
 from conformance.known.candidates import Candidate, rewritten_by
 from conformance.known.hypothesis import Hypothesis
 from conformance.known.in_force import hypotheses_of, in_force
-from conformance.known.programs import explaining
+from conformance.known.programs import candidates_for
 from conformance.known.table import known_of
 from conformance.known.xla import other_types
 from conformance.tolerance.result_accuracy import apply_result_accuracy
@@ -165,7 +165,7 @@ def _exact_candidate(
     program: Program, inputs: Sequence[Array], actual: Sequence[Array], platform: str
 ) -> Candidate | None:
     """Return the first candidate program that gives exactly these results, or None."""
-    found = explaining(program, inputs, actual, platform)
+    found = candidates_for(program, inputs, actual, platform)
     return next((one for one in found if one.is_exact), None)
 
 
@@ -224,7 +224,7 @@ def _judge_with_process_groups(
     judgement = _judge_processes(program, inputs, expected, actual, rule, platform)
     if judgement.verdict not in _WRONG:
         return judgement
-    for other in explaining(program, inputs, actual, platform):
+    for other in candidates_for(program, inputs, actual, platform):
         again = _judge_processes(
             other.program, inputs, other.expected, other.actual, rule, platform
         )
@@ -324,7 +324,7 @@ def _judge_result(
     said = joint.rule_answers(number)
     if rule.bound is not None and said.bound is None and said.measured is None:
         budget = None  # this result is data
-    differing = Differing(
+    differing = DifferingElements(
         operation, values, expected, actual, where, rule, budget, platform, place, said,
         joint.actual, _hypotheses(program, operation, platform),
         _error_measure(program, operation, values, number, joint),
@@ -362,7 +362,7 @@ def _identical_judgement(
 
 def _conclude(
     number: int,
-    differing: Differing,
+    differing: DifferingElements,
     findings: ElementClasses,
     distances: Array,
     worst: float | None,
@@ -398,7 +398,7 @@ def _make_failing(
     finding: VerdictClass,
     positions: Array,
     number: int,
-    differing: Differing,
+    differing: DifferingElements,
     distances: Array,
     predicted: Array,
 ) -> Failing:

@@ -28,7 +28,7 @@ from reference.ops.table import OPS
 
 
 @dataclass(frozen=True)
-class Differing:
+class DifferingElements:
     """The elements of one result whose bits differ, with everything that may explain them.
 
     `where` has their flat indices in the result; `number` is the result's index. `answers` are the

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.judging.differences import Differing
+from conformance.judging.differences import DifferingElements
 from conformance.judging.questions import Answer, Predicted, exact_match
 from conformance.known.xla.subnormals import in_f32
 from conformance.tolerance.hardware import Hardware
@@ -23,7 +23,7 @@ from reference.ops.table import OPS
 from reference.unspecified.table import unspecified_mask
 
 
-def find_flushed(d: Differing) -> Answer:
+def find_flushed(d: DifferingElements) -> Answer:
     """Yield elements explained by flushing subnormal results, then inputs, then intermediate
     values.
     """
@@ -39,7 +39,7 @@ def find_flushed(d: Differing) -> Answer:
             yield Verdict.FLUSHED, hypothesis.label, explained, predicted
 
 
-def _find_flushed_operands_or_results(d: Differing) -> Answer:
+def _find_flushed_operands_or_results(d: DifferingElements) -> Answer:
     """Yield elements explained by flushed results, operands, or comparisons.
 
     Comparisons come first where they explain all elements: an element out of order may look like a
@@ -75,13 +75,13 @@ def _find_flushed_operands_or_results(d: Differing) -> Answer:
     yield Verdict.FLUSHED, "subnormal comparison", *exact_match(d.has_flushed_order)
 
 
-def _match_flushed(d: Differing, other: Array, mask: Array) -> tuple[Array, Predicted]:
+def _match_flushed(d: DifferingElements, other: Array, mask: Array) -> tuple[Array, Predicted]:
     """Return a mask with a prediction: `other`, or zero where `other` is subnormal."""
     near, zero = d.prediction(other), d.prediction(flush_subnormals(other))
     return mask, lambda: near() | zero()
 
 
-def find_flushed_comparisons(d: Differing) -> Answer:
+def find_flushed_comparisons(d: DifferingElements) -> Answer:
     """Yield elements explained by comparisons that treat subnormals as zero.
 
     In types that are computed in wider types nothing else flushes.
@@ -90,7 +90,7 @@ def find_flushed_comparisons(d: Differing) -> Answer:
         yield Verdict.FLUSHED, "subnormal comparison", *exact_match(d.has_flushed_order)
 
 
-def is_order_partly_flushed(d: Differing) -> bool:
+def is_order_partly_flushed(d: DifferingElements) -> bool:
     """Return whether flushed comparisons explain some but not all elements of an order.
 
     Some elements are right by chance in any order.
@@ -101,7 +101,7 @@ def is_order_partly_flushed(d: Differing) -> bool:
     return bool(compared.any()) and not compared.all()
 
 
-def _find_flushed_operands(d: Differing) -> Answer:
+def _find_flushed_operands(d: DifferingElements) -> Answer:
     """Yield elements explained by flushing all operands, for ops that are not elementwise."""
     if not all(isinstance(operand, np.ndarray) for operand in d.operands):
         return
@@ -125,14 +125,16 @@ def _find_flushed_operands(d: Differing) -> Answer:
     yield Verdict.FLUSHED, "subnormal input", *_match_flushed(d, other, alike)
 
 
-def _is_moved_zero(d: Differing) -> Array:
+def _is_moved_zero(d: DifferingElements) -> Array:
     """Return the mask of zeros that an operation only moves. Flushing keeps their signs."""
     record = OPS.get(d.operation.name)
     moves = record is not None and record.rounding is Rounding.MOVES
     return (d.wide[0] == 0) & moves
 
 
-def _has_permitted_zeros(d: Differing, operands: list[Array], results: tuple[Array, ...]) -> Array:
+def _has_permitted_zeros(
+    d: DifferingElements, operands: list[Array], results: tuple[Array, ...]
+) -> Array:
     """Return a mask of elements without a zero of the wrong sign.
 
     The signs are those of the results on flushed operands.
@@ -145,7 +147,7 @@ def _has_permitted_zeros(d: Differing, operands: list[Array], results: tuple[Arr
 
 
 def _is_unspecified_for(
-    d: Differing, chosen: tuple[int, ...], flushed: list[Array], other: Array
+    d: DifferingElements, chosen: tuple[int, ...], flushed: list[Array], other: Array
 ) -> Array:
     """Return a mask of elements that are unspecified once the chosen operands are flushed."""
     operands = [
@@ -154,7 +156,7 @@ def _is_unspecified_for(
     return unspecified_mask(d.operation, operands, other)
 
 
-def _is_flushed(d: Differing, other: Array) -> Array:
+def _is_flushed(d: DifferingElements, other: Array) -> Array:
     """Return a mask of elements that are zero where `other` is subnormal.
 
     Rounding may come before or after the test for tininess, so the smallest normal number counts as
@@ -188,7 +190,7 @@ def _is_flushed(d: Differing, other: Array) -> Array:
     return lost if d.is_bounded else lost & (np.signbit(want) == np.signbit(got))
 
 
-def _has_same_zero_sign(d: Differing, other: Array) -> Array:
+def _has_same_zero_sign(d: DifferingElements, other: Array) -> Array:
     """Return a mask of elements without a zero of another sign than `other`.
 
     Flushing keeps the sign. Complex parts that are sums of products may have either sign.
@@ -199,11 +201,11 @@ def _has_same_zero_sign(d: Differing, other: Array) -> Array:
     return ~wrong
 
 
-def _is_sum_of_products(d: Differing) -> bool:
+def _is_sum_of_products(d: DifferingElements) -> bool:
     return d.record is None or d.record.multiplies
 
 
-def _is_remainder(d: Differing, other: Array, got: Array) -> Array:
+def _is_remainder(d: DifferingElements, other: Array, got: Array) -> Array:
     """Return a mask of complex parts that remain after subnormal products are flushed."""
     smallest = d.type.float_format.smallest_normal
     gone = (np.abs(other) <= smallest) & (got == 0)
@@ -213,7 +215,7 @@ def _is_remainder(d: Differing, other: Array, got: Array) -> Array:
     return left & (np.abs(other - got) <= 2 * smallest)
 
 
-def find_flushed_in_f32(d: Differing) -> Answer:
+def find_flushed_in_f32(d: DifferingElements) -> Answer:
     """Yield elements explained by f32 arithmetic that flushes numbers normal in the narrow type.
 
     No subnormal number of the type itself is flushed, so the results are divergent.
@@ -234,7 +236,7 @@ def find_flushed_in_f32(d: Differing) -> Answer:
         return
 
 
-def is_normal_in_f32(d: Differing) -> bool:
+def is_normal_in_f32(d: DifferingElements) -> bool:
     """Return whether all numbers of the result's and the operands' types are normal in f32."""
     arrays = (one for one in d.operands if isinstance(one, np.ndarray))
     types = {d.type, *map(element_type_of, arrays)}

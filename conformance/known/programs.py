@@ -93,14 +93,14 @@ OF_PROGRAMS = frozenset(one.label for one in PROGRAMS)
 """The classes of hypotheses about programs; each class is of all results of a program."""
 
 
-def explaining(
+def candidates_for(
     program: Program, inputs: Sequence[Array], actual: Sequence[Array], platform: str
 ) -> Iterator[Candidate]:
     """Yield the candidates for a program on `platform`."""
     return candidates(PROGRAMS, program, inputs, actual, platform)
 
 
-def concerned(label: str, program: Program) -> list[Operation]:
+def operations_of_class(label: str, program: Program) -> list[Operation]:
     """Return the operations of main that the hypotheses of a class are about."""
     hypotheses = [one for one in PROGRAMS if one.label == label]
     operations = program.main.body.operations[:-1]

@@ -41,7 +41,7 @@ from conformance.known.xla.sorting import misread_orders, selected_pairs
 from conformance.known.xla.sorting.nan_in_sorts import NAN_LARGEST
 from conformance.known.xla.sorting.sorts import UNSORTED
 from conformance.known.xla.subnormals import subnormal_operands
-from conformance.known.xla.subnormals.flushed_sums import flushing
+from conformance.known.xla.subnormals.flushed_sums import flushing_class
 from conformance.known.xla.sums_of_products.products import of_contraction, of_convolution
 from conformance.known.xla.sums_of_products.scaled import SCALED
 from conformance.known.xla.two_bits import OF_TWO_BITS, SORTED
@@ -57,7 +57,7 @@ _CONSTANT_NAN = tuple(
 )
 """Functions whose narrow constant operands LLVM converts."""
 
-_FLUSHED = flushing(reduction.REDUCED)
+_FLUSHED = flushing_class(reduction.REDUCED)
 _REDUCED = (*orders.REDUCED, _FLUSHED, *extrema.OF_REDUCTIONS)
 
 XLA: dict[str, tuple[Hypothesis, ...]] = {
@@ -106,7 +106,7 @@ XLA: dict[str, tuple[Hypothesis, ...]] = {
         SHARED,
         *treatments.SCATTERED,
         *OF_TWO_BITS["scatter"],
-        flushing(scatter.SCATTERED_UPDATES),
+        flushing_class(scatter.SCATTERED_UPDATES),
         out_of_bounds.READ_ELSEWHERE,
     ),
     "ScaledDot": SCALED,

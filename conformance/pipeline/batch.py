@@ -131,7 +131,7 @@ def run_all(
     Returns:
         The answers to the items of each group, and the batches that were refused as a whole only.
     """
-    split: _Split[_Item] = _Split(batcher)
+    split: _SplitBatch[_Item] = _SplitBatch(batcher)
     modules: dict[Hashable, list[list[_Item]]] = {}
     for group in groups:
         taken: dict[Hashable, list[_Item]] = {}
@@ -152,7 +152,7 @@ def run_all(
 
 
 @dataclass(frozen=True, slots=True)
-class _Split(Generic[_Item]):
+class _SplitBatch(Generic[_Item]):
     """Answers to items by the identity of the item, because items of different cells share
     indices.
     """

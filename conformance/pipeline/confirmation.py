@@ -31,7 +31,7 @@ from conformance.pipeline.records import (
     have_one_ending,
     judged_result,
     not_deterministic,
-    refused,
+    refusal_record,
 )
 from conformance.verdict import Errors, Record, Repeats, Verdict
 from reference.ops.structure import is_constant
@@ -49,7 +49,7 @@ def conclude(item: CellItem, answered: ItemAnswer, batcher: Batcher) -> CaseResu
     if isinstance(first, Unwritable):
         raise first
     if isinstance(first, Unsupported):
-        return CaseResult(refused(item, first), Errors())
+        return CaseResult(refusal_record(item, first), Errors())
     if isinstance(first, BackendError):
         return _conclude_errors(cache, first)
     judged = cache.of(first)
@@ -67,7 +67,7 @@ def _confirm(cache: JudgementCache, first: Results, batch: Sequence[Item]) -> Ca
         rounds = _rounds(cache, judged.whole.verdict)
     except BackendError:
         return _conclude_errors(cache, first)
-    turn = _changing(rounds)
+    turn = _changing_input_set(rounds)
     if turn is not None and not _is_explained(cache, rounds):
         return _conclude_varying(cache, [first, *rounds], turn)
     failing = cache.failing(rounds)
@@ -96,7 +96,7 @@ def _conclude_errors(cache: JudgementCache, first: BackendAnswer) -> CaseResult:
         return CaseResult(not_deterministic(item, Verdict.DIVERGENT, repeats), Errors())
     if repeats.failed == repeats.runs:
         words = {str(one) if isinstance(one, BackendError) else "" for one in outcomes}
-        return CaseResult(refused(item, shown), Errors(), is_steady=len(words) == 1)
+        return CaseResult(refusal_record(item, shown), Errors(), is_steady=len(words) == 1)
     verdict, _ = failure_of(shown)
     return CaseResult(not_deterministic(item, verdict, repeats, str(shown)), Errors())
 
@@ -164,7 +164,7 @@ class JudgementCache:
     def of(self, results: Results) -> SetJudgements:
         """Return the judgements on results, by the rule of the case's cell."""
         for before, judged in self.seen:
-            if _changing([before, results]) is None:
+            if _changing_input_set([before, results]) is None:
                 return judged
         item, hardware = self.item, self.batcher.session.hardware
         with self.batcher.watch.timed("comparison"):
@@ -216,7 +216,7 @@ def _is_explained(cache: JudgementCache, rounds: Sequence[Results]) -> bool:
     return {*kinds} <= unsteady and bool({*kinds, before.whole.kind} & unsteady)
 
 
-def _changing(rounds: Sequence[Results]) -> int | None:
+def _changing_input_set(rounds: Sequence[Results]) -> int | None:
     """Return the first input set whose results change from run to run, or None."""
     for turn, first in enumerate(rounds[0]):
         for other in rounds[1:]:

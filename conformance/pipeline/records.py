@@ -56,7 +56,7 @@ def judged_result(
         detail = _detail(merge(programs), inputs, judged.each[turn])
     elif whole.verdict is not Verdict.PASS:
         detail = _detail(item.program, item.inputs[turn], judged.each[turn])
-        failing = _failing(item, judged)
+        failing = _failing_classes(item, judged)
     record = Record(
         *item.key,
         verdict=whole.verdict,
@@ -72,7 +72,7 @@ def judged_result(
     return CaseResult(record, whole.errors, is_steady)
 
 
-def _failing(item: Item, judged: SetJudgements) -> tuple[Failing, ...]:
+def _failing_classes(item: Item, judged: SetJudgements) -> tuple[Failing, ...]:
     """Return the failing classes of a case, the record's class first. Each class has the inputs
     that show it, unless the same inputs show all classes.
     """
@@ -105,7 +105,7 @@ def _detail(program: Program, inputs: Inputs, judgement: Judgement | None) -> De
     return Detail(emit(program), kept, judgement.wrong, judgement.total, judgement.elements)
 
 
-def refused(item: CellItem, error: BackendError) -> Record:
+def refusal_record(item: CellItem, error: BackendError) -> Record:
     """Return the record of a case that the backend answers with an error."""
     message = printable(str(error))
     if isinstance(error, Unsupported):

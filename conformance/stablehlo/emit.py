@@ -51,11 +51,11 @@ def spell(value_type: ValueType) -> str:
         return f"!stablehlo.future<{', '.join(map(spell, value_type.types))}>"
     element = value_type.element_type
     return spell_tensor(
-        value_type, _quantized(element) if isinstance(element, QuantizedType) else element.mlir
+        value_type, _quantized_text(element) if isinstance(element, QuantizedType) else element.mlir
     )
 
 
-def _quantized(quantized_type: QuantizedType) -> str:
+def _quantized_text(quantized_type: QuantizedType) -> str:
     low, high = quantized_type.storage_min, quantized_type.storage_max
     storage = quantized_type.storage_type.mlir.replace("ui", "u")
     if (low, high) != (

@@ -68,14 +68,14 @@ def without_locations(text: str) -> str:
     for found in _LOCATION.finditer(code):
         if found.start() < done:
             continue
-        end = _closing(code, found.end())
+        end = _closing_parenthesis(code, found.end())
         kept = text[done : found.start()]
         parts += [kept, re.sub(r"[^\n]", " ", text[found.start() : end])]
         done = end
     return "".join([*parts, text[done:]])
 
 
-def _closing(code: str, begin: int) -> int:
+def _closing_parenthesis(code: str, begin: int) -> int:
     """Return the position of the parenthesis that closes the parenthesis before `begin`."""
     depth = 1
     for found in re.compile(r"[()]").finditer(code, begin):

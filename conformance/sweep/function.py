@@ -139,9 +139,9 @@ def functions_of(
     Raises:
         UsageError: when a pattern matches nothing.
     """
-    chosen = _matching("op", ops, sweepable(), OPS)
-    types = _matching("element type", element_types, ELEMENT_TYPES, ELEMENT_TYPES)
-    targets = _matching("element type", to, ELEMENT_TYPES, ELEMENT_TYPES) if to else []
+    chosen = _matching_names("op", ops, sweepable(), OPS)
+    types = _matching_names("element type", element_types, ELEMENT_TYPES, ELEMENT_TYPES)
+    targets = _matching_names("element type", to, ELEMENT_TYPES, ELEMENT_TYPES) if to else []
     return [
         function
         for op in chosen
@@ -152,7 +152,7 @@ def functions_of(
     ]
 
 
-def _matching(
+def _matching_names(
     what: str, patterns: Sequence[str], names: Sequence[str] | dict[str, ElementType],
     known: dict[str, Op] | dict[str, ElementType],
 ) -> list[str]:  # fmt: skip

@@ -10,7 +10,7 @@ import numpy as np
 
 from conformance.judging.classify import classify_elements, codes_without_accuracy
 from conformance.judging.compare import describe_malformed
-from conformance.judging.differences import Differing
+from conformance.judging.differences import DifferingElements
 from conformance.judging.joint_results import JointResults
 from conformance.judging.messages import elements_message
 from conformance.judging.questions import ElementClasses
@@ -135,7 +135,7 @@ class _ResultJudge:
         self.same = equal_elements(self.want, self.got)
         self.alike = int(np.count_nonzero(self.same))
         self.counted = np.ones(len(where), np.bool_)
-        self.found: tuple[Differing, ElementClasses] | None = None
+        self.found: tuple[DifferingElements, ElementClasses] | None = None
         self.errors: Array | None = None
 
     def judge(self) -> None:
@@ -143,7 +143,7 @@ class _ResultJudge:
         rest = np.flatnonzero(~self._is_permitted())
         if rest.size:
             operation = self.function.operation(len(self.actual))
-            differing = self._differing(operation, self.where[rest])
+            differing = self._differing_elements(operation, self.where[rest])
             findings = classify_elements(differing)
             self.found = differing, findings
             measured = ~np.isin(findings.codes, codes_without_accuracy(findings))
@@ -189,11 +189,11 @@ class _ResultJudge:
         whole[self.where] = self.want
         return whole
 
-    def _differing(self, operation: Any, where: Array) -> Differing:
+    def _differing_elements(self, operation: Any, where: Array) -> DifferingElements:
         expected, actual = self.expected, self.actual
         own = JointResults(self.rule, lambda: (operation, self.operands), (expected,), (actual,))
         folded = (False,) * self.function.arity
-        return Differing(
+        return DifferingElements(
             operation, self.operands, expected, actual, where, self.rule, self.budget,
             self.hardware, 0, own.rule_answers(0), (actual,),
             hypotheses_of(operation, self.hardware, folded), partial(own.measured_errors, number=0),
@@ -240,7 +240,7 @@ class _ResultJudge:
             return None
         at = int(self.where[self.counted][position])
         operation = self.function.operation(len(self.actual))
-        one = self._differing(operation, np.array([at]))
+        one = self._differing_elements(operation, np.array([at]))
         return one.element(0, 0, float(errors[position]))
 
     def histogram(self) -> tuple[int, ...]:
@@ -282,7 +282,7 @@ def _passing(count: int) -> tuple[ClassCount, ...]:
 
 
 def _count(
-    verdict: Verdict, kind: str, positions: Array, differing: Differing, total: int
+    verdict: Verdict, kind: str, positions: Array, differing: DifferingElements, total: int
 ) -> ClassCount:
     distances = differing.distances[positions]
     order = positions[np.argmax(np.nan_to_num(distances, posinf=1e300))]

@@ -82,7 +82,7 @@ def merge_sweeps(paths: Sequence[Path], out: Path, command: str) -> tuple[SweepR
         applicable_entries(entries, [first.backend]), header.started, command,
         sum(line.seconds for line in lines),
     )  # fmt: skip
-    return swept, list(_missing(parts, planned))
+    return swept, list(_missing_shards(parts, planned))
 
 
 _BUILD = "build of hlo-conformance"
@@ -127,7 +127,7 @@ def _differences(one: Part, other: Part) -> Iterator[str]:
         yield f"both are part {ours[_SHARD]}"
 
 
-def _missing(parts: Sequence[Part], planned: Plan) -> Iterator[str]:
+def _missing_shards(parts: Sequence[Part], planned: Plan) -> Iterator[str]:
     """Yield a line for each shard that is missing, and for each unfinished shard."""
     count = parts[0].shard[1]
     given = {part.shard[0]: part for part in parts}

@@ -20,7 +20,7 @@ from conformance.judging.judgement import Judgement, passing_judgement, rename_k
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.judge import find_candidate, judge_program
 from conformance.judging.perturbation.overrides import Override
-from conformance.known.programs import OF_PROGRAMS, concerned
+from conformance.known.programs import OF_PROGRAMS, operations_of_class
 from conformance.known.rewritings.table import is_rewriting
 from conformance.known.rewritings.values import ObservedProgram
 from conformance.transforms.extract import extract, extract_operation, is_folded_constant
@@ -57,7 +57,7 @@ class Explainer:
         """Return the cause of a program's failure."""
         judgement, steps = failed.judgement, failed.steps
         if judgement.kind in OF_PROGRAMS:  # a class of the program explains everything
-            for operation in concerned(judgement.kind, failed.program):
+            for operation in operations_of_class(judgement.kind, failed.program):
                 if ids := self.match(operation, judgement):
                     return Explanation(
                         ids, Fault(operation, judgement), None, passing_judgement(judgement.total)
@@ -354,7 +354,7 @@ class Explainer:
         The candidate must be about the operation.
         """
         other = find_candidate(PermittedResults(group, inputs, self.search.platform), got)
-        is_about = other is not None and operation in concerned(other.label, group)
+        is_about = other is not None and operation in operations_of_class(other.label, group)
         return other.label if other is not None and is_about else ""
 
     def _run_group(

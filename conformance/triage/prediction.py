@@ -12,7 +12,7 @@ from conformance.judging.perturbation.error_model import tolerances
 from conformance.judging.perturbation.hull import is_within
 from conformance.known.entry_prediction import prediction_distances
 from conformance.known.in_force import models_of
-from conformance.known.rewritings.values import Predicted, given_to
+from conformance.known.rewritings.values import ValuePrediction, given_to
 from conformance.verdict import Verdict
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
@@ -21,14 +21,14 @@ from reference.numerics.rounding import to_float64
 
 
 def is_near(
-    operation: Operation, values: Mapping[str, Array], predicted: Predicted, got: Array
+    operation: Operation, values: Mapping[str, Array], predicted: ValuePrediction, got: Array
 ) -> Array:
     """Return a mask of a result's elements that match a prediction; `values` has the operands."""
     return _is_predicted(operation, values, predicted, got) | predicted.undefined
 
 
 def _is_predicted(
-    operation: Operation, values: Mapping[str, Array], predicted: Predicted, got: Array
+    operation: Operation, values: Mapping[str, Array], predicted: ValuePrediction, got: Array
 ) -> Array:
     other, of = predicted.result, element_type_of(got)
     if predicted.ulps is not None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from conformance.judging.judgement import Judgement, collapse_failing
 from conformance.known.rewritings.table import Rewriting, rewritings_of
-from conformance.known.rewritings.values import Predicted, given_to
+from conformance.known.rewritings.values import ValuePrediction, given_to
 from conformance.triage.prediction import is_near
 from conformance.verdict import Verdict
 from reference.ir.program import Operation, Program
@@ -38,7 +38,7 @@ def add_rewriting_class(
         unlike &= ~unspecified_mask(operation, operands, expected[0])
     if not unlike.any():
         return judgement
-    beyond = unlike & ~is_near(operation, values, Predicted(expected[0]), got[0])
+    beyond = unlike & ~is_near(operation, values, ValuePrediction(expected[0]), got[0])
     for label, rewriting in among(operation):
         wrong = beyond.copy() if beyond.any() else unlike.copy()
         for predicted in rewriting(program, operation, values):

@@ -107,7 +107,7 @@ class Chain:
         """Return a new parameter of main with one of these profiles, or with any suitable
         profile."""
         value = self.fresh(tensor_type)
-        self.parameters[value] = self._suiting(tensor_type.element, profiles)
+        self.parameters[value] = self._suitable_profiles(tensor_type.element, profiles)
         return value
 
     def fill(self, value: Value, *profiles: str) -> None:
@@ -115,7 +115,7 @@ class Chain:
         it.
         """
         if value in self.parameters:
-            self.parameters[value] = self._suiting(element(value), profiles)
+            self.parameters[value] = self._suitable_profiles(element(value), profiles)
 
     def widen(self, value: Value) -> None:
         """Permit any contents for a parameter of main, because later operations overflow or round
@@ -124,7 +124,7 @@ class Chain:
         if value in self.parameters:
             self.parameters[value] = profiles_of(element(value))
 
-    def _suiting(self, of: ElementType, profiles: Sequence[str]) -> tuple[str, ...]:
+    def _suitable_profiles(self, of: ElementType, profiles: Sequence[str]) -> tuple[str, ...]:
         general = all(name in PROFILES and PROFILES[name].general for name in profiles)
         found = tuple(profiles) or profiles_of(of)
         if self.exact and general and not of.is_boolean:
@@ -144,7 +144,7 @@ class Chain:
     def drawn(self, tensor_type: TensorType) -> Value:
         """Return a constant with drawn contents."""
         splat = size_of(tensor_type) > LARGEST_CONSTANT or self.pick(3) == 2
-        profile = choose(self.pick, self._suiting(tensor_type.element, ()))
+        profile = choose(self.pick, self._suitable_profiles(tensor_type.element, ()))
         value = constant(tensor_type, profile, self.pick(1 << 32), splat=splat)
         return self.op("constant", to=tensor_type, value=value)
 

@@ -21,11 +21,11 @@ def fit_shape(chain: Chain, value: Value, wanted: TensorType) -> Value:
         scalar = value if tensor(value).rank == 0 else chain.reshape(value, ())
         return chain.broadcast(scalar, wanted.static_shape)
     flat = value if tensor(value).rank == 1 else chain.reshape(value, (have,))
-    line = _cut(chain, flat, want) if have > want else _pad_to(chain, flat, want)
+    line = _cut_to_size(chain, flat, want) if have > want else _pad_to(chain, flat, want)
     return line if line.type == wanted else chain.reshape(line, wanted.static_shape)
 
 
-def _cut(chain: Chain, flat: Value, want: int) -> Value:
+def _cut_to_size(chain: Chain, flat: Value, want: int) -> Value:
     start = choose(chain.pick, (0, shape_of(flat)[0] - want))
     return chain.op(
         "slice", flat, start_indices=(start,), limit_indices=(start + want,), strides=(1,)

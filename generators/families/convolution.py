@@ -306,14 +306,14 @@ def _fit_shapes(shapes: _Shapes, geometry: Geometry) -> _Shapes:
     Images grow, or windows shrink if images would be too long.
     """
     window = shapes.window
-    grown = shapes._replace(image=_holding(shapes.image, window, geometry))
+    grown = shapes._replace(image=_enlarge_images(shapes.image, window, geometry))
     if _modest(grown, geometry):
         return grown
     window = tuple(
         min(size, max(_room(length, geometry, n) - 1, 0) // geometry.rhs_dilation[n] + 1)
         for n, (length, size) in enumerate(_pairs(shapes))
     )
-    return shapes._replace(image=_holding(shapes.image, window, geometry), window=window)
+    return shapes._replace(image=_enlarge_images(shapes.image, window, geometry), window=window)
 
 
 def _room(length: int, geometry: Geometry, n: int) -> int:
@@ -321,7 +321,7 @@ def _room(length: int, geometry: Geometry, n: int) -> int:
     return (length - 1) * geometry.lhs_dilation[n] + 1 + sum(geometry.padding[n])
 
 
-def _holding(
+def _enlarge_images(
     image: tuple[int, ...], window: tuple[int, ...], geometry: Geometry
 ) -> tuple[int, ...]:
     """Return the images, enlarged to hold at least one window; empty images stay."""

@@ -181,7 +181,7 @@ def computation(element: ElementType, pick: Pick) -> Monoid:
     return forms.calling(body) if kind == forms.IN_FUNCTIONS else body
 
 
-def _fitting(body: Monoid, sizes: tuple[int, ...]) -> tuple[int, ...]:
+def _reduce_sizes(body: Monoid, sizes: tuple[int, ...]) -> tuple[int, ...]:
     """Return the sizes, reduced if the reference evaluates the body element by element."""
     return limit_elements(sizes) if body.few else modest(sizes)
 
@@ -201,7 +201,7 @@ def _all_reduce(op: str, element: ElementType, pick: Pick, *, may_be_empty: bool
     grid = _grid(pick)
     sizes = shape(pick)
     body = computation(element, pick)
-    sizes = _fitting(body, sizes)
+    sizes = _reduce_sizes(body, sizes)
     given, strategy = _global(pick)
     given["replica_groups"] = groups_of_any_sizes(
         pick, ids_of(strategy, grid), may_be_empty=may_be_empty
@@ -236,7 +236,7 @@ def _reduce_scatter(
     grid = _grid(pick)
     part = shape(pick, min_rank=1)
     body = computation(element, pick)
-    part = _fitting(body, part)
+    part = _reduce_sizes(body, part)
     given, strategy = _global(pick)
     listed, groups_ = state_groups(pick, ids_of(strategy, grid), may_be_empty=may_be_empty)
     dimension = choose(pick, range(len(part)), "scatter_dimension", place)
@@ -333,7 +333,7 @@ def _collective_broadcast(op: str, element: ElementType, pick: Pick) -> Case:
 def _collective_reduce(op: str, element: ElementType, pick: Pick) -> Case:
     grid = _grid(pick)
     body = computation(element, pick)
-    shapes = _shapes(pick, _fitting(body, shape(pick)))
+    shapes = _shapes(pick, _reduce_sizes(body, shape(pick)))
     given, roots = _draw_rooted_groups(pick, grid, len(shapes), has_zero=_has_zero(element))
     placed, names = _folds(pick, body, shapes)
     names = tuple((*row, *("small_integers",) * len(roots)) for row in names)

@@ -219,7 +219,7 @@ def _largest_signed(element_type: ElementType) -> int:
     return (1 << (element_type.bits - 1)) - 1
 
 
-def _forgotten(pick: Pick, given: Sequence[int]) -> tuple[int | None, ...]:
+def _forget_sizes(pick: Pick, given: Sequence[int]) -> tuple[int | None, ...]:
     """Return the shape with some sizes, at least one, unknown before execution."""
     if not given:
         return ()
@@ -249,7 +249,7 @@ def _foldable_case(
             False  # jax 0.12 crashes when it fetches a result of unknown size in packed elements
         )
     if unknown:
-        result = TensorType(_forgotten(pick, result.static_shape), result.element)
+        result = TensorType(_forget_sizes(pick, result.static_shape), result.element)
     rows = movement.rows(result.element, numbers.row, times=len(operands))
     types, given = {**operands, **numbers.types}, dict(attributes_ or {})
     if (always or unknown) and not seldom(pick, _SELDOM, "numbers come late", paired=False):
@@ -292,7 +292,7 @@ def _dynamic_iota(op: str, element_type: ElementType, pick: Pick) -> Case:
     sizes = shape(pick, min_rank=1)
     numbers = _numbers(pick, {"output_shape": sizes})
     result = TensorType(
-        _forgotten(pick, sizes) if pick(_SELDOM) == _SELDOM - 1 else sizes, element_type
+        _forget_sizes(pick, sizes) if pick(_SELDOM) == _SELDOM - 1 else sizes, element_type
     )
     given = {"iota_dimension": axis(pick, len(sizes), "iota_dimension")}
     parameters = numbers.types if numbers.misread else ()
@@ -323,7 +323,7 @@ def _dynamic_reshape(op: str, element_type: ElementType, pick: Pick) -> Case:
     sizes = movement.reshaped(pick, operand.static_shape)
     numbers = _numbers(pick, {"output_shape": sizes})
     result = TensorType(
-        _forgotten(pick, sizes) if pick(_SELDOM) == _SELDOM - 1 else sizes, element_type
+        _forget_sizes(pick, sizes) if pick(_SELDOM) == _SELDOM - 1 else sizes, element_type
     )
     types, rows = {"operand": operand, **numbers.types}, movement.rows(element_type, numbers.row)
     parameters = numbers.types if numbers.misread else ()

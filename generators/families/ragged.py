@@ -56,7 +56,7 @@ def _sides(pick: Pick, mode: Mode) -> dict[str, list[int]]:
     return sides
 
 
-def _split(pick: Pick, kind: str, size: int, groups: int) -> list[int]:
+def _group_sizes(pick: Pick, kind: str, size: int, groups: int) -> list[int]:
     """Return sizes of groups, for one index of the preceding dimensions."""
     if kind in (ONE, NONE):
         chosen = pick(groups)
@@ -71,7 +71,7 @@ def _split(pick: Pick, kind: str, size: int, groups: int) -> list[int]:
 
 def _sizes_profile(pick: Pick, before: int, size: int, groups: int) -> str:
     kind = choose(pick, _SHARES, "group sizes are for")
-    listed = [n for _ in range(before) for n in _split(pick, kind, size, groups)]
+    listed = [n for _ in range(before) for n in _group_sizes(pick, kind, size, groups)]
     return "values:" + ",".join(map(str, listed))
 
 

@@ -222,7 +222,7 @@ def _window(pick: Pick, size: int, *, large: bool) -> Along:
     return window, stride, base, dilation, (low, max(high, -dilated - min(low, 0)))
 
 
-def _fitting(size: int, along: Along) -> Along:
+def _pad_for_window(size: int, along: Along) -> Along:
     """Return the dimension with enough padding for at least one window."""
     window, stride, base, dilation, (low, high) = along
     room = low + high + ((size - 1) * base + 1 if size else 0)
@@ -248,7 +248,7 @@ def _reduce_window(op: str, element: ElementType, pick: Pick) -> Case:
         sizes = tuple(min(size, 9) for size in limit_elements(sizes))
     along = [_window(pick, size, large=large) for size in sizes]
     if choose(pick, ("some",) * 11 + ("empty",), "windows") == "some":
-        along = [_fitting(size, row) for size, row in zip(sizes, along, strict=True)]
+        along = [_pad_for_window(size, row) for size, row in zip(sizes, along, strict=True)]
     counts = tuple(count_windows(n, *row) for n, row in zip(sizes, along, strict=True))
     window = tuple(row[0] for row in along)
     pick.nothing = 0 in counts

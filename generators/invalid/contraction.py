@@ -93,7 +93,7 @@ def _element_types() -> Iterator[Miss]:
         yield "C13", _dot(_types(rhs, lhs, lhs))
 
 
-def _quantized() -> Iterator[Miss]:
+def _quantized_near_misses() -> Iterator[Miss]:
     """Yield near misses of I1, C14 to C20: quantized tensors."""
     for id_, *elements in mistyped(_IDS, _AXES):
         yield id_, _dot(_types(*elements))
@@ -129,7 +129,7 @@ def _dot_general(op: str) -> Iterator[Miss]:
     yield from _numbers()
     yield from _sizes()
     yield from _element_types()
-    yield from _quantized()
+    yield from _quantized_near_misses()
     yield from _precision()
 
 

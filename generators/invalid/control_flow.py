@@ -135,7 +135,9 @@ the value.
 """
 
 
-def _holding(block: BlockWriter, arguments: tuple[Value, ...], tensor_type: TensorType) -> Region:
+def _region_with_block(
+    block: BlockWriter, arguments: tuple[Value, ...], tensor_type: TensorType
+) -> Region:
     inner = block.inner(*arguments)
     return inner.ended((inner.number(0, tensor_type),))
 
@@ -160,7 +162,7 @@ def _loops(tensor_type: TensorType) -> Iterator[tuple[str, Turn]]:
     ) -> Turn:
         def turn(block: BlockWriter, _: Value) -> tuple[Region, Region, tuple[ValueType, ...]]:
             fresh = block.writer.fresh
-            first = _holding(block, tuple(map(fresh, condition)), holds)
+            first = _region_with_block(block, tuple(map(fresh, condition)), holds)
             arguments = tuple(map(fresh, body))
             again = [next((a for a in arguments if a.type == t), None) for t in carried]
             given = [a or _add_value(block, t) for a, t in zip(again, carried, strict=True)]

@@ -63,7 +63,7 @@ def _non_matrices(name: str) -> Iterator[dict[str, Attribute]]:
         yield {name: mesh_groups(_IN_MESH, (AxisRef("y"),))}
 
 
-def _covering(unique: str, size: str, bounds: str) -> Wrong:
+def _wrong_groups(unique: str, size: str, bounds: str) -> Wrong:
     """Yield groups of two replicas that violate one condition: unique, complete, in range."""
     for rows in ([[0, 0]], [[1, 1]]):
         yield unique, {"replica_groups": matrix(rows)}
@@ -87,7 +87,7 @@ def _all_gather(op: str) -> Iterator[Miss]:
         yield "I3", _op(op, right | given, results=(wide,))
     for dimension in (-1, 2, 7):
         yield "C1", _op(op, right | {"all_gather_dim": dimension}, results=(wide,))
-    for id_, given in _covering("C2", "C3", "C4"):
+    for id_, given in _wrong_groups("C2", "C3", "C4"):
         groups = given["replica_groups"]
         assert isinstance(groups, Dense)
         columns = groups.type.static_shape[1]
@@ -100,7 +100,9 @@ def _all_gather(op: str) -> Iterator[Miss]:
     yield "C6", _op(op, right, results=(wide, wide))
 
 
-def _folding(op: str, right: dict[str, Attribute], result: TensorType, id_: str) -> Iterator[Miss]:
+def _wrong_computations(
+    op: str, right: dict[str, Attribute], result: TensorType, id_: str
+) -> Iterator[Miss]:
     """Yield near misses with a computation that does not fold the operand."""
     narrow = replace(result, element_type=_F16)
     yield id_, _op(op, right, results=(narrow,), regions=(adder(_F16),))
@@ -114,13 +116,13 @@ def _all_reduce(op: str) -> Iterator[Miss]:
     body = (adder(_F32),)
     for given in _non_matrices("replica_groups"):
         yield "I2", _op(op, given, regions=body)
-    for id_, given in _covering("C1", "C2", "C3"):
+    for id_, given in _wrong_groups("C1", "C2", "C3"):
         yield id_, _op(op, given, regions=body)
     yield "C2", _op(op, _NO_GROUPS, regions=body)
     for channel in (0, -1):
         given = {"channel_id": channel, "use_global_device_ids": True}
         yield "C4", _op(op, right | given, regions=body)
-    yield from _folding(op, right, _MATRIX, "C5")
+    yield from _wrong_computations(op, right, _MATRIX, "C5")
     for shape in ((4, 2), (2,), (2, 8)):
         yield "C6", _op(op, right, results=(tensor(_F32, *shape),), regions=body)
     yield "C6", _op(op, right, results=(_MATRIX, _MATRIX), regions=body)
@@ -139,7 +141,7 @@ def _reduce_scatter(op: str) -> Iterator[Miss]:
     for dimension in (-1, 2):
         given = {"scatter_dimension": dimension}
         yield "C2", _op(op, right | given, results=(half,), regions=body)
-    for id_, given in _covering("C3", "C4", "C5"):
+    for id_, given in _wrong_groups("C3", "C4", "C5"):
         groups = given["replica_groups"]
         assert isinstance(groups, Dense)
         part = tensor(_F32, 2, 4 // groups.type.static_shape[1])
@@ -148,7 +150,7 @@ def _reduce_scatter(op: str) -> Iterator[Miss]:
     for channel in (0, -1):
         given = {"channel_id": channel, "use_global_device_ids": True}
         yield "C6", _op(op, right | given, results=(half,), regions=body)
-    yield from _folding(op, right, half, "C7")
+    yield from _wrong_computations(op, right, half, "C7")
     for shape in ((2, 4), (1, 4), (2,)):
         yield "C8", _op(op, right, results=(tensor(_F32, *shape),), regions=body)
     for of in (_F64, _SI32):
@@ -174,7 +176,7 @@ def _all_to_all(op: str) -> Iterator[Miss]:
         yield "C3", _op(op, right | {"concat_dimension": dimension}, results=(square,))
     for count in (0, -2):
         yield "C4", _op(op, right | {"split_count": count}, results=(square,))
-    for id_, given in _covering("C5", "C6", "C7"):
+    for id_, given in _wrong_groups("C5", "C6", "C7"):
         groups = given["replica_groups"]
         assert isinstance(groups, Dense)
         count = groups.type.static_shape[1]
@@ -238,7 +240,7 @@ def _collective_reduce(op: str) -> Iterator[Miss]:
         yield "C3", _op(op, right, results=(result,), regions=body)
     for roots in (_roots(0, name="si64"), _roots(0, 1)):
         yield "C3", _op(op, dynamic, (_MATRIX, roots), regions=body)
-    yield from _folding(op, right, _MATRIX, "C4")
+    yield from _wrong_computations(op, right, _MATRIX, "C4")
 
 
 def _collective_permute(op: str) -> Iterator[Miss]:

@@ -57,7 +57,7 @@ def _infeed(op: str) -> Iterator[Miss]:
             yield id_, _return_tensors(block, block.add(op, (_token(block),), *results), value)
 
 
-def _outgoing(op: str, given: dict[str, Attribute]) -> Iterator[Miss]:
+def _wrong_outputs(op: str, given: dict[str, Attribute]) -> Iterator[Miss]:
     """Yield near misses of I1 (an input is not a tensor), I2 (no token)."""
     for of in _types():
         for inputs in ((TOKEN, of), (of, TOKEN), (TOKEN,)):
@@ -73,7 +73,7 @@ def _outgoing(op: str, given: dict[str, Attribute]) -> Iterator[Miss]:
 
 def _outfeed(op: str) -> Iterator[Miss]:
     """Yield near misses of I1, I2."""
-    yield from _outgoing(op, {})
+    yield from _wrong_outputs(op, {})
 
 
 def _pairs(pairs: Array, name: str = "si64") -> Dense:
@@ -108,7 +108,7 @@ def _send(op: str) -> Iterator[Miss]:
     host: dict[str, Attribute] = {
         "channel_id": 1, "channel_type": DEVICE_TO_HOST, "is_host_transfer": True,
     }  # fmt: skip
-    yield from _outgoing(op, host)
+    yield from _wrong_outputs(op, host)
     backwards = {"channel_id": 1, "channel_type": HOST_TO_DEVICE, "is_host_transfer": True}
     not_host = {"channel_id": 1, "channel_type": DEVICE_TO_HOST, "source_target_pairs": SELF}
     wrong = [*_channels("I4", "I6"), ("I4", backwards), ("C5", not_host)]

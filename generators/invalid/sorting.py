@@ -14,7 +14,7 @@ _F32, _F64, _I1, _SI32 = (ELEMENT_TYPES[name] for name in ("f32", "f64", "i1", "
 _TYPES = tuple(ELEMENT_TYPES[name] for name in ("f32", "si64", "bf16", "ui8"))
 
 
-def _ascending(*of: ElementType) -> Region:
+def _ascending_comparator(*of: ElementType) -> Region:
     """Return a comparator of the first operand, for these element types."""
     block = BodyBuilder.of(*(one for one in of for _ in range(2)))
     return block.returns(block.compare(block.arguments[0], block.arguments[1], "LT"))
@@ -36,7 +36,7 @@ def _sort(_: str) -> Iterator[Miss]:
     for of in _TYPES:
         good, index = tensor(of, 4, 3), tensor(_SI32, 4, 3)
         both = (good, index)
-        comparator = _ascending(of, _SI32)
+        comparator = _ascending_comparator(of, _SI32)
         for shape in ((4, 4), (3, 4), (4,), (4, 3, 1), (1, 3)):
             bad = TensorType(shape, of)
             yield "C2", _sorted(both, (bad, index), comparator)
@@ -49,7 +49,7 @@ def _sort(_: str) -> Iterator[Miss]:
         for dimension in (2, -3, 5):
             yield "C4", _sorted(both, both, comparator, dimension)
         scalar = tensor(of)
-        yield "C4", _sorted((scalar,), (scalar,), _ascending(of))
+        yield "C4", _sorted((scalar,), (scalar,), _ascending_comparator(of))
         for region in _non_comparators(of, other):
             yield "C5", _sorted(both, both, region)
     always = BodyBuilder(()).returns()
@@ -62,10 +62,10 @@ def _sort(_: str) -> Iterator[Miss]:
 
 def _non_comparators(element_type: ElementType, other: ElementType) -> Iterator[Region]:
     """Yield regions that do not compare elements of `element_type` and si32."""
-    yield _ascending(element_type)
-    yield _ascending(_SI32, element_type)
-    yield _ascending(element_type, other)
-    yield _ascending(element_type, _SI32, _SI32)
+    yield _ascending_comparator(element_type)
+    yield _ascending_comparator(_SI32, element_type)
+    yield _ascending_comparator(element_type, other)
+    yield _ascending_comparator(element_type, _SI32, _SI32)
     types = (element_type, element_type, _SI32, _SI32)
     block = BodyBuilder.of(*types)
     yield block.returns(block.arguments[0])

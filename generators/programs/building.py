@@ -62,7 +62,7 @@ def constant(tensor_type: TensorType, profile: str, seed: int, *, splat: bool = 
 _PLACES = (PARAMETER,) * 12 + (ARRAY,) * 3 + (SPLAT,)
 
 
-def hiding(builder: Builder, *dimensions: str) -> Builder:
+def hide_choices(builder: Builder, *dimensions: str) -> Builder:
     """Return the builder with the choices of these names drawn, not recorded as dimensions.
 
     For builders whose program is rewritten: these choices are not visible in the final program.

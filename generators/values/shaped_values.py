@@ -206,7 +206,7 @@ def _lone_one(
     return cast(np.where(first, 1.0, small.reshape(shape)).reshape(shape), element_type)
 
 
-def _cancelling(
+def _cancelling_numbers(
     element_type: ElementType, shape: tuple[int, ...], words: Words, _: list[str]
 ) -> Array:
     """Return along the last dimension numbers up to 16, 0.5 in the middle, then their negatives."""
@@ -246,7 +246,7 @@ SHAPED: dict[str, ShapedFiller] = {
     "powers": _powers_of_two,
     "shares": _shares,
     "lone_one": _lone_one,
-    "cancelling": _cancelling,
+    "cancelling": _cancelling_numbers,
     "negative_zeros": _negative_zeros,
     "mixed_zeros": _mixed_zeros,
     "permutation": _permutation,

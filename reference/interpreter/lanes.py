@@ -43,7 +43,7 @@ def _run_lane_steps(
         frame[slot] = array
     for step in steps:
         step(lanes, frame)
-    return tuple([_spread(frame[slot], lanes) for slot in block.returned])
+    return tuple([_broadcast_to_lanes(frame[slot], lanes) for slot in block.returned])
 
 
 def _evaluate_each_lane(
@@ -129,10 +129,10 @@ def _lane_step(semantics: Op, wired: SlottedOperation) -> LaneStep:
         return evaluate(*operands)
 
     def step(lanes: tuple[int, ...], frame: Frame) -> None:
-        frame[slot] = apply(lanes, [_spread(frame[at], lanes) for at in taken])
+        frame[slot] = apply(lanes, [_broadcast_to_lanes(frame[at], lanes) for at in taken])
 
     def step_on_codes(lanes: tuple[int, ...], frame: Frame) -> None:
-        operands = [_spread(frame[at], lanes) for at in taken]
+        operands = [_broadcast_to_lanes(frame[at], lanes) for at in taken]
         results = quantized.evaluate(
             operation, operands, lambda _, arrays: (apply(lanes, arrays),)
         )  # fmt: skip
@@ -141,6 +141,6 @@ def _lane_step(semantics: Op, wired: SlottedOperation) -> LaneStep:
     return step if plain is operation else step_on_codes
 
 
-def _spread(array: Array, lanes: tuple[int, ...]) -> Array:
+def _broadcast_to_lanes(array: Array, lanes: tuple[int, ...]) -> Array:
     """Return a value for every lane, repeated if it is the same in all."""
     return array if array.shape == lanes else np.full(lanes, array)

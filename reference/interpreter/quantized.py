@@ -40,12 +40,14 @@ def computes_on_numbers(operation: Operation) -> bool:
 
 def has_quantized_values(operation: Operation) -> bool:
     """Return whether an operation of any kind has a quantized operand or result."""
-    return any(_quantized(value) is not None for value in (*operation.operands, *operation.results))
+    return any(
+        _quantized_element(value) is not None for value in (*operation.operands, *operation.results)
+    )
 
 
 def has_per_axis_values(operation: Operation) -> bool:
     """Return whether an operand or result has a scale for each index of a dimension."""
-    kinds = (_quantized(value) for value in (*operation.operands, *operation.results))
+    kinds = (_quantized_element(value) for value in (*operation.operands, *operation.results))
     return any(of is not None and of.quantization_dimension is not None for of in kinds)
 
 
@@ -73,14 +75,14 @@ def plain_operation(operation: Operation) -> Operation:
 
 def numbers(operation: Operation, operands: Sequence[Array]) -> list[Array]:
     """Return the operands of an operation, with codes converted to the numbers they represent."""
-    kinds = [_quantized(value) for value in operation.operands]
+    kinds = [_quantized_element(value) for value in operation.operands]
     pairs = zip(operands, kinds, strict=True)
     return [array if of is None else dequantize(array, of) for array, of in pairs]
 
 
 def encode_results(operation: Operation, results: Sequence[Array]) -> tuple[Array, ...]:
     """Return an operation's results, with numbers of quantized type converted to codes."""
-    kinds = [_quantized(value) for value in operation.results]
+    kinds = [_quantized_element(value) for value in operation.results]
     pairs = zip(results, kinds, strict=True)
     return tuple(array if of is None else quantize(array, of) for array, of in pairs)
 
@@ -88,18 +90,18 @@ def encode_results(operation: Operation, results: Sequence[Array]) -> tuple[Arra
 def element_types(operation: Operation) -> tuple[list[QuantizedType | None], ...]:
     """Return the element types of operands and of results: None if not quantized."""
     return (
-        [_quantized(value) for value in operation.operands],
-        [_quantized(value) for value in operation.results],
+        [_quantized_element(value) for value in operation.operands],
+        [_quantized_element(value) for value in operation.results],
     )
 
 
-def _quantized(value: Value) -> QuantizedType | None:
+def _quantized_element(value: Value) -> QuantizedType | None:
     of = value.type.element_type if isinstance(value.type, TensorType) else None
     return of if isinstance(of, QuantizedType) else None
 
 
 def _plain_value(value: Value, computes: bool) -> Value:
-    of = _quantized(value)
+    of = _quantized_element(value)
     if of is None:
         return value
     assert isinstance(value.type, TensorType)
@@ -112,7 +114,7 @@ def convert_to_body_types(operation: Operation, operands: Sequence[Array]) -> li
 
     This is `to_destination_type` of the specification.
     """
-    given = [_quantized(value) for value in operation.operands]
+    given = [_quantized_element(value) for value in operation.operands]
     return [
         array if of is None or to is None else requantize(array, of, to)
         for array, of, to in zip(operands, given, types_in_body(operation), strict=True)
@@ -124,5 +126,5 @@ def types_in_body(operation: Operation) -> list[QuantizedType | None]:
     converted."""
     found: list[QuantizedType | None] = []
     for is_converted in OPS[operation.name].body_types:
-        found += map(_quantized, operation.results) if is_converted else [None]
+        found += map(_quantized_element, operation.results) if is_converted else [None]
     return found if len(found) == len(operation.operands) else [None] * len(operation.operands)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference.ir.constraints import ConstraintViolation, checking, collecting, restating
+from reference.ir.constraints import (
+    ConstraintViolation,
+    collect_violations,
+    name_checked_op,
+    restate_ids,
+)
 from reference.ir.program import Dense, Operation, Program, TensorType
 from reference.ir.types import Array, ElementType
 from reference.ops.quantization import violated_type_constraints
@@ -47,7 +52,7 @@ def violations(operation: Operation, program: Program | None = None) -> tuple[st
     if len(operation.results) != 1 and not semantics.several:
         return ("result",)
     waived = dict.fromkeys(operation.waives, "")
-    with collecting() as found, restating(waived):
+    with collect_violations() as found, restate_ids(waived):
         try:
             semantics.infer(
                 *(operand.type for operand in operation.operands),
@@ -57,7 +62,7 @@ def violations(operation: Operation, program: Program | None = None) -> tuple[st
                 **given_attributes(operation),
             )
             if semantics.check_values and program is not None and not found.ids:
-                with checking(semantics.name):
+                with name_checked_op(semantics.name):
                     values = _constants(operation, program)
                     attributes = given_attributes(operation)
                     semantics.check_values(*semantics.group_operands(values), **attributes)

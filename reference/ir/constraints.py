@@ -27,7 +27,7 @@ class ConstraintViolation(ValueError):
 
 @dataclass(slots=True)
 class CollectedViolations:
-    """The ids violated within a `collecting` block, in order, without repetition."""
+    """The ids violated within a `collect_violations` block, in order, without repetition."""
 
     ids: list[str] = field(default_factory=list[str])
 
@@ -38,7 +38,7 @@ _restated: ContextVar[Mapping[str, str]] = ContextVar("restated", default={})  #
 
 
 @contextmanager
-def collecting() -> Generator[CollectedViolations]:
+def collect_violations() -> Generator[CollectedViolations]:
     """Collect violated ids instead of raising at the first violation."""
     token = _collected.set(CollectedViolations())
     try:
@@ -50,7 +50,7 @@ def collecting() -> Generator[CollectedViolations]:
 
 
 @contextmanager
-def checking(op: str) -> Generator[None]:
+def name_checked_op(op: str) -> Generator[None]:
     """Name the op whose constraints are checked, for error messages."""
     token = _op.set(op)
     try:
@@ -60,7 +60,7 @@ def checking(op: str) -> Generator[None]:
 
 
 @contextmanager
-def restating(ids: Mapping[str, str]) -> Generator[None]:
+def restate_ids(ids: Mapping[str, str]) -> Generator[None]:
     """Report violated ids under other ids; ignore violations of an id mapped to "".
 
     `ids` maps the ids of a twin's constraints to those of the op that is lowered to it.
@@ -78,7 +78,7 @@ def require(id: str, condition: bool, given: object = "") -> bool:  # noqa: A002
     Return the condition, so that code that depends on it can run only if it holds.
 
     Raises:
-        ConstraintViolation: if it does not hold, outside of `collecting`.
+        ConstraintViolation: if it does not hold, outside of `collect_violations`.
     """
     if not condition:
         id = _restated.get().get(id, id)  # noqa: A001 - the spec's word

@@ -10,7 +10,7 @@ from reference.ir.program import QuantizedType, TensorType, ValueType
 from reference.ir.types import ALL, ElementType, Kind
 
 
-class Quantized(Enum):
+class QuantizedTensors(Enum):
     """The quantized tensors that an input admits."""
 
     NONE = "none"
@@ -19,20 +19,20 @@ class Quantized(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Admitted:
+class AdmittedTensors:
     """The tensors that an input admits, from the tables "Inputs" of the specification."""
 
     kinds: frozenset[Kind]
-    quantized: Quantized = Quantized.NONE
+    quantized: QuantizedTensors = QuantizedTensors.NONE
 
     def __contains__(self, given: ValueType) -> bool:
         if not isinstance(given, TensorType):
             return False
         of = given.element_type
         if isinstance(of, QuantizedType):
-            if self.quantized is Quantized.PER_TENSOR:
+            if self.quantized is QuantizedTensors.PER_TENSOR:
                 return of.quantization_dimension is None
-            return self.quantized is Quantized.ANY
+            return self.quantized is QuantizedTensors.ANY
         return of.kind in self.kinds
 
     @property
@@ -41,9 +41,9 @@ class Admitted:
         return tuple(of for of in ALL if of.kind in self.kinds)
 
 
-def admit(*kinds: Kind, quantized: Quantized = Quantized.NONE) -> Admitted:
+def admit(*kinds: Kind, quantized: QuantizedTensors = QuantizedTensors.NONE) -> AdmittedTensors:
     """Return the tensors of these kinds of element type, and these quantized tensors."""
-    return Admitted(frozenset(kinds), quantized)
+    return AdmittedTensors(frozenset(kinds), quantized)
 
 
 def is_quantized(given: ValueType) -> bool:

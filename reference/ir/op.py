@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from reference.ir.constraints import ConstraintViolation, checking
+from reference.ir.constraints import ConstraintViolation, name_checked_op
 from reference.ir.monoid import MONOIDS, Monoid
 from reference.ir.program import Program, Region, TensorType, ValueType
 from reference.ir.types import Array, ElementType
@@ -347,7 +347,7 @@ class Op:
             keywords |= {"results": stated} if self.several else {"result": stated[0]}
         if self.scoped:
             keywords["scope"] = scope
-        with checking(self.name):
+        with name_checked_op(self.name):
             return self.type_function(*self.group_operands(operands), **keywords)
 
     def _check_form(

@@ -35,7 +35,7 @@ def split_words(number: int) -> tuple[int, int]:
     return number & 0xFFFFFFFF, number >> 32 & 0xFFFFFFFF
 
 
-def _split(numbers: Array) -> tuple[Array, Array]:
+def _split_halves(numbers: Array) -> tuple[Array, Array]:
     """Return the low and high halves of 64-bit numbers, as ui32."""
     return (numbers & _MASK).astype(np.uint32), (numbers >> _HALF).astype(np.uint32)
 
@@ -63,8 +63,8 @@ def philox_4x32(counter: tuple[Array, ...], key: tuple[int, int]) -> tuple[Array
     x = counter
     for number in range(_PHILOX_ROUNDS):
         keys = [np.uint32((key[n] + number * _WEYL[n]) & 0xFFFFFFFF) for n in (0, 1)]
-        low_0, high_0 = _split(x[0].astype(np.uint64) * _MULTIPLIERS[0])
-        low_1, high_1 = _split(x[2].astype(np.uint64) * _MULTIPLIERS[1])
+        low_0, high_0 = _split_halves(x[0].astype(np.uint64) * _MULTIPLIERS[0])
+        low_1, high_1 = _split_halves(x[2].astype(np.uint64) * _MULTIPLIERS[1])
         x = (high_1 ^ x[1] ^ keys[0], low_1, high_0 ^ x[3] ^ keys[1], low_0)
     return x
 
@@ -96,7 +96,7 @@ def threefry_bits(state: Array, shape: tuple[int, ...], width: int) -> tuple[Arr
     with np.errstate(over="ignore"):
         counters = (state[1] + np.arange(count, dtype=np.uint64)).reshape(half)
         after = np.array([state[0], state[1] + np.uint64(count)], np.uint64)
-        words = threefry_2x32(_split(counters), split_words(int(state[0])))
+        words = threefry_2x32(_split_halves(counters), split_words(int(state[0])))
     if width == 64:
         return after, _join_words(*words)
     if not shape:
@@ -134,7 +134,7 @@ def philox_bits(state: Array, shape: tuple[int, ...], width: int) -> tuple[Array
     with np.errstate(over="ignore"):
         lows = low + np.arange(count + 1, dtype=np.uint64)
         highs = high + (lows < low).astype(np.uint64)
-        counters = (*_split(lows[:-1]), *_split(highs[:-1]))
+        counters = (*_split_halves(lows[:-1]), *_split_halves(highs[:-1]))
         words = philox_4x32(counters, split_words(int(state[0])))
     after = np.array([state[0], lows[-1], highs[-1]][: len(state)], np.uint64)
     if width == 64:

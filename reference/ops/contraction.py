@@ -18,7 +18,7 @@ import numpy as np
 
 from reference.ir.constraints import require
 from reference.ir.notation import (
-    Quantized,
+    QuantizedTensors,
     admit,
     are_dimensions,
     is_quantized,
@@ -36,7 +36,7 @@ from reference.numerics.conversion import reduce_value_precision
 from reference.numerics.products import add_initial_zero, matmul, round_sums, wide
 from reference.numerics.rounding import round_to, to_float64
 
-PER_TENSOR = admit(*Kind, quantized=Quantized.PER_TENSOR)
+PER_TENSOR = admit(*Kind, quantized=QuantizedTensors.PER_TENSOR)
 """The types that lhs may have (I1): a hybrid op has a quantized rhs only."""
 
 PRECISIONS = ("DEFAULT", "HIGH", "HIGHEST")

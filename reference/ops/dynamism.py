@@ -17,7 +17,7 @@ from functools import partial
 
 import numpy as np
 
-from reference.ir.constraints import checking, require
+from reference.ir.constraints import name_checked_op, require
 from reference.ir.notation import (
     admit,
     are_dimensions,
@@ -196,7 +196,7 @@ def dynamic_pad(
         ConstraintViolation: C3 (negative between elements).
     """
     given = (edge_padding_low, edge_padding_high, interior_padding)
-    with checking("dynamic_pad"):
+    with name_checked_op("dynamic_pad"):
         check_paddings(operand, padding_value, *given)
     low, high, interior = (tuple(padding.tolist()) for padding in given)
     return pad(

@@ -38,9 +38,9 @@ class ListedGroup:
 
 def list_groups(groups: Sequence[CaseGroup]) -> list[ListedGroup]:
     """Divide the page's space for cases: first a case for each class, then more."""
-    allotted = _shared_out([len(g.findings) for g in groups], FULL_PER_GROUP, FULL_PER_REPORT)
+    allotted = _share_of_groups([len(g.findings) for g in groups], FULL_PER_GROUP, FULL_PER_REPORT)
     rests = [len(g.findings) - n for g, n in zip(groups, allotted, strict=True)]
-    lines = _shared_out(rests, LINES_PER_GROUP, LINES_PER_REPORT)
+    lines = _share_of_groups(rests, LINES_PER_GROUP, LINES_PER_REPORT)
     return [
         ListedGroup(
             group,
@@ -52,7 +52,7 @@ def list_groups(groups: Sequence[CaseGroup]) -> list[ListedGroup]:
     ]
 
 
-def _shared_out(wanted: Sequence[int], most: int, room: int) -> list[int]:
+def _share_of_groups(wanted: Sequence[int], most: int, room: int) -> list[int]:
     """Return the share of each group: one each in order, then another, until there is no room."""
     given = [0] * len(wanted)
     for turn in range(most):

@@ -186,7 +186,7 @@ def _plain(array: Array) -> Array:
     return np.real(array) if np.iscomplexobj(array) else array
 
 
-def _missing(execution: Execution) -> list[Array]:
+def _drop_last_result(execution: Execution) -> list[Array]:
     return execution.right[:-1]
 
 
@@ -301,7 +301,7 @@ _VALUES: dict[str, Fault] = {
 _ANSWERS: dict[str, Fault] = {
     "wrong_shape": Fault("results have another shape", results=_wrong_shape),
     "wrong_type": Fault("results have another element type", results=_wrong_type),
-    "missing_result": Fault("the last result is missing", results=_missing),
+    "missing_result": Fault("the last result is missing", results=_drop_last_result),
     "extra_result": Fault("there is one result too many", results=_extra),
     "reject": Fault("refuses every program", compile=_refuse(Rejected, "refused")),
     "accepts_invalid": Fault("compiles invalid programs", accepts_invalid=True),

@@ -43,11 +43,11 @@ def compute_in_process(
     except KeyError:  # in no group, or others have not come yet
         return results
     except EvaluationError:  # what it was given fits nothing: nothing is written
-        return _nothing(results)
+        return _zero_like(results)
     return changed if record.several else (changed,)
 
 
-def _taking(change: Callable[[list[Any], Process], list[Any]]) -> WrongProcess:
+def _with_received_values(change: Callable[[list[Any], Process], list[Any]]) -> WrongProcess:
     """Return the fault that changes the values that a process receives."""
 
     def wrong(process: Process) -> Process:
@@ -59,12 +59,12 @@ def _taking(change: Callable[[list[Any], Process], list[Any]]) -> WrongProcess:
     return wrong
 
 
-def _nothing(value: Any) -> Any:
+def _zero_like(value: Any) -> Any:
     return tuple(map(np.zeros_like, value)) if isinstance(value, tuple) else np.zeros_like(value)  # type: ignore[reportUnknownVariableType]
 
 
 def _share_lost(values: list[Any], _: Process) -> list[Any]:
-    return [*values[:-1], _nothing(values[-1])]
+    return [*values[:-1], _zero_like(values[-1])]
 
 
 def _first_twice(values: list[Any], _: Process) -> list[Any]:
@@ -117,7 +117,7 @@ def _stale() -> WrongProcess:
     def wrong(process: Process) -> Process:
         def take(wanted: Sequence[ProcessId]) -> list[Any]:
             values = process.take(wanted)
-            before = kept.get(process.id, list(map(_nothing, values)))
+            before = kept.get(process.id, list(map(_zero_like, values)))
             kept[process.id] = values
             return before if len(before) == len(values) else values
 
@@ -127,15 +127,24 @@ def _stale() -> WrongProcess:
 
 
 PROCESS_FAULTS: dict[str, tuple[str, WrongProcess]] = {
-    "share_lost": ("what the last process of a group gives is zero", _taking(_share_lost)),
-    "share_twice": ("the first process of a group counts twice", _taking(_first_twice)),
-    "group_reversed": ("groups are in reversed order", _taking(_reverse_values)),
-    "group_rotated": ("groups begin with their second process", _taking(_rotate_values)),
+    "share_lost": (
+        "what the last process of a group gives is zero",
+        _with_received_values(_share_lost),
+    ),
+    "share_twice": (
+        "the first process of a group counts twice",
+        _with_received_values(_first_twice),
+    ),
+    "group_reversed": ("groups are in reversed order", _with_received_values(_reverse_values)),
+    "group_rotated": (
+        "groups begin with their second process",
+        _with_received_values(_rotate_values),
+    ),
     "pair_exchanged": (
         "the first two processes of a group are in each other's place",
-        _taking(_pair_exchanged),
+        _with_received_values(_pair_exchanged),
     ),
-    "not_sent": ("each process has its own values alone", _taking(_own_alone)),
+    "not_sent": ("each process has its own values alone", _with_received_values(_own_alone)),
     "wrong_group": ("groups are those of the next replicas", _neighbours),
     "wrong_replica_id": ("replicas take themselves for the next one", _next_replica),
     "wrong_partition_id": ("partitions take themselves for the next one", _next_partition),

@@ -164,7 +164,7 @@ def _floats(
     tamed = both_tame(need, tamer)
     low, high = _span(tamed, _REACHES[number])
     if tamer == _IN_ORDER:
-        numbers = _increasing(tamed, low, high, shape, words)
+        numbers = _increasing_numbers(tamed, low, high, shape, words)
     elif number == _ANY_BETWEEN or tamer:
         numbers = _draw_between(tamed, low, high, count, words)
     else:
@@ -172,7 +172,9 @@ def _floats(
     return cast(numbers, element_type).reshape(shape)
 
 
-def _increasing(need: Need, low: float, high: float, shape: tuple[int, ...], words: Words) -> Array:
+def _increasing_numbers(
+    need: Need, low: float, high: float, shape: tuple[int, ...], words: Words
+) -> Array:
     """Return numbers that grow along the last dimension, by different steps."""
     rows = words.unit(math.prod(shape)).reshape(shape or (1,)) + 0.25
     sums = np.cumsum(rows, axis=-1)

@@ -29,10 +29,10 @@ def gather_material(executor: Executor, given: Path | None) -> Material:
     Raises:
         UsageError: if there is no such folder or file, or nothing in it can be used.
     """
-    own = _cut(executor, _files(PATTERNS))
+    own = _cut_fragments(executor, _files(PATTERNS))
     if given is None:
         return Material(own, SELDOM)
-    users = _cut(executor, _files(given))
+    users = _cut_fragments(executor, _files(given))
     if not users:
         raise UsageError(f"--seeds: no operation in {given} suits multi-operation programs")
     return Material((*users, *own), OFTEN)
@@ -40,7 +40,7 @@ def gather_material(executor: Executor, given: Path | None) -> Material:
 
 def corpus_pieces(executor: Executor, programs: list[Path]) -> tuple[Fragment, ...]:
     """Return the fragments of a corpus's programs, cut in a worker."""
-    return _cut(executor, programs, told=False)
+    return _cut_fragments(executor, programs, told=False)
 
 
 def _files(given: Path) -> list[Path]:
@@ -54,7 +54,9 @@ def _files(given: Path) -> list[Path]:
     return found
 
 
-def _cut(executor: Executor, files: list[Path], *, told: bool = True) -> tuple[Fragment, ...]:
+def _cut_fragments(
+    executor: Executor, files: list[Path], *, told: bool = True
+) -> tuple[Fragment, ...]:
     from conformance.fuzzing.seeds.files import CutFragments
 
     found: dict[str, Fragment] = {}

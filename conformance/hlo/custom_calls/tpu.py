@@ -37,7 +37,7 @@ def _high(site: Site) -> Tree:
     if own.is_complex:
         return building.one("imag", (value,), of)
     if own.is_float:
-        return _missing(building, value, of)
+        return _rounding_remainder(building, value, of)
     word = _as_unsigned(building, value)
     bits = building.fill_like(_WORD, word)
     high = building.binary("shift_right_logical", word, bits)
@@ -45,7 +45,7 @@ def _high(site: Site) -> Tree:
     return building.bitcast(half, of.element) if of.element.is_signed else half
 
 
-def _missing(building: Building, value: Value, of: TensorType) -> Value:
+def _rounding_remainder(building: Building, value: Value, of: TensorType) -> Value:
     """Return the difference between a number and its rounded half; 0 if that half is not finite."""
     rounded = building.convert(value, of.element)
     rest = building.binary(

@@ -29,7 +29,7 @@ ElementSelector = Callable[[Array], Array]
 
 
 @dataclass(frozen=True, slots=True)
-class Flushing:
+class FlushingChoices:
     """The flushing of one evaluation.
 
     `chosen` selects the elements of each result in order (of complex results part by part). `lost`
@@ -83,25 +83,25 @@ class Flushing:
         )
 
 
-def flush_everything(lost: float = 0.0) -> Flushing:
+def flush_everything(lost: float = 0.0) -> FlushingChoices:
     """Return flushing of every subnormal; sums lose the share `lost` of their largest loss."""
-    return Flushing(
+    return FlushingChoices(
         lambda array: np.ones(array.shape, np.bool_),
         (lambda shape: np.full(shape, lost)) if lost else None,
     )
 
 
-def flush_sign(sign: float) -> Flushing:
+def flush_sign(sign: float) -> FlushingChoices:
     """Return flushing of the numbers of one sign.
 
     It makes sums as large or as small as flushing can.
     """
-    return Flushing(
+    return FlushingChoices(
         lambda array: np.signbit(array) == (sign < 0), lambda shape: np.full(shape, -sign)
     )
 
 
-def flush_at_random(random: np.random.Generator) -> Flushing:
+def flush_at_random(random: np.random.Generator) -> FlushingChoices:
     """Return flushing of all, none or some elements of each result, with random losses of sums."""
 
     def chosen(array: Array) -> Array:
@@ -110,4 +110,4 @@ def flush_at_random(random: np.random.Generator) -> Flushing:
             return np.full(array.shape, bool(way))
         return random.integers(0, 2, array.shape).astype(np.bool_)
 
-    return Flushing(chosen, lambda shape: random.uniform(-1.0, 1.0, shape))
+    return FlushingChoices(chosen, lambda shape: random.uniform(-1.0, 1.0, shape))

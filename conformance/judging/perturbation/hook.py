@@ -23,7 +23,7 @@ from conformance.judging.perturbation.error_model import (
     shift_elements,
     sign_zeros,
 )
-from conformance.judging.perturbation.flushing import Flushing
+from conformance.judging.perturbation.flushing import FlushingChoices
 from conformance.judging.perturbation.overrides import Override, apply_overrides
 from conformance.judging.perturbation.tiny_numbers import Tiny, tiny_of
 from conformance.transforms.substitute import embed_free_values
@@ -98,7 +98,7 @@ class PerturbationHook:
     main: tuple[Operation, ...] = ()
     directions: Directions | None = None
     apart: frozenset[str] = frozenset()
-    flush: Flushing | None = None
+    flush: FlushingChoices | None = None
     fill: np.random.Generator | None = None
     nan: bool = False
     choose: int | None = None
@@ -209,7 +209,7 @@ class PerturbationHook:
         )
 
     def _flush(
-        self, operation: Operation, operands: Values, results: Values, flush: Flushing
+        self, operation: Operation, operands: Values, results: Values, flush: FlushingChoices
     ) -> Values:
         own = not is_structure(operation) and operation.name not in COMMUNICATION
         known = own and all(one is not None for one in operands)

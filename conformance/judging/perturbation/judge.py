@@ -27,7 +27,7 @@ from conformance.judging.perturbation.hull import failure_answers, is_near, is_w
 from conformance.judging.questions import Answer, Question, VerdictClass, ask
 from conformance.known.candidates import Candidate
 from conformance.known.hypothesis import Hypothesis
-from conformance.known.programs import OF_ARITHMETIC, explaining
+from conformance.known.programs import OF_ARITHMETIC, candidates_for
 from conformance.tolerance.ulp import ulp_distances
 from conformance.verdict import Element, Errors, Failing, Verdict, gravity
 from reference.ir.program import Program, TensorType
@@ -83,7 +83,7 @@ def explain_by_candidate(
 def find_candidate(permitted: PermittedResults, actual: Sequence[Array]) -> Candidate | None:
     """Return a candidate program that permits all results, or None."""
     program, inputs, platform = permitted.program, permitted.inputs, permitted.platform
-    for other in explaining(program, inputs, actual, platform):
+    for other in candidates_for(program, inputs, actual, platform):
         there = PermittedResults(other.program, inputs, platform)
         if other.is_exact or _judge_results(there, other.actual).verdict is Verdict.PASS:
             return other

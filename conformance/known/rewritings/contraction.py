@@ -27,7 +27,12 @@ from math import prod
 import numpy as np
 
 from conformance.known.rewritings.signs import is_not_negative
-from conformance.known.rewritings.values import ObservedProgram, Predicted, flushed, given_to
+from conformance.known.rewritings.values import (
+    ObservedProgram,
+    ValuePrediction,
+    flush_prediction,
+    given_to,
+)
 from conformance.tolerance.bounds.underflow import has_flushing_modes
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.monoid import ADD
@@ -116,10 +121,10 @@ class _Model(ObservedProgram):
             return None
         return found[0], found[1]
 
-    def ended(self, result: Array) -> Predicted:
+    def ended(self, result: Array) -> ValuePrediction:
         """Return a prediction, rounded to the type of a result."""
-        found = Predicted(result, np.zeros(result.shape))
-        return flushed(found) if self.flushes else found
+        found = ValuePrediction(result, np.zeros(result.shape))
+        return flush_prediction(found) if self.flushes else found
 
 
 def _product(model: _Model, x: Value, y: Value) -> Iterator[_Unrounded]:
@@ -236,14 +241,14 @@ def _places(operation: Operation) -> Array | None:
 
 def contracted_sums(
     program: Program, operation: Operation, values: Mapping[str, Array], *, quotients: bool = False
-) -> Iterator[Predicted]:
+) -> Iterator[ValuePrediction]:
     """Yield sums of two numbers with an unrounded product (or quotient) among them."""
     yield from _predict_two_terms(program, operation, values, quotients, lambda rhs: rhs)
 
 
 def contracted_differences(
     program: Program, operation: Operation, values: Mapping[str, Array], *, quotients: bool = False
-) -> Iterator[Predicted]:
+) -> Iterator[ValuePrediction]:
     """Yield differences of two numbers with an unrounded product among them."""
     yield from _predict_two_terms(program, operation, values, quotients, lambda rhs: -rhs)
 
@@ -254,7 +259,7 @@ def _predict_two_terms(
     values: Mapping[str, Array],
     quotients: bool,
     signed: Callable[[UnroundedNumbers], UnroundedNumbers],
-) -> Iterator[Predicted]:
+) -> Iterator[ValuePrediction]:
     lhs, rhs = operation.operands
     for flushes in (False, True):
         model = _Model(program, values, flushes)
@@ -271,7 +276,7 @@ def _predict_two_terms(
 
 def of_many(
     program: Program, operation: Operation, values: Mapping[str, Array], *, quotients: bool = False
-) -> Iterator[Predicted]:
+) -> Iterator[ValuePrediction]:
     """Yield sums of many elements that are unrounded products (or quotients)."""
     parts = _sums(operation, values)
     if parts is None or not element_type_of(parts.values[0]).is_float:
@@ -287,7 +292,7 @@ def of_many(
 
 def decomposed_sums(
     program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[Predicted]:
+) -> Iterator[ValuePrediction]:
     """Yield sums of many elements that are sums of two products, all added separately."""
     parts = _sums(operation, values)
     if parts is None:
@@ -311,7 +316,9 @@ def _sums(operation: Operation, values: Mapping[str, Array]) -> Reduction | None
     return parts if same and parts.monoid(0) is ADD else None
 
 
-def _one_by_one(model: _Model, parts: Reduction, wide: UnroundedNumbers) -> Iterator[Predicted]:
+def _one_by_one(
+    model: _Model, parts: Reduction, wide: UnroundedNumbers
+) -> Iterator[ValuePrediction]:
     """Yield the sequential sums, rounded after each element."""
     of, (init,) = element_type_of(parts.values[0]), parts.inits
     padding = unrounded_number(init)
@@ -332,7 +339,7 @@ def _one_by_one(model: _Model, parts: Reduction, wide: UnroundedNumbers) -> Iter
 @quiet
 def _sum_in_any_order(
     parts: Reduction, init: Array, terms: Sequence[UnroundedNumbers]
-) -> Predicted:
+) -> ValuePrediction:
     """Return the sums of all terms of all elements, with their rounding error in any order."""
     of, leaves = element_type_of(init), parts.leaves
     start = to_float64(init).astype(np.longdouble)
@@ -348,10 +355,10 @@ def _sum_in_any_order(
         error = error + np.minimum(count * of.float_format.smallest_normal, size)
     shape = leaves.shape
     result = round_to(np.broadcast_to(total, shape), of)
-    return Predicted(result, np.broadcast_to(error, shape).astype(np.float64))
+    return ValuePrediction(result, np.broadcast_to(error, shape).astype(np.float64))
 
 
-def _sum_complex_in_any_order(parts: Reduction, init: Array, x: Array, y: Array) -> Predicted:
+def _sum_complex_in_any_order(parts: Reduction, init: Array, x: Array, y: Array) -> ValuePrediction:
     """Return the sums of complex products: each part is the sum of two products."""
     a, b, c, d = (part(one) for one in (x, y) for part in (np.real, np.imag))
     real = _sum_in_any_order(
@@ -364,4 +371,4 @@ def _sum_complex_in_any_order(parts: Reduction, init: Array, x: Array, y: Array)
     result.real, result.imag = real.result, imag.result
     assert real.error is not None
     assert imag.error is not None
-    return Predicted(result, np.maximum(real.error, imag.error))
+    return ValuePrediction(result, np.maximum(real.error, imag.error))

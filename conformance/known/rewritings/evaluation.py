@@ -113,7 +113,7 @@ class Evaluator:
         arrays, errors = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         if node.moves and node.maker is not None:
             result, error = (
-                apply(retyped(node.maker, element_type_of(one)), (one,))[0]
+                apply(with_element_type(node.maker, element_type_of(one)), (one,))[0]
                 for one in (arrays[0], errors[0])
             )
             return result, error
@@ -212,7 +212,7 @@ BUILT: dict[str, Callable[..., Array]] = {
 """Functions in replacements that are not operations."""
 
 
-def retyped(maker: Operation, of: ElementType) -> Operation:
+def with_element_type(maker: Operation, of: ElementType) -> Operation:
     """Return a rearranging operation with another element type."""
 
     def changed(value: Value) -> Value:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.known.rewritings.evaluation import retyped
+from conformance.known.rewritings.evaluation import with_element_type
 from conformance.known.rewritings.identities import FORMS
 from conformance.known.rewritings.patterns import Matcher
-from conformance.known.rewritings.values import ObservedProgram, Predicted, given_to
+from conformance.known.rewritings.values import ObservedProgram, ValuePrediction, given_to
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, Program, Value
 from reference.ir.types import BOOLEAN, ELEMENT_TYPES, Array, element_type_of
@@ -27,7 +27,7 @@ rounded."""
 
 def of_constant_nan(
     program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[Predicted]:
+) -> Iterator[ValuePrediction]:
     """Yield the result without a prediction where the argument of an exponential is NaN because a
     constant is: there the code that jaxlib 0.10.2 generates reads no defined value.
 
@@ -42,7 +42,7 @@ def of_constant_nan(
     operands = given_to(operation, values)
     if is_nan is None or operands is None:
         return
-    yield Predicted(OPS[operation.name].evaluate(*operands), undefined=is_nan)
+    yield ValuePrediction(OPS[operation.name].evaluate(*operands), undefined=is_nan)
 
 
 def _constant_nans(shown: ObservedProgram, value: Value) -> Array | None:
@@ -63,7 +63,7 @@ def _constant_nans(shown: ObservedProgram, value: Value) -> Array | None:
         return None if decomposition is None else np.isnan(decomposition)
     if OPS[maker.name].rearranges:
         before = _constant_nans(shown, maker.operands[0])
-        return None if before is None else apply(retyped(maker, BOOLEAN[0]), (before,))[0]
+        return None if before is None else apply(with_element_type(maker, BOOLEAN[0]), (before,))[0]
     if maker.name not in _PROPAGATE_NAN:
         return None
     found = [_constant_nans(shown, operand) for operand in maker.operands]
@@ -105,7 +105,7 @@ _PROPAGATE_NAN = ("add", "divide", "multiply", "negate", "subtract")
 
 def of_sum(
     program: Program, operation: Operation, values: Mapping[str, Array], *, sign: int = 1
-) -> Iterator[Predicted]:
+) -> Iterator[ValuePrediction]:
     """Yield exp(x) + y, or with the sign exp(x) - y and y - exp(x), with the exponential
     unrounded.
     """
@@ -122,7 +122,7 @@ def of_sum(
             wide = np.exp(np.minimum(to_float64(x), LARGEST_ARGUMENT))
             total = signs[0] * wide + signs[1] * to_float64(y)
             few = np.abs(wide) * (np.finfo(np.float32).eps * EXPONENTIAL_ERROR)
-            yield Predicted(total.astype(np.float32), few)
+            yield ValuePrediction(total.astype(np.float32), few)
 
 
 EXPONENTIAL_ERROR = 8.0

@@ -17,7 +17,7 @@ from itertools import product
 
 import numpy as np
 
-from conformance.known.rewritings.values import ObservedProgram, Predicted
+from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
 from conformance.transforms.retype import retype
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.monoid import MAXIMUM, MINIMUM
@@ -39,7 +39,7 @@ _WIDER = {
 
 def in_eight_bits(
     program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[Predicted]:
+) -> Iterator[ValuePrediction]:
     """Yield results of an operation on narrow integers with some operands not truncated."""
     (result,) = operation.results
     if not any(is_narrow(one) for one in operation.operands) or not _acts_on_each(operation):
@@ -48,12 +48,12 @@ def in_eight_bits(
     if operation.name == "popcnt" and model.maker(operation.operands[0]) is not None:
         all_bits = model.evaluated(operation, [False])  # of a number whose sign is extended
         if all_bits is not None:
-            yield Predicted(_truncate(all_bits, result))
+            yield ValuePrediction(_truncate(all_bits, result))
     ways = [[True, False] if model.has_excess_bits(one) else [False] for one in operation.operands]
     for way in product(*ways):
         is_other = any(way) or _is_map(operation)  # what is computed in a region is not cut, either
         if is_other and (found := model.evaluated(operation, way)) is not None:
-            yield Predicted(_truncate(found, result))
+            yield ValuePrediction(_truncate(found, result))
 
 
 def _element(value: Value) -> ElementType | None:
@@ -89,13 +89,13 @@ def _is_map(operation: Operation) -> bool:
 
 def beside_negatives(
     program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[Predicted]:
+) -> Iterator[ValuePrediction]:
     """Yield results of two-bit integers that are compared with a negative constant.
 
     Yield also the results of an operation on such a result.
     """
     model = _Model(program, values)
-    yield from (Predicted(one) for one in _predict_compare(model, operation))
+    yield from (ValuePrediction(one) for one in _predict_compare(model, operation))
     for number, operand in enumerate(operation.operands):
         maker = model.maker(operand)
         if maker is None or not _is_of_two_bits(operand):
@@ -112,7 +112,7 @@ def beside_negatives(
                 yield predicted
                 if one_bit and _is_of_two_bits(operation.results[0]):
                     bits = predicted.result.astype(np.int8) & 1
-                    yield Predicted((-bits).astype(predicted.result.dtype))
+                    yield ValuePrediction((-bits).astype(predicted.result.dtype))
 
 
 def _predict_compare(model: _Model, operation: Operation) -> Iterator[Array]:
@@ -150,9 +150,9 @@ def _predict_quotient_by_one_bit(model: _Model, operation: Operation) -> Iterato
             yield np.where(quotient.astype(np.int8) == 1, -1, quotient).astype(quotient.dtype)
 
 
-def _apply_operation(operation: Operation, operands: Sequence[Array]) -> Iterator[Predicted]:
+def _apply_operation(operation: Operation, operands: Sequence[Array]) -> Iterator[ValuePrediction]:
     try:
-        yield Predicted(apply(operation, operands)[0])
+        yield ValuePrediction(apply(operation, operands)[0])
     except EvaluationError:
         return
 

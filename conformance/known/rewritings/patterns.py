@@ -22,10 +22,10 @@ from conformance.known.rewritings.terms import (
     as_term,
     binding_key,
     operand_orders,
-    parsed,
+    parse_term,
     substitute,
 )
-from conformance.known.rewritings.values import ObservedProgram, Predicted, flushed
+from conformance.known.rewritings.values import ObservedProgram, ValuePrediction, flush_prediction
 from reference.ir.program import Operation, TensorType, Value
 from reference.ir.types import Array, Kind, element_type_of
 from reference.numerics.alike import equal_elements
@@ -59,7 +59,7 @@ class Rewriting:
     @property
     def pattern(self) -> Term:
         """Pattern that an operation must match."""
-        pattern = parsed(self.text.partition("->")[0])
+        pattern = parse_term(self.text.partition("->")[0])
         assert isinstance(pattern, Term)
         return pattern
 
@@ -72,7 +72,7 @@ class Rewriting:
     @property
     def replacement(self) -> Node:
         """Term that is computed instead."""
-        return parsed(self.text.partition("->")[2])
+        return parse_term(self.text.partition("->")[2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ def _with_term(bound: Bindings, term: Term) -> Bindings:
 
 def predictions(
     shown: ObservedProgram, rewriting: Rewriting, forms: tuple[Rewriting, ...], operation: Operation
-) -> Iterator[Predicted]:
+) -> Iterator[ValuePrediction]:
     """Yield the results of a rewriting of an operation, with subnormals kept and flushed."""
     of = element_of(operation.operands[0])
     if of is None or of.kind not in rewriting.kinds or len(operation.results) != 1:
@@ -182,10 +182,10 @@ def predictions(
 
 def _predict_rewriting(
     evaluator: Evaluator, rewriting: Rewriting, node: Node, operation: Operation
-) -> Iterator[Predicted]:
+) -> Iterator[ValuePrediction]:
     (made,) = operation.results
     assert isinstance(made.type, TensorType)
-    for flushes in _flushing(rewriting):
+    for flushes in _flush_choices(rewriting):
         try:
             if isinstance(node, float):
                 result = np.full(made.type.static_shape, node).astype(made.type.storage)
@@ -196,15 +196,15 @@ def _predict_rewriting(
             return
         if result.shape != made.type.static_shape or result.dtype != made.type.storage:
             return
-        predicted = Predicted(
+        predicted = ValuePrediction(
             result, _permitted_distance(rewriting, result, error), ulps=rewriting.ulps
         )
         yield predicted
         if rewriting.flushes is None and (made.type.stored.is_float or made.type.stored.is_complex):
-            yield flushed(predicted)
+            yield flush_prediction(predicted)
 
 
-def _flushing(rewriting: Rewriting) -> tuple[bool, ...]:
+def _flush_choices(rewriting: Rewriting) -> tuple[bool, ...]:
     """Return whether intermediate subnormals are flushed: one choice, or both."""
     if rewriting.flushes is not None:
         return (rewriting.flushes,)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.rewritings.values import ObservedProgram, Predicted
+from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
 from conformance.tolerance.bounds.reduction import reduction_bound
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, Program, attributes
@@ -26,7 +26,7 @@ MADE_ONE = "reductions made one"
 
 def merged_reductions(
     program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[Predicted]:
+) -> Iterator[ValuePrediction]:
     """Yield reduce(reduce(x)) by one op as one reduction of x, undefined where its order
     decides.
     """
@@ -47,7 +47,7 @@ def merged_reductions(
     anything = unspecified_mask(made_one, (x, init), result)
     for number in (np.nan, np.inf, -np.inf, 0.0, -0.0):
         other = np.where(anything, number, result).astype(result.dtype)
-        yield Predicted(other, np.zeros(result.shape) if error is None else error)
+        yield ValuePrediction(other, np.zeros(result.shape) if error is None else error)
 
 
 def _are_alike(outer: Operation, inner: Operation) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.known.rewritings.values import ObservedProgram, Predicted
+from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, Program, TensorType
 from reference.ir.types import Array
@@ -22,7 +22,7 @@ ADDED_STARTS = "starts added up"
 
 def merged_slices(
     program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[Predicted]:
+) -> Iterator[ValuePrediction]:
     """Yield dynamic_slice(dynamic_slice(x, i), j) as dynamic_slice(x, i + j) with i clamped for the
     last slice.
     """
@@ -43,4 +43,4 @@ def merged_slices(
         moved = np.clip(one.astype(np.int64), 0, size - taken).astype(one.dtype)
         with np.errstate(over="ignore"):
             added.append(OPS["add"].evaluate(moved, other))
-    yield Predicted(apply(operation, (x, *added))[0])
+    yield ValuePrediction(apply(operation, (x, *added))[0])

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.known.rewritings.values import ObservedProgram, Predicted
+from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
 from conformance.known.xla.sorting.nan_in_sorts import sorting_key
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, Program
@@ -25,7 +25,7 @@ IN_TOTAL_ORDER = "first of a sort in total order"
 
 def first_of_sorted(
     program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[Predicted]:
+) -> Iterator[ValuePrediction]:
     """Yield slice(sort(x)), of the first elements, as that of x sorted in total order."""
     shown = ObservedProgram(program, values)
     (sorted_value,) = operation.operands
@@ -44,7 +44,7 @@ def first_of_sorted(
     if number != key[0] and not _is_numbered(np.moveaxis(taken, dimension, -1)):
         return
     order = np.argsort(-_total_order(keys), axis=dimension, kind="stable")
-    yield Predicted(apply(operation, (np.take_along_axis(taken, order, dimension),))[0])
+    yield ValuePrediction(apply(operation, (np.take_along_axis(taken, order, dimension),))[0])
 
 
 def _takes_first(operation: Operation, keys: Array, dimension: int) -> bool:

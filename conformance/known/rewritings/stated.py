@@ -15,7 +15,7 @@ from conformance.known.hypothesis import Hypothesis
 from conformance.known.rewritings.patterns import Rewriting, predictions
 from conformance.known.rewritings.single import pattern_hypothesis
 from conformance.known.rewritings.terms import Term
-from conformance.known.rewritings.values import ObservedProgram, Predicted
+from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
 from conformance.text import matches_any
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array, Kind
@@ -60,7 +60,7 @@ class StatedRewriting:
 
     def predictions(
         self, program: Program, operation: Operation, values: Mapping[str, Array]
-    ) -> Iterator[Predicted]:
+    ) -> Iterator[ValuePrediction]:
         """Yield the possible replacements of an operation's result, given the values of its
         program.
         """

@@ -23,7 +23,7 @@ from conformance.known.rewritings.reductions import MADE_ONE, merged_reductions
 from conformance.known.rewritings.slices import ADDED_STARTS, merged_slices
 from conformance.known.rewritings.sorts import IN_TOTAL_ORDER, first_of_sorted
 from conformance.known.rewritings.updates import IN_PLACE, overlapping_updates
-from conformance.known.rewritings.values import ObservedProgram, Predicted
+from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
 from conformance.known.rewritings.windows import CUT_ELEMENTS_RETURNED, merged_paddings
 from conformance.transforms.extract import extract_operation
 from conformance.transforms.values import used_values
@@ -36,7 +36,7 @@ COLUMNS = "columns of a product taken from before"
 _COLUMN_BYTES, _BACK = 1 << 17, 1 << 9
 """Bytes of a row of a matrix product; later columns repeat the columns so many bytes before."""
 
-Rewriting = Callable[[Program, Operation, Mapping[str, Array]], Iterator[Predicted]]
+Rewriting = Callable[[Program, Operation, Mapping[str, Array]], Iterator[ValuePrediction]]
 """A function rewriting(program, operation, values) that yields possible results of an operation,
 once per match.
 
@@ -46,7 +46,7 @@ once per match.
 
 def _predict_iota(
     program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[Predicted]:
+) -> Iterator[ValuePrediction]:
     """Yield an operation on constants -0, 1, 2, ... as an operation on an iota from +0."""
     shown, given = ObservedProgram(program, values), extract_operation(program, operation, values)
     if given is None:
@@ -61,12 +61,12 @@ def _predict_iota(
         (result,) = evaluate(whole, others)
     except EvaluationError:
         return
-    yield Predicted(result)
+    yield ValuePrediction(result)
 
 
 def of_squares(
     program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[Predicted]:
+) -> Iterator[ValuePrediction]:
     """Yield sums of squares of a matrix product's columns, with later columns replaced by earlier
     columns.
     """
@@ -83,11 +83,11 @@ def of_squares(
     (result,) = apply(operation, operands)
     begin, back = (size // result.dtype.itemsize for size in (_COLUMN_BYTES, _BACK))
     if result.ndim == 1 and len(result) > begin:
-        yield Predicted(np.concatenate([result[:begin], result[begin - back : -back]]))
+        yield ValuePrediction(np.concatenate([result[:begin], result[begin - back : -back]]))
 
 
 def _contraction_models(
-    model: Callable[..., Iterator[Predicted]],
+    model: Callable[..., Iterator[ValuePrediction]],
 ) -> tuple[tuple[str, Rewriting], ...]:
     """Return labelled models of the unrounded terms of a sum; products come first."""
     return (CONTRACTED, model), (QUOTIENT, partial(model, quotients=True))
@@ -147,7 +147,7 @@ def rewritings_of(operation: Operation) -> Iterator[tuple[str, Rewriting]]:
 
 def _predict_identities(
     program: Program, operation: Operation, values: Mapping[str, Array], *, label: str
-) -> Iterator[Predicted]:
+) -> Iterator[ValuePrediction]:
     """Yield the results of an operation under the identities of a class."""
     shown = ObservedProgram(program, values)
     for one in IDENTITIES:

@@ -75,7 +75,7 @@ Bindings = Mapping[str, Node]
 
 
 @cache
-def parsed(text: str) -> Node:
+def parse_term(text: str) -> Node:
     """Return the pattern that a text describes.
 
     Raises:

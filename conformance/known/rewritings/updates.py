@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from conformance.known.interpreter.indices import reinterpret_as_signed
-from conformance.known.rewritings.values import ObservedProgram, Predicted
+from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
 from reference.interpreter.evaluate import given_attributes
 from reference.ir.program import Operation, Program, TensorType, Value
 from reference.ir.types import Array
@@ -28,7 +28,7 @@ _AT_ONCE = (1, 4, 8, 16, 32, 64)
 
 def overlapping_updates(
     program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[Predicted]:
+) -> Iterator[ValuePrediction]:
     """Yield results of such an update, or of its elements in another shape."""
     shown = ObservedProgram(program, values)
     update = operation
@@ -45,7 +45,7 @@ def overlapping_updates(
         written = _window(array.shape, read.shape, [shown.known(one) for one in starts])
         if written is not None:
             results = (_copy_in_order(array, read, written, at_once) for at_once in _AT_ONCE)
-            yield from (Predicted(result.reshape(to.static_shape)) for result in results)
+            yield from (ValuePrediction(result.reshape(to.static_shape)) for result in results)
 
 
 def _copy_in_order(array: Array, read: Array, written: Array, at_once: int) -> Array:

@@ -64,7 +64,7 @@ class ObservedProgram:
 
 
 @dataclass(frozen=True, slots=True)
-class Predicted:
+class ValuePrediction:
     """A prediction of an operation's result, with its possible error.
 
     `undefined` are the elements for which generated code reads no defined value: they may have any
@@ -77,6 +77,6 @@ class Predicted:
     ulps: float | None = None
 
 
-def flushed(predicted: Predicted) -> Predicted:
+def flush_prediction(predicted: ValuePrediction) -> ValuePrediction:
     """Return the prediction with subnormal results flushed to zero."""
-    return Predicted(flush_subnormals(predicted.result), predicted.error)
+    return ValuePrediction(flush_subnormals(predicted.result), predicted.error)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from conformance.known.rewritings.values import ObservedProgram, Predicted
+from conformance.known.rewritings.values import ObservedProgram, ValuePrediction
 from reference.interpreter.evaluate import EvaluationError, apply
 from reference.ir.constants import matrix
 from reference.ir.program import Dense, Operation, Program, TensorType, attributes
@@ -22,7 +22,7 @@ CUT_ELEMENTS_RETURNED = "what a pad cut off under windows"
 
 def merged_paddings(
     program: Program, operation: Operation, values: Mapping[str, Array]
-) -> Iterator[Predicted]:
+) -> Iterator[ValuePrediction]:
     """Yield reduce_window(pad(x)) and convolution(pad(x)) as windows over x with added paddings."""
     shown = ObservedProgram(program, values)
     pad = shown.maker(operation.operands[0])
@@ -46,7 +46,7 @@ def merged_paddings(
         return
     of = operation.results[0].type
     if isinstance(of, TensorType) and result.shape == of.static_shape:
-        yield Predicted(result)
+        yield ValuePrediction(result)
 
 
 def _with_sums(

@@ -152,7 +152,7 @@ def _rows(array: Array, axes: tuple[int, ...]) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class NormalizationOperands:
     """Operands on a machine, shaped to broadcast, and constants of its type."""
 
     machine: Machine
@@ -191,7 +191,7 @@ def _feature_index(operation: Operation) -> int:
     return index
 
 
-def _given_on(machine: Machine, operation: Operation, operands: Operands) -> Given:
+def _given_on(machine: Machine, operation: Operation, operands: Operands) -> NormalizationOperands:
     first, index = operands[0], _feature_index(operation)
     epsilon: Any = np.array(operation.attribute("epsilon"), np.float64)
     count = np.array(first.size // max(first.shape[index], 1), np.float64)
@@ -204,10 +204,10 @@ def _given_on(machine: Machine, operation: Operation, operands: Operands) -> Giv
     )
     taken = [machine.taken(one) for one in shaped]
     constants = machine.taken(epsilon), machine.taken(count)
-    return Given(machine, taken, *constants, ops.reduced_axes(first, index))
+    return NormalizationOperands(machine, taken, *constants, ops.reduced_axes(first, index))
 
 
-def _fold(given: Given) -> Iterator[Results]:
+def _fold(given: NormalizationOperands) -> Iterator[Results]:
     """Yield x * s + (offset - mean * s), with s = scale / sqrt(variance + epsilon)."""
     machine, (x, scale, offset, mean, variance) = given.machine, given.operands
     for root in given.roots(variance):
@@ -217,7 +217,7 @@ def _fold(given: Given) -> Iterator[Results]:
                 yield (result,)
 
 
-def _normalize_in_one_pass(given: Given) -> Iterator[Results]:
+def _normalize_in_one_pass(given: NormalizationOperands) -> Iterator[Results]:
     """Yield results with the variance as E[x^2] - E[x]^2 or E[x^2] - (sum of x)^2 / n^2.
 
     XLA of jaxlib 0.12 puts 0 in place of a negative variance.
@@ -246,7 +246,7 @@ def _normalize_in_one_pass(given: Given) -> Iterator[Results]:
                     yield result, mean, variance
 
 
-def _reorder(given: Given) -> Iterator[Results]:
+def _reorder(given: NormalizationOperands) -> Iterator[Results]:
     """Yield gradients with 1 / sqrt(variance + epsilon) factored out of the sums."""
     machine, (x, scale, mean, variance, grad_output) = given.machine, given.operands
     centered, inverse = machine.kept(x - mean), given.inverse
@@ -272,7 +272,7 @@ def _reorder(given: Given) -> Iterator[Results]:
                 yield machine.kept(factor * one), machine.kept(covariance * root), offset
 
 
-_EXPANSIONS: dict[str, tuple[str, Callable[[Given], Iterator[Results]]]] = {
+_EXPANSIONS: dict[str, tuple[str, Callable[[NormalizationOperands], Iterator[Results]]]] = {
     GRAD: ("order of the factors", _reorder),
     INFERENCE: ("folded normalization", _fold),
     TRAINING: ("one-pass variance", _normalize_in_one_pass),

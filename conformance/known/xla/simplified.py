@@ -15,7 +15,7 @@ from conformance.known.hypothesis import (
 )
 from conformance.known.rewritings.patterns import Rewriting
 from conformance.known.rewritings.single import pattern_hypothesis
-from conformance.known.xla.two_bits import negative, packed
+from conformance.known.xla.two_bits import negative, pack_signed
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation
 from reference.ir.types import Kind, element_type_of
@@ -80,7 +80,7 @@ def _base_itself(operation: Operation, operands: Results) -> Iterator[Results]:
     if negative(base) != -2:
         return
     yield (base,)
-    yield (packed(base),)
+    yield (pack_signed(base),)
     (power,) = apply(operation, operands)
     yield (np.where(exponent >= 0, base, power).astype(base.dtype),)
 

@@ -50,7 +50,7 @@ def negative(array: Array) -> int | None:
     return first if first < 0 and bool((array.astype(np.int8) == first).all()) else None
 
 
-def packed(array: Array) -> Array:
+def pack_signed(array: Array) -> Array:
     """Return two-bit integers as read after they were packed with their signs."""
     four = _bytes(array)
     whole = np.bitwise_or.reduce(four << _PLACES, axis=1).astype(np.int8)
@@ -88,7 +88,7 @@ def _dividend(operation: Operation, operands: Operands) -> Iterator[Results]:
     """Yield the constant dividend of a remainder, packed with its signs."""
     del operation
     if negative(operands[0]) is not None:
-        yield (packed(operands[0]),)
+        yield (pack_signed(operands[0]),)
 
 
 def _comparison(operation: Operation, operands: Operands, *, place: int) -> Iterator[Results]:

@@ -86,14 +86,14 @@ def _future(spelled: str, owner: ir.Operation) -> FutureType:
 
 def _element(spelled: str, owner: ir.Operation) -> ElementType | QuantizedType:
     if spelled.startswith("!quant."):
-        return _quantized(spelled, owner)
+        return _read_quantized_type(spelled, owner)
     try:
         return from_mlir(spelled)
     except KeyError:
         raise refusal(owner, f"the specification has no element type {spelled}") from None
 
 
-def _quantized(spelled: str, owner: ir.Operation) -> QuantizedType:
+def _read_quantized_type(spelled: str, owner: ir.Operation) -> QuantizedType:
     found = _QUANTIZED.fullmatch(spelled)
     if found is None and ":{" in spelled:
         raise refusal(owner, f"the specification has no sub-channel quantization: {spelled}")

@@ -43,11 +43,11 @@ def _edges(chain: Chain, size: int, *, cut: bool = False) -> tuple[int, int]:
     if not cut and size > 1 and chain.pick(4) == 3:
         by = choose(chain.pick, (1, min(2, size - 1)))
         return choose(chain.pick, ((-by, by), (by, -by)))
-    low = choose(chain.pick, _leaving(size, (0, -1, 1, -2, 2), cut=cut))
-    return low, choose(chain.pick, _leaving(size + low, (0, 1, -1, 2), cut=cut))
+    low = choose(chain.pick, _keep_an_element(size, (0, -1, 1, -2, 2), cut=cut))
+    return low, choose(chain.pick, _keep_an_element(size + low, (0, 1, -1, 2), cut=cut))
 
 
-def _leaving(size: int, edges: Sequence[int], *, cut: bool) -> list[int]:
+def _keep_an_element(size: int, edges: Sequence[int], *, cut: bool) -> list[int]:
     """Return the paddings that leave at least one element, or all for an empty dimension."""
     return [one for one in edges if size + one >= min(size, 1) and not (cut and one > 0)]
 

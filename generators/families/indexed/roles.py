@@ -101,7 +101,7 @@ def access(pick: Pick, element_type: ElementType, *, batching: bool = True) -> A
     vector_dim = len(batch)
     if batch and seldom(pick, 2, "index vector not last"):
         vector_dim = pick(len(batch))
-    return _cut(
+    return _limit_slices(
         Access(tuple(sizes), kept, dropped, paired, batch, places, mapped, vector_dim, slices)
     )
 
@@ -123,10 +123,10 @@ def limit_slices(chosen: Access) -> Access:
     shape = tuple(min(n, 2) if d in chosen.batching else n for d, n in enumerate(chosen.shape))
     sizes = tuple(map(min, chosen.sizes, shape))
     batch = tuple(min(size, 2) for size in chosen.batch)
-    return _cut(replace(chosen, shape=shape, sizes=sizes, batch=batch), FEW)
+    return _limit_slices(replace(chosen, shape=shape, sizes=sizes, batch=batch), FEW)
 
 
-def _cut(chosen: Access, most: int = LARGEST) -> Access:
+def _limit_slices(chosen: Access, most: int = LARGEST) -> Access:
     """Return the addressing with slices of size 1 if there would be too many elements."""
     window = math.prod(chosen.sizes[d] for d in chosen.kept)
     if math.prod(chosen.batch) * window <= most:

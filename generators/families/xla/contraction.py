@@ -10,7 +10,7 @@ from generators.case.choices import Pick
 from generators.families import contraction, normalization, ragged
 from generators.families.convolution import Form, of_form
 from generators.families.xla.twins import rename_to_op, twins
-from generators.programs.building import Builder, hiding
+from generators.programs.building import Builder, hide_choices
 from reference.ir.program import Dense, Operation, TensorType
 from reference.ir.types import ElementType
 from reference.ops.table import OPS
@@ -95,7 +95,7 @@ def _conv(name: str, element_type: ElementType, pick: Pick) -> Case:
 _PREFERRING: dict[str, Builder] = {
     "dot": contraction.preferring_dot,
     # the page's op has no parameter for an algorithm
-    "dot_general": hiding(partial(contraction.dot_general, may_narrow=True), "algorithm"),
+    "dot_general": hide_choices(partial(contraction.dot_general, may_narrow=True), "algorithm"),
     "chlo.ragged_dot": partial(ragged.ragged_dot, may_narrow=True),
 }
 """Builders of the twins' cases with any `preferred_element_type`."""
@@ -106,5 +106,5 @@ BUILDERS: dict[str, Builder] = twins(
     normalization.BUILDERS | _PREFERRING,
     _PLAIN,
     {"Dot": _shared_attributes, "DotGeneral": _dot_general, "RaggedDot": _ragged_dot},
-) | {name: hiding(partial(_conv, name), "defaults left out") for name in _FORMS}
+) | {name: hide_choices(partial(_conv, name), "defaults left out") for name in _FORMS}
 """The builder of each op's cases."""

@@ -9,7 +9,7 @@ from generators.case.choices import Pick, choose, seldom
 from generators.case.shapes import shape
 from generators.families import control_flow
 from generators.families.xla.twins import Restate, twins
-from generators.programs.building import Builder, case, hiding
+from generators.programs.building import Builder, case, hide_choices
 from generators.regions.bodies import BodyBuilder
 from generators.values import profiles
 from reference.ir.program import Operation, Region, TensorType, Value
@@ -71,5 +71,7 @@ BUILDERS: dict[str, Builder] = (
     )
     | _OWN
 )
-BUILDERS["Call"] = hiding(BUILDERS["Call"], "name", "version given", "composite_attributes given")
+BUILDERS["Call"] = hide_choices(
+    BUILDERS["Call"], "name", "version given", "composite_attributes given"
+)
 """The builder of each op's cases."""

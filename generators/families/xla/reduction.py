@@ -10,7 +10,7 @@ from generators.case.case import Case
 from generators.case.choices import Pick, choose
 from generators.families import reduction
 from generators.families.xla.twins import rename_to_op, twins
-from generators.programs.building import Builder, hiding
+from generators.programs.building import Builder, hide_choices
 from reference.ir.program import Operation
 from reference.ir.types import ElementType
 from reference.ops.table import OPS
@@ -68,7 +68,7 @@ def _select_and_scatter(element_type: ElementType, pick: Pick) -> Case:
 BUILDERS: dict[str, Builder] = twins(
     reduction.BUILDERS, (record for record in RECORDS if record.name not in _NAMED)
 ) | {
-    "ReduceWindow": hiding(_reduce_window, "low", "high", "running from", "defaults written"),
-    "SelectAndScatter": hiding(_select_and_scatter, "low", "high", "defaults written"),
+    "ReduceWindow": hide_choices(_reduce_window, "low", "high", "running from", "defaults written"),
+    "SelectAndScatter": hide_choices(_select_and_scatter, "low", "high", "defaults written"),
 }
 """The builder of each op's cases."""

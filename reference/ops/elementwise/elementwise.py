@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from reference.ir.notation import Admitted, Quantized
+from reference.ir.notation import AdmittedTensors, QuantizedTensors
 from reference.ir.op import (
     FIRST_OPERAND,
     FIRST_RESULT,
@@ -34,12 +34,12 @@ def _uniform_op(
     name: str,
     operands: tuple[str, ...],
     inputs: tuple[str, ...],
-    admits: Admitted,
+    admits: AdmittedTensors,
     evaluate: Evaluate,
     rounding: Rounding,
 ) -> Op:
     """Return the record of an op whose operands and result all have one type."""
-    quantized = admits.quantized is not Quantized.NONE
+    quantized = admits.quantized is not QuantizedTensors.NONE
     return _op(
         name=name, type_function=partial(types.same_type, admits=admits), evaluate=evaluate,
         operands=operands, constraints=("C1",), inputs=inputs, rounding=rounding,
@@ -48,11 +48,11 @@ def _uniform_op(
     )  # fmt: skip
 
 
-def _unary(name: str, admits: Admitted, evaluate: Evaluate, rounding: Rounding) -> Op:
+def _unary(name: str, admits: AdmittedTensors, evaluate: Evaluate, rounding: Rounding) -> Op:
     return _uniform_op(name, ("operand",), ("I1",), admits, evaluate, rounding)
 
 
-def _binary(name: str, admits: Admitted, evaluate: Evaluate, rounding: Rounding) -> Op:
+def _binary(name: str, admits: AdmittedTensors, evaluate: Evaluate, rounding: Rounding) -> Op:
     inputs = () if admits is types.ANY else ("I1", "I2")
     return _uniform_op(name, ("lhs", "rhs"), inputs, admits, evaluate, rounding)
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from reference.ir.constraints import require
 from reference.ir.notation import (
-    Admitted,
-    Quantized,
+    AdmittedTensors,
+    QuantizedTensors,
     admit,
     baseline_element_type,
     is_complex,
@@ -27,17 +27,19 @@ from reference.ir.notation import (
 from reference.ir.program import Dense, QuantizedType, TensorType
 from reference.ir.types import ELEMENT_TYPES, ElementType, Kind
 
-ANY = admit(*Kind, quantized=Quantized.ANY)
-ANY_PER_TENSOR = admit(*Kind, quantized=Quantized.PER_TENSOR)
+ANY = admit(*Kind, quantized=QuantizedTensors.ANY)
+ANY_PER_TENSOR = admit(*Kind, quantized=QuantizedTensors.PER_TENSOR)
 PLAIN = admit(*Kind)
 LOGICAL = admit(Kind.BOOLEAN, Kind.SIGNED, Kind.UNSIGNED)
 INTEGER = admit(Kind.SIGNED, Kind.UNSIGNED)
-FLOAT = admit(Kind.FLOAT, quantized=Quantized.PER_TENSOR)
-FLOAT_OR_COMPLEX = admit(Kind.FLOAT, Kind.COMPLEX, quantized=Quantized.PER_TENSOR)
+FLOAT = admit(Kind.FLOAT, quantized=QuantizedTensors.PER_TENSOR)
+FLOAT_OR_COMPLEX = admit(Kind.FLOAT, Kind.COMPLEX, quantized=QuantizedTensors.PER_TENSOR)
 PARTS = admit(Kind.FLOAT, Kind.COMPLEX)
-SIGNED_ARITHMETIC = admit(Kind.SIGNED, Kind.FLOAT, Kind.COMPLEX, quantized=Quantized.PER_TENSOR)
+SIGNED_ARITHMETIC = admit(
+    Kind.SIGNED, Kind.FLOAT, Kind.COMPLEX, quantized=QuantizedTensors.PER_TENSOR
+)
 ARITHMETIC = admit(
-    Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT, Kind.COMPLEX, quantized=Quantized.PER_TENSOR
+    Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT, Kind.COMPLEX, quantized=QuantizedTensors.PER_TENSOR
 )
 
 BOOLEAN = ELEMENT_TYPES["i1"]
@@ -46,13 +48,13 @@ DIRECTIONS = ("EQ", "NE", "GE", "GT", "LE", "LT")
 COMPARE_TYPES = ("FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
 
 
-def _check_inputs(operands: tuple[TensorType, ...], admits: Admitted) -> None:
+def _check_inputs(operands: tuple[TensorType, ...], admits: AdmittedTensors) -> None:
     for number, operand in enumerate(operands, 1):
         require(f"I{number}", operand in admits, operand)  # I1, I2, I3
 
 
 def same_type(
-    *operands: TensorType, admits: Admitted, result: TensorType | None = None
+    *operands: TensorType, admits: AdmittedTensors, result: TensorType | None = None
 ) -> TensorType:
     """Return the result type of ops whose operands and result have one (baseline) type.
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reference.ir.constraints import checking, require
+from reference.ir.constraints import name_checked_op, require
 from reference.ir.program import TensorType
 from reference.ir.types import Array
 from reference.ops.indexed.indexing import (
@@ -133,7 +133,7 @@ def dynamic_gather(
             does not have), C13 (not the sizes that the program states).
     """
     sizes = tuple(int(size) for size in slice_sizes)
-    with checking("dynamic_gather"):
+    with name_checked_op("dynamic_gather"):
         check_slice_sizes(
             operand, start_indices, slice_sizes, collapsed_slice_dims=collapsed_slice_dims,
             operand_batching_dims=operand_batching_dims,

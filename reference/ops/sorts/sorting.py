@@ -10,14 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from reference.ir.constraints import require
-from reference.ir.notation import Quantized, admit, same_shape
+from reference.ir.notation import QuantizedTensors, admit, same_shape
 from reference.ir.op import EACH, FIRST_OPERAND, Dialect, Op, QuantizedUse, Rounding, Structure
 from reference.ir.program import Region, TensorType
 from reference.ir.regions import Body, argument_types, output_types
 from reference.ir.types import ALL, BOOLEAN, Array, Kind
 from reference.ops.sorts.comparators import Codes, codes_of, order_of
 
-PER_TENSOR = admit(*Kind, quantized=Quantized.PER_TENSOR)
+PER_TENSOR = admit(*Kind, quantized=QuantizedTensors.PER_TENSOR)
 _WORD = 64
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from reference.ir.constraints import ConstraintViolation, collecting, require, restating
+from reference.ir.constraints import ConstraintViolation, collect_violations, require, restate_ids
 from reference.ir.errors import EvaluationError
 from reference.ir.notation import join_with_commas
 from reference.ir.op import Dialect, Lower, Op, QuantizedUse
@@ -91,9 +91,9 @@ class Building:
         """Add an operation of any number of results."""
         types = results or (() if result is None else (result,))
         if not types or (self.checks and name in LOWER):
-            reported = restating(self.restated if name == self.twin else {})
+            reported = restate_ids(self.restated if name == self.twin else {})
             # a near miss is written unchanged
-            with nullcontext() if self.checks else collecting(), reported:
+            with nullcontext() if self.checks else collect_violations(), reported:
                 types = _infer(name, operands, regions, given, types, self.scope)
         number = len(self.operations)
         values = tuple(Value(f"{self.prefix}.{number}.{n}", of) for n, of in enumerate(types))
@@ -133,7 +133,9 @@ def _report_unfit() -> Generator[None]:
         raise
     except (IndexError, KeyError, ValueError, ZeroDivisionError) as error:  # only for a near miss
         require("lowering", False, error)
-        raise ConstraintViolation("?", "lowering", str(error)) from None  # within `collecting`
+        raise ConstraintViolation(
+            "?", "lowering", str(error)
+        ) from None  # within `collect_violations`
 
 
 def _types(
@@ -154,7 +156,7 @@ def _types(
     stated = () if results[0] is None else results
     if conditions is not None:
         said = {"results": stated} if several else {"result": stated[0]} if stated else {}
-        with collecting() as found, _report_unfit():
+        with collect_violations() as found, _report_unfit():
             conditions(*operands, **said, **given)
         if found.ids:
             conditions(*operands, **said, **given)  # outside of collecting, or within another's

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any
 
-from reference.ir.constraints import ConstraintViolation, checking
+from reference.ir.constraints import ConstraintViolation, name_checked_op
 from reference.ir.op import Composite
 from reference.ir.program import (
     Function,
@@ -108,7 +108,7 @@ def decomposition(operation: Operation, name: str) -> Function:
         Value(f"a{n}", operation.operands[place].type) for n, place in enumerate(composite.order)
     )
     operands = sorted(zip(composite.order, arguments, strict=True), key=itemgetter(0))
-    with checking(record.name):
+    with name_checked_op(record.name):
         made: Value = lower_operands(
             composite.decompose, building, *(v for _, v in operands), **given
         )

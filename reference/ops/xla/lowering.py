@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from reference.ir.constraints import ConstraintViolation, checking, collecting
+from reference.ir.constraints import ConstraintViolation, collect_violations, name_checked_op
 from reference.ir.op import Op
 from reference.ir.program import Operation, Program, Region, Value
 from reference.ops.table import OPS
@@ -53,7 +53,7 @@ def steps_of(operation: Operation, program: Program) -> tuple[Operation, ...]:
     building = Building(prefix, types, scope=program)
     keywords: dict[str, Any] = dict(operation.attributes)
     keywords |= record.name_regions(operation.regions)
-    with checking(record.name):
+    with name_checked_op(record.name):
         made = lower_operands(
             record.lower, building, *record.group_operands(operation.operands), **keywords
         )
@@ -82,7 +82,7 @@ def _violated_ids(record: Op, operation: Operation) -> tuple[str, ...]:
     """Return the ids of an op's constraints that an operation violates."""
     results = tuple(value.type for value in operation.results)
     stated: dict[str, Any] = {"results": results} if record.several else {"result": results[0]}
-    with collecting() as found:
+    with collect_violations() as found:
         try:
             record.infer(
                 *(value.type for value in operation.operands), regions=operation.regions, **stated,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.campaign_faults.backends import with_code, with_rewriting
-from benchmarks.campaign_faults.hunting import hunted
+from benchmarks.campaign_faults.hunting import hunt_fault
 from benchmarks.campaign_faults.rewritings import REWRITINGS, Rewriting, rewritten
 from benchmarks.campaign_faults.seeding import family_of, in_turn
 from conformance.catalog import CATALOG
@@ -33,12 +33,12 @@ def test_a_wrong_rewriting_changes_what_a_program_computes() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["selected_the_other_way", "product_added_twice"])
 def test_a_wrong_rewriting_is_found(name: str) -> None:
-    assert hunted(with_rewriting(REWRITINGS[name]), frozenset(), 0, 30.0).verdict
+    assert hunt_fault(with_rewriting(REWRITINGS[name]), frozenset(), 0, 30.0).verdict
 
 
 def test_campaign_without_faults_finds_nothing() -> None:
     nothing = Rewriting("nothing is rewritten", lambda *_: None)
-    found = hunted(with_rewriting(nothing), frozenset(), 0, 0.0)
+    found = hunt_fault(with_rewriting(nothing), frozenset(), 0, 0.0)
     assert (found.programs, found.verdict) == (16, "")
 
 
@@ -50,7 +50,7 @@ def test_code_of_an_op_is_found_by_its_family_and_the_reference_is_unchanged() -
     before = data_movement.reverse.__code__
     backend, end = with_code("nothing is reversed", [(data_movement.reverse, reverse.__code__)])
     try:
-        found = hunted(backend, family_of("reverse"), 0, 30.0)
+        found = hunt_fault(backend, family_of("reverse"), 0, 30.0)
     finally:
         end()
     assert found.verdict

@@ -17,7 +17,7 @@ from benchmarks.masking.measuring import (
     Corruption,
     CorruptionOutcome,
     End,
-    Measured,
+    MaskingCounts,
     Settings,
     corrupted,
     measure_endings,
@@ -45,9 +45,9 @@ HIDES_ENDINGS = 'verdicts = ["crashed", "rejected"]\nwords = ["*"]\n'
 HIDES_VALUES = HIDES_ALL + 'verdicts = ["divergent", "inaccurate"]\n'
 
 
-def measured(ops: Sequence[str], types: Sequence[str], settings: Settings) -> Measured:
+def measured(ops: Sequence[str], types: Sequence[str], settings: Settings) -> MaskingCounts:
     """Measure two cases of each cell on the reference."""
-    found = Measured()
+    found = MaskingCounts()
     for cell in chosen_cells(ops, types, "reference", None, 0):
         tasks = tasks_of(cell, "smoke", 0, 2)
         found.add(measure_results(tasks, settings))
@@ -78,7 +78,7 @@ def test_shipped_cpu_entries_hide_few_wrong_results_and_no_other_ending() -> Non
 
 @pytest.mark.slow
 def test_every_corruption_of_the_results_of_an_op_is_judged() -> None:
-    found = Measured()
+    found = MaskingCounts()
     settings = Settings(("nan", "last-bit", "swapped"), expectations="cpu")
     for number, op in enumerate(CATALOG):
         every = [cell for cell in cells([op], (), ["reference"]) if cell.element_type != INVALID]

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from benchmarks.mutants import trials
-from benchmarks.mutants.__main__ import chosen, main
+from benchmarks.mutants.__main__ import main, select_ops
 from benchmarks.mutants.changes import changes
-from benchmarks.mutants.measuring import Cases, Fate, Part, sampled, verdict_on
+from benchmarks.mutants.measuring import Cases, Fate, Part, sample_mutants, verdict_on
 from benchmarks.mutants.reach import Tracer, own_records
-from benchmarks.mutants.swapping import Living, Mutant, running, sources
+from benchmarks.mutants.swapping import LoadedFunctions, Mutant, run_with_codes, sources
 from benchmarks.mutants.trials import trials_of
 from reference.interpreter.evaluate import evaluate
 from reference.ir.constants import matrix
@@ -57,7 +57,7 @@ def mutant(file: str, after: str) -> Mutant:
 def fate(op: str, file: str, after: str, profile: str = "smoke") -> tuple[Fate, tuple[str, ...]]:
     """Return the result of a mutant on the profile's cases of f32 and the near misses."""
     cases = Cases(
-        op, {profile: trials_of(op, ["f32", "invalid"], profile, 0, 100)}, [], Living.now()
+        op, {profile: trials_of(op, ["f32", "invalid"], profile, 0, 100)}, [], LoadedFunctions.now()
     )
     one = verdict_on(cases, Part.EVALUATION, mutant(file, after))
     return one.fate, one.caught
@@ -137,7 +137,7 @@ def test_mutant_in_unreached_code_is_not_reached() -> None:
 def test_a_mutant_that_loops_for_ever_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trials, "SECONDS", 0.2)
     cases = Cases(
-        "while", {"smoke": trials_of("while", ["f32"], "smoke", 0, 100)}, [], Living.now()
+        "while", {"smoke": trials_of("while", ["f32"], "smoke", 0, 100)}, [], LoadedFunctions.now()
     )
     one = verdict_on(cases, Part.EVALUATION, mutant(CONTROL, "while True:"))
     assert (one.caught, one.why) == (("smoke",), "no end in sight")
@@ -147,17 +147,19 @@ def test_the_reference_is_itself_again_afterwards() -> None:
     operand, sizes = np.arange(6.0), {"slice_sizes": (2,)}
     start = (np.array(1, np.int32),)
     right = data_movement.dynamic_slice(operand, start, **sizes)
-    other = Living.now().codes(mutant(MOVEMENT, "found.append(slice(start, start - size))"))
-    with running(other):
+    other = LoadedFunctions.now().codes(
+        mutant(MOVEMENT, "found.append(slice(start, start - size))")
+    )
+    with run_with_codes(other):
         assert data_movement.dynamic_slice(operand, start, **sizes).size == 4
     assert np.array_equal(data_movement.dynamic_slice(operand, start, **sizes), right)
 
 
 def test_the_sample_depends_on_the_seed_and_is_mostly_of_the_op_s_own_files() -> None:
     mutants = [Mutant(source, n) for source in sources() for n in range(len(source.changes))]
-    assert sampled("fft", mutants, 0) == sampled("fft", mutants[::-1], 0)
-    assert sampled("fft", mutants, 0) != sampled("fft", mutants, 1)
-    own = [one.source.name == "reference/ops/fft.py" for one in sampled("fft", mutants, 0)]
+    assert sample_mutants("fft", mutants, 0) == sample_mutants("fft", mutants[::-1], 0)
+    assert sample_mutants("fft", mutants, 0) != sample_mutants("fft", mutants, 1)
+    own = [one.source.name == "reference/ops/fft.py" for one in sample_mutants("fft", mutants, 0)]
     assert sum(own[:1000]) > 3 * sum(own) / len(own) * 1000
 
 
@@ -189,6 +191,6 @@ def test_the_command_prints_scores_and_writes_everything(
 
 
 def test_ops_are_chosen_by_name_and_family() -> None:
-    assert chosen(["*dynamic*"], ["data *"]) == ["dynamic_slice", "dynamic_update_slice"]
+    assert select_ops(["*dynamic*"], ["data *"]) == ["dynamic_slice", "dynamic_update_slice"]
     with pytest.raises(SystemExit, match="no op or family matches 'no such op'"):
         main(["--op", "no such op"])

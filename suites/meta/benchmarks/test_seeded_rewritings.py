@@ -9,8 +9,8 @@ import pytest
 from benchmarks.seeded_rewritings.__main__ import PROGRAMS, compile_program, optimise, report
 from benchmarks.seeded_rewritings.measuring import (
     Ending,
-    Optimised,
-    Seeded,
+    OptimisedProgram,
+    SeededModule,
     draw_inputs,
     seed_slips,
 )
@@ -30,7 +30,7 @@ PLACES = 2
 BY_HAND = ("sort_kept_stable_by_an_index", "cublaslt_bias_relu", "cublas_triangular_solve")
 
 
-def seeded(optimised: Optimised) -> list[Seeded]:
+def seeded(optimised: OptimisedProgram) -> list[SeededModule]:
     """Return the slips in a module, each judged; none that changes a result passes."""
     found = list(seed_slips(optimised, draw_inputs(optimised.program, 2), most=PLACES))
     permitted = [one for one in found if one.ending is Ending.PERMITTED]
@@ -55,7 +55,7 @@ def test_slips_in_modules_of_gpu_and_tpu_are_flagged(compiler: str, hardware: Ha
     chosen = [path for path in COMPILED if path.stem in ("matmul_bias_relu", "scatter_of_rows")]
     for path in chosen:
         program, module = parse_module(path.read_text()), stored(f"{path.stem}.{compiler}")
-        found = seeded(Optimised(path.stem, program, module, hardware))
+        found = seeded(OptimisedProgram(path.stem, program, module, hardware))
         assert any(one.ending is Ending.FLAGGED for one in found)
 
 
@@ -65,7 +65,9 @@ def test_slips_in_calls_of_libraries_are_flagged() -> None:
         for path in PAIRS
         if path.stem in BY_HAND
         for one in seeded(
-            Optimised(path.stem, parse_module(plain_of(path)), stored(path.stem), Hardware.GPU)
+            OptimisedProgram(
+                path.stem, parse_module(plain_of(path)), stored(path.stem), Hardware.GPU
+            )
         )
     ]
     flagged = {one.slip for one in found if one.ending is Ending.FLAGGED}

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from benchmarks.third_party.__main__ import chosen
+from benchmarks.third_party.__main__ import select_recipes
 from benchmarks.third_party.checking import rows
 from benchmarks.third_party.exporting import export, export_all
 from benchmarks.third_party.recipe import Made, Recipe
@@ -27,10 +27,10 @@ def _missing() -> Made:
 
 
 def test_there_are_many_programs_of_many_packages() -> None:
-    recipes = chosen([])
+    recipes = select_recipes([])
     assert len({one.name for one in recipes}) == len(recipes) >= 40
     assert len({package for one in recipes for package in one.packages}) >= 12
-    assert {one.packages for one in chosen(["optax_lamb"])} == {("optax",)}
+    assert {one.packages for one in select_recipes(["optax_lamb"])} == {("optax",)}
 
 
 def test_a_program_is_exported_with_the_arguments_it_takes(tmp_path: Path) -> None:

@@ -399,9 +399,9 @@ def test_huge_class_is_truncated_and_keeps_all_types():
 
 
 def test_room_for_cases_is_shared_out_among_classes():
-    assert divergences._shared_out([5, 1, 9], 3, 100) == [3, 1, 3]
-    assert divergences._shared_out([5, 1, 9], 3, 4) == [2, 1, 1]
-    assert divergences._shared_out([5, 5, 5], 3, 2) == [1, 1, 0]
+    assert divergences._share_of_groups([5, 1, 9], 3, 100) == [3, 1, 3]
+    assert divergences._share_of_groups([5, 1, 9], 3, 4) == [2, 1, 1]
+    assert divergences._share_of_groups([5, 5, 5], 3, 2) == [1, 1, 0]
 
 
 def test_ops_have_rule_source_and_dialect(sources):

@@ -16,9 +16,9 @@ import numpy as np
 
 from conformance.known.xla.complex_numbers.steps import (
     Number,
-    chosen,
     exactly,
     larger,
+    select,
     smaller,
 )
 from reference.ir.types import Array
@@ -40,7 +40,7 @@ def _modulus(z: Complex) -> Number:
     most, least = _parts_by_size(z)
     ratio = least / most
     value = most * (ratio * ratio + 1.0).root()
-    return chosen(np.isnan(value.value), least, value)
+    return select(np.isnan(value.value), least, value)
 
 
 def _parts_by_size(z: Complex) -> tuple[Number, Number]:
@@ -62,15 +62,15 @@ def divide(x: Complex, y: Complex) -> Complex:
     Where both parts are NaN, the numbers of C's Annex G for infinities and zeros.
     """
     swapped = np.abs(y.real.value) < np.abs(y.imag.value)
-    most, least = chosen(swapped, y.imag, y.real), chosen(swapped, y.real, y.imag)
+    most, least = select(swapped, y.imag, y.real), select(swapped, y.real, y.imag)
     ratio = least / most
     divisor = most + ratio * least
-    real = chosen(swapped, x.real * ratio + x.imag, x.real + x.imag * ratio) / divisor
-    imag = chosen(swapped, x.imag * ratio - x.real, x.imag - x.real * ratio) / divisor
+    real = select(swapped, x.real * ratio + x.imag, x.real + x.imag * ratio) / divisor
+    imag = select(swapped, x.imag * ratio - x.real, x.imag - x.real * ratio) / divisor
     undefined = np.isnan(real.value) & np.isnan(imag.value)
     for where, limit in _limits(x, y):
-        real = chosen(undefined & where, limit.real, real)
-        imag = chosen(undefined & where, limit.imag, imag)
+        real = select(undefined & where, limit.real, real)
+        imag = select(undefined & where, limit.imag, imag)
     return Complex(real, imag)
 
 
@@ -82,7 +82,7 @@ def _limits(x: Complex, y: Complex) -> Iterator[tuple[Array, Complex]]:
     dot, cross = _multiply_by_conjugate(sides_x, y)
     yield _is_infinite(x) & _is_finite(y), Complex(dot * np.inf, cross * np.inf)
     endless = _constant(np.inf, y.real)
-    endless = chosen(np.signbit(y.real.value), -endless, endless)
+    endless = select(np.signbit(y.real.value), -endless, endless)
     nothing = (y.real.value == 0) & (y.imag.value == 0)
     some = ~(np.isnan(x.real.value) & np.isnan(x.imag.value))
     yield nothing & some, Complex(endless * x.real, endless * x.imag)
@@ -127,9 +127,9 @@ def exponential_minus_one(z: Complex) -> Complex:
     """Return expm1(a) cos(b) + (cos(b) - 1), with a polynomial for the last term if b is small."""
     grown = z.real.exponential_minus_one()
     square = z.imag.value * z.imag.value
-    below = chosen(square >= _SMALL, z.imag.cosine() - 1.0, z.imag.cosine_minus_one())
+    below = select(square >= _SMALL, z.imag.cosine() - 1.0, z.imag.cosine_minus_one())
     real = grown * (below + 1.0) + below
-    imag = chosen(z.imag.value == 0, 0.0, (grown + 1.0) * z.imag.sine())
+    imag = select(z.imag.value == 0, 0.0, (grown + 1.0) * z.imag.sine())
     return Complex(real, imag)
 
 
@@ -144,10 +144,10 @@ def log_plus_one(z: Complex) -> Complex:
     """
     moved, height = z.real + 1.0, abs(z.imag)
     most, least = larger(abs(moved), height), smaller(abs(moved), height)
-    beyond = chosen(moved.value > height.value, z.real, most - 1.0)
+    beyond = select(moved.value > height.value, z.real, most - 1.0)
     ratio = least / most
     size = (ratio * ratio).logarithm_plus_one() * 0.5 + beyond.logarithm_plus_one()
-    return Complex(chosen(np.isnan(size.value), least, size), z.imag.angle(moved))
+    return Complex(select(np.isnan(size.value), least, size), z.imag.angle(moved))
 
 
 def sign(z: Complex) -> Complex:
@@ -155,7 +155,7 @@ def sign(z: Complex) -> Complex:
     size = (z.real * z.real + z.imag * z.imag).root()
     is_zero = size.value == 0
     return Complex(
-        chosen(is_zero, z.real * 0.0, z.real / size), chosen(is_zero, z.imag * 0.0, z.imag / size)
+        select(is_zero, z.real * 0.0, z.real / size), select(is_zero, z.imag * 0.0, z.imag / size)
     )
 
 
@@ -182,7 +182,7 @@ def _halves(x: Number) -> tuple[Number, Number]:
 
 
 def _constant(value: float, like: Number) -> Number:
-    return chosen(np.ones(like.value.shape, np.bool_), value, like)
+    return select(np.ones(like.value.shape, np.bool_), value, like)
 
 
 def tanh(z: Complex) -> Complex:
@@ -193,10 +193,10 @@ def tanh(z: Complex) -> Complex:
     total = up + down
     divisor = total + cosine_ * cosine_ * 4.0
     limit = _constant(1.0, z.real)
-    limit = chosen(np.signbit(z.real.value), -limit, limit)
-    real = chosen(np.isposinf(total.value), limit, (up - down) / divisor)
+    limit = select(np.signbit(z.real.value), -limit, limit)
+    real = select(np.isposinf(total.value), limit, (up - down) / divisor)
     imag = cosine_ * sine_ * 4.0 / divisor
-    return Complex(real, chosen(z.imag.value == 0, 0.0, imag))
+    return Complex(real, select(z.imag.value == 0, 0.0, imag))
 
 
 def tan(z: Complex) -> Complex:
@@ -217,16 +217,16 @@ def sqrt(z: Complex, side: float = 0) -> Complex:
     most, least = _parts_by_size(z)
     ratio = least / most
     size = most.root() * (ratio * ratio + 1.0).to_power(_constant(0.25, most))
-    size = chosen(np.isnan(size.value), least, size)
+    size = select(np.isnan(size.value), least, size)
     turned = _from_polar(size, z.imag.angle(z.real, side) * 0.5)
     real, imag = z.real.value, z.imag.value
     endless, leftwards = _constant(np.inf, z.real), np.isneginf(real)
     wide = np.isinf(imag)
-    along = chosen(leftwards & ~wide & ~np.isnan(imag), 0.0, turned.real)
-    along = chosen(wide | np.isposinf(real), endless, along)
-    above = chosen(np.isnan(size.value), np.nan, turned.imag)
-    signed = chosen(np.signbit(imag), -endless, endless)
-    return Complex(along, chosen(wide | leftwards, signed, above))
+    along = select(leftwards & ~wide & ~np.isnan(imag), 0.0, turned.real)
+    along = select(wide | np.isposinf(real), endless, along)
+    above = select(np.isnan(size.value), np.nan, turned.imag)
+    signed = select(np.signbit(imag), -endless, endless)
+    return Complex(along, select(wide | leftwards, signed, above))
 
 
 def rsqrt(z: Complex) -> Complex:
@@ -235,7 +235,7 @@ def rsqrt(z: Complex) -> Complex:
     ratio = least / most
     one = _constant(1.0, most)
     size = one / most.root() * (one / (ratio * ratio + 1.0).root().root())
-    size = chosen(np.isnan(size.value), one / least.root(), size)
+    size = select(np.isnan(size.value), one / least.root(), size)
     return _from_polar(size, z.imag.angle(z.real) * -0.5)
 
 
@@ -243,8 +243,8 @@ def _from_polar(size: Number, angle: Number) -> Complex:
     """Return the number with a modulus and an angle; 0 if either is 0."""
     nothing = size.value == 0
     cosine_, sine_ = angle.cosine(), angle.sine()
-    real = chosen(nothing, 0.0, size * cosine_)
-    return Complex(real, chosen(nothing | (sine_.value == 0), 0.0, size * sine_))
+    real = select(nothing, 0.0, size * cosine_)
+    return Complex(real, select(nothing | (sine_.value == 0), 0.0, size * sine_))
 
 
 def power(x: Complex, y: Complex) -> Complex:

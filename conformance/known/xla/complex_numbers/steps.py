@@ -252,7 +252,7 @@ def exactly(numbers: Array, machine: Machine) -> Number:
     return Number(value, np.zeros(value.shape, np.longdouble), machine)
 
 
-def chosen(where: Array, x: Number | float, y: Number | float) -> Number:
+def select(where: Array, x: Number | float, y: Number | float) -> Number:
     """Return `x` where the mask holds, else `y`."""
     one = x if isinstance(x, Number) else y
     assert isinstance(one, Number)
@@ -268,12 +268,12 @@ def chosen(where: Array, x: Number | float, y: Number | float) -> Number:
 
 def larger(x: Number, y: Number) -> Number:
     """Return the larger of two numbers, NaN if either is."""
-    return chosen((x.value >= y.value) | np.isnan(x.value), x, y)
+    return select((x.value >= y.value) | np.isnan(x.value), x, y)
 
 
 def smaller(x: Number, y: Number) -> Number:
     """Return the smaller of two numbers, NaN if either is."""
-    return chosen((x.value <= y.value) | np.isnan(x.value), x, y)
+    return select((x.value <= y.value) | np.isnan(x.value), x, y)
 
 
 def _times(size: Array, error: Array) -> Array:

@@ -24,7 +24,7 @@ import numpy as np
 from conformance.known.hypothesis import Hypothesis, Operands, Results
 from conformance.known.xla.decompositions.solve_by_inverses import (
     BLOCK,
-    Off,
+    NumbersWithError,
     Steps,
     distances,
     errors,
@@ -39,7 +39,7 @@ from reference.numerics.products import wide
 from reference.ops.linear_algebra import adjoint
 
 
-def _predictions(operation: Operation, operands: Operands) -> Iterator[Off]:
+def _predictions(operation: Operation, operands: Operands) -> Iterator[NumbersWithError]:
     (a,), lower = operands, bool(operation.attribute("lower"))
     of = element_type_of(a)
     if a.shape[-1] > BLOCK:
@@ -50,10 +50,14 @@ def _predictions(operation: Operation, operands: Operands) -> Iterator[Off]:
         given = given if lower else adjoint(given)
         found, has_failed = _factor(steps, given, replace(steps, of=kept))
         for value in (found.value, np.where(has_failed[..., None, None], np.nan, found.value)):
-            yield Off(value, found.error) if lower else Off(adjoint(value), adjoint(found.error))
+            yield (
+                NumbersWithError(value, found.error)
+                if lower
+                else NumbersWithError(adjoint(value), adjoint(found.error))
+            )
 
 
-def _factor(steps: Steps, a: Array, reciprocals: Steps) -> tuple[Off, Array]:
+def _factor(steps: Steps, a: Array, reciprocals: Steps) -> tuple[NumbersWithError, Array]:
     """Return the lower triangle by columns, and the mask of matrices with a pivot that may have no
     root.
     """
@@ -61,7 +65,7 @@ def _factor(steps: Steps, a: Array, reciprocals: Steps) -> tuple[Off, Array]:
     may_fail = np.zeros(a.shape[:-2], np.bool_)
     for column in range(a.shape[-1]):
         row = found[..., column, None, :]
-        done = steps.product(found, Off(np.conj(row.value), row.error).turned)
+        done = steps.product(found, NumbersWithError(np.conj(row.value), row.error).turned)
         left = steps.difference(whole[..., column, None], done)
         root = steps.root(left[..., column, None, :])
         reciprocal = reciprocals.quotient(steps.exact(np.ones_like(root.value)), root)

@@ -54,19 +54,19 @@ _PRODUCT, _QUOTIENT = 2, 5
 
 
 @dataclass(frozen=True, slots=True)
-class Off:
+class NumbersWithError:
     """Numbers, and the largest errors of the computed numbers."""
 
     value: Array
     error: Array
 
-    def __getitem__(self, chosen: Any) -> Off:
-        return Off(self.value[chosen], self.error[chosen])
+    def __getitem__(self, chosen: Any) -> NumbersWithError:
+        return NumbersWithError(self.value[chosen], self.error[chosen])
 
     @property
-    def turned(self) -> Off:
+    def turned(self) -> NumbersWithError:
         """The transposed numbers and errors."""
-        return Off(np.swapaxes(self.value, -1, -2), np.swapaxes(self.error, -1, -2))
+        return NumbersWithError(np.swapaxes(self.value, -1, -2), np.swapaxes(self.error, -1, -2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +78,11 @@ class Steps:
     is_exact: bool
     """Whether each step is rounded as on the backend; otherwise errors are accumulated."""
 
-    def exact(self, array: Array) -> Off:
+    def exact(self, array: Array) -> NumbersWithError:
         """Return given numbers, without errors."""
-        return Off(array, np.zeros(array.shape))
+        return NumbersWithError(array, np.zeros(array.shape))
 
-    def quotient(self, x: Off, y: Off) -> Off:
+    def quotient(self, x: NumbersWithError, y: NumbersWithError) -> NumbersWithError:
         """Return x / y."""
         found, least = x.value / y.value, np.abs(y.value).astype(np.float64) - y.error
         size = np.abs(found)
@@ -90,12 +90,12 @@ class Steps:
         error = np.where(least > 0, (x.error + size * y.error) / least, np.inf)
         return self._round_step(found, error + self._unit * units * size)
 
-    def difference(self, x: Off, y: Off) -> Off:
+    def difference(self, x: NumbersWithError, y: NumbersWithError) -> NumbersWithError:
         """Return x - y."""
         found = x.value - y.value
         return self._round_step(found, x.error + y.error + self._unit * np.abs(found))
 
-    def root(self, x: Off) -> Off:
+    def root(self, x: NumbersWithError) -> NumbersWithError:
         """Return the square root of the real part, with an infinite error where it may have
         none.
         """
@@ -106,14 +106,14 @@ class Steps:
             found.astype(x.value.dtype), np.where(np.isnan(found), np.inf, error)
         )
 
-    def scaled(self, x: Off, y: Off) -> Off:
+    def scaled(self, x: NumbersWithError, y: NumbersWithError) -> NumbersWithError:
         """Return elementwise products."""
         left, right = (np.abs(one.value).astype(np.float64) for one in (x, y))
         unit = (np.sqrt(2) * _PRODUCT if self.of.is_complex else 1.0) * self._unit
         error = x.error * right + (left + x.error) * y.error + unit * left * right
         return self._round_step(x.value * y.value, error + underflow(self.of, flushes=True))
 
-    def product(self, x: Off, y: Off) -> Off:
+    def product(self, x: NumbersWithError, y: NumbersWithError) -> NumbersWithError:
         """Return matrix products, added in any order."""
         if self.is_exact:
             return self._round_step(x.value @ y.value, np.zeros(()))
@@ -129,7 +129,7 @@ class Steps:
     def _unit(self) -> float:
         return unit_roundoff(self.of)
 
-    def _round_step(self, value: Array, error: Array) -> Off:
+    def _round_step(self, value: Array, error: Array) -> NumbersWithError:
         """Return the result of a step: rounded if steps are exact, infinite on overflow, with an
         infinite error if it may overflow.
         """
@@ -138,11 +138,11 @@ class Steps:
         narrow = self.flushed(round_numbers(value, self.of))
         again = wide(narrow)
         if self.is_exact:
-            return Off(again, np.zeros(again.shape))
+            return NumbersWithError(again, np.zeros(again.shape))
         kept = np.where(np.isfinite(again) & (again != 0), value, again)
         may_overflow = np.abs(value) + error > self.of.float_format.max_finite
         error = np.where(may_overflow & np.isfinite(again), np.inf, error)
-        return Off(kept, error.astype(np.float64))
+        return NumbersWithError(kept, error.astype(np.float64))
 
     def flushed(self, array: Array) -> Array:
         """Return the numbers as the arithmetic reads them, possibly flushed."""
@@ -156,8 +156,8 @@ def nearest(
     expected: Results,
     actual: Results,
     *,
-    predictions: Callable[[Operation, Operands], Iterator[Off]],
-    apart: Callable[[Off, Array], Array],
+    predictions: Callable[[Operation, Operands], Iterator[NumbersWithError]],
+    apart: Callable[[NumbersWithError, Array], Array],
 ) -> Results:
     """Return the distance of results from the nearest prediction."""
     (found,) = predict_nothing(expected)
@@ -166,7 +166,7 @@ def nearest(
     return (found,)
 
 
-def _predictions(operation: Operation, operands: tuple[Array, ...]) -> Iterator[Off]:
+def _predictions(operation: Operation, operands: tuple[Array, ...]) -> Iterator[NumbersWithError]:
     of, shape = element_type_of(operands[0]), operands[0].shape
     given: dict[str, Any] = dict(operation.attributes)
     is_many = prod(shape[:-2]) > _FEW and shape[-1] < _SMALL
@@ -182,7 +182,9 @@ def _predictions(operation: Operation, operands: tuple[Array, ...]) -> Iterator[
                 yield _substitute_rows(steps, replace(steps, of=kept), a, b, **given)
 
 
-def _substitute_rows(steps: Steps, reciprocals: Steps, a: Array, b: Array, **given: Any) -> Off:
+def _substitute_rows(
+    steps: Steps, reciprocals: Steps, a: Array, b: Array, **given: Any
+) -> NumbersWithError:
     """Return the solution row by row, with the reciprocals of the diagonal."""
     matrices, is_below = coefficients(a, **given)
     whole = steps.exact(matrices)
@@ -218,7 +220,7 @@ def exactness(of: ElementType) -> tuple[bool, ...]:
     return (True, False) if of.name == "f16" else (True,)
 
 
-def errors(predicted: Off, got: Array) -> Array:
+def errors(predicted: NumbersWithError, got: Array) -> Array:
     """Return the errors of a result against a prediction, in units of the permitted error."""
     of = element_type_of(got)
     want = round_numbers(predicted.value, of)
@@ -229,7 +231,7 @@ def errors(predicted: Off, got: Array) -> Array:
     return bound_units_from_prediction(want, got, error)
 
 
-def distances(predicted: Off, got: Array) -> Array:
+def distances(predicted: NumbersWithError, got: Array) -> Array:
     """Return the distances of a result from a prediction, in ulp."""
     return ulps_from_prediction(round_numbers(predicted.value, element_type_of(got)), got)
 
@@ -243,7 +245,7 @@ def _compute_solution(
     lower: bool,
     unit_diagonal: bool,
     transpose_a: str,
-) -> Off:
+) -> NumbersWithError:
     """Return the solution by the steps of the backend."""
     triangle, right = (
         np.tril(a) if lower else np.triu(a),
@@ -253,10 +255,10 @@ def _compute_solution(
     if unit_diagonal:
         triangle[..., np.arange(size), np.arange(size)] = 1
 
-    def turned(one: Off) -> Off:
+    def turned(one: NumbersWithError) -> NumbersWithError:
         """Return a matrix as a factor to the left of the unknowns."""
         if transpose_a == "ADJOINT":
-            one = Off(np.conj(one.value), one.error)
+            one = NumbersWithError(np.conj(one.value), one.error)
         return one.turned if (transpose_a != "NO_TRANSPOSE") == left_side else one
 
     whole = turned(steps.exact(triangle))
@@ -280,7 +282,7 @@ def _compute_solution(
     return found if left_side else found.turned
 
 
-def _inverse(steps: Steps, block: Array, size: int, *, lower: bool) -> Off:
+def _inverse(steps: Steps, block: Array, size: int, *, lower: bool) -> NumbersWithError:
     """Return the inverse of a triangular block, padded with the identity to a size."""
     count = block.shape[-1]
     filled = np.zeros((*block.shape[:-2], size, size), block.dtype)

@@ -62,7 +62,11 @@ def _reshape_padding(
         *_, given = made = [*_size(operation, number, f"{prefix}{number}.")]
         yield from made
         last = number == dynamic[-1]
-        cut = result if last else Value(f"{prefix}cut{number}", _cut(value.type, number))
+        cut = (
+            result
+            if last
+            else Value(f"{prefix}cut{number}", _with_bounded_dimension(value.type, number))
+        )
         size = given.results[0]
         yield Operation(_CUTS, (value, size), (cut,), attributes(dimension=number))
         value = cut
@@ -92,7 +96,7 @@ def _most(of: TensorType) -> tuple[int, ...] | None:
     return known if of.bounds and len(known) == len(sizes) else None
 
 
-def _cut(of: object, dimension: int) -> TensorType:
+def _with_bounded_dimension(of: object, dimension: int) -> TensorType:
     """Return the type with one more dimension whose size has only a bound."""
     assert isinstance(of, TensorType)
     bounds = of.bounds or (None,) * len(of.shape)

@@ -34,19 +34,21 @@ def _refute_shared_buffer(
 ) -> Results:
     """Return 0 for all elements if results that share a buffer are the same, and should not be."""
     del operation
-    return predict_all(expected, any(True for _ in _sharing(operands, expected, actual)))
+    return predict_all(expected, any(True for _ in _shared_pairs(operands, expected, actual)))
 
 
 def _ulps(operation: Operation, operands: Operands, expected: Results, actual: Results) -> Results:
     """Return 0 for elements equal to the results with one buffer, without further damage."""
-    for one, other in _sharing(operands, expected, actual):
+    for one, other in _shared_pairs(operands, expected, actual):
         return predict_where(
             *map(equal_elements, apply(_with_one_buffer(operation, one, other), operands), actual)
         )
     return predict_nothing(expected)
 
 
-def _sharing(operands: Operands, expected: Results, actual: Results) -> Iterator[tuple[int, int]]:
+def _shared_pairs(
+    operands: Operands, expected: Results, actual: Results
+) -> Iterator[tuple[int, int]]:
     """Yield pairs of equal inputs whose results are the same and should not be."""
     for one, other in combinations(range(len(expected)), 2):
         inputs = operands[one], operands[other]

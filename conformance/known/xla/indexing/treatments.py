@@ -33,7 +33,7 @@ treatment explains.
 """
 
 
-def _refuting(label: str, explained: Explained) -> Hypothesis:
+def _class_of_treatment(label: str, explained: Explained) -> Hypothesis:
     """Return the class of elements that show a treatment, even if others are unspecified."""
 
     def errors(
@@ -55,7 +55,7 @@ def _scatter_hypothesis(label: str) -> Hypothesis:
             found |= _explained_mask(label, parts, operation, operands, expected, actual)
         return found
 
-    return _refuting(label, explained)
+    return _class_of_treatment(label, explained)
 
 
 def _explained_mask(
@@ -111,7 +111,7 @@ def _gather_hypothesis(label: str) -> Hypothesis:
                 found |= equal_elements(other, actual[0]) & ~equal_elements(other, expected[0])
         return found
 
-    return _refuting(label, explained)
+    return _class_of_treatment(label, explained)
 
 
 OF_XLA = frozenset({WINDOW, BOUND, NO_INDICES})

@@ -209,7 +209,7 @@ def _distances_from_pair_results(
     if not any(map(_is_wide, predicted)):
         return tuple(map(_zero_if_equal, predicted, actual))
     limits = _limits(operation, operands, predicted, single=single)
-    overflowing = _overflowing(operation, operands, predicted)
+    overflowing = _may_overflow(operation, operands, predicted)
     return tuple(map(_distances, predicted, actual, limits, overflowing))
 
 
@@ -236,7 +236,7 @@ def _weakness(operation: Operation, operands: Sequence[Any]) -> Weakness | None:
     return COMPLEX_WEAKNESSES.get(operation.name) if is_complex else None
 
 
-def _overflowing(operation: Operation, operands: Operands, predicted: Results) -> Sequence[Array]:
+def _may_overflow(operation: Operation, operands: Operands, predicted: Results) -> Sequence[Array]:
     """Return for each result a mask of the elements that may be NaN or infinite."""
     masks = [_overflows(operation, operands, one) for one in predicted]
     flushed = apply(operation, [_apply_to_parts(_flush, one) for one in operands])

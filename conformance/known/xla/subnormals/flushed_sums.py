@@ -10,7 +10,7 @@ from conformance.tolerance.ulp import bound_distances
 from reference.ir.program import Operation
 
 
-def flushing(rule: Rule) -> Hypothesis:
+def flushing_class(rule: Rule) -> Hypothesis:
     """Return the class of results within a rule's bound and its flushing loss, if it has both."""
 
     def errors(

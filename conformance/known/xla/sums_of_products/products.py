@@ -51,7 +51,9 @@ _FEW = 128
 """Number of roundings to bf16 whose error may equal the sum of all products."""
 
 
-def flushing(summation: Summation, depth: Depth, default: DefaultPrecision) -> Hypothesis:
+def flushed_products_class(
+    summation: Summation, depth: Depth, default: DefaultPrecision
+) -> Hypothesis:
     """Return the class of sums whose subnormal operands, products or partial sums become zero."""
     lost = make_measure(summation, depth, default, flushes=True)
     return Hypothesis(FLUSHED, lost, flushes=True)
@@ -95,7 +97,7 @@ def _without_algorithm(default: DefaultPrecision) -> Hypothesis:
             return predict_nothing(expected)
         found = (
             plainly(other, operands, apply(other, operands), actual)[0]
-            for other in _ignoring(operation)
+            for other in _ignore_algorithm(operation)
         )
         return (np.minimum(*found),)
 
@@ -110,7 +112,7 @@ def _ulps_ignoring(
     The sums are rounded once, or in f32 and f64 after each product, in order.
     """
     del expected
-    others = [apply(other, operands)[0] for other in _ignoring(operation)]
+    others = [apply(other, operands)[0] for other in _ignore_algorithm(operation)]
     others.extend(_sums_in_order(operation, operands))
     return (np.minimum.reduce([ulps_from_prediction(other, actual[0]) for other in others]),)
 
@@ -133,7 +135,7 @@ def _sums_in_order(operation: Operation, operands: Operands) -> Iterator[Array]:
     yield from (one.reshape(shape) for one in (rounded, fused))
 
 
-def _ignoring(operation: Operation) -> tuple[Operation, Operation]:
+def _ignore_algorithm(operation: Operation) -> tuple[Operation, Operation]:
     """Return an operation without its algorithm, and an operation whose algorithm does not round
     operands.
     """
@@ -153,7 +155,7 @@ def of_contraction(platform: str) -> tuple[Hypothesis, ...]:
     is_cpu = platform not in _PRECISE_BY_CHOICE
     return (
         *(() if is_cpu else (OF_OPERANDS,)),  # first: it predicts most exactly
-        flushing(*of),
+        flushed_products_class(*of),
         _without_algorithm(default),
         result_type_hypothesis(make_bound(*of)),
         in_operand_type(make_bound(*of)),
@@ -183,7 +185,7 @@ def of_convolution(platform: str) -> tuple[Hypothesis, ...]:
     of = convolution.convolution_sums, convolution.depth_of, default
     inexact = convolution.convolution_sums, convolution.depth_of, replace(default, exact=False)
     return (
-        flushing(*of),
+        flushed_products_class(*of),
         result_type_hypothesis(make_bound(*of)),
         in_operand_type(make_bound(*of)),
         Hypothesis(TRANSFORMED, make_measure(*inexact)),

@@ -77,7 +77,7 @@ def _errors(
     lhs, rhs, shape = arrange_matrices(left, right, dimensions_of(operation, left))
     found, to = np.full(expected[0].shape, np.inf), element_type_of(actual[0])
     for of in sorted(types, key=lambda one: one.name):
-        for low, high in _sums(_rounded(lhs, of), _rounded(rhs, of), of):
+        for low, high in _sums(_round_to_type(lhs, of), _round_to_type(rhs, of), of):
             least, most = (round_to(one.reshape(shape), to) for one in (low, high))
             widths = ulps_from_prediction(least, most)
             is_inside = _lies_between(least, most, actual[0])
@@ -101,7 +101,7 @@ def _hypothesis(measure: Measure) -> Hypothesis:
     return Hypothesis(LABEL, _zero_if_contained(measure), ulps=measure)
 
 
-def _rounded(numbers: Array, of: ElementType) -> Array:
+def _round_to_type(numbers: Array, of: ElementType) -> Array:
     return to_float64(round_to(np.asarray(numbers, np.float64), of))
 
 
@@ -114,12 +114,12 @@ def _sums(lhs: Array, rhs: Array, of: ElementType) -> Iterator[tuple[Array, Arra
     is_elementwise = min(rows, columns) == 1 or depth <= 1
     if not is_elementwise or lhs.size * columns > _MOST:
         return
-    products = _rounded(lhs[..., :, :, None] * rhs[..., None, :, :], of)
+    products = _round_to_type(lhs[..., :, :, None] * rhs[..., None, :, :], of)
     total, size = products.sum(axis=-2), _F32 * depth * np.abs(products).sum(axis=-2)
     yield total - size, total + size
     one_by_one = np.zeros(total.shape)
     for number in range(depth):
-        one_by_one = _rounded(one_by_one + products[..., number, :], of)
+        one_by_one = _round_to_type(one_by_one + products[..., number, :], of)
     yield one_by_one, one_by_one
 
 

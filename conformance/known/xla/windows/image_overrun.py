@@ -36,7 +36,7 @@ _MOST_DIMENSIONS = 2
 """Largest number of spatial dimensions of the images that are convolved by patches."""
 
 
-def _overrun(
+def _explain_overrun(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
     """Return 0 for elements explained by any part of the memory behind the image."""
@@ -67,7 +67,7 @@ def _overrun(
     return predict_where((between | open_) & ~left_out)
 
 
-IMAGE_OVERRUN = Hypothesis(LABEL, _overrun, unsteady=True)
+IMAGE_OVERRUN = Hypothesis(LABEL, _explain_overrun, unsteady=True)
 
 
 def _pairs(memory: Array, kernel: Array) -> tuple[tuple[tuple[Array, Array], ...], ...]:

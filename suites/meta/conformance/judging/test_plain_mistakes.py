@@ -14,7 +14,7 @@ import pytest
 
 from conformance.catalog import CATALOG, Cell
 from conformance.judging import compare
-from conformance.judging.differences import Differing
+from conformance.judging.differences import DifferingElements
 from conformance.judging.questions import ElementClasses
 from conformance.known.any_op import hypotheses_of_any_op
 from conformance.known.programs import OF_PROGRAMS
@@ -72,7 +72,7 @@ ASKED = [op for op in CATALOG if OPS[op].lower is None and _modelled(op)]
 
 
 def _explained(
-    found: list[tuple[Differing, ElementClasses]], mistake: str
+    found: list[tuple[DifferingElements, ElementClasses]], mistake: str
 ) -> Iterator[tuple[str, str]]:
     """Yield the class of each model that explains elements, with the mistake there."""
     for differing, findings in found:
@@ -87,10 +87,10 @@ def _explained(
 
 def _asked(op: str, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
     """Return the classes that explain mistakes in an op's cases, each with the mistake."""
-    seen: list[tuple[Differing, ElementClasses]] = []
+    seen: list[tuple[DifferingElements, ElementClasses]] = []
     find = compare.classify_elements
 
-    def recorded(differing: Differing) -> ElementClasses:
+    def recorded(differing: DifferingElements) -> ElementClasses:
         findings = find(differing)
         seen.append((differing, findings))
         return findings

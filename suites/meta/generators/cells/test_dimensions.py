@@ -14,7 +14,7 @@ from generators.case.choices import Pick
 from generators.case.quantized_types import QuantizedColumn
 from generators.cells.plan import coverage, valid_columns
 from generators.families.table import BUILDERS, builder
-from generators.programs.building import hiding
+from generators.programs.building import hide_choices
 from generators.quantized.columns import quantized_case
 from reference.ir.types import element_type
 
@@ -102,8 +102,8 @@ def _different(
 def test_every_value_changes_the_program(op: str) -> None:
     """A value counts as covered only if a backend sees it."""
     assert not without_effect(op), (
-        "give such values one label, or draw them without a name (`hiding` where a builder of "
-        "another op is used)"
+        "give such values one label, or draw them without a name (`hide_choices` where a builder "
+        "of another op is used)"
     )
 
 
@@ -119,7 +119,7 @@ def test_a_value_without_effect_is_found(monkeypatch: pytest.MonkeyPatch) -> Non
     coverage.cache_clear()
     try:
         assert without_effect("abs") == {("colour", "green", "red")}
-        monkeypatch.setitem(BUILDERS, "abs", hiding(padded, "colour"))
+        monkeypatch.setitem(BUILDERS, "abs", hide_choices(padded, "colour"))
         coverage.cache_clear()
         assert not without_effect("abs")
     finally:
@@ -135,7 +135,7 @@ def test_hidden_choices_are_drawn_and_not_planned() -> None:
         chosen.append(pick.named("colour", ("red", "green"), str))
         return None  # type: ignore[return-value]
 
-    hiding(build, "colour")(element_type("f32"), pick)
+    hide_choices(build, "colour")(element_type("f32"), pick)
     build(element_type("f32"), pick)
     assert chosen == ["green", "red"]
     assert [one.dimension for one in pick.asked] == ["colour"]

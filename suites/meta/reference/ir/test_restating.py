@@ -10,7 +10,7 @@ import pytest
 from generators.invalid.misses import program, tensor
 from generators.invalid.table import near_misses
 from reference.interpreter.evaluate import check, violations
-from reference.ir.constraints import ConstraintViolation, collecting, require, restating
+from reference.ir.constraints import ConstraintViolation, collect_violations, require, restate_ids
 from reference.ir.types import element_type
 from reference.ops.table import OPS
 from reference.ops.xla.lowering import lower_program
@@ -20,17 +20,17 @@ BF16, F32 = element_type("bf16"), element_type("f32")
 
 
 def test_ids_are_reported_as_others_and_some_not_at_all() -> None:
-    with collecting() as found, restating({"C1": "P1", "C2": ""}):
+    with collect_violations() as found, restate_ids({"C1": "P1", "C2": ""}):
         assert not require("C1", False)
         assert not require("C2", False)
         assert not require("C3", False)
         assert require("C1", True)
     assert found.ids == ["P1", "C3"]
-    with restating({"C1": "P1", "C2": ""}):
+    with restate_ids({"C1": "P1", "C2": ""}):
         require("C2", False)
         with pytest.raises(ConstraintViolation, match="P1"):
             require("C1", False)
-    with collecting() as found:
+    with collect_violations() as found:
         require("C1", False)
     assert found.ids == ["C1"]
 

@@ -10,7 +10,7 @@ from conformance.catalog import rule_of
 from conformance.judging.compare import judge
 from conformance.judging.perturbation.evaluations import PermittedResults
 from conformance.judging.perturbation.flushing import (
-    Flushing,
+    FlushingChoices,
     flush_at_random,
     flush_everything,
     flush_sign,
@@ -25,7 +25,7 @@ from reference.ir.types import Array
 TINY = np.finfo(np.float32).tiny
 
 
-def only(array: Array, flushing: Flushing) -> Array:
+def only(array: Array, flushing: FlushingChoices) -> Array:
     return flushing.flush_inputs((array,))[0]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from conformance.known.rewritings.identities import IDENTITIES
 from conformance.known.rewritings.patterns import Rewriting, predictions
-from conformance.known.rewritings.terms import Term, Variable, parsed
+from conformance.known.rewritings.terms import Term, Variable, parse_term
 from conformance.known.rewritings.values import ObservedProgram
 from conformance.stablehlo.parse import parse_module
 from reference.ir.types import Array
@@ -16,7 +16,7 @@ from suites.meta.support.checking import values_of
 
 def test_a_pattern_is_an_operation_with_operands() -> None:
     inner = Term("multiply", (Variable("x"), Variable("C")))
-    assert parsed("(add (multiply x C) -0.5)") == Term("add", (inner, -0.5))
+    assert parse_term("(add (multiply x C) -0.5)") == Term("add", (inner, -0.5))
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_a_pattern_is_an_operation_with_operands() -> None:
 )
 def test_malformed_pattern_is_refused(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        parsed(text)
+        parse_term(text)
 
 
 def test_all_identities_can_be_read() -> None:

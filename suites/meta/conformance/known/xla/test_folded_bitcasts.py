@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from conformance.known.programs import explaining
+from conformance.known.programs import candidates_for
 from conformance.known.xla.folded_bitcasts import BY_BYTES, SIGN_ABOVE
 from conformance.stablehlo.parse import parse_module
 from reference.ir.program import Program
@@ -15,7 +15,7 @@ from reference.ir.types import Array
 
 def mistaken(program: Program, inputs: tuple[Array, ...], actual: tuple[Array, ...]) -> str:
     """Return the class that predicts exactly these results, "" for none."""
-    found = explaining(program, inputs, actual, "cpu")
+    found = candidates_for(program, inputs, actual, "cpu")
     return next((one.label for one in found if one.is_exact), "")
 
 
