@@ -279,13 +279,17 @@ EXPONENTIAL = f"%r = stablehlo.exponential %0 {T}"
             True,
         ),
         (
-            f"%0 = stablehlo.optimization_barrier %nan {T}; "
-            + f"%1 = stablehlo.negate %0 {T}; %r = stablehlo.exponential %1 {T}",
+            (
+                f"%0 = stablehlo.optimization_barrier %nan {T}; "
+                f"%1 = stablehlo.negate %0 {T}; %r = stablehlo.exponential %1 {T}"
+            ),
             True,  # constant to LLVM alone
         ),
         (
-            f"%0:2 = stablehlo.optimization_barrier %nan, %y {T}, tensor<2xf32>; "
-            + f"%r = stablehlo.exponential %0#1 {T}",
+            (
+                f"%0:2 = stablehlo.optimization_barrier %nan, %y {T}, tensor<2xf32>; "
+                f"%r = stablehlo.exponential %0#1 {T}"
+            ),
             False,
         ),
         (f"%0 = stablehlo.exponential %x {T}; %r = stablehlo.power %0, %nan {T}", True),
