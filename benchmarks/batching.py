@@ -55,7 +55,7 @@ def main() -> int:
     options = run_options(given, Path())
     batcher = Batcher(open_session(given.backend), repeats=0)
     planned: list[list[Item]] = []
-    tasks = (shorten(one, given.profile).planned() for one in plan(options).tasks
+    tasks = (shorten(one, given.profile).with_plans() for one in plan(options).tasks
              if not isinstance(one.cell.element_type, Invalid))  # fmt: skip
     for bundle in make_batches(one for one in tasks if len(one)):
         items = items_of(bundle)

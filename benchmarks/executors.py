@@ -32,7 +32,7 @@ TYPES = ("bf16", "f16", "f32", "f64")
 
 def tasks_of(backend: str, cases: int) -> list[Task]:
     chosen = cells(OPS, TYPES, [backend])
-    return [Task(cell, 0, 0, min(cases, CASES_PER_MODULE)).planned() for cell in chosen]
+    return [Task(cell, 0, 0, min(cases, CASES_PER_MODULE)).with_plans() for cell in chosen]
 
 
 def work(executor: Executor, tasks: list[Task]) -> tuple[float, dict[str, TaskResult]]:

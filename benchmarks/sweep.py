@@ -69,7 +69,7 @@ def _time_blocks(
     """Return the cost of the backend's execution, of numpy in float64, and of blocks in this
     process."""
     session = open_session(backend)
-    compiled = session.kept(program_of(blocks[0], PIECE))
+    compiled = session.compile_cached(program_of(blocks[0], PIECE))
     real = blocks[0].domains[0].function.real
     assert real is not None
     run_block(backend, blocks[0])  # compiled by now

@@ -155,7 +155,7 @@ class Session:
             whole = merge(programs)
             text = emit(whole)
         is_kept = len(programs) == 1 and only_compiles(self.name)
-        compiled = self.kept(whole, text) if is_kept else self.compile(whole, text)
+        compiled = self.compile_cached(whole, text) if is_kept else self.compile(whole, text)
         found: list[list[list[Array]]] = [[] for _ in programs]
         for turn in range(max(map(len, sets))):
             results = compiled.run(merge_arguments(programs, sets, turn))
@@ -170,16 +170,16 @@ class Session:
     def run(
         self, program: Program, sets: Sequence[Sequence[Array]], text: str = ""
     ) -> Iterator[list[Array]]:
-        """Yield the results of a program on each set of inputs; `kept` compiles the program.
+        """Yield the results of a program, compiled by `compile_cached`, on each set of inputs.
 
         Raises:
             BackendError: the backend's answer, if it is an error.
         """
-        compiled = self.kept(program, text)
+        compiled = self.compile_cached(program, text)
         for inputs in sets:
             yield compiled.run(inputs)
 
-    def kept(self, program: Program, text: str = "") -> Compiled:
+    def compile_cached(self, program: Program, text: str = "") -> Compiled:
         """Return a compiled program from a small cache. A program that is sure to be refused is not
         tried.
 

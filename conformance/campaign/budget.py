@@ -46,7 +46,7 @@ class Deadline:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more is to begin."""
+        """Whether the time is over: no further task may start."""
         return self.seconds is not None and monotonic() - self.begun >= self.seconds
 
     @property

@@ -123,7 +123,7 @@ class RunSession:
         )  # fmt: skip
         for done in runner.run(executor, batches):
             if done is not None:
-                for ended in [done] if cached is None else cached.ended(*done):
+                for ended in [done] if cached is None else cached.finish_task(*done):
                     self._keep(*ended)
             self._watcher.update(self._tally)
             if self._deadline.is_long_over:
@@ -136,9 +136,9 @@ class RunSession:
                 return
             begun = perf_counter()
             if cached is None:
-                planned = shorten(task, self._options.profile).planned()
+                planned = shorten(task, self._options.profile).with_plans()
             else:
-                planned = cached.planned(task)
+                planned = cached.plan(task)
             self._planning += perf_counter() - begun
             if task.stop > PROFILES[self._options.profile]:
                 self._planned.add(task.cell.op)

@@ -77,7 +77,7 @@ class Task:
         plans = None if self.plans is None else self.plans[at : at + 1]
         return Task(self.cell, self.seed, index, index + 1, plans)
 
-    def planned(self) -> Task:
+    def with_plans(self) -> Task:
         """Return the task with its plans. This plans its op up to the task's last case."""
         cell = self.cell
         if isinstance(cell.element_type, Invalid):
@@ -180,10 +180,10 @@ def _items_of(task: Task, batcher: Batcher) -> list[CellItem]:
 
     A program that the backend is sure to refuse is not evaluated.
     """
-    with batcher.watch.timed("generation"):
+    with batcher.watch.measure("generation"):
         cases = cases_of(task)
         inputs = [[materialise(one.program, recipe) for recipe in one.inputs] for one in cases]
-    with batcher.watch.timed("reference"):
+    with batcher.watch.measure("reference"):
         expected = [
             [evaluate(case.program, one) for one in sets]
             if batcher.session.refusal(case.program) is None

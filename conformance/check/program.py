@@ -286,7 +286,7 @@ class ProgramChecker:
         message = f"breaks {', '.join(ids)} of {operation.name}"
         if not self._is_reference:
             try:
-                self._session.kept(self._unit.flat.program, self._unit.text)
+                self._session.compile_cached(self._unit.flat.program, self._unit.text)
             except BackendError:
                 return Outcome(Verdict.REJECTED, INVALID, message, where)
             known = self._explainer.match_acceptance(operation, ids)

@@ -38,7 +38,7 @@ class StopWatch:
     seconds: dict[str, float] = field(default_factory=dict[str, float])
 
     @contextmanager
-    def timed(self, part: str) -> Generator[None]:
+    def measure(self, part: str) -> Generator[None]:
         """Count the block's seconds towards a part of `Timing`."""
         begun = perf_counter()
         try:

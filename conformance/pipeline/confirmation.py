@@ -167,7 +167,7 @@ class JudgementCache:
             if _changing_input_set([before, results]) is None:
                 return judged
         item, hardware = self.item, self.batcher.session.hardware
-        with self.batcher.watch.timed("comparison"):
+        with self.batcher.watch.measure("comparison"):
             judged = judge_sets(
                 item.program, item.inputs, item.expected, results, item.cell.rule,
                 platform=hardware,

@@ -108,7 +108,7 @@ def _run_pieces(session: Session, block: Block) -> tuple[SweepOutcome, ...]:
         operands = block.domains[0].arguments(start, stop)
         size = len(operands[0])
         if size not in compiled:
-            compiled[size] = session.kept(program_of(block, size))
+            compiled[size] = session.compile_cached(program_of(block, size))
         results = _execute(compiled[size], block, operands)
         for number, (domain, actual) in enumerate(zip(block.domains, results, strict=True)):
             before, known = outcomes[number], properties_of(domain.function)

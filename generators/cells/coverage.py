@@ -93,7 +93,7 @@ class Coverage:
         self._values: set[Value] = set()
         self._pairs: set[Pair] = set()
 
-    def planned(self, column: int, index: int) -> dict[str, str]:
+    def plan_case(self, column: int, index: int) -> dict[str, str]:
         """Return the labels that the case of that index takes, by dimension."""
         own = self.columns[column]
         while len(own.plans) <= index:
@@ -144,7 +144,7 @@ class Coverage:
         taken = {(one.dimension, one.taken) for one in asked}
         return all(self.names[value] in taken for value in aim.values)
 
-    def reached(self, cases: Mapping[int, Collection[int]], names: Sequence[str]) -> CoverageReport:
+    def measure(self, cases: Mapping[int, Collection[int]], names: Sequence[str]) -> CoverageReport:
         """Return the coverage of the cases of these indices, by the index of their column.
 
         `names` are the names of all columns. The declared values are those offered up to the last
@@ -156,7 +156,7 @@ class Coverage:
         met_anywhere, offered_anywhere = set[Value](), dict[Value, None]()
         for number, indices in cases.items():
             last = max(indices)
-            self.planned(number, last)
+            self.plan_case(number, last)
             column = self.columns[number]
             rows = [set(column.rows[index]) for index in indices]
             met = set[Value]().union(*rows)
@@ -188,7 +188,7 @@ class Coverage:
             found[dimension] = (reached + (value in met), all_values + 1)
         return dict(sorted(found.items()))
 
-    def needed(self, count: int) -> list[int]:
+    def count_needed(self, count: int) -> list[int]:
         """Return the number of cases that each column needs for the coverage of its first `count`
         cases.
 
@@ -196,7 +196,7 @@ class Coverage:
         offered, and first aims, even without success.
         """
         for number in range(len(self.columns)):
-            self.planned(number, count - 1)
+            self.plan_case(number, count - 1)
         needed = [last_new(column, count) + 1 for column in self.columns]
         pairs: set[Pair] = set()
         for index in range(count):

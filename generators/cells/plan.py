@@ -73,7 +73,7 @@ def coverage_report(op: str, seed: int, cases: Mapping[str, Collection[int]]) ->
     columns = valid_columns(op)
     names = [column.name for column in columns]
     chosen = {names.index(name): indices for name, indices in cases.items() if name in names}
-    return coverage(op, seed).reached(chosen, names)
+    return coverage(op, seed).measure(chosen, names)
 
 
 @cache
@@ -84,7 +84,7 @@ def needed_cases(op: str, seed: int, count: int) -> dict[str, int]:
         KeyError: for an op without cases.
     """
     names = [column.name for column in valid_columns(op)]
-    return dict(zip(names, coverage(op, seed).needed(count), strict=True))
+    return dict(zip(names, coverage(op, seed).count_needed(count), strict=True))
 
 
 def _build(op: str, column: ElementType | QuantizedColumn, pick: Pick) -> Case:
@@ -127,7 +127,7 @@ def plans(
     if column not in columns:
         raise ValueError(f"{op} takes no tensor of {column}")
     number = columns.index(column)
-    return [coverage(op, seed).planned(number, index) for index in indices]
+    return [coverage(op, seed).plan_case(number, index) for index in indices]
 
 
 def cases(

@@ -141,14 +141,14 @@ class Chain:
         one = number_of(number, tensor_type.element)
         return self.constant(np.broadcast_to(one, tensor_type.static_shape), tensor_type)
 
-    def drawn(self, tensor_type: TensorType) -> Value:
+    def draw_constant(self, tensor_type: TensorType) -> Value:
         """Return a constant with drawn contents."""
         splat = size_of(tensor_type) > LARGEST_CONSTANT or self.pick(3) == 2
         profile = choose(self.pick, self._suitable_profiles(tensor_type.element, ()))
         value = constant(tensor_type, profile, self.pick(1 << 32), splat=splat)
         return self.op("constant", to=tensor_type, value=value)
 
-    def some(self) -> Value:
+    def pick_value(self) -> Value:
         """Return an available value, mostly a recent value."""
         last = len(self.data) - 1
         return self.data[last - min(self.pick(len(self.data)), self.pick(len(self.data)))]
@@ -165,7 +165,7 @@ class Chain:
         if there and kind < 3:
             return there[self.pick(len(there))]
         if kind == 3:
-            return self.drawn(tensor_type)
+            return self.draw_constant(tensor_type)
         if kind == 4:
             number = choose(self.pick, (0, 1, 2, -1, 3))
             return self.number(number, tensor_type)
@@ -238,7 +238,7 @@ class Chain:
         inner.data = list(inner.arguments)
         return inner
 
-    def ended(self, *results: Value) -> Region:
+    def finish_region(self, *results: Value) -> Region:
         """Return the region with the operations of this block, and these results."""
         return Region(self.arguments, (*self.operations, Operation("return", results)))
 
@@ -246,15 +246,15 @@ class Chain:
         """Add a function with this body and return its name."""
         name = f"f{next(self.names)}"
         types = tuple(value.type for value in results)
-        self.functions.append(Function(name, body.ended(*results), types))
+        self.functions.append(Function(name, body.finish_region(*results), types))
         return name
 
     def case(self, results: Sequence[Value]) -> Case:
         """Return the case of the program that returns these values, with recipes for its inputs."""
         types = tuple(value.type for value in results)
-        used = self.used() | {value.name for value in results}
+        used = self.used_names() | {value.name for value in results}
         parameters = [value for value in self.parameters if value.name in used]
-        region = Region(tuple(parameters), self.ended(*results).operations)
+        region = Region(tuple(parameters), self.finish_region(*results).operations)
         program = Program((Function("main", region, types), *self.functions))
         if not parameters:
             return Case(program, (InputRecipe((), 0),))
@@ -265,7 +265,7 @@ class Chain:
             recipes.append(InputRecipe(profiles, seed + number, related))
         return Case(program, tuple(recipes))
 
-    def used(self) -> set[str]:
+    def used_names(self) -> set[str]:
         """Return the names of the values that operations use, including those in regions."""
         whole = Program((Function("", Region((), tuple(self.operations)), ()),))
         return {value.name for operation in whole.walk() for value in operation.operands}

@@ -83,14 +83,14 @@ def _begin(chain: Chain, of: ElementType) -> None:
         along = chain.pick(kind.rank)  # it may go beyond its type: then it wraps around
         chain.data.append(chain.op("iota", to=kind, iota_dimension=along))
     else:
-        chain.data.append(chain.drawn(kind))
+        chain.data.append(chain.draw_constant(kind))
 
 
 def step(chain: Chain, ops: Ops) -> None:
     """Add a pattern, or a case of an op; with `ops`, these two times in three."""
-    value = chain.some()
+    value = chain.pick_value()
     if chain.guide.met is not None and not chain.maker(value):
-        value = chain.some()  # try again: a parameter covers no new pair
+        value = chain.pick_value()  # try again: a parameter covers no new pair
     value = _small_enough(chain, value)
     if chain.guide.quantized and chain.pick(4) == 3 and quantized_link(chain, value, ops):
         return
@@ -131,7 +131,7 @@ def _small_enough(chain: Chain, value: Value) -> Value:
 def results(chain: Chain) -> list[Value]:
     """Return the last value, and all or some of the unused values; the rest is dead code."""
     made = [value for value in chain.data if value not in chain.parameters] or chain.data
-    used = chain.used()
+    used = chain.used_names()
     last = made[-1]
     ends = [value for value in made[:-1] if value.name not in used]
     shown = [value for value in dict.fromkeys(ends) if chain.pick(8) < 7]

@@ -90,7 +90,7 @@ def _branch(block: BlockWriter, count: int, depth: int, *, within: bool) -> Regi
     inner.steps()
     if depth and seldom(inner.writer.pick, 3, _dimension("a construct in a branch", within)):
         _construct(inner, depth - 1)
-    return inner.ended(_step_values(inner, count))
+    return inner.finish_region(_step_values(inner, count))
 
 
 def _construct(block: BlockWriter, depth: int) -> None:
@@ -140,7 +140,7 @@ def _write_while(
     else:
         limit = writer.parameter(counter, "within:0:4", "values:0", "values:1", "values:7")
     state: list[ValueType] = [counter, *[writer.of] * count]
-    start = [block.number(counts.start, counter), *(block.some() for _ in range(count))]
+    start = [block.number(counts.start, counter), *(block.pick_value() for _ in range(count))]
     regions = (
         _condition(block, state, limit, counts.direction),
         _turn(block, state, depth, counts, within=within),
@@ -153,7 +153,7 @@ def _condition(block: BlockWriter, state: list[ValueType], limit: Value, directi
     inner = block.inner(*arguments)
     given = {"comparison_direction": direction}
     holds = inner.add("compare", (arguments[0], limit), scalar("i1"), given=given)
-    return inner.ended(holds)
+    return inner.finish_region(holds)
 
 
 def _turn(
@@ -169,7 +169,7 @@ def _turn(
         _construct(inner, depth - 1)
     carried = arguments[2:] + arguments[1:2]  # each carried value moves by one position
     changed = [inner.step() if block.writer.pick(3) == 2 else one for one in carried]
-    return inner.ended([turn, *changed])
+    return inner.finish_region([turn, *changed])
 
 
 _WRITE = {"case": _write_case, "if": _write_if, "while": _write_while}
@@ -195,7 +195,7 @@ def _barrier(op: str, element_type: ElementType, pick: Pick) -> Case:
     """Write data through a barrier, with tokens; `after_all` and `create_token` need tokens."""
     writer, block = writer_of(element_type, pick)
     block.steps(2)
-    operands = [block.some() for _ in range(choose(pick, (1, 2, 3), "values"))]
+    operands = [block.pick_value() for _ in range(choose(pick, (1, 2, 3), "values"))]
     if op == "after_all":
         tokens = [_token(block) for _ in range(choose(pick, (0, 1, 2), "tokens"))]
         operands.insert(pick(len(operands) + 1), block.add(op, tokens, TokenType())[0])
@@ -206,7 +206,7 @@ def _barrier(op: str, element_type: ElementType, pick: Pick) -> Case:
     if op != "optimization_barrier" and seldom(
         pick, 4, "a token for nothing"
     ):  # a token without users
-        return writer.case(block, [block.some()])
+        return writer.case(block, [block.pick_value()])
     types = [value.type for value in operands]
     results = block.add("optimization_barrier", operands, *types)
     return writer.case(block, [value for value in results if isinstance(value.type, TensorType)])
@@ -225,7 +225,7 @@ def parts(block: BlockWriter, depth: int, *, token: bool = True) -> Value:
         elif kind == "tuple":
             values.append(parts(block, depth - 1, token=token))
         else:
-            values.append(block.some())
+            values.append(block.pick_value())
     of = TupleType(tuple(value.type for value in values))
     return block.add("tuple", values, of)[0]
 
@@ -239,7 +239,7 @@ def similar_tuple(block: BlockWriter, whole: Value) -> Value:
             (part,) = block.add("get_tuple_element", (whole,), of, given={"index": index})
             values.append(similar_tuple(block, part))
         elif of == block.writer.of:
-            values.append(block.some())
+            values.append(block.pick_value())
         else:
             assert isinstance(of, TensorType)
             values.append(block.number(block.writer.pick(100), of))
@@ -262,23 +262,23 @@ def _tuples(op: str, element_type: ElementType, pick: Pick) -> Case:
     del op  # `tuple` and `get_tuple_element` share their cases
     writer, block = writer_of(element_type, pick)
     block.steps(2)
-    whole = block.add("tuple", [block.some()], TupleType((writer.of,)))[0]
+    whole = block.add("tuple", [block.pick_value()], TupleType((writer.of,)))[0]
     if not seldom(pick, 8, "tuple of one"):
         whole = parts(block, _DEPTH)
-    return writer.case(block, leaves(block, whole) or [block.some()])
+    return writer.case(block, leaves(block, whole) or [block.pick_value()])
 
 
 def _composite(op: str, element_type: ElementType, pick: Pick) -> Case:
     """Write a composite and its decomposition, a separate function."""
     writer, block = writer_of(element_type, pick)
     block.steps(2)
-    inputs = [block.some() for _ in range(choose(pick, (1, 0, 2), "operands"))]
+    inputs = [block.pick_value() for _ in range(choose(pick, (1, 0, 2), "operands"))]
     arguments = tuple(writer.fresh(value.type) for value in inputs)
     inner = writer.block(arguments=arguments)
     inner.steps()
     returned = _step_values(inner, choose(pick, (1, 2), "results"))
     types = tuple(value.type for value in returned)
-    function = Function("decomposition", inner.ended(returned), types)
+    function = Function("decomposition", inner.finish_region(returned), types)
     name = choose(pick, _COMPOSITES, "name")
     given: dict[str, Attribute] = {"name": name, "decomposition": function.name}
     if seldom(pick, 2, "version given"):
@@ -304,7 +304,7 @@ def _custom_call(op: str, element_type: ElementType, pick: Pick) -> Case:
         given["called_computations"] = tuple(function.name for function in called)
     if seldom(pick, 4, "output_operand_aliases given"):
         given["output_operand_aliases"] = (OutputOperandAlias((), 0, ()),)
-    result = block.add(op, (block.some(),), writer.of, given=given)
+    result = block.add(op, (block.pick_value(),), writer.of, given=given)
     return writer.case(block, result, *called)
 
 
@@ -333,7 +333,7 @@ def _identity(writer: Writer, name: str) -> Function:
     """Return a function that returns its argument: its computation does not affect a call."""
     argument = writer.fresh(writer.of)
     inner = writer.block(arguments=(argument,))
-    return Function(name, inner.ended([argument]), (writer.of,))
+    return Function(name, inner.finish_region([argument]), (writer.of,))
 
 
 _BUILD = {

@@ -165,7 +165,7 @@ def _body(
 ) -> Region:
     arguments = tuple(writer.fresh(value.type) for value in operands)
     inner = writer.block(arguments=arguments)
-    return inner.ended(inner.add(name, arguments, result, given=given))
+    return inner.finish_region(inner.add(name, arguments, result, given=given))
 
 
 _BUILD = {

@@ -64,7 +64,7 @@ def _add_value(block: BlockWriter, value_type: ValueType) -> Value:
 def _region(
     block: BlockWriter, results: Sequence[Value], arguments: tuple[Value, ...] = ()
 ) -> Region:
-    return block.inner(*arguments).ended(results)
+    return block.inner(*arguments).finish_region(results)
 
 
 def _branches(op: str, ids: tuple[str, str, str], index: TensorType) -> Iterator[Miss]:
@@ -139,7 +139,7 @@ def _region_with_block(
     block: BlockWriter, arguments: tuple[Value, ...], tensor_type: TensorType
 ) -> Region:
     inner = block.inner(*arguments)
-    return inner.ended((inner.number(0, tensor_type),))
+    return inner.finish_region((inner.number(0, tensor_type),))
 
 
 def _while(op: str) -> Iterator[Miss]:
@@ -248,7 +248,7 @@ def _composite(op: str) -> Iterator[Miss]:
             given: dict[str, Attribute] = {"name": name, "decomposition": function}
             taken = block.add(op, inputs, *(results or (tensor_type,)), given=given)
             argument = block.writer.fresh(tensor_type)
-            body = Region((argument,), block.writer.block().ended((argument,)).operations)
+            body = Region((argument,), block.writer.block().finish_region((argument,)).operations)
             return end_block(block, taken, Function("f", body, (tensor_type,)))
 
         for name in ("op", "", "my.", ".op", "1.op", "my op.a", "my-a.op", "my..op", "my.op "):

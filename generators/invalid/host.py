@@ -160,7 +160,7 @@ def _start_async(
     block, value = begin_block(tensor_type)
     argument = block.writer.fresh(taken or tensor_type)
     inner = block.writer.block(arguments=(argument,))
-    region = inner.ended(write(inner, argument))
+    region = inner.finish_region(write(inner, argument))
     (future,) = block.add(op, [value] * count, FutureType(promised), regions=(region,))
     return block, value, future
 

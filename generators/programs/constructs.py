@@ -87,7 +87,7 @@ class _Writer:
         array = np.asarray(value, of.storage).reshape(of.static_shape)
         return self.add("constant", (), (of,), value=Dense.of(array, of))[0]
 
-    def drawn(self, of: ValueType) -> Value:
+    def draw_constant(self, of: ValueType) -> Value:
         """Return a constant with contents of some profile."""
         assert isinstance(of, TensorType)
         profile, seed = choose(self.pick, profiles_of(of.element)), self.pick(1 << 32)
@@ -98,7 +98,7 @@ class _Writer:
         """Return a writer of a nested region."""
         return replace(self, operations=[])
 
-    def ended(self, results: Sequence[Value], *arguments: Value) -> Region:
+    def finish_region(self, results: Sequence[Value], *arguments: Value) -> Region:
         """Return the region with the operations written so far, and these results."""
         return Region(tuple(arguments), (*self.operations, Operation("return", tuple(results))))
 
@@ -159,7 +159,7 @@ def _draw_executions(writer: _Writer) -> list[bool]:
 def _other(writer: _Writer, subject: Operation) -> Region:
     """Return a branch without the operation: constants of its result types."""
     block = writer.block()
-    return block.ended([block.drawn(of) for of in _types(subject)])
+    return block.finish_region([block.draw_constant(of) for of in _types(subject)])
 
 
 def _if(writer: _Writer, program: Program) -> tuple[Value, ...]:
@@ -230,18 +230,18 @@ def _while(writer: _Writer, program: Program) -> tuple[Value, ...]:
         turns = [choose(writer.pick, _TURNS if n else _TURNS[:1]) for n in range(writer.sets)]
         limit = writer.parameter(counter, turns)
     carried = subject.operands[:1]
-    start = (writer.number(0, counter), *carried, *map(writer.drawn, types))
+    start = (writer.number(0, counter), *carried, *map(writer.draw_constant, types))
     state = tuple(value.type for value in start)
     before = tuple(map(writer.fresh, state))
     test, turn = writer.block(), writer.block()
     holds = test.add("compare", (before[0], limit), (scalar("i1"),), comparison_direction="LT")
-    condition = test.ended(holds, *before)
+    condition = test.finish_region(holds, *before)
     here = tuple(map(writer.fresh, state))
     (next_,) = turn.add("add", (here[0], turn.number(1, counter)), (counter,))
     operands = (*here[1 : 1 + len(carried)], *subject.operands[1:])
     turn.operations.append(replace(subject, operands=operands))
     moved = tuple(_reverse_value(turn, value) for value in operands[: len(carried)])
-    body = turn.ended((next_, *moved, *subject.results), *here)
+    body = turn.finish_region((next_, *moved, *subject.results), *here)
     return writer.add("while", start, state, (condition, body))[1 + len(carried) :]
 
 

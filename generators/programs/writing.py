@@ -81,7 +81,7 @@ class Writer:
     def case(self, block: BlockWriter, results: Sequence[Value], *others: Function) -> Case:
         """Return the case with this block as main, which returns these results, before `others`."""
         types = tuple(value.type for value in results)
-        region = block.ended(results)
+        region = block.finish_region(results)
         region = Region((*self.parameters, *region.arguments), region.operations)
         program = Program((Function("main", region, types), *others))
         if not self.parameters:
@@ -119,7 +119,7 @@ class BlockWriter:
         self.operations.append(operation)
         return values
 
-    def ended(self, results: Sequence[Value]) -> Region:
+    def finish_region(self, results: Sequence[Value]) -> Region:
         """Return the region with the operations written so far, and these results."""
         end = Operation("return", tuple(results))
         return Region(self.arguments, (*self.operations, end))
@@ -135,29 +135,29 @@ class BlockWriter:
             0
         ]
 
-    def drawn(self) -> Value:
+    def draw_constant(self) -> Value:
         """Return a constant of the data's type with contents of some profile."""
         pick, of = self.writer.pick, self.writer.of
         large = math.prod(of.static_shape) > LARGEST_CONSTANT
         value = constant(of, choose(pick, profiles_of(of.element)), pick(1 << 32), splat=large)
         return self.add("constant", (), of, given={"value": value})[0]
 
-    def some(self) -> Value:
+    def pick_value(self) -> Value:
         """Return a value of the data's type, or else a constant."""
         if not self.data or self.writer.pick(6) == 5:
-            return self.drawn()
+            return self.draw_constant()
         return self.data[self.writer.pick(len(self.data))]
 
     def step(self) -> Value:
         """Return the result of an operation that moves data, or computes with integers."""
         pick, of = self.writer.pick, self.writer.of
-        kind, one = pick(4), self.some()
+        kind, one = pick(4), self.pick_value()
         if kind == 1 and of.rank:
             return self._add_and_keep("reverse", (one,), {"dimensions": (pick(of.rank),)})
         if kind == 2:
-            return self._add_and_keep("select", (self._predicate(), one, self.some()))
+            return self._add_and_keep("select", (self._predicate(), one, self.pick_value()))
         if kind == 3 and not (of.element.is_float or of.element.is_complex):
-            return self._add_and_keep(choose(pick, _exact(of.element)), (one, self.some()))
+            return self._add_and_keep(choose(pick, _exact(of.element)), (one, self.pick_value()))
         return one
 
     def steps(self, most: int = 3) -> None:

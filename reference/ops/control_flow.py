@@ -272,7 +272,9 @@ def composite(inputs: tuple[Any, ...], **given: object) -> tuple[Any, ...]:
     Raises:
         EvaluationError: always.
     """
-    raise EvaluationError(f"{given.get('name')} of {len(inputs)} inputs: no program around it")
+    raise EvaluationError(
+        f"{given.get('name')} with {len(inputs)} inputs needs an enclosing program"
+    )
 
 
 def custom_call_type(

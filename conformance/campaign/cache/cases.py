@@ -77,7 +77,7 @@ class CachedCases:
     _held: dict[Case, _Content] = field(default_factory=dict["Case", "_Content"])
     _new: dict[Case, bytes] = field(default_factory=dict["Case", bytes])
 
-    def planned(self, task: Task) -> Task:
+    def plan(self, task: Task) -> Task:
         """Return a drafted task with its plans, and without the cases that its cell does not need.
 
         The cache spares the plan, which would cover all cells of an op.
@@ -90,7 +90,7 @@ class CachedCases:
         if stored is not None:
             plans = tuple(json.loads(stored))
             return replace(task, stop=task.start + len(plans), plans=plans)
-        made = shorten(task, self.on.profile).planned()
+        made = shorten(task, self.on.profile).with_plans()
         self.entries.put(key, json.dumps(made.plans or ()).encode())
         return made
 
@@ -147,7 +147,7 @@ class CachedCases:
             self._partial.update(dict.fromkeys(parts, PartialTask(task, results, len(parts))))
         return parts
 
-    def ended(self, task: Task, result: TaskResult) -> list[tuple[Task, TaskResult]]:
+    def finish_task(self, task: Task, result: TaskResult) -> list[tuple[Task, TaskResult]]:
         """Cache the cases of a finished task; return the planned tasks that are complete now."""
         concluded = {one.record.index: one for one in result.by_case}
         for record in result.records:

@@ -121,7 +121,7 @@ class _Model(ObservedProgram):
             return None
         return found[0], found[1]
 
-    def ended(self, result: Array) -> ValuePrediction:
+    def round_prediction(self, result: Array) -> ValuePrediction:
         """Return a prediction, rounded to the type of a result."""
         found = ValuePrediction(result, np.zeros(result.shape))
         return flush_prediction(found) if self.flushes else found
@@ -271,7 +271,7 @@ def _predict_two_terms(
         found = [(wide.value, other) for wide in model.taken(lhs, quotients)]
         found += [(one, wide.value) for wide in model.taken(rhs, quotients)]
         for a, b in found:
-            yield model.ended(rounded_sum(a, signed(b), of))
+            yield model.round_prediction(rounded_sum(a, signed(b), of))
 
 
 def of_many(
@@ -329,11 +329,11 @@ def _one_by_one(
             return
         total = np.full(len(places), init, init.dtype)
         for step in zip(high, low, strict=True):
-            total = model.ended(
+            total = model.round_prediction(
                 rounded_sum(UnroundedNumbers(*step), unrounded_number(total), of)
             ).result
         result[places] = total
-    yield model.ended(result.reshape(parts.leaves.shape))
+    yield model.round_prediction(result.reshape(parts.leaves.shape))
 
 
 @quiet

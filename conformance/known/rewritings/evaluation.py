@@ -46,7 +46,7 @@ class Evaluator:
         """Return a reshape for a sum of single elements with zero; other operations unchanged."""
         if maker.name != "reduce" or len(maker.operands) != PAIR:
             return maker
-        given = [self.shown.known(value) for value in maker.operands]
+        given = [self.shown.known_value(value) for value in maker.operands]
         operands = [one for one in given if one is not None]
         if len(operands) < PAIR or not bool((operands[1] == 0).all()):
             return maker
@@ -78,7 +78,7 @@ class Evaluator:
         """
         keeps = flush_subnormals if flushes else np.asarray
         if isinstance(node, Value):
-            array = self.shown.known(node)
+            array = self.shown.known_value(node)
             if array is None:
                 raise LookupError(node.name)
             return keeps(array), np.zeros(array.shape)

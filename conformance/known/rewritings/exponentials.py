@@ -49,7 +49,7 @@ def _constant_nans(shown: ObservedProgram, value: Value) -> Array | None:
     """Return the elements of a value that are NaN because of a constant NaN operand; None if
     unknown.
     """
-    constant = shown.known(value) if _is_constant_to_llvm(shown, value) else None
+    constant = shown.known_value(value) if _is_constant_to_llvm(shown, value) else None
     if constant is not None:
         of = element_type_of(constant)
         return np.isnan(to_float64(constant)) if of.is_float else None
@@ -59,7 +59,7 @@ def _constant_nans(shown: ObservedProgram, value: Value) -> Array | None:
     if maker.name == "select":
         return _selected_nans(shown, *maker.operands)
     if maker.name == "cholesky":  # NaN is selected for a matrix that has no decomposition
-        decomposition = shown.known(value)
+        decomposition = shown.known_value(value)
         return None if decomposition is None else np.isnan(decomposition)
     if OPS[maker.name].rearranges:
         before = _constant_nans(shown, maker.operands[0])
@@ -92,7 +92,7 @@ def _is_constant_to_llvm(shown: ObservedProgram, value: Value) -> bool:
 def _selected_nans(
     shown: ObservedProgram, pred: Value, on_true: Value, on_false: Value
 ) -> Array | None:
-    is_true = shown.known(pred)
+    is_true = shown.known_value(pred)
     sides = [_constant_nans(shown, side) for side in (on_true, on_false)]
     if is_true is None or all(one is None for one in sides):
         return None

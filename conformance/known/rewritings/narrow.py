@@ -145,7 +145,7 @@ def _sign_extended_constant(shown: ObservedProgram, value: Value) -> Array:
 def _predict_quotient_by_one_bit(model: _Model, operation: Operation) -> Iterator[Array]:
     """Yield a quotient by -2 whose one-bit result 1 is sign-extended to -1."""
     if OPS[operation.name] is OPS["divide"] and _has_negative(model, operation):
-        quotient = model.known(operation.results[0])
+        quotient = model.known_value(operation.results[0])
         if quotient is not None:
             yield np.where(quotient.astype(np.int8) == 1, -1, quotient).astype(quotient.dtype)
 
@@ -208,7 +208,7 @@ class _Model(ObservedProgram):
         return wide is not None and shown is not None and not np.array_equal(wide, shown)
 
     def _observed_array(self, value: Value) -> Array | None:
-        array = self.known(value)
+        array = self.known_value(value)
         if array is None or not is_narrow(value):
             return array
         of = _element(value)

@@ -34,7 +34,7 @@ def merged_reductions(
     inner = shown.maker(operation.operands[0])
     if inner is None or not _are_alike(operation, inner):
         return
-    x, init = shown.known(inner.operands[0]), shown.known(operation.operands[1])
+    x, init = shown.known_value(inner.operands[0]), shown.known_value(operation.operands[1])
     if x is None or init is None or not element_type_of(x).is_float:
         return
     made_one = replace(

@@ -30,8 +30,8 @@ def merged_slices(
     inner = shown.maker(operation.operands[0])
     if inner is None or inner.name != operation.name:
         return
-    x, *inner_starts = (shown.known(value) for value in inner.operands)
-    starts = [shown.known(value) for value in operation.operands[1:]]
+    x, *inner_starts = (shown.known_value(value) for value in inner.operands)
+    starts = [shown.known_value(value) for value in operation.operands[1:]]
     if x is None:
         return
     result = operation.results[0].type

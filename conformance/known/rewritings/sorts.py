@@ -35,7 +35,7 @@ def first_of_sorted(
     number, key = sort.results.index(sorted_value), sorting_key(sort)
     if key is None or key[1]:  # ascending
         return
-    keys, taken = (shown.known(sort.operands[n]) for n in (key[0], number))
+    keys, taken = (shown.known_value(sort.operands[n]) for n in (key[0], number))
     if keys is None or keys.dtype != np.float32 or taken is None:
         return
     dimension = dict[str, Any](sort.attributes).get("dimension", -1) % keys.ndim

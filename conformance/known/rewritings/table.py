@@ -72,7 +72,7 @@ def of_squares(
     """
     shown = ObservedProgram(program, values)
     squares = shown.maker(operation.operands[0])
-    given = [shown.known(value) for value in operation.operands]
+    given = [shown.known_value(value) for value in operation.operands]
     operands = [one for one in given if one is not None]
     if squares is None or squares.name != "multiply" or len(operands) < len(given):
         return

@@ -38,11 +38,11 @@ def overlapping_updates(
             return
         update = maker
     base, new, *starts = update.operands
-    array, to = shown.known(base), operation.results[0].type
+    array, to = shown.known_value(base), operation.results[0].type
     if array is None or not isinstance(to, TensorType):
         return
     for read in _read(shown, base, new):
-        written = _window(array.shape, read.shape, [shown.known(one) for one in starts])
+        written = _window(array.shape, read.shape, [shown.known_value(one) for one in starts])
         if written is not None:
             results = (_copy_in_order(array, read, written, at_once) for at_once in _AT_ONCE)
             yield from (ValuePrediction(result.reshape(to.static_shape)) for result in results)
@@ -63,14 +63,14 @@ def _read(shown: ObservedProgram, base: Value, new: Value) -> Iterator[Array]:
     Unsigned start indices may be misread as signed.
     """
     maker = shown.maker(new)
-    array = shown.known(base)
+    array = shown.known_value(base)
     if maker is None or array is None or maker.operands[:1] != (base,):
         return
     given = given_attributes(maker)
     if maker.name == "slice":
         yield _slice_positions(np.arange(array.size).reshape(array.shape), given)
     elif maker.name == "dynamic_slice":
-        starts = [shown.known(one) for one in maker.operands[1:]]
+        starts = [shown.known_value(one) for one in maker.operands[1:]]
         for taken in (
             starts,
             [one if one is None else reinterpret_as_signed(one) for one in starts],

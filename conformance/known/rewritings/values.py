@@ -42,9 +42,9 @@ class ObservedProgram:
 
     def constant(self, value: Value) -> Array | None:
         """Return the value of a constant to a compiler; None for other values."""
-        return self.known(value) if self.is_folded(value) else None
+        return self.known_value(value) if self.is_folded(value) else None
 
-    def known(self, value: Value) -> Array | None:
+    def known_value(self, value: Value) -> Array | None:
         """Return the backend's or the constant value; None if not available."""
         array, maker = self.values.get(value.name), self.maker(value)
         if array is None and maker is not None and is_constant(maker):

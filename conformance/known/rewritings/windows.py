@@ -32,7 +32,7 @@ def merged_paddings(
     low, high = (edges.get(f"edge_padding_{end}") for end in ("low", "high"))
     if low is None or high is None or min(*low, *high) >= 0:
         return
-    operands = [shown.known(value) for value in (pad.operands[0], *operation.operands[1:])]
+    operands = [shown.known_value(value) for value in (pad.operands[0], *operation.operands[1:])]
     known = [one for one in operands if one is not None]
     if len(known) < len(operands):
         return

@@ -86,7 +86,7 @@ class Machine:
             return numbers
         return self.taken(round_to(to_float64(numbers), self.narrow))
 
-    def kept(self, numbers: Array) -> Array:
+    def round_step(self, numbers: Array) -> Array:
         """Return results of a step, rounded to the stored type."""
         numbers = np.asarray(numbers)
         return flush_subnormals(numbers) if self.flushes else numbers
@@ -94,29 +94,31 @@ class Machine:
     def taken(self, numbers: Array) -> Array:
         """Return numbers of any type in the machine's type."""
         if element_type_of(numbers) == self.of:
-            return self.kept(numbers)
-        return self.kept(round_to(to_float64(numbers), self.of))
+            return self.round_step(numbers)
+        return self.round_step(round_to(to_float64(numbers), self.of))
 
     def fused(self, x: Array, y: Array, addend: Array) -> Array:
         """Return x * y + addend, rounded once."""
-        return self.kept(fused_multiply_add(x, y, addend, self.of))
+        return self.round_step(fused_multiply_add(x, y, addend, self.of))
 
     def multiply_add(self, x: Array, y: Array, addend: Array) -> Iterator[Array]:
         """Yield x * y + addend with the product first unrounded, then rounded."""
-        yield from _distinct_arrays(self.fused(x, y, addend), self.kept(self.kept(x * y) + addend))
+        yield from _distinct_arrays(
+            self.fused(x, y, addend), self.round_step(self.round_step(x * y) + addend)
+        )
 
     def reciprocal_roots(self, numbers: Array) -> Iterator[Array]:
         """Yield 1 / sqrt(x), correctly rounded, then its neighbours."""
         exact = 1 / np.sqrt(to_float64(numbers).astype(np.longdouble))
         nearest = round_to(exact, self.of)
-        yield self.kept(nearest)
+        yield self.round_step(nearest)
         larger = smaller = nearest
         inexact = np.isfinite(exact) & (exact != 0)
         for _ in range(_ULPS):
             larger = np.where(inexact, next_up(larger), larger)
             smaller = np.where(inexact, next_down(smaller), smaller)
-            yield self.kept(larger)
-            yield self.kept(smaller)
+            yield self.round_step(larger)
+            yield self.round_step(smaller)
 
     def sums(self, *factors: Array, axes: tuple[int, ...]) -> Iterator[Array]:
         """Yield sums of products of the factors over dimensions: fused in order, rounded in order,
@@ -124,18 +126,22 @@ class Machine:
         """
         rows = [_rows(one, axes) for one in factors]
         products = (
-            rows[0] if len(rows) == 1 else self.stored("products", self.kept(rows[0] * rows[1]))
+            rows[0]
+            if len(rows) == 1
+            else self.stored("products", self.round_step(rows[0] * rows[1]))
         )
         zero = np.zeros(products.shape[1:], products.dtype)
         is_fused = len(rows) > 1 and "products" not in self.rounded
         total = zero
         for row in zip(*(rows if is_fused else [products]), strict=True):
-            total = self.fused(row[0], row[1], total) if is_fused else self.kept(total + row[0])
+            total = (
+                self.fused(row[0], row[1], total) if is_fused else self.round_step(total + row[0])
+            )
         ordered = zero
         for row in products:
-            ordered = self.kept(ordered + row)
+            ordered = self.round_step(ordered + row)
         wide = to_float64(products).astype(np.longdouble).sum(axis=0)
-        for one in (total, ordered, self.kept(round_to(wide, self.of))):
+        for one in (total, ordered, self.round_step(round_to(wide, self.of))):
             yield np.expand_dims(self.stored("sums", one), axes)
 
 
@@ -163,7 +169,7 @@ class NormalizationOperands:
 
     def spreads(self, variance: Array) -> Iterator[Array]:
         """Yield variance + epsilon, and also variance if epsilon is 0, because -0 + 0 is +0."""
-        spread = self.machine.kept(variance + self.epsilon)
+        spread = self.machine.round_step(variance + self.epsilon)
         yield from _distinct_arrays(spread, variance if self.epsilon == 0 else spread)
 
     def roots(self, variance: Array) -> Iterator[Array]:
@@ -176,14 +182,14 @@ class NormalizationOperands:
     def inverse(self) -> Array:
         """1 / count."""
         return self.machine.stored(
-            "inverse", self.machine.kept(np.ones_like(self.count) / self.count)
+            "inverse", self.machine.round_step(np.ones_like(self.count) / self.count)
         )
 
     def means(self, total: Array) -> Array:
         """Return the means of the elements of which this is the total."""
         if self.machine.divides:
-            return self.machine.kept(total / self.count)
-        return self.machine.kept(total * self.inverse)
+            return self.machine.round_step(total / self.count)
+        return self.machine.round_step(total * self.inverse)
 
 
 def _feature_index(operation: Operation) -> int:
@@ -211,7 +217,7 @@ def _fold(given: NormalizationOperands) -> Iterator[Results]:
     """Yield x * s + (offset - mean * s), with s = scale / sqrt(variance + epsilon)."""
     machine, (x, scale, offset, mean, variance) = given.machine, given.operands
     for root in given.roots(variance):
-        factor = machine.kept(scale * root)
+        factor = machine.round_step(scale * root)
         for rest in machine.multiply_add(-mean, factor, offset):
             for result in machine.multiply_add(x, factor, rest):
                 yield (result,)
@@ -227,13 +233,16 @@ def _normalize_in_one_pass(given: NormalizationOperands) -> Iterator[Results]:
     added = zip(machine.sums(x, axes=given.axes), machine.sums(x, x, axes=given.axes), strict=True)
     for total, squares in added:
         mean = given.means(total)
-        factors = (mean, mean), (machine.kept(total * total), machine.kept(inverse * inverse))
+        factors = (
+            (mean, mean),
+            (machine.round_step(total * total), machine.round_step(inverse * inverse)),
+        )
         variances = [
             one
             for x_, y_ in factors
             for one in (
                 *machine.multiply_add(-x_, y_, given.means(squares)),
-                machine.fused(squares, inverse, -machine.kept(x_ * y_)),
+                machine.fused(squares, inverse, -machine.round_step(x_ * y_)),
             )
         ]
         clamped = (np.maximum(one, 0) for one in variances)
@@ -241,7 +250,7 @@ def _normalize_in_one_pass(given: NormalizationOperands) -> Iterator[Results]:
         for unrounded in _distinct_arrays(*variances, *clamped):
             variance = machine.stored("variance", unrounded)
             for root in given.roots(variance):
-                normalized = machine.kept(machine.kept(x - center) * root)
+                normalized = machine.round_step(machine.round_step(x - center) * root)
                 for result in machine.multiply_add(normalized, scale, offset):
                     yield result, mean, variance
 
@@ -249,27 +258,33 @@ def _normalize_in_one_pass(given: NormalizationOperands) -> Iterator[Results]:
 def _reorder(given: NormalizationOperands) -> Iterator[Results]:
     """Yield gradients with 1 / sqrt(variance + epsilon) factored out of the sums."""
     machine, (x, scale, mean, variance, grad_output) = given.machine, given.operands
-    centered, inverse = machine.kept(x - mean), given.inverse
+    centered, inverse = machine.round_step(x - mean), given.inverse
     sums = zip(
         machine.sums(grad_output, axes=given.axes),
         machine.sums(grad_output, centered, axes=given.axes),
         strict=True,
     )
     for offset, covariance in sums:
-        along = machine.kept(-covariance * centered)
+        along = machine.round_step(-covariance * centered)
         inner = [
             result
             for whole in machine.multiply_add(grad_output, given.count, -offset)
             for spread in given.spreads(variance)
             for result in (
-                *machine.multiply_add(along, machine.kept(np.ones_like(spread) / spread), whole),
-                machine.kept(whole + machine.kept(along / spread)),
+                *machine.multiply_add(
+                    along, machine.round_step(np.ones_like(spread) / spread), whole
+                ),
+                machine.round_step(whole + machine.round_step(along / spread)),
             )
         ]
         for root in given.roots(variance):
-            factor = machine.kept(machine.kept(scale * root) * inverse)
+            factor = machine.round_step(machine.round_step(scale * root) * inverse)
             for one in inner:
-                yield machine.kept(factor * one), machine.kept(covariance * root), offset
+                yield (
+                    machine.round_step(factor * one),
+                    machine.round_step(covariance * root),
+                    offset,
+                )
 
 
 _EXPANSIONS: dict[str, tuple[str, Callable[[NormalizationOperands], Iterator[Results]]]] = {

@@ -394,7 +394,7 @@ def _convertible(of: TensorType) -> bool:
 def _constant_of_anything(chain: Chain, value: Value) -> Value:
     """Write an operation on constants only, and use its result with the value."""
     of = tensor(value)
-    first, second = chain.drawn(of), chain.drawn(of)
+    first, second = chain.draw_constant(of), chain.draw_constant(of)
     op = "xor" if of.element.is_boolean else choose(chain.pick, ("add", "multiply", "subtract"))
     made = chain.op(op, first, second)
     return chain.op("and" if of.element.is_boolean else op, value, made)

@@ -65,8 +65,8 @@ def _counted_loop(chain: Chain, value: Value) -> Value:
     changed = _update_value(turn, count, one, other)
     left = other if chain.pick(2) else one
     pair = (changed, left) if chain.pick(2) else (left, changed)
-    region = turn.ended(after, *pair)
-    results = chain.ops("while", first, types, (holds.ended(going), region))
+    region = turn.finish_region(after, *pair)
+    results = chain.ops("while", first, types, (holds.finish_region(going), region))
     chain.data += results[1:]
     return results[1]
 
@@ -107,7 +107,7 @@ def _loop_without_turns(chain: Chain, value: Value) -> Value:
     one = turn.arguments[0]
     changed = turn.op("add", one, one) if numbers(tensor(value)) else turn.op("xor", one, one)
     begin = chain.number(chain.pick(2), _I1) if chain.pick(2) else chain.parameter(_I1)
-    regions = (holds.ended(holds.arguments[1]), turn.ended(changed, stop))
+    regions = (holds.finish_region(holds.arguments[1]), turn.finish_region(changed, stop))
     return chain.ops("while", (value, begin), (tensor(value), _I1), regions)[0]
 
 
@@ -134,10 +134,10 @@ def _branching(chain: Chain, op: str, on: Value, value: Value, count: int) -> Va
         if kind == 1 and numbers(of):
             given = inner.op("add", value, inner.like(of))
         elif kind == 2:
-            given = inner.drawn(of)
+            given = inner.draw_constant(of)
         elif kind == 3 and of.rank:
             given = inner.op("reverse", value, dimensions=(0,))
-        regions.append(inner.ended(given))
+        regions.append(inner.finish_region(given))
     return chain.ops(op, (on,), (of,), tuple(regions))[0]
 
 
@@ -222,7 +222,7 @@ def _some_rows(chain: Chain, size: int, line: TensorType) -> Value:
     if kind < 3:
         return chain.number(choose(chain.pick, edges_of(of)), line)
     if kind == 3:
-        return chain.drawn(line)
+        return chain.draw_constant(line)
     return chain.parameter(line, f"within:0:{max(count - 1, 0)}", f"within:-1:{count}")
 
 
@@ -248,7 +248,7 @@ def _scattered_rows(chain: Chain, value: Value) -> Value:
         update_window_dims=tuple(range(first, len(shape) - 1 + first)),
         inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), index_vector_dim=first,
         input_batching_dims=(), scatter_indices_batching_dims=(), indices_are_sorted=False,
-        unique_indices=False, regions=(body.ended(result),),
+        unique_indices=False, regions=(body.finish_region(result),),
     )  # fmt: skip
 
 
@@ -271,7 +271,7 @@ def _scattered_back(chain: Chain, value: Value) -> Value:
         update_window_dims=tuple(range(1, rank)), inserted_window_dims=(0,),
         scatter_dims_to_operand_dims=(0,), index_vector_dim=1, input_batching_dims=(),
         scatter_indices_batching_dims=(), indices_are_sorted=bool(chain.pick(2)),
-        unique_indices=bool(chain.pick(2)), regions=(body.ended(body.arguments[1]),),
+        unique_indices=bool(chain.pick(2)), regions=(body.finish_region(body.arguments[1]),),
     )  # fmt: skip
 
 

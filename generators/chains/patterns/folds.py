@@ -31,7 +31,7 @@ def fold(chain: Chain, of: ElementType) -> tuple[Region, Value]:
         number = _least(of) if op == "maximum" else _greatest(of)
     scalar = TensorType((), of)
     inner = chain.apart(scalar, scalar)
-    return inner.ended(inner.op(op, *inner.arguments)), chain.number(number, scalar)
+    return inner.finish_region(inner.op(op, *inner.arguments)), chain.number(number, scalar)
 
 
 def _least(of: ElementType) -> float:
@@ -111,7 +111,7 @@ def _sum_of_products_of_many_dimensions(chain: Chain, value: Value) -> Value:
     product = chain.op("multiply", wide, chain.parameter(of))
     scalar = TensorType((), element(value))
     inner = chain.apart(scalar, scalar)
-    body = inner.ended(inner.op("add", *inner.arguments))
+    body = inner.finish_region(inner.op("add", *inner.arguments))
     along = choose(chain.pick, (3, 2, 0, len(shape) - 1))
     return chain.op(
         "reduce", product, chain.number(0, scalar), dimensions=(along,), regions=(body,)
@@ -165,7 +165,7 @@ def _product_of_joined(chain: Chain, value: Value) -> Value:
     of = element(value)
     first = fit_shape(chain, value, TensorType((2, 3), of))
     joined = chain.op("concatenate", first, chain.like(TensorType((2, 2), of)), dimension=1)
-    return _product(chain, joined, chain.drawn(TensorType((5, 2), of)), (1,), (0,))
+    return _product(chain, joined, chain.draw_constant(TensorType((5, 2), of)), (1,), (0,))
 
 
 def _order(chain: Chain, *types: TensorType, by: int = 0) -> Region:
@@ -173,7 +173,7 @@ def _order(chain: Chain, *types: TensorType, by: int = 0) -> Region:
     inner = chain.apart(*(t for of in types for t in (of, of)))
     way = choose(chain.pick, ("LT", "GT"))
     lhs, rhs = inner.arguments[2 * by : 2 * by + 2]
-    return inner.ended(inner.compare(lhs, rhs, way))
+    return inner.finish_region(inner.compare(lhs, rhs, way))
 
 
 def _sorted_twice(chain: Chain, value: Value) -> Value:

@@ -80,7 +80,7 @@ def swept_figures(
 ) -> tuple[SweepOutcome, Array]:
     """Return the outcome of a sweep of these arguments, and the backend's results."""
     session, count = open_session(backend), len(operands[0])
-    (actual,) = session.kept(function.program(count)).run(operands)
+    (actual,) = session.compile_cached(function.program(count)).run(operands)
     domain = Domain(function, count, 0, count, is_exhaustive=False, is_mirrored=False)
     return outcome_of(domain, operands, np.asarray(actual), session.hardware), np.asarray(actual)
 

@@ -81,7 +81,7 @@ class Machine:
         """Return a mask of the step results that the type represents, where that is decidable."""
         return exact.astype(self.of.storage).astype(np.longdouble) == exact
 
-    def kept(self, exact: Array) -> Array:
+    def round_step(self, exact: Array) -> Array:
         """Return the result of a step, rounded to the type."""
         if not self.ranged:
             return exact
@@ -164,7 +164,7 @@ class Number:
         A function may be off by `units`; other steps are correctly rounded.
         """
         machine, size = self.machine, np.abs(exact)
-        value, held = machine.kept(exact), machine.has(exact)
+        value, held = machine.round_step(exact), machine.has(exact)
         relative = units * machine.unit if units else np.where(held, 0, machine.unit)
         before = error + (relative * size if units else 0)
         total = error + relative * size
@@ -248,7 +248,7 @@ class Number:
 
 def exactly(numbers: Array, machine: Machine) -> Number:
     """Return numbers without an error; subnormal numbers are zero if the machine flushes them."""
-    value = machine.kept(numbers.astype(np.longdouble))
+    value = machine.round_step(numbers.astype(np.longdouble))
     return Number(value, np.zeros(value.shape, np.longdouble), machine)
 
 

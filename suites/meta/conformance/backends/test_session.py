@@ -201,10 +201,10 @@ def test_recently_compiled_programs_are_cached() -> None:
         ]  # fmt: skip
     assert session.compilations == 1
     for size in range(3, 3 + KEPT):
-        session.kept(negation(size))
-    session.kept(negation(2 + KEPT))
+        session.compile_cached(negation(size))
+    session.compile_cached(negation(2 + KEPT))
     assert session.compilations == 1 + KEPT
-    session.kept(negation())
+    session.compile_cached(negation())
     assert session.compilations == 2 + KEPT
 
 

@@ -152,7 +152,7 @@ def test_cells_apart_end_no_batch(tmp_path: Path) -> None:
 
 def test_planned_task_has_the_cases_of_the_whole_plan() -> None:
     task = Task(Cell("compare", ELEMENT_TYPES["f32"], "reference"), 3, 2, 7)
-    planned = task.planned()
+    planned = task.with_plans()
     assert planned == task
     assert planned.plans
     coverage.cache_clear()

@@ -1,4 +1,4 @@
-"""A type of more dimensions than an array of numpy may have is refused in words, everywhere."""
+"""Types with more dimensions than numpy permits are refused with a message."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def test_deep_covers_every_pair_in_every_column_and_then_triples(op: str) -> Non
     count = cases_of(CATALOG[op], "deep")
     covered = plan.coverage(op, 0)
     for number, column in enumerate(covered.columns[:4]):
-        covered.planned(number, count - 1)
+        covered.plan_case(number, count - 1)
         assert not column.missing_pairs
         met = {
             value for row in column.rows for value in row
@@ -165,15 +165,15 @@ def test_values_that_depend_on_others_are_reached() -> None:
         return pick
 
     covered = Coverage(1, build)
-    covered.planned(0, 29)
-    done = covered.reached({0: range(30)}, ["only"])
+    covered.plan_case(0, 29)
+    done = covered.measure({0: range(30)}, ["only"])
     assert (done.values, done.out_of_reach) == (done.declared_values, 0) == (10, 0)
     assert done.pairs == done.declared_pairs == 9 + 2 * 3 + 8
     assert done.missing == ()
     assert done.dimensions == {
         "data": (2, 2), "kind": (2, 2), "only there": (3, 3), "there too": (3, 3),
     }  # fmt: skip
-    few = covered.reached({0: [0]}, ["only"]).dimensions
+    few = covered.measure({0: [0]}, ["only"]).dimensions
     assert few["kind"] == (1, 2)
 
 
@@ -185,8 +185,8 @@ def test_values_hidden_by_empty_result_do_not_count() -> None:
         return pick
 
     covered = Coverage(1, build)
-    covered.planned(0, 9)
-    done = covered.reached({0: range(10)}, ["only"])
+    covered.plan_case(0, 9)
+    done = covered.measure({0: range(10)}, ["only"])
     assert (done.values, done.out_of_reach, done.pairs) == (0, 2, 0)
 
 

@@ -71,7 +71,7 @@ def without_effect(op: str) -> set[Values]:
     for index, (number, column) in product(range(_MOST), enumerate(valid_columns(op))):
         if index >= _FEWEST and met <= differ:
             break
-        planned = coverage(op, 0).planned(number, index)
+        planned = coverage(op, 0).plan_case(number, index)
         try:
             pick, _ = _build(op, column, planned, index)
         except ValueError:  # a quantized column's simple case has other values

@@ -286,10 +286,10 @@ def test_flaky_case_is_never_cached(tmp_path: Path) -> None:
     (passing,) = run_tasks([task], Manner(by_case=True))
     with Entries(tmp_path / "other", print) as entries:
         cached = cases_in(entries)
-        planned = cached.planned(task)
+        planned = cached.plan(task)
         unsteady = replace(passing.records[0], repeats=first.records[0].repeats)
-        cached.ended(planned, replace(passing, records=(unsteady, passing.records[1])))
-        cached.ended(planned, passing)  # later, it passes
+        cached.finish_task(planned, replace(passing, records=(unsteady, passing.records[1])))
+        cached.finish_task(planned, passing)  # later, it passes
         (left,) = cached.uncached_batches([(planned,)])
         assert [(one.start, one.stop) for one in left] == [(0, 1)]
 
@@ -303,9 +303,9 @@ def test_cases_of_crashed_batch_are_cached_after_the_culprit_is_known(
     for number, (lost, found) in enumerate((([batch], [1]), ([], [0, 1]))):
         with Entries(tmp_path / str(number), print) as entries:
             cached = cases_in(entries)
-            planned = cached.planned(task)
+            planned = cached.plan(task)
             cached.suspect([batch])
-            cached.ended(planned, passing)
+            cached.finish_task(planned, passing)
             assert [*cached._cached_results(planned)] == [1]
             cached.release(lost)
             assert sorted(cached._cached_results(planned)) == found
