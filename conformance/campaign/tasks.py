@@ -144,7 +144,7 @@ def run_tasks(tasks: Sequence[Task], manner: Manner = Manner()) -> list[TaskResu
         NotAvailable: when the backend is not available.
     """
     watch = StopWatch()
-    session = open_session(tasks[0].cell.backend, watch.timed)
+    session = open_session(tasks[0].cell.backend, watch.measure)
     batcher = Batcher(session, watch, manner.repeats)
     lost: list[LostBatch] = []
     with in_force(manner.hypotheses):

@@ -79,7 +79,7 @@ def report(
         list[Path],
         typer.Argument(
             help="The folder of a run, a campaign or a sweep, or its database; several runs are "
-            "merged, or shards of a sweep. Sweeps beside a run get a section in its report."
+            "merged, or shards of a sweep. Sweeps given with a run get a section in its report."
         ),
     ],
     out: Annotated[

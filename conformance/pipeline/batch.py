@@ -49,7 +49,7 @@ class StopWatch:
 
 @dataclass(frozen=True, slots=True)
 class Batcher:
-    """Compiles and runs batches in a session. Open the session with `watch.timed` to time it."""
+    """Compiles and runs batches in a session. Open the session with `watch.measure` to time it."""
 
     session: Session
     watch: StopWatch = field(default_factory=StopWatch)
@@ -82,7 +82,7 @@ class Batcher:
             BackendError: when the backend does not give results.
         """
         is_kept = only_compiles(self.session.name)
-        compile_item = self.session.kept if is_kept else self.session.compile
+        compile_item = self.session.compile_cached if is_kept else self.session.compile
         compiled = compile_item(item.program)
         sets = [[compiled.run(inputs) for _ in range(self.repeats)] for inputs in item.inputs]
         return [list(results) for results in zip(*sets, strict=True)]
