@@ -66,7 +66,7 @@ def run_logged(
     """Run the selected cases; return the compilations, and the number of cases."""
     os.environ[LOG] = str(folder)
     options = selected(given, folder, given.jobs)
-    planned = [shorten(one, given.profile).planned() for one in plan(options).tasks]
+    planned = [shorten(one, given.profile).with_plans() for one in plan(options).tasks]
     choice = parse(given.backend)
     known = load(None, [choice.name], versions())
     crashing, overwriting = harmful_cells(planned, known)
