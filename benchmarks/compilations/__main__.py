@@ -2,7 +2,7 @@
 
     python -m benchmarks.compilations --jobs 2 [--op "a*"] [--profile smoke]
 
-Runs the selected cases in workers that log each compilation: its purpose, the number of programs of
+Runs the run_options cases in workers that log each compilation: its purpose, the number of programs of
 the module, and the processor seconds. Wall seconds would depend on other work of the machine.
 Counterexamples are not replayed, and no report is written.
 
@@ -26,7 +26,7 @@ from time import process_time
 import psutil
 
 from benchmarks.compilations.log import BATCH, LOG, MISS, PART, Compilation, log_compilations
-from benchmarks.selection import add_selection, selected
+from benchmarks.selection import add_selection, run_options
 from conformance.backends.registry import parse
 from conformance.campaign.planning import (
     CASES_PER_MODULE,
@@ -63,9 +63,9 @@ class Seconds:
 def run_logged(
     given: argparse.Namespace, folder: Path, seconds: Seconds
 ) -> tuple[list[Compilation], int]:
-    """Run the selected cases; return the compilations, and the number of cases."""
+    """Run the run_options cases; return the compilations, and the number of cases."""
     os.environ[LOG] = str(folder)
-    options = selected(given, folder, given.jobs)
+    options = run_options(given, folder, given.jobs)
     planned = [shorten(one, given.profile).with_plans() for one in plan(options).tasks]
     choice = parse(given.backend)
     known = load(None, [choice.name], versions())

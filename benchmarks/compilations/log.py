@@ -12,7 +12,7 @@ from time import process_time
 from conformance.backends.base import BackendError
 from conformance.backends.session import Session
 from conformance.campaign import tasks
-from conformance.pipeline.batch import Batcher, _Split
+from conformance.pipeline.batch import Batcher, _SplitBatch
 
 LOG = "HLO_CONFORMANCE_COMPILATIONS"
 """The environment variable with the folder that workers log to."""
@@ -24,7 +24,7 @@ PURPOSES = {
     Batcher.attempts.__code__: "error, asked again",
     Batcher.run_in_isolation.__code__: "failure, in isolation",
     Batcher.batch_again.__code__: "batch, run again",
-    _Split._refused_batch.__code__: "batch, run again",
+    _SplitBatch._refused_batch.__code__: "batch, run again",
 }
 """The purpose of compilations that a function asks for."""
 
@@ -51,7 +51,7 @@ def purpose() -> str:
     while frame is not None:
         if frame.f_code in PURPOSES:
             return PURPOSES[frame.f_code]
-        splits += frame.f_code is _Split.run.__code__
+        splits += frame.f_code is _SplitBatch.run.__code__
         frame = frame.f_back
     return PART if splits > 1 else BATCH
 

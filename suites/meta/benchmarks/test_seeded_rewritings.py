@@ -90,6 +90,6 @@ func.func @main(%x: tensor<3xi32>, %y: tensor<3xi32>) -> tensor<3xi32> {{
     module = compile_program("cpu-compile", wrong).module
     found = {
         one.slip: one.ending
-        for one in seed_slips(Optimised("wrong", right, module), draw_inputs(right, 4))
+        for one in seed_slips(OptimisedProgram("wrong", right, module), draw_inputs(right, 4))
     }
     assert found["sum replaced"] is Ending.FLAGGED  # it is right then
