@@ -2,7 +2,7 @@
 
     python -m benchmarks.compilations --jobs 2 [--op "a*"] [--profile smoke]
 
-Runs the run_options cases in workers that log each compilation: its purpose, the number of programs of
+Runs the selected cases in workers that log each compilation: its purpose, the number of programs of
 the module, and the processor seconds. Wall seconds would depend on other work of the machine.
 Counterexamples are not replayed, and no report is written.
 
@@ -63,7 +63,7 @@ class Seconds:
 def run_logged(
     given: argparse.Namespace, folder: Path, seconds: Seconds
 ) -> tuple[list[Compilation], int]:
-    """Run the run_options cases; return the compilations, and the number of cases."""
+    """Run the selected cases; return the compilations, and the number of cases."""
     os.environ[LOG] = str(folder)
     options = run_options(given, folder, given.jobs)
     planned = [shorten(one, given.profile).with_plans() for one in plan(options).tasks]
