@@ -17,7 +17,7 @@ import json
 import os
 import sys
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,14 +90,15 @@ def run_logged(
 
 def print_purposes(rows: list[Compilation]) -> None:
     modules = Counter(row.label for row in rows)
-    programs, seconds = Counter[str](), Counter[str]()
+    programs = Counter[str]()
+    seconds = defaultdict[str, float](float)
     for row in rows:
         programs[row.label] += row.programs
         seconds[row.label] += row.seconds
     sys.stdout.write(
         f"{'compiled for':36}{'modules':>9}{'programs':>10}{'seconds':>9}{'each':>10}\n"
     )
-    for label, spent in seconds.most_common():
+    for label, spent in sorted(seconds.items(), key=lambda pair: -pair[1]):
         each = 1e3 * spent / programs[label]
         sys.stdout.write(
             f"{label:36}{modules[label]:9,}{programs[label]:10,}{spent:9.1f}{each:7.1f} ms\n"

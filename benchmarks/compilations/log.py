@@ -1,18 +1,24 @@
 """The log of compilations: loading this module in workers makes them write it."""
 
+# pyright: reportPrivateUsage=false
+# What asks for a compilation is told by the code of functions, some of them private.
+
 from __future__ import annotations
 
 import json
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
 
 from conformance.backends.base import BackendError
-from conformance.backends.session import Session
+from conformance.backends.session import Compiled, Session
 from conformance.campaign import tasks
 from conformance.pipeline.batch import Batcher, _SplitBatch
+from reference.ir.program import Program
+from reference.ir.types import Array
 
 LOG = "HLO_CONFORMANCE_COMPILATIONS"
 """The environment variable with the folder that workers log to."""
@@ -61,14 +67,16 @@ def log_compilations(folder: Path) -> None:
     compile_program, run_batch = Session.compile, Session.run_batch
     merged = [1]
 
-    def logged_batch(self, programs, sets):
+    def logged_batch(
+        self: Session, programs: Sequence[Program], sets: Sequence[Sequence[Sequence[Array]]]
+    ) -> list[list[list[Array]]]:
         merged[0] = len(programs)
         try:
             return run_batch(self, programs, sets)
         finally:
             merged[0] = 1
 
-    def logged(self, program, text=""):
+    def logged(self: Session, program: Program, text: str = "") -> Compiled:
         begun, is_refused = process_time(), False
         try:
             return compile_program(self, program, text)
