@@ -36,13 +36,15 @@ ENTRIES = {
 
 AROUND = ", constants around it"
 RIGHT = {
+    "first-of-a-sort": {"loop of one iteration", "loop of two iterations"},
     "exponential-that-overflows-in-a-sum": {"if", "if" + AROUND},
     "logistic-taken-apart-in-a-quotient": {
         "case" + AROUND, "if" + AROUND, "loop of one iteration",
     },
 }  # fmt: skip
-"""Constructs in which a counterexample is right: 0.12 rounds the exponential there, and a logistic
-is expanded before or after the sum of one element is simplified."""
+"""Constructs in which a counterexample is right: XLA keeps a sort within a loop, 0.12 rounds the
+exponential there, and a logistic is expanded before or after the sum of one element is simplified.
+"""
 
 
 @pytest.fixture(scope="module")
