@@ -60,7 +60,7 @@ NOTHING = ("run", "--op", "popcnt", "--element-type", "f32", "--out", "OUT")
         (("report", "OUT"), 2, "does not exist"),
         (("replay", "add-f32-cpu-0", "--db", "OUT"), 2, "there is no"),
         (("replay", "OUT/none"), 2, "there is no folder"),
-        (("fuzz", "--out", "OUT", "--corpus", __file__), 2, "no folder"),
+        (("fuzz", "--out", "OUT", "--corpus", __file__), 2, "is not a folder"),
         (("fuzz", "--out", "OUT", "--backend", "plugin:x=OUT/none.so"), 3, "no such file"),
         (("run", *SMOKE, "--out", "OUT", "--expectations", "OUT/none.toml"), 2, "none.toml"),
         (NOTHING, 4, "nothing was tested"),

@@ -61,7 +61,7 @@ def test_unmergeable_sweeps_are_one_line(sweep: Call, report: Report, tmp_path: 
         ((first, other, "--out", out), "seed 0 and 3"),
         ((first, first, "--out", out), "both are part 1/2"),
         ((first, second, "--out", first), "is one of the sweeps"),
-        ((first, second), "give it by --out"),
+        ((first, second), "give --out"),
         ((first, tmp_path, "--out", out), "give the folder of a run"),
         ((first, tmp_path / "nowhere", "--out", out), "does not exist"),
         ((first, "--strict"), "apply only to the report of a run"),

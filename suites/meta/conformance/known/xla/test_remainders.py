@@ -32,7 +32,7 @@ func.func @main(%a: tensor<{spelled}>, %b: tensor<{spelled}>) -> tensor<{COUNT}x
 
 
 def _random(name: str, below: int) -> Array:
-    """Return random bits of a type, of the range's length or of all of it, made remainders."""
+    """Return random integers up to `below`, each mapped into the range of a type by a remainder."""
     of, (low, high) = ELEMENT_TYPES[name], RANGES[name]
     bits = np.random.default_rng(5).integers(0, below, COUNT, np.uint64, endpoint=True)
     numbers = bits.astype(object) % (min(high, of.max_integer) - low) + low
