@@ -289,7 +289,7 @@ def test_reports_of_several_runs_are_about_the_merged_run(call, tmp_path: Path) 
     assert call(*given, "--out", tmp_path / "again")[0] == 0
     code, _, errors = call(*given)
     assert code == 2
-    assert "give it by --out" in errors
+    assert "give --out" in errors
     code, out, _ = call("baseline", "write", tmp_path / "whole", "--out", tmp_path / "base.txt")
     assert code == 0
     assert "2 cells, 4 cases" in out
