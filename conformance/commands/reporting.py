@@ -120,7 +120,7 @@ def report(
 
     Sweeps given with a run are a section of its report. They do not change the exit code.
 
-    With --history, report the newest of several runs of the same backends.
+    With `--history`, report the newest of several runs of the same backends.
 
     A single run exits with 1 only if it fails a baseline, a floor or a strict report.
     """

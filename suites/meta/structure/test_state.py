@@ -113,7 +113,7 @@ STATE = {
     "one value for each op, rule, pattern, message or template": (
         "conformance.hlo.wire._fields",
         "conformance.known.any_op._iota_hypothesis",
-        "conformance.known.rewritings.terms.parsed",
+        "conformance.known.rewritings.terms.parse_term",
         "conformance.known.xla.quantized.of_quantized",
         "conformance.tolerance.bounds.quantization.quantized_rule",
         "generators.cells.columns.ordered_misses",
@@ -122,7 +122,7 @@ STATE = {
         "reports.html.template",
     ),
     "one value for each op of a run or campaign, with its seed and ops": (
-        "conformance.fuzzing.seeds.material._read",
+        "conformance.fuzzing.seeds.material._read_material",
         "conformance.fuzzing.singles._cells",
         "generators.cells.plan.coverage",
         "generators.cells.plan.needed_cases",

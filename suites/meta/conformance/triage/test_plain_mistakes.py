@@ -43,6 +43,7 @@ PREDICTED: dict[str, set[str]] = {
     "slice-of-a-slice": {"neighbouring number"},
     "update-in-place-by-its-own-slice": {"one"},
     # a zero, or the smallest integer, whose negative it is
+    "first-of-a-sort": {"sign lost", "zero"},
     "folded-extremum-of-zeros": {"sign lost", "zero"},
     "narrow-integers-kept-in-eight-bits": {"sign lost"},
     "negation-out-of-a-sum": {"sign lost"},
