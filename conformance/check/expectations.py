@@ -237,8 +237,8 @@ def format_files(files: Sequence[Path], *, check_only: bool) -> int:
     1 where `check_only` and a file would change, 0 otherwise.
 
     Raises:
-        ExpectationError: when a file cannot be read, or is none of expectations.
-        UsageError: when it cannot be written, or put in order.
+        ExpectationError: when a file cannot be read, or has no expectations in it.
+        UsageError: when a file cannot be written, or cannot be put in canonical layout.
     """
     changed = 0
     for file in files:

@@ -107,7 +107,7 @@ def _refutations(d: DifferingElements) -> Iterator[tuple[Any, ...]]:
     for hypothesis in d.hypotheses:
         if not hypothesis.refutes:
             continue
-        wrong = d.is_explained_by(hypothesis)
+        wrong = d.matches(hypothesis)
         if hypothesis.unsteady:
             yield hypothesis.label, wrong, d.hypothesis_prediction(hypothesis)
         else:
@@ -202,7 +202,7 @@ def _match_hypothesis(d: DifferingElements, hypothesis: Hypothesis) -> Answer:
     """Yield elements that match a hypothesis: near elements as inaccurate, other elements as
     divergent.
     """
-    explained, predicted = d.is_explained_by(hypothesis), d.hypothesis_prediction(hypothesis)
+    explained, predicted = d.matches(hypothesis), d.hypothesis_prediction(hypothesis)
     near = explained & _is_inaccurate(d) & d.has_permitted_zeros
     yield Verdict.INACCURATE, hypothesis.label, near, predicted
     yield Verdict.DIVERGENT, hypothesis.label, explained, predicted
@@ -240,7 +240,7 @@ def _is_partly_flushed_formula(d: DifferingElements) -> bool:
     flushed = _union(find_flushed(d), d) & wrong
     if not flushed.any() or (flushed == wrong).all():
         return False
-    return any(bool((d.is_explained_by(one) | ~wrong).all()) for one in formulas)
+    return any(bool((d.matches(one) | ~wrong).all()) for one in formulas)
 
 
 def _union(answers: Answer, d: DifferingElements) -> Array:

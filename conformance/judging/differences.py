@@ -116,7 +116,7 @@ class DifferingElements:
         masks = subnormal_order.explained_elements(self.operation, self.operands, actual, self.rule)
         return masks[self.number].reshape(-1)[self.where]
 
-    def is_explained_by(self, hypothesis: Hypothesis) -> Array:
+    def matches(self, hypothesis: Hypothesis) -> Array:
         """Return a mask of the elements that match a hypothesis, zeros' signs included."""
         near = self._hypothesis_errors(hypothesis.errors) <= 1
         return near if hypothesis.signs else near & self.has_permitted_zeros

@@ -33,7 +33,7 @@ def find_flushed(d: DifferingElements) -> Answer:
     for hypothesis in d.hypotheses:
         if hypothesis.flushes:
             explained, predicted = (
-                d.is_explained_by(hypothesis),
+                d.matches(hypothesis),
                 d.hypothesis_prediction(hypothesis),
             )
             yield Verdict.FLUSHED, hypothesis.label, explained, predicted

@@ -127,8 +127,9 @@ def special(element_type: ElementType, count: int, words: Words) -> Array:
 
 
 def _landmarks(element_type: ElementType) -> Array:
-    """Return codes of the core, of 0.5, and of the largest, the least and the least normal
-    numbers."""
+    """Return the core codes, and those of the following numbers and their negatives: 0.5, the
+    largest, the smallest, and the smallest normal number.
+    """
     half = int(nearest(np.array([0.5]), element_type)[1][0])
     extremes = [half, top(element_type), _first_normal(element_type), 1]
     return np.unique(

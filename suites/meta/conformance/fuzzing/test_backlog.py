@@ -1,4 +1,4 @@
-"""Work on failures: bounded, the places that nothing is known of first, nothing forgotten."""
+"""The backlog of failures: bounded, places without a finding first, and no failure forgotten."""
 
 from __future__ import annotations
 
