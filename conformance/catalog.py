@@ -5,7 +5,11 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
+from conformance.needs import arising, indices, passed, ranges
+from conformance.needs.need import BITS, DEFINITE, DOMINANT
+from conformance.needs.numbers import ANY_NUMBERS, Numbers
 from conformance.tolerance import table as t
 from conformance.tolerance.bounds import (
     contraction,
@@ -56,7 +60,8 @@ XLA_BUILDER = "XlaBuilder: "
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of the catalog: an op, its family, the rule that judges it, and its share of cases.
+    """A row of the catalog: an op, its family, the rule that judges it, facts about its numbers,
+    and its share of cases.
 
     `weight` multiplies the cases of a profile, for ops whose dimensions of variation need more
     cases, or that their twins have tested already. In the profile `standard` it gives the largest
@@ -66,6 +71,7 @@ class Row:
     name: str
     family: str
     tolerance: Rule
+    numbers: Numbers
     weight: float = 1
 
     def cases(self, per_cell: int) -> int:
@@ -111,137 +117,150 @@ def _budget(operation: Operation) -> float:
 
 
 _ROWS = (
-    Row("abs", ARITHMETIC, t.MAGNITUDE),
-    Row("add", ARITHMETIC, t.ROUNDED),
-    Row("after_all", CONTROL_FLOW, t.DATA),
-    Row("all_gather", DISTRIBUTION, t.DATA, weight=1.5),
-    Row("all_reduce", DISTRIBUTION, reduction.REDUCED, weight=2.25),
-    Row("all_to_all", DISTRIBUTION, t.DATA, weight=2.25),
-    Row("and", BITWISE, t.DATA),
-    Row("async_done", HOST, t.DATA, weight=1.25),
-    Row("async_start", HOST, t.DATA, weight=1.25),
-    Row("atan2", ELEMENTARY, t.ATAN2),
-    Row("batch_norm_grad", NORMALIZATION, normalization.NORMALIZED, weight=1.5),
-    Row("batch_norm_inference", NORMALIZATION, normalization.NORMALIZED, weight=1.5),
-    Row("batch_norm_training", NORMALIZATION, normalization.NORMALIZED, weight=1.25),
-    Row("bitcast_convert", CONVERSION, t.BITS, weight=5),
-    Row("broadcast", MOVEMENT, t.DATA, weight=1.25),
-    Row("broadcast_in_dim", MOVEMENT, t.DATA, weight=1.25),
-    Row("case", CONTROL_FLOW, t.DATA, weight=1.5),
-    Row("cbrt", ELEMENTARY, t.CBRT),
-    Row("ceil", ROUNDING, t.ROUNDED),
-    Row("cholesky", LINEAR_ALGEBRA, linear_algebra.FACTORED, weight=1.25),
-    Row("clamp", COMPARISON, t.DATA, weight=2),
-    Row("collective_broadcast", DISTRIBUTION, t.DATA, weight=1.75),
-    Row("collective_permute", DISTRIBUTION, t.DATA, weight=1.5),
-    Row("collective_reduce", DISTRIBUTION, reduction.REDUCED, weight=2.25),
-    Row("compare", COMPARISON, t.DATA, weight=3.75),
-    Row("complex", CREATION, t.DATA, weight=2),
-    Row("composite", CONTROL_FLOW, t.DATA),
-    Row("concatenate", MOVEMENT, t.DATA),
-    Row("constant", CREATION, t.DATA, weight=3),
-    Row("convert", CONVERSION, t.CONVERTED, weight=6),
-    Row("convolution", CONTRACTION, convolution.CONVOLVED, weight=3),
-    Row("cosine", ELEMENTARY, t.TRIGONOMETRIC),
-    Row("count_leading_zeros", BITWISE, t.DATA),
-    Row("create_token", CONTROL_FLOW, t.DATA),
-    Row("custom_call", CONTROL_FLOW, t.DATA, weight=1.5),
-    Row("divide", ARITHMETIC, t.DIVIDED),
-    Row("dot", CONTRACTION, contraction.CONTRACTED),
-    Row("dot_general", CONTRACTION, contraction.CONTRACTED, weight=4),
-    Row("dynamic_broadcast_in_dim", DYNAMISM, t.DATA, weight=2.125),
-    Row("dynamic_conv", CONTRACTION, convolution.CONVOLVED, weight=3.25),
-    Row("dynamic_gather", GATHERING, t.DATA, weight=3.75),
-    Row("dynamic_iota", DYNAMISM, t.DATA, weight=2.25),
-    Row("dynamic_pad", DYNAMISM, t.DATA, weight=1.5),
-    Row("dynamic_reshape", DYNAMISM, t.DATA, weight=1.75),
-    Row("dynamic_slice", MOVEMENT, t.DATA, weight=2.5),
-    Row("dynamic_update_slice", MOVEMENT, t.DATA, weight=1.25),
-    Row("einsum", CONTRACTION, contraction.CONTRACTED, weight=1.5),
-    Row("exponential", ELEMENTARY, t.EXPONENTIAL),
-    Row("exponential_minus_one", ELEMENTARY, t.EXPM1),
-    Row("fft", LINEAR_ALGEBRA, fft.TRANSFORMED, weight=2),
-    Row("floor", ROUNDING, t.ROUNDED),
-    Row("gather", GATHERING, t.DATA, weight=3.5),
-    Row("get_dimension_size", DYNAMISM, t.DATA),
-    Row("get_tuple_element", CONTROL_FLOW, t.DATA),
-    Row("if", CONTROL_FLOW, t.DATA),
-    Row("imag", CREATION, t.DATA),
-    Row("infeed", HOST, t.DATA),
-    Row("iota", CREATION, t.DATA),
-    Row("is_finite", COMPARISON, t.DATA),
-    Row("log", ELEMENTARY, t.LOG),
-    Row("log_plus_one", ELEMENTARY, t.LOG1P),
-    Row("logistic", ELEMENTARY, t.LOGISTIC),
-    Row("map", REDUCTION, mapping.map_rule(_budget), weight=2.75),
-    Row("maximum", COMPARISON, t.DATA),
-    Row("minimum", COMPARISON, t.DATA),
-    Row("multiply", ARITHMETIC, t.MULTIPLIED),
-    Row("negate", ARITHMETIC, t.DATA),
-    Row("not", BITWISE, t.DATA),
-    Row("optimization_barrier", CONTROL_FLOW, t.DATA),
-    Row("or", BITWISE, t.DATA),
-    Row("outfeed", HOST, t.DATA),
-    Row("pad", MOVEMENT, t.DATA, weight=1.375),
-    Row("partition_id", DISTRIBUTION, t.DATA, weight=1.5),
-    Row("popcnt", BITWISE, t.DATA),
-    Row("power", ELEMENTARY, t.POWER),
-    Row("real", CREATION, t.DATA),
-    Row("real_dynamic_slice", DYNAMISM, t.DATA, weight=2.5),
-    Row("recv", HOST, t.DATA),
-    Row("reduce", REDUCTION, reduction.REDUCED, weight=3),
-    Row("reduce_precision", CONVERSION, t.CONVERTED, weight=10),
-    Row("reduce_scatter", DISTRIBUTION, reduction.REDUCED, weight=2.25),
-    Row("reduce_window", REDUCTION, reduction.WINDOWED, weight=5.75),
-    Row("remainder", ARITHMETIC, t.ROUNDED),
-    Row("replica_id", DISTRIBUTION, t.DATA, weight=1.5),
-    Row("reshape", MOVEMENT, t.DATA),
-    Row("reverse", MOVEMENT, t.DATA),
-    Row("rng", RANDOM, random.DISTRIBUTED, weight=1.5),
-    Row("rng_bit_generator", RANDOM, random.GENERATED),
-    Row("round_nearest_afz", ROUNDING, t.ROUNDED),
-    Row("round_nearest_even", ROUNDING, t.ROUNDED),
-    Row("rsqrt", ELEMENTARY, t.RSQRT),
-    Row("scatter", GATHERING, scatter.SCATTERED_UPDATES, weight=6),
-    Row("select", COMPARISON, t.DATA, weight=1.25),
-    Row("select_and_scatter", REDUCTION, reduction.SCATTERED, weight=2),
-    Row("send", HOST, t.DATA),
-    Row("set_dimension_size", DYNAMISM, t.DATA, weight=1.875),
-    Row("shift_left", BITWISE, t.DATA),
-    Row("shift_right_arithmetic", BITWISE, t.DATA),
-    Row("shift_right_logical", BITWISE, t.DATA),
-    Row("sign", ARITHMETIC, t.SIGNED),
-    Row("sine", ELEMENTARY, t.TRIGONOMETRIC),
-    Row("slice", MOVEMENT, t.DATA, weight=3.625),
-    Row("sort", GATHERING, sorting.SORTED, weight=3.875),
-    Row("sqrt", ELEMENTARY, t.SQUARE_ROOT),
-    Row("subtract", ARITHMETIC, t.ROUNDED),
-    Row("tan", ELEMENTARY, t.TANGENT),
-    Row("tanh", ELEMENTARY, t.TANH),
-    Row("torch_index_select", GATHERING, t.DATA, weight=1.25),
-    Row("transpose", MOVEMENT, t.DATA, weight=1.25),
-    Row("triangular_solve", LINEAR_ALGEBRA, linear_algebra.SOLVED, weight=1.5),
-    Row("tuple", CONTROL_FLOW, t.DATA),
-    Row("unary_einsum", CONTRACTION, contraction.CONTRACTED),
-    Row("uniform_dequantize", QUANTIZATION, quantization.QUANTIZED, weight=1.75),
-    Row("uniform_quantize", QUANTIZATION, quantization.QUANTIZED, weight=3.25),
-    Row("while", CONTROL_FLOW, t.DATA, weight=2),
-    Row("xor", BITWISE, t.DATA),
-)
+    Row("abs", ARITHMETIC, t.MAGNITUDE, Numbers(ranges.of_abs, passed=passed.of_abs)),
+    Row("add", ARITHMETIC, t.ROUNDED, Numbers(ranges.of_add, passed=passed.of_add)),
+    Row("after_all", CONTROL_FLOW, t.DATA, ANY_NUMBERS),
+    Row("all_gather", DISTRIBUTION, t.DATA, ANY_NUMBERS, weight=1.5),
+    Row("all_reduce", DISTRIBUTION, reduction.REDUCED, ANY_NUMBERS, weight=2.25),
+    Row("all_to_all", DISTRIBUTION, t.DATA, ANY_NUMBERS, weight=2.25),
+    Row("and", BITWISE, t.DATA, Numbers(arising=arising.of_bitwise)),
+    Row("async_done", HOST, t.DATA, ANY_NUMBERS, weight=1.25),
+    Row("async_start", HOST, t.DATA, ANY_NUMBERS, weight=1.25),
+    Row("atan2", ELEMENTARY, t.ATAN2, ANY_NUMBERS),
+    Row("batch_norm_grad", NORMALIZATION, normalization.NORMALIZED,
+        Numbers(arising=arising.of_variance(3)), weight=1.5),
+    Row("batch_norm_inference", NORMALIZATION, normalization.NORMALIZED,
+        Numbers(arising=arising.of_variance(4)), weight=1.5),
+    Row("batch_norm_training", NORMALIZATION, normalization.NORMALIZED, ANY_NUMBERS, weight=1.25),
+    Row("bitcast_convert", CONVERSION, t.BITS, Numbers(arising=arising.of_bitcast), weight=5),
+    Row("broadcast", MOVEMENT, t.DATA, ANY_NUMBERS, weight=1.25),
+    Row("broadcast_in_dim", MOVEMENT, t.DATA, ANY_NUMBERS, weight=1.25),
+    Row("case", CONTROL_FLOW, t.DATA, Numbers(indices=indices.of_case), weight=1.5),
+    Row("cbrt", ELEMENTARY, t.CBRT, Numbers(passed=passed.of_sign_of)),
+    Row("ceil", ROUNDING, t.ROUNDED, ANY_NUMBERS),
+    Row("cholesky", LINEAR_ALGEBRA, linear_algebra.FACTORED,
+        Numbers(arising=arising.of_form(DEFINITE)), weight=1.25),
+    Row("clamp", COMPARISON, t.DATA, Numbers(ranges.of_clamp, passed=passed.of_clamp), weight=2),
+    Row("collective_broadcast", DISTRIBUTION, t.DATA, ANY_NUMBERS, weight=1.75),
+    Row("collective_permute", DISTRIBUTION, t.DATA, ANY_NUMBERS, weight=1.5),
+    Row("collective_reduce", DISTRIBUTION, reduction.REDUCED, ANY_NUMBERS, weight=2.25),
+    Row("compare", COMPARISON, t.DATA, Numbers(arising=arising.of_compare), weight=3.75),
+    Row("complex", CREATION, t.DATA, ANY_NUMBERS, weight=2),
+    Row("composite", CONTROL_FLOW, t.DATA, ANY_NUMBERS),
+    Row("concatenate", MOVEMENT, t.DATA, ANY_NUMBERS),
+    Row("constant", CREATION, t.DATA, ANY_NUMBERS, weight=3),
+    Row("convert", CONVERSION, t.CONVERTED, ANY_NUMBERS, weight=6),
+    Row("convolution", CONTRACTION, convolution.CONVOLVED, ANY_NUMBERS, weight=3),
+    Row("cosine", ELEMENTARY, t.TRIGONOMETRIC, Numbers(ranges.between(-1, 1))),
+    Row("count_leading_zeros", BITWISE, t.DATA, Numbers(ranges.between(0, 64))),
+    Row("create_token", CONTROL_FLOW, t.DATA, ANY_NUMBERS),
+    Row("custom_call", CONTROL_FLOW, t.DATA, Numbers(arising=arising.of_custom_call), weight=1.5),
+    Row("divide", ARITHMETIC, t.DIVIDED, Numbers(ranges.of_divide, arising=arising.of_divide)),
+    Row("dot", CONTRACTION, contraction.CONTRACTED, ANY_NUMBERS),
+    Row("dot_general", CONTRACTION, contraction.CONTRACTED,
+        Numbers(ranges.of_dot, passed=passed.of_dot), weight=4),
+    Row("dynamic_broadcast_in_dim", DYNAMISM, t.DATA, ANY_NUMBERS, weight=2.125),
+    Row("dynamic_conv", CONTRACTION, convolution.CONVOLVED, ANY_NUMBERS, weight=3.25),
+    Row("dynamic_gather", GATHERING, t.DATA, Numbers(indices=indices.of_gather), weight=3.75),
+    Row("dynamic_iota", DYNAMISM, t.DATA, ANY_NUMBERS, weight=2.25),
+    Row("dynamic_pad", DYNAMISM, t.DATA, ANY_NUMBERS, weight=1.5),
+    Row("dynamic_reshape", DYNAMISM, t.DATA, ANY_NUMBERS, weight=1.75),
+    Row("dynamic_slice", MOVEMENT, t.DATA, Numbers(indices=indices.of_dynamic_slice), weight=2.5),
+    Row("dynamic_update_slice", MOVEMENT, t.DATA,
+        Numbers(indices=indices.of_dynamic_update_slice), weight=1.25),
+    Row("einsum", CONTRACTION, contraction.CONTRACTED, ANY_NUMBERS, weight=1.5),
+    Row("exponential", ELEMENTARY, t.EXPONENTIAL,
+        Numbers(ranges.of_exponential, passed=passed.of_exponential)),
+    Row("exponential_minus_one", ELEMENTARY, t.EXPM1,
+        Numbers(ranges.between(-1, inf), passed=passed.of_sign_of)),
+    Row("fft", LINEAR_ALGEBRA, fft.TRANSFORMED, ANY_NUMBERS, weight=2),
+    Row("floor", ROUNDING, t.ROUNDED, ANY_NUMBERS),
+    Row("gather", GATHERING, t.DATA, Numbers(indices=indices.of_gather), weight=3.5),
+    Row("get_dimension_size", DYNAMISM, t.DATA, ANY_NUMBERS),
+    Row("get_tuple_element", CONTROL_FLOW, t.DATA, ANY_NUMBERS),
+    Row("if", CONTROL_FLOW, t.DATA, ANY_NUMBERS),
+    Row("imag", CREATION, t.DATA, ANY_NUMBERS),
+    Row("infeed", HOST, t.DATA, ANY_NUMBERS),
+    Row("iota", CREATION, t.DATA, ANY_NUMBERS),
+    Row("is_finite", COMPARISON, t.DATA, ANY_NUMBERS),
+    Row("log", ELEMENTARY, t.LOG, Numbers(arising=arising.of_log)),
+    Row("log_plus_one", ELEMENTARY, t.LOG1P, Numbers(arising=arising.of_log_plus_one)),
+    Row("logistic", ELEMENTARY, t.LOGISTIC, Numbers(ranges.between(ranges.LEAST, 1))),
+    Row("map", REDUCTION, mapping.map_rule(_budget), ANY_NUMBERS, weight=2.75),
+    Row("maximum", COMPARISON, t.DATA, Numbers(ranges.of_maximum, passed=passed.of_extreme)),
+    Row("minimum", COMPARISON, t.DATA, Numbers(ranges.of_minimum, passed=passed.of_extreme)),
+    Row("multiply", ARITHMETIC, t.MULTIPLIED,
+        Numbers(ranges.of_multiply, passed=passed.of_multiply)),
+    Row("negate", ARITHMETIC, t.DATA, Numbers(ranges.of_negate, passed=passed.of_negate)),
+    Row("not", BITWISE, t.DATA, Numbers(arising=arising.of_bitwise)),
+    Row("optimization_barrier", CONTROL_FLOW, t.DATA, ANY_NUMBERS),
+    Row("or", BITWISE, t.DATA, Numbers(arising=arising.of_bitwise)),
+    Row("outfeed", HOST, t.DATA, ANY_NUMBERS),
+    Row("pad", MOVEMENT, t.DATA, ANY_NUMBERS, weight=1.375),
+    Row("partition_id", DISTRIBUTION, t.DATA, ANY_NUMBERS, weight=1.5),
+    Row("popcnt", BITWISE, t.DATA, Numbers(ranges.between(0, 64))),
+    Row("power", ELEMENTARY, t.POWER, Numbers(ranges.of_power, arising=arising.of_power)),
+    Row("real", CREATION, t.DATA, ANY_NUMBERS),
+    Row("real_dynamic_slice", DYNAMISM, t.DATA, ANY_NUMBERS, weight=2.5),
+    Row("recv", HOST, t.DATA, ANY_NUMBERS),
+    Row("reduce", REDUCTION, reduction.REDUCED, Numbers(ranges.of_reduce), weight=3),
+    Row("reduce_precision", CONVERSION, t.CONVERTED, ANY_NUMBERS, weight=10),
+    Row("reduce_scatter", DISTRIBUTION, reduction.REDUCED, ANY_NUMBERS, weight=2.25),
+    Row("reduce_window", REDUCTION, reduction.WINDOWED, Numbers(ranges.of_reduce), weight=5.75),
+    Row("remainder", ARITHMETIC, t.ROUNDED, Numbers(arising=arising.of_remainder)),
+    Row("replica_id", DISTRIBUTION, t.DATA, ANY_NUMBERS, weight=1.5),
+    Row("reshape", MOVEMENT, t.DATA, ANY_NUMBERS),
+    Row("reverse", MOVEMENT, t.DATA, ANY_NUMBERS),
+    Row("rng", RANDOM, random.DISTRIBUTED, ANY_NUMBERS, weight=1.5),
+    Row("rng_bit_generator", RANDOM, random.GENERATED, Numbers(arising=arising.of_form(BITS))),
+    Row("round_nearest_afz", ROUNDING, t.ROUNDED, ANY_NUMBERS),
+    Row("round_nearest_even", ROUNDING, t.ROUNDED, ANY_NUMBERS),
+    Row("rsqrt", ELEMENTARY, t.RSQRT,
+        Numbers(ranges.between(ranges.LEAST, inf), arising=arising.of_rsqrt)),
+    Row("scatter", GATHERING, scatter.SCATTERED_UPDATES,
+        Numbers(passed=passed.of_scatter, indices=indices.of_scatter), weight=6),
+    Row("select", COMPARISON, t.DATA, Numbers(arising=arising.of_select), weight=1.25),
+    Row("select_and_scatter", REDUCTION, reduction.SCATTERED, ANY_NUMBERS, weight=2),
+    Row("send", HOST, t.DATA, ANY_NUMBERS),
+    Row("set_dimension_size", DYNAMISM, t.DATA, ANY_NUMBERS, weight=1.875),
+    Row("shift_left", BITWISE, t.DATA, Numbers(arising=arising.of_shift)),
+    Row("shift_right_arithmetic", BITWISE, t.DATA, Numbers(arising=arising.of_shift)),
+    Row("shift_right_logical", BITWISE, t.DATA, Numbers(arising=arising.of_shift)),
+    Row("sign", ARITHMETIC, t.SIGNED, Numbers(ranges.between(-1, 1))),
+    Row("sine", ELEMENTARY, t.TRIGONOMETRIC,
+        Numbers(ranges.between(-1, 1), passed=passed.of_sign_of)),
+    Row("slice", MOVEMENT, t.DATA, ANY_NUMBERS, weight=3.625),
+    Row("sort", GATHERING, sorting.SORTED, ANY_NUMBERS, weight=3.875),
+    Row("sqrt", ELEMENTARY, t.SQUARE_ROOT, Numbers(ranges.of_sqrt, arising=arising.of_sqrt)),
+    Row("subtract", ARITHMETIC, t.ROUNDED, Numbers(ranges.of_subtract, passed=passed.of_subtract)),
+    Row("tan", ELEMENTARY, t.TANGENT, ANY_NUMBERS),
+    Row("tanh", ELEMENTARY, t.TANH, Numbers(ranges.between(-1, 1), passed=passed.of_sign_of)),
+    Row("torch_index_select", GATHERING, t.DATA,
+        Numbers(indices=indices.of_torch_index_select), weight=1.25),
+    Row("transpose", MOVEMENT, t.DATA, ANY_NUMBERS, weight=1.25),
+    Row("triangular_solve", LINEAR_ALGEBRA, linear_algebra.SOLVED,
+        Numbers(arising=arising.of_form(DOMINANT)), weight=1.5),
+    Row("tuple", CONTROL_FLOW, t.DATA, ANY_NUMBERS),
+    Row("unary_einsum", CONTRACTION, contraction.CONTRACTED, ANY_NUMBERS),
+    Row("uniform_dequantize", QUANTIZATION, quantization.QUANTIZED, ANY_NUMBERS, weight=1.75),
+    Row("uniform_quantize", QUANTIZATION, quantization.QUANTIZED, ANY_NUMBERS, weight=3.25),
+    Row("while", CONTROL_FLOW, t.DATA, ANY_NUMBERS, weight=2),
+    Row("xor", BITWISE, t.DATA, Numbers(arising=arising.of_bitwise)),
+)  # fmt: skip
 
 _INSTRUCTIONS = (
-    Row("chlo.ragged_dot", CONTRACTION, contraction.CONTRACTED, weight=4),
-    Row("mhlo.cosh", ELEMENTARY, t.COSH),
-    Row("mhlo.erf", ELEMENTARY, t.ERF),
-    Row("mhlo.ragged_all_to_all", DISTRIBUTION, t.DATA, weight=3),
-    Row("mhlo.scan", REDUCTION, t.SCANNED, weight=2),
-    Row("mhlo.topk", GATHERING, t.DATA, weight=4),
+    Row("chlo.ragged_dot", CONTRACTION, contraction.CONTRACTED, ANY_NUMBERS, weight=4),
+    Row("mhlo.cosh", ELEMENTARY, t.COSH, ANY_NUMBERS),
+    Row("mhlo.erf", ELEMENTARY, t.ERF, ANY_NUMBERS),
+    Row("mhlo.ragged_all_to_all", DISTRIBUTION, t.DATA, ANY_NUMBERS, weight=3),
+    Row("mhlo.scan", REDUCTION, t.SCANNED, ANY_NUMBERS, weight=2),
+    Row("mhlo.topk", GATHERING, t.DATA, ANY_NUMBERS, weight=4),
 )
 """XLA's instructions that StableHLO lacks: they are tried as ops of XlaBuilder."""
 
 _COMPOSITES = (
-    Row("RngBernoulli", XLA_BUILDER + RANDOM, random.BERNOULLI, weight=5),
-    Row("ScaledDot", XLA_BUILDER + CONTRACTION, scaled.SCALED, weight=3),
+    Row("RngBernoulli", XLA_BUILDER + RANDOM, random.BERNOULLI, ANY_NUMBERS, weight=5),
+    Row("ScaledDot", XLA_BUILDER + CONTRACTION, scaled.SCALED, ANY_NUMBERS, weight=3),
 )
 """Ops of XlaBuilder that have no StableHLO counterpart, and are written as composites."""
 
@@ -257,7 +276,7 @@ def _row_of_xla(record: Op) -> Row:
         return _BY_NAME[record.name]
     twin = _BY_NAME[record.twin]
     weight = max(0.5, twin.weight / 4)
-    return Row(record.name, XLA_BUILDER + twin.family, twin.tolerance, weight)
+    return Row(record.name, XLA_BUILDER + twin.family, twin.tolerance, ANY_NUMBERS, weight)
 
 
 _XLA = tuple(_row_of_xla(record) for record in OPS.values() if record.dialect is Dialect.XLA)
@@ -353,6 +372,12 @@ def rule_of_numbers(operation: Operation) -> Rule | None:
     """Return the rule of the op on numbers, for an operation on quantized tensors."""
     row = RULED.get(operation.name)
     return None if row is None else row.tolerance
+
+
+def numbers_of(operation: Operation) -> Numbers:
+    """Return the facts about the numbers of an operation's op."""
+    row = RULED.get(operation.name)
+    return ANY_NUMBERS if row is None else row.numbers
 
 
 def _rule(row: Row, *, is_complex: bool) -> Rule:

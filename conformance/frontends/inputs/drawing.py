@@ -16,8 +16,8 @@ import numpy as np
 from conformance.frontends.arguments import InputsError
 from conformance.frontends.extensions import unpermitted_violations
 from conformance.frontends.inputs.drawn_numbers import array_of
-from conformance.frontends.inputs.needs import ANY, Need
 from conformance.frontends.inputs.uses import needs_of
+from conformance.needs.need import ANY, Need
 from generators.values.contents import fill
 from reference.interpreter.evaluate import EvaluationError, check
 from reference.ir.program import Program, TensorType, ValueType

@@ -8,7 +8,7 @@ from math import inf, isfinite
 
 import numpy as np
 
-from conformance.frontends.inputs.needs import ANY, BITS, DEFINITE, DOMINANT, Need
+from conformance.needs.need import ANY, BITS, DEFINITE, DOMINANT, Need
 from generators.values.codes import Words
 from generators.values.contents import fill
 from generators.values.shaped_values import cast

@@ -10,8 +10,8 @@ from math import inf, isnan
 
 import numpy as np
 
-from conformance.frontends.inputs.op_rules import RULES
-from conformance.frontends.inputs.range_rules import (
+from conformance.catalog import numbers_of
+from conformance.needs.ranges import (
     EVERYTHING,
     KnownValues,
     Range,
@@ -91,7 +91,7 @@ def _result(operation: Operation, number: int, known: KnownValues) -> Range:
         size = of.shape[int(dimension)] if isinstance(dimension, int) else None
         return Range(0, inf if size is None else max(size - 1, 0))
     given = [found[value.name] for value in operation.operands]
-    rule = RULES[operation.name].range if operation.name in RULES else None
+    rule = numbers_of(operation).range
     if rule is not None and given:
         return rule(operation, given, known)
     if structure_of(operation) is Structure.BRANCHES:

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import inf, isfinite
 
-from conformance.frontends.inputs.needs import ANY, Need, both
-from conformance.frontends.inputs.needs_arising import trips
-from conformance.frontends.inputs.needs_passed import SMALL
-from conformance.frontends.inputs.op_rules import rules_of
-from conformance.frontends.inputs.range_rules import KnownValues, copied_operands
+from conformance.catalog import numbers_of
 from conformance.frontends.inputs.ranges import known_values
+from conformance.needs.arising import trips
+from conformance.needs.need import ANY, Need, both
+from conformance.needs.passed import SMALL
+from conformance.needs.ranges import KnownValues, copied_operands
 from reference.ir.notation import is_quantized
 from reference.ir.op import Structure
 from reference.ir.program import Operation, Program, Region, Value
@@ -77,7 +77,7 @@ class Uses:
                         if not _is_guarded(value, operation, self._known):
                             self.add(value, need)
             need = needs[0] if needs else ANY
-            for rule in rules_of(operation):
+            for rule in numbers_of(operation).needs:
                 for value, found in rule(operation, need, self._known):
                     self.add(value, found)
 

@@ -46,7 +46,7 @@ def _is_square_exact(operands: tuple[Array, ...], result: Array) -> Array:
     Addition(
         "conformance/catalog.py",
         '    Row("subtract"',
-        """    Row("square", ARITHMETIC, t.MULTIPLIED),
+        """    Row("square", ARITHMETIC, t.MULTIPLIED, ANY_NUMBERS),
 """,
     ),
 )
@@ -158,7 +158,7 @@ def window_maximum(operand: Array, *, window_dimensions: tuple[int, ...]) -> Arr
     Addition(
         "conformance/catalog.py",
         '    Row("xor"',
-        """    Row("window_maximum", REDUCTION, t.DATA),
+        """    Row("window_maximum", REDUCTION, t.DATA, ANY_NUMBERS),
 """,
     ),
 )

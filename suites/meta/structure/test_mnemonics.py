@@ -31,7 +31,6 @@ FAMILY_FILES = (
 REGISTRIES = {
     "conformance/backends/interpreter/limits.py": "what of an op the interpreter cannot run",
     "conformance/sweep/variants.py": "the forms in which an op is swept",
-    "conformance/frontends/inputs/op_rules.py": "what is known of each op's numbers",
     "conformance/stablehlo/reading/fatal.py": "operations of an op that end MLIR's verifier",
     "conformance/stablehlo/custom_calls.py": "the target of an op that MLIR has as a custom call",
     "conformance/stablehlo/structs.py": "how MLIR writes the attributes of an op in one struct",
@@ -46,6 +45,7 @@ PATTERNS = {
     "conformance/backends/fake/wrong_operations.py": "faults, each of particular ops",
     "conformance/backends/fake/wrong_programs.py": "faults, each of a pattern of operations",
     "conformance/frontends/extensions.py": "constraints of particular ops, broken on purpose",
+    "conformance/needs/": "what operations say of their numbers",
     "conformance/frontends/inputs/": "what operations around a value say of it",
     "conformance/hlo/": "opcodes of HLO, each read as operations of StableHLO",
     "conformance/known/interpreter/": "what the interpreter computes in place of particular ops",

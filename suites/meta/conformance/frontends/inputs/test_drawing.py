@@ -13,9 +13,9 @@ import pytest
 from conformance.check.settings import Settings
 from conformance.frontends.inputs.drawing import draw_inputs, finite_share
 from conformance.frontends.inputs.drawn_numbers import array_of
-from conformance.frontends.inputs.needs import ANY, NONZERO, POSITIVE, Need, both
 from conformance.frontends.inputs.uses import needs_of
 from conformance.frontends.modules import Unit, read_units
+from conformance.needs.need import ANY, NONZERO, POSITIVE, Need, both
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.program import Program, TensorType
 from reference.ir.types import Array, element_type

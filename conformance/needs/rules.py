@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from conformance.frontends.inputs.needs import BITS, DEFINITE, DOMINANT, Need
-from conformance.frontends.inputs.range_rules import KnownValues
+from conformance.needs.need import BITS, DEFINITE, DOMINANT, Need
+from conformance.needs.ranges import KnownValues
 from reference.ir.program import Operation, TensorType, Value
 
 Needed = Iterable[tuple[Value, Need]]

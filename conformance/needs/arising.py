@@ -6,15 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import exp, expm1, inf, isfinite
 
-from conformance.frontends.inputs.need_rules import (
-    KnownValues,
-    Needed,
-    Rule,
-    is_complex,
-    is_integer,
-    passes_arithmetic,
-)
-from conformance.frontends.inputs.needs import (
+from conformance.needs.need import (
     ANY,
     BITS,
     DEFINITE,
@@ -25,7 +17,15 @@ from conformance.frontends.inputs.needs import (
     both,
     scale_need,
 )
-from conformance.frontends.inputs.range_rules import Range
+from conformance.needs.ranges import Range
+from conformance.needs.rules import (
+    KnownValues,
+    Needed,
+    Rule,
+    is_complex,
+    is_integer,
+    passes_arithmetic,
+)
 from reference.ir.program import Operation, TensorType, Value
 from reference.ops.table import OPS
 

@@ -5,13 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import inf, isfinite, log
 
-from conformance.frontends.inputs.need_rules import (
-    KnownValues,
-    Needed,
-    is_complex,
-    passes_arithmetic,
-)
-from conformance.frontends.inputs.needs import (
+from conformance.needs.need import (
     NONNEGATIVE,
     NONZERO,
     POSITIVE,
@@ -22,7 +16,13 @@ from conformance.frontends.inputs.needs import (
     scale_need,
     shift_need,
 )
-from conformance.frontends.inputs.range_rules import is_square
+from conformance.needs.ranges import is_square
+from conformance.needs.rules import (
+    KnownValues,
+    Needed,
+    is_complex,
+    passes_arithmetic,
+)
 from reference.ir.program import Operation
 
 SMALL = 0.01

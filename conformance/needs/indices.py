@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from conformance.frontends.inputs.need_rules import KnownValues, Needed
-from conformance.frontends.inputs.needs import ANY, Need
+from conformance.needs.need import ANY, Need
+from conformance.needs.rules import KnownValues, Needed
 from reference.ir.program import Operation, TensorType, Value
 
 

@@ -1,0 +1,1 @@
+"""Numbers that operations need: ranges of results, and needs of operands by op."""

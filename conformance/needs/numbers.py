@@ -1,0 +1,33 @@
+"""Facts about an op's numbers: the range of its results, and the needs of its operands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from conformance.needs.ranges import RangeRule
+from conformance.needs.rules import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Facts about the numbers of an op; None where it has no rule.
+
+    `range` gives bounds of the results. `arising` gives the needs of operands that do not depend on
+    the results, `passed` those that satisfy the needs of results, `indices` the bounds of operands
+    that are indices.
+    """
+
+    range: RangeRule | None = None
+    arising: Rule | None = None
+    passed: Rule | None = None
+    indices: Rule | None = None
+
+    @property
+    def needs(self) -> tuple[Rule, ...]:
+        """The rules that give the needs of an operation's operands."""
+        rules = (self.arising, self.passed, self.indices)
+        return tuple(rule for rule in rules if rule is not None)
+
+
+ANY_NUMBERS = Numbers()
+"""Of an op whose operands may be any numbers, and whose results are not bounded by a rule."""
