@@ -75,14 +75,17 @@ def has_constants(
 ) -> bool:
     """Return whether all operands whose names match are constants to a compiler.
 
-    There must be such operands, unless there are no patterns. `folded` tells which operands are
-    constants; True if that is unknown.
+    There must be such operands, unless there are no patterns; the operands of a call have no names.
+    `folded` tells which operands are constants; True if that is unknown.
     """
     if not patterns or folded is None:
         return True
+    names = operand_names(operation)
+    if not names:
+        return False
     asked = [
         is_constant
-        for name, is_constant in zip(operand_names(operation), folded, strict=True)
+        for name, is_constant in zip(names, folded, strict=True)
         if matches_any(name.partition(".")[0], patterns)
     ]
     return bool(asked) and all(asked)

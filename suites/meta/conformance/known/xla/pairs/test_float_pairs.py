@@ -9,13 +9,14 @@ import pytest
 
 from conformance.judging.compare import judge_operation
 from conformance.judging.judgement import Judgement
+from conformance.known.template import has_constants
 from conformance.known.xla.pairs.float_pairs import LABEL, PAIRS
 from conformance.known.xla.pairs.representation import round_to_pairs
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import evaluate
-from reference.ir.program import TupleType, Value, single_op
+from reference.ir.program import Operation, TupleType, Value, single_op
 from reference.ir.types import Array
 from suites.meta.support.small_programs import one, typed
 
@@ -174,3 +175,25 @@ def test_moved_pairs_stay_as_they_are() -> None:
     for actual, is_known in ((right, True), (right * (1 + 2.0**-48), False)):
         found = judge_operation(program, inputs, expected, [actual], Hardware.TPU)
         assert ({each.kind for each in found.failing} == {LABEL}) is is_known
+
+
+@pytest.mark.parametrize(
+    ("number", "actual", "is_known"),
+    [
+        (5.963570334526204e-39, 0.0, True),  # subnormal in f32
+        (-1.555371990152508e25, -1.5553719901525054e25, True),
+        (1.0 + 2.0**-52, 1.0 + 2.0**-44, False),
+        (3e-38, 0.0, False),
+    ],
+)
+def test_pair_made_of_bits_loses_last_bits(number: float, actual: float, is_known: bool) -> None:
+    program = one("bitcast_convert", [typed(1, of="ui64")], typed(1, of="f64"))
+    inputs = [np.array([number]).view(np.uint64)]
+    expected = evaluate(program, inputs)
+    found = judge_operation(program, inputs, expected, [np.array([actual])], Hardware.TPU)
+    assert ({each.kind for each in found.failing} == {LABEL}) is is_known
+
+
+def test_operands_of_a_call_are_no_constants_that_a_class_names() -> None:
+    call = Operation("call", (Value("x", typed(1, of="f64")),), ())
+    assert not has_constants(call, ("offset",), (True,))
