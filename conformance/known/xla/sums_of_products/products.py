@@ -13,7 +13,10 @@ from conformance.known.xla.sums_of_products.product_types import (
     in_operand_type,
     result_type_hypothesis,
 )
-from conformance.known.xla.sums_of_products.rounded_products import OF_OPERANDS
+from conformance.known.xla.sums_of_products.rounded_products import (
+    OF_OPERANDS,
+    OF_SINGLE_PLACES,
+)
 from conformance.known.xla.windows.added_groups import added_groups_hypothesis
 from conformance.known.xla.windows.dilated_kernels import dilated_kernels_hypothesis
 from conformance.known.xla.windows.float_sums import ADDED_UP
@@ -179,12 +182,14 @@ def of_convolution(platform: str) -> tuple[Hypothesis, ...]:
     (Winograd's) turns into inexact sums, where the specification defines each result as a
     `dot_general`; memory behind the image that is read as padding; products with zero that are
     omitted or added; integers summed in float64; and windows whose reversal is ignored. On GPUs
-    also batch groups that are summed, and kernels whose holes are zeros.
+    also batch groups that are summed, kernels whose holes are zeros, and rounded products.
     """
     default = default_precision(platform)
     of = convolution.convolution_sums, convolution.depth_of, default
     inexact = convolution.convolution_sums, convolution.depth_of, replace(default, exact=False)
+    is_gpu = platform == Hardware.GPU
     return (
+        *((OF_SINGLE_PLACES,) if is_gpu else ()),  # first: it predicts most exactly
         flushed_products_class(*of),
         result_type_hypothesis(make_bound(*of)),
         in_operand_type(make_bound(*of)),
@@ -193,5 +198,5 @@ def of_convolution(platform: str) -> tuple[Hypothesis, ...]:
         *products_with_zero(default),
         ADDED_UP,
         unreversed_hypothesis(make_bound(*of)),
-        *(_of_gpus(make_bound(*of)) if platform == Hardware.GPU else ()),
+        *(_of_gpus(make_bound(*of)) if is_gpu else ()),
     )

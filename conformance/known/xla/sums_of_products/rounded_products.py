@@ -2,15 +2,16 @@
 
 The compilers for GPU and TPU write a product with a vector, and an outer product, as elementwise
 products: in the operands' or the result's type, whichever has more range (see product_types.py).
-They are added in f32, or in the same type. Scaled operands are rounded to such a type, too.
+They are added in f32, or in the same type. Scaled operands are rounded to such a type, too. The
+compiler for GPUs computes a convolution with a single place in the same way (see unreversed.py).
 
 Source: xla/service/algebraic_simplifier.cc (dot strength reduction), read; libtpu 0.0.50 and
-jaxlib 0.12.0 for GPUs, measured.
+jaxlib 0.12 for GPUs, measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -21,7 +22,9 @@ from conformance.known.hypothesis import (
     predict_nothing,
     predict_where,
 )
+from conformance.known.xla.windows.unreversed import without_reversal
 from conformance.tolerance.bounds.contraction import dimensions_of
+from conformance.tolerance.bounds.convolution import geometry_of
 from conformance.tolerance.bounds.scaled import as_dot_general, factors_of
 from conformance.tolerance.rule import Measure
 from conformance.tolerance.ulp import ulps_from_prediction
@@ -31,6 +34,7 @@ from reference.numerics.alike import equal_elements
 from reference.numerics.arithmetic import quiet
 from reference.numerics.rounding import round_to, to_float64
 from reference.ops.contraction import arrange_matrices
+from reference.ops.convolution import convolve
 
 LABEL = "products rounded before they are added"
 
@@ -43,10 +47,20 @@ _F32 = 2.0**-24
 def _of_operands(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
-    types = {element_type_of(one) for one in operands[:2]} | {element_type_of(expected[0])}
-    if len(operands) != 2 or not all(_is_narrow(one) for one in types):
+    types = _narrow_types(operands, expected)
+    if len(operands) != 2 or not types:
         return predict_nothing(expected)
-    return _errors(operation, operands, types, expected, actual)
+    return _errors(_sums_of_matrices(operation, operands, types), expected, actual)
+
+
+def _of_single_place(
+    operation: Operation, operands: Operands, expected: Results, actual: Results
+) -> Results:
+    rewritten = without_reversal(operation, operands, expected)
+    types = _narrow_types(operands, expected)
+    if rewritten is None or not types or operands[0].size * expected[0].size > _MOST:
+        return predict_nothing(expected)
+    return _errors(_sums_of_windows(rewritten, operands, types), expected, actual)
 
 
 def _of_scaled_operands(
@@ -54,35 +68,66 @@ def _of_scaled_operands(
 ) -> Results:
     product, _ = as_dot_general(operation, operands)
     types = {_BF16, element_type_of(expected[0])}
-    return _errors(product, factors_of(operands), types, expected, actual)
+    sums = _sums_of_matrices(product, factors_of(operands), types)
+    return _errors(sums, expected, actual)
 
 
-def _is_narrow(of: ElementType) -> bool:
-    return of.is_float and of.bits <= 16
+def _narrow_types(operands: Operands, expected: Results) -> set[ElementType]:
+    """Return the types of factors and result; none if a type is wider than 16 bits or no float."""
+    types = {element_type_of(one) for one in (*operands[:2], expected[0])}
+    return types if all(one.is_float and one.bits <= 16 for one in types) else set()
 
 
 @quiet
 def _errors(
-    operation: Operation,
-    operands: Operands,
-    types: set[ElementType],
-    expected: Results,
-    actual: Results,
+    intervals: Iterable[tuple[Array, Array]], expected: Results, actual: Results
 ) -> Results:
     """Return the widths, in ulp, of predicted intervals that contain elements, else infinity.
 
     An interval has the sums of products rounded to a type, by the order in which they are added.
     """
-    left, right = operands
-    lhs, rhs, shape = arrange_matrices(left, right, dimensions_of(operation, left))
-    found, to = np.full(expected[0].shape, np.inf), element_type_of(actual[0])
-    for of in sorted(types, key=lambda one: one.name):
-        for low, high in _sums(_round_to_type(lhs, of), _round_to_type(rhs, of), of):
-            least, most = (round_to(one.reshape(shape), to) for one in (low, high))
-            widths = ulps_from_prediction(least, most)
-            is_inside = _lies_between(least, most, actual[0])
-            found = np.where(is_inside, np.minimum(found, widths), found)
+    shape, to = expected[0].shape, element_type_of(actual[0])
+    found = np.full(shape, np.inf)
+    for low, high in intervals:
+        least, most = (round_to(one.reshape(shape), to) for one in (low, high))
+        widths = ulps_from_prediction(least, most)
+        is_inside = _lies_between(least, most, actual[0])
+        found = np.where(is_inside, np.minimum(found, widths), found)
     return (found,)
+
+
+def _sums_of_matrices(
+    operation: Operation, operands: Operands, types: set[ElementType]
+) -> Iterator[tuple[Array, Array]]:
+    left, right = operands
+    lhs, rhs, _ = arrange_matrices(left, right, dimensions_of(operation, left))
+    rows, depth, columns = lhs.shape[-2], lhs.shape[-1], rhs.shape[-1]
+    is_elementwise = min(rows, columns) == 1 or depth <= 1
+    for of in sorted(types, key=lambda one: one.name):
+        a, b = (_round_to_type(one, of) for one in (lhs, rhs))
+        yield _unrounded_sums(a, b)
+        if is_elementwise and lhs.size * columns <= _MOST:
+            yield _sums_of_rounded(a, b, of)
+            yield _sums_in_order(a, b, of)
+
+
+def _sums_of_windows(
+    operation: Operation, operands: Operands, types: set[ElementType]
+) -> Iterator[tuple[Array, Array]]:
+    window = geometry_of(operation, operands)
+    lhs, rhs = operands[:2]
+    for of in sorted(types, key=lambda one: one.name):
+        for sums in (_sums_of_rounded, _sums_in_order):
+            low, high = (
+                convolve(
+                    round_to(to_float64(lhs), of),
+                    round_to(to_float64(rhs), of),
+                    window,
+                    lambda a, b, of=of, sums=sums, end=end: sums(a, b, of)[end],
+                )
+                for end in (0, 1)
+            )
+            yield low, high
 
 
 def _zero_if_contained(measure: Measure) -> Measure:
@@ -105,22 +150,31 @@ def _round_to_type(numbers: Array, of: ElementType) -> Array:
     return to_float64(round_to(np.asarray(numbers, np.float64), of))
 
 
-def _sums(lhs: Array, rhs: Array, of: ElementType) -> Iterator[tuple[Array, Array]]:
-    """Yield the smallest and largest sums of rounded factors, and of rounded products."""
-    rows, depth, columns = lhs.shape[-2], lhs.shape[-1], rhs.shape[-1]
-    size = _F32 * depth * np.matmul(np.abs(lhs), np.abs(rhs))
+def _unrounded_sums(lhs: Array, rhs: Array) -> tuple[Array, Array]:
+    """Return the smallest and largest sums in f32 of products that are not rounded."""
+    size = _F32 * lhs.shape[-1] * np.matmul(np.abs(lhs), np.abs(rhs))
     total = np.matmul(lhs, rhs)
-    yield total - size, total + size
-    is_elementwise = min(rows, columns) == 1 or depth <= 1
-    if not is_elementwise or lhs.size * columns > _MOST:
-        return
-    products = _round_to_type(lhs[..., :, :, None] * rhs[..., None, :, :], of)
-    total, size = products.sum(axis=-2), _F32 * depth * np.abs(products).sum(axis=-2)
-    yield total - size, total + size
-    one_by_one = np.zeros(total.shape)
-    for number in range(depth):
-        one_by_one = _round_to_type(one_by_one + products[..., number, :], of)
-    yield one_by_one, one_by_one
+    return total - size, total + size
+
+
+def _sums_of_rounded(lhs: Array, rhs: Array, of: ElementType) -> tuple[Array, Array]:
+    """Return the smallest and largest sums in f32 of products rounded to a type."""
+    products = _rounded_products(lhs, rhs, of)
+    total, size = products.sum(axis=-2), _F32 * lhs.shape[-1] * np.abs(products).sum(axis=-2)
+    return total - size, total + size
+
+
+def _sums_in_order(lhs: Array, rhs: Array, of: ElementType) -> tuple[Array, Array]:
+    """Return the sums, each step rounded to a type, twice: as the smallest and the largest."""
+    products = _rounded_products(lhs, rhs, of)
+    total = np.zeros((*products.shape[:-2], products.shape[-1]))
+    for number in range(lhs.shape[-1]):
+        total = _round_to_type(total + products[..., number, :], of)
+    return total, total
+
+
+def _rounded_products(lhs: Array, rhs: Array, of: ElementType) -> Array:
+    return _round_to_type(lhs[..., :, :, None] * rhs[..., None, :, :], of)
 
 
 def _lies_between(low: Array, high: Array, got: Array) -> Array:
@@ -132,3 +186,4 @@ def _lies_between(low: Array, high: Array, got: Array) -> Array:
 
 OF_OPERANDS = _hypothesis(_of_operands)
 OF_SCALED_OPERANDS = _hypothesis(_of_scaled_operands)
+OF_SINGLE_PLACES = _hypothesis(_of_single_place)

@@ -28,11 +28,21 @@ def unreversed_hypothesis(bound: Bound) -> Hypothesis:
 def _unreversed_convolution(
     operation: Operation, operands: Operands, expected: Results
 ) -> tuple[Operation, Operands] | None:
+    if not any(geometry_of(operation, operands).reversal):
+        return None
+    rewritten = without_reversal(operation, operands, expected)
+    return None if rewritten is None else (rewritten, operands)
+
+
+def without_reversal(
+    operation: Operation, operands: Operands, expected: Results
+) -> Operation | None:
+    """Return a convolution of a single place without its reversal; None for other convolutions."""
     of = geometry_of(operation, operands)
-    if not any(of.reversal) or not _is_one_place(of, operands[1], expected[0]):
+    if not _is_one_place(of, operands[1], expected[0]):
         return None
     given = dict(operation.attributes) | {"window_reversal": (False,) * len(of.reversal)}
-    return replace(operation, attributes=attributes(**given)), operands
+    return replace(operation, attributes=attributes(**given))
 
 
 def _is_one_place(of: Geometry, kernel: Array, result: Array) -> bool:

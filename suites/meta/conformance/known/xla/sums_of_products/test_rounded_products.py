@@ -11,7 +11,8 @@ from conformance.judging.compare import judge_operation
 from conformance.known.xla.sums_of_products.rounded_products import LABEL
 from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import evaluate
-from reference.ir.program import Value, single_op
+from reference.ir.constants import matrix
+from reference.ir.program import Attribute, Value, single_op
 from suites.meta.support.small_programs import typed
 
 CONTRACTED = {"lhs_contracting_dimensions": (0,), "rhs_contracting_dimensions": (0,)}
@@ -57,3 +58,47 @@ def test_elements_that_flushing_explains_by_chance_are_of_the_class() -> None:
     got = [products.sum(axis=0).astype(to)]
     found = judge_operation(program, inputs, expected, got, Hardware.TPU)
     assert {one.kind for one in found.failing} == {LABEL}
+
+
+def kind_of_convolution(actual: float, places: int, platform: str) -> str:
+    """Judge the first place of 2.5 * -0.75 - 1.5 * 0.5, by a reversed window.
+
+    Without the reversal, -1.875 is -2 as f8E5M2, and the sum -2.75 becomes -3 (2.5 * 0.5 - 1.5 *
+    -0.75 is 2.375). All other places are 0.
+    """
+    image, kernel, result = (
+        typed(*sizes, of="f8E5M2") for sizes in ((1, places + 1, 1), (2, 1, 1), (1, places, 1))
+    )
+    given: dict[str, Attribute] = {
+        "input_batch_dimension": 0, "input_feature_dimension": 2, "input_spatial_dimensions": (1,),
+        "kernel_input_feature_dimension": 1, "kernel_output_feature_dimension": 2,
+        "kernel_spatial_dimensions": (0,), "output_batch_dimension": 0,
+        "output_feature_dimension": 2, "output_spatial_dimensions": (1,),
+        "feature_group_count": 1, "batch_group_count": 1,
+        "window_reversal": (True,), "padding": matrix([(0, 0)]),
+    }  # fmt: skip
+    program = single_op("convolution", (Value("x", image), Value("k", kernel)), (result,), given)
+    numbers = [2.5, -1.5, *[0.0] * (places - 1)], [-0.75, 0.5]
+    inputs = [
+        np.array(one).reshape(of.static_shape).astype(of.storage)
+        for one, of in zip(numbers, (image, kernel), strict=True)
+    ]
+    expected = evaluate(program, inputs)
+    got = [expected[0].copy()]
+    got[0][0, 0, 0] = actual
+    return judge_operation(program, inputs, expected, got, platform).kind
+
+
+@pytest.mark.parametrize(
+    ("actual", "places", "platform", "kind"),
+    [
+        (-3.0, 1, Hardware.GPU, LABEL),
+        (-2.0, 1, Hardware.GPU, "wrong value"),
+        (-3.0, 2, Hardware.GPU, "wrong value"),
+        (-3.0, 1, Hardware.CPU, "wrong value"),
+    ],
+)
+def test_convolutions_of_a_single_place_are_of_the_class(
+    actual: float, places: int, platform: str, kind: str
+) -> None:
+    assert kind_of_convolution(actual, places, platform) == kind
