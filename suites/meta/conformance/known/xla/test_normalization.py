@@ -95,3 +95,68 @@ def test_constants_are_normalized_in_their_own_type(
     actual = [*expected[:2], np.array([variance], np.float16)]
     found = judge_operation(program, inputs, expected, actual, Hardware.CPU)
     assert ({one.kind for one in found.failing} == {"one-pass variance"}) == is_explained
+
+
+INFERENCE = """
+func.func @main(%x: tensor<1x1xbf16>, %s: tensor<1xbf16>, %o: tensor<1xbf16>, %v: tensor<1xbf16>)
+    -> tensor<1x1xbf16> {
+  %m = stablehlo.constant dense<9.453120e-01> : tensor<1xbf16>
+  %0 = "stablehlo.batch_norm_inference"(%x, %s, %o, %m, %v)
+    <{epsilon = 1.0e-10 : f32, feature_index = 1 : i64}>
+    : (tensor<1x1xbf16>, tensor<1xbf16>, tensor<1xbf16>, tensor<1xbf16>, tensor<1xbf16>)
+    -> tensor<1x1xbf16>
+  return %0 : tensor<1x1xbf16>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("actual", "is_explained"),
+    [
+        (-84480, True),  # 1.0546875 * -798720 + 757760: both are rounded to bf16
+        (-88576, False),  # 1.0546875 * -798720 + 753664: the mean is multiplied by -798720, too
+    ],
+)
+def test_factors_of_features_are_rounded_after_the_mean_is_multiplied(
+    actual: float, is_explained: bool
+) -> None:
+    program = parse_module(INFERENCE)
+    inputs = [np.array(one, ml_dtypes.bfloat16) for one in ([[1.0546875]], [-8], [-2], [0])]
+    got = [np.array([[actual]], ml_dtypes.bfloat16)]
+    found = judge_operation(program, inputs, evaluate(program, inputs), got, Hardware.GPU)
+    assert ({one.kind for one in found.failing} == {"folded normalization"}) == is_explained
+
+
+FOLDED_FACTORS = """
+func.func @main(%x: tensor<1x1xf8E5M2FNUZ>, %o: tensor<1xf8E5M2FNUZ>) -> tensor<1x1xf8E5M2FNUZ> {
+  %s = stablehlo.constant dense<-0.5> : tensor<1xf8E5M2FNUZ>
+  %m = stablehlo.constant dense<-6.0> : tensor<1xf8E5M2FNUZ>
+  %v = stablehlo.constant dense<3.906250e-02> : tensor<1xf8E5M2FNUZ>
+  %0 = "stablehlo.batch_norm_inference"(%x, %s, %o, %m, %v)
+    <{epsilon = 1.0e-30 : f32, feature_index = 1 : i64}>
+    : (tensor<1x1xf8E5M2FNUZ>, tensor<1xf8E5M2FNUZ>, tensor<1xf8E5M2FNUZ>, tensor<1xf8E5M2FNUZ>,
+       tensor<1xf8E5M2FNUZ>) -> tensor<1x1xf8E5M2FNUZ>
+  return %0 : tensor<1x1xf8E5M2FNUZ>
+}"""
+
+OF_ARGUMENTS = FOLDED_FACTORS.replace("main(", "main(%a: tensor<1xf8E5M2FNUZ>, ").replace(
+    "%s, %o, %m", "%s, %o, %a"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_explained"),
+    [
+        (FOLDED_FACTORS, True),
+        (OF_ARGUMENTS, False),
+    ],
+    ids=["constant mean", "mean of an argument"],
+)
+def test_constant_factors_are_folded_in_their_own_type(text: str, is_explained: bool) -> None:
+    """The shift -6 * -2.5 is rounded to 16: the result is -7 * -2.5 - 3 - 16."""
+    program = parse_module(text)
+    storage = ml_dtypes.float8_e5m2fnuz
+    numbers = ([-6],) * (len(program.main.arguments) - 2)
+    inputs = [np.array(one, storage) for one in (*numbers, [[-7]], [-3])]
+    got = [np.array([[-1.5]], storage)]
+    found = judge_operation(program, inputs, evaluate(program, inputs), got, Hardware.GPU)
+    assert ({one.kind for one in found.failing} == {"folded normalization"}) == is_explained
