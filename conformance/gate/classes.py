@@ -93,6 +93,7 @@ CLASSES = (
     "columns of a product taken from before", "common factor taken out of a sum",
     "constants added first", "constants multiplied first",
     "conversion left out", "disjunction with itself as false",
+    "cut element reduced",
     "difference undone", "exponential of a constant NaN", "exponential taken into a sum unrounded",
     "first of a sort in total order",
     "kept in eight bits",

@@ -14,7 +14,12 @@ from conformance.known.xla import (
     other_types,
     trip_counts,
 )
-from conformance.known.xla.indexing import bounded_starts, bounded_windows, reshaped_padding
+from conformance.known.xla.indexing import (
+    bounded_starts,
+    bounded_windows,
+    reduced_bounds,
+    reshaped_padding,
+)
 from conformance.known.xla.pairs import bits_of_pairs, float_pairs, moved_pairs
 from conformance.known.xla.processes import (
     gathered_by_sum,
@@ -38,6 +43,10 @@ PROGRAMS = (
     Hypothesis(
         reshaped_padding.LABEL,
         rewrite=reshaped_padding.rewrite, concerns=reshaped_padding.concerns,
+    ),
+    Hypothesis(
+        reduced_bounds.LABEL,
+        rewrite=reduced_bounds.rewrite, concerns=reduced_bounds.concerns, platform=Hardware.GPU,
     ),
     Hypothesis(
         bounded_starts.LABEL, unsteady=True,
