@@ -31,6 +31,7 @@ SOURCES = (
     "conformance/hlo",
     "conformance/judging",
     "conformance/known",
+    "conformance/needs",
     "conformance/pipeline",
     "conformance/stablehlo",
     "conformance/tolerance",
