@@ -129,6 +129,14 @@ class Session:
             executable = self._backend.compile(text, program)
             return Compiled(executable, program.process_count, self._around)
 
+    def compile_alone(self, program: Program, text: str = "") -> Compiled:
+        """Compile a program that shares its module with no other, as `compile` does.
+
+        A compiler without its device is not asked again about a program in the small cache.
+        """
+        compile_module = self.compile_cached if only_compiles(self.name) else self.compile
+        return compile_module(program, text)
+
     def batch_kind(self, program: Program) -> Hashable:
         """Return the traits that programs must share to be compiled as a batch.
 
@@ -154,8 +162,8 @@ class Session:
         with self._around(EMISSION):
             whole = merge(programs)
             text = emit(whole)
-        is_kept = len(programs) == 1 and only_compiles(self.name)
-        compiled = self.compile_cached(whole, text) if is_kept else self.compile(whole, text)
+        compile_module = self.compile_alone if len(programs) == 1 else self.compile
+        compiled = compile_module(whole, text)
         found: list[list[list[Array]]] = [[] for _ in programs]
         for turn in range(max(map(len, sets))):
             results = compiled.run(merge_arguments(programs, sets, turn))

@@ -136,7 +136,7 @@ class TaskRunner:
         return join_results([])
 
     def _note_split(self, split: SplitCall) -> None:
-        """Pass on what is known of a batch that was split."""
+        """Report a batch that was split, and how often it failed as a whole."""
         tasks, value = split.call.name, split.value
         if not isinstance(value, (WorkerCrash, WorkerTimeout)):
             if not (split.left or split.has_culprit):

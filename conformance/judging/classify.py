@@ -8,7 +8,7 @@ again on just those elements.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -186,33 +186,33 @@ def _find_permitted_formula(d: DifferingElements) -> Answer:
 
 def _find_stated(d: DifferingElements) -> Answer:
     """Yield elements that match a hypothesis stated by an expectation."""
-    for hypothesis in d.hypotheses:
-        if hypothesis.stated:
-            yield from _match_hypothesis(d, hypothesis)
+    yield from _match_hypotheses(d, (one for one in d.hypotheses if one.stated))
 
 
 def _find_represented(d: DifferingElements) -> Answer:
     """Yield elements that match a hypothesis about how numbers of a type are represented."""
-    for hypothesis in d.hypotheses:
-        if hypothesis.represents:
-            yield from _match_hypothesis(d, hypothesis)
+    yield from _match_hypotheses(d, (one for one in d.hypotheses if one.represents))
 
 
-def _match_hypothesis(d: DifferingElements, hypothesis: Hypothesis) -> Answer:
+def _match_hypotheses(d: DifferingElements, hypotheses: Iterable[Hypothesis]) -> Answer:
     """Yield elements that match a hypothesis: near elements as inaccurate, other elements as
     divergent.
     """
-    explained, predicted = d.matches(hypothesis), d.hypothesis_prediction(hypothesis)
-    near = explained & _is_inaccurate(d) & d.has_permitted_zeros
-    yield Verdict.INACCURATE, hypothesis.label, near, predicted
-    yield Verdict.DIVERGENT, hypothesis.label, explained, predicted
+    for hypothesis in hypotheses:
+        explained, predicted = d.matches(hypothesis), d.hypothesis_prediction(hypothesis)
+        near = explained & _is_inaccurate(d) & d.has_permitted_zeros
+        yield Verdict.INACCURATE, hypothesis.label, near, predicted
+        yield Verdict.DIVERGENT, hypothesis.label, explained, predicted
 
 
 def _find_modelled(d: DifferingElements) -> Answer:
     """Yield elements that match another formula which compilers are known to use."""
-    for hypothesis in d.hypotheses:
-        if not (hypothesis.stated or hypothesis.flushes or hypothesis.refutes):
-            yield from _match_hypothesis(d, hypothesis)
+    yield from _match_hypotheses(d, _formulas(d))
+
+
+def _formulas(d: DifferingElements) -> list[Hypothesis]:
+    """Return the hypotheses about other formulas than the specification's."""
+    return [one for one in d.hypotheses if not (one.stated or one.flushes or one.refutes)]
 
 
 def _find_flushed_or_modelled(d: DifferingElements) -> Answer:
@@ -233,7 +233,7 @@ def _is_partly_flushed_formula(d: DifferingElements) -> bool:
     """Return whether flushing explains some elements by chance: one formula explains all of the
     elements that are not permitted, and flushing does not.
     """
-    formulas = [one for one in d.hypotheses if not (one.stated or one.flushes or one.refutes)]
+    formulas = _formulas(d)
     if not formulas or d.operand_elements is not None:
         return False
     wrong = ~_union(_find_permitted(d), d)

@@ -130,17 +130,13 @@ XLA_ON: dict[str, Callable[[str], tuple[Hypothesis, ...]]] = {
 TPU_OPS: dict[str, tuple[Hypothesis, ...]] = {
     "mhlo.topk": (selected_pairs.SELECTED,),
     **dict.fromkeys(("gather", "torch_index_select"), (selected_by_products.SELECTED,)),
+    "batch_norm_inference": (float_pairs.OF_OFFSETS,),
     **dict.fromkeys(("reduce", "reduce_window"), extrema.OF_PAIRS),
+    "subtract": (float_pairs.OF_MINUENDS,),
 }
 """Divergences of the TPU's compiler alone, by op."""
 
-OF_TPUS = (
-    truncated.TRUNCATED,
-    float_pairs.PAIRS,
-    float_pairs.OF_ONE,
-    float_pairs.OF_OFFSETS,
-    float_pairs.OF_MINUENDS,
-)
+OF_TPUS = (truncated.TRUNCATED, float_pairs.PAIRS, float_pairs.OF_ONE)
 """Divergences of the TPU's compiler, which splits 64-bit types, for any op."""
 
 OF_GPUS = {"dynamic_update_slice": (whole_offsets.MOVED,)}

@@ -14,7 +14,6 @@ from time import perf_counter
 from typing import Generic, TypeVar
 
 from conformance.backends.base import BackendError, Unsupported
-from conformance.backends.registry import only_compiles
 from conformance.backends.session import Session
 from conformance.pipeline.items import Item, ItemAnswer, Results, Unwritable
 from conformance.stablehlo.emit import EmitError
@@ -81,9 +80,7 @@ class Batcher:
         Raises:
             BackendError: when the backend does not give results.
         """
-        is_kept = only_compiles(self.session.name)
-        compile_item = self.session.compile_cached if is_kept else self.session.compile
-        compiled = compile_item(item.program)
+        compiled = self.session.compile_alone(item.program)
         sets = [[compiled.run(inputs) for _ in range(self.repeats)] for inputs in item.inputs]
         return [list(results) for results in zip(*sets, strict=True)]
 

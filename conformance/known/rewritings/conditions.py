@@ -10,6 +10,7 @@ import numpy as np
 from conformance.known.rewritings.evaluation import Evaluator
 from conformance.known.rewritings.signs import is_not_negative
 from conformance.known.rewritings.terms import Node
+from conformance.known.xla.many_elements import LEAST
 from reference.ir.program import TensorType, Value
 from reference.ir.types import element_type_of, to_bits
 from reference.numerics.rounding import to_float64
@@ -62,10 +63,6 @@ def _constant(evaluator: Evaluator, node: Node) -> bool:
     return isinstance(node, Value) and evaluator.is_constant(node)
 
 
-_REDUCED_AT_LEAST = 4096
-"""Smallest number of elements that XLA's CPU lets YNNPACK reduce, with the operations before."""
-
-
 def _is_reduced_later(evaluator: Evaluator, node: Node) -> bool:
     """Return whether a reduction of many elements uses a value, possibly through other
     operations.
@@ -82,7 +79,7 @@ def _is_reduced_later(evaluator: Evaluator, node: Node) -> bool:
             names |= {value.name for value in one.results}
             continue
         sizes = [value.type.static_shape for value in taken if isinstance(value.type, TensorType)]
-        if any(prod(size) >= _REDUCED_AT_LEAST for size in sizes):
+        if any(prod(size) >= LEAST for size in sizes):
             return True
     return False
 

@@ -19,6 +19,7 @@ from conformance.known.xla.sorting.nan_in_sorts import sorting_key
 from reference.interpreter.evaluate import apply
 from reference.ir.program import Operation, Program
 from reference.ir.types import Array
+from reference.numerics.comparison import total_order_key
 
 IN_TOTAL_ORDER = "first of a sort in total order"
 
@@ -43,7 +44,7 @@ def first_of_sorted(
         return
     if number != key[0] and not _is_numbered(np.moveaxis(taken, dimension, -1)):
         return
-    order = np.argsort(-_total_order(keys), axis=dimension, kind="stable")
+    order = np.argsort(-total_order_key(keys), axis=dimension, kind="stable")
     yield ValuePrediction(apply(operation, (np.take_along_axis(taken, order, dimension),))[0])
 
 
@@ -62,9 +63,3 @@ def _takes_first(operation: Operation, keys: Array, dimension: int) -> bool:
 def _is_numbered(array: Array) -> bool:
     """Return whether elements are their indices along the last dimension."""
     return bool((array == np.arange(array.shape[-1])).all())
-
-
-def _total_order(keys: Array) -> Array:
-    """Return whole numbers in the order of the keys."""
-    bits = keys.view(np.int32).astype(np.int64)
-    return np.where(bits < 0, -(bits & 0x7FFFFFFF) - 1, bits)

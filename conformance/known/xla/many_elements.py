@@ -27,7 +27,7 @@ from reference.numerics.contributions import Leaves, Slices, Windows
 from reference.unspecified.reduction import Reduction
 
 LEAST = 4096
-"""Smallest number of elements that YNNPACK reduces."""
+"""Smallest number of elements that XLA's CPU lets YNNPACK reduce, with the operations before."""
 
 VECTORS = (64, 32, 16)
 """Sizes of vectors in bytes."""

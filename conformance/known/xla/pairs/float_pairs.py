@@ -21,7 +21,7 @@ from conformance.catalog import rule_of
 from conformance.known.broadcasting import broadcast_operands
 from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_nothing
 from conformance.known.xla.pairs.pair_functions import COMPLEX_WEAKNESSES, WEAKNESSES, Weakness
-from conformance.known.xla.pairs.pair_normalization import INFERENCE, is_normalization, steps_of
+from conformance.known.xla.pairs.pair_normalization import is_normalization, steps_of
 from conformance.known.xla.pairs.representation import (
     BOUND,
     COARSE,
@@ -294,19 +294,11 @@ def _errors_of_one(
     return _errors(operation, operands, expected, actual, single=True)
 
 
-def _errors_of_constant_offsets(
-    operation: Operation, operands: Operands, expected: Results, actual: Results
-) -> Results:
-    if operation.name != INFERENCE:
-        return predict_nothing(expected)
-    return _errors(operation, operands, expected, actual, single=True)
-
-
 def _errors_of_constant_minuends(
     operation: Operation, operands: Operands, expected: Results, actual: Results
 ) -> Results:
     """Return the distances from differences c - x whose rounding error is that of c alone."""
-    if operation.name != "subtract" or not all(map(_is_wide, operands)):
+    if not all(map(_is_wide, operands)):
         return predict_nothing(expected)
     with np.errstate(all="ignore"):
         if operands[0].dtype == np.complex128:
@@ -330,7 +322,9 @@ def _one_sided_difference(minuend: Array, subtrahend: Array) -> Array:
     return round_to_pairs(total.astype(np.float64) + (error + lows))
 
 
-OF_OFFSETS = Hypothesis(LABEL, _errors_of_constant_offsets, represents=True, constants=("offset",))
+OF_OFFSETS = Hypothesis(
+    LABEL, partial(_errors, single=True), represents=True, constants=("offset",)
+)
 """The same of a normalization with a constant offset, which the scaled mean is subtracted from."""
 
 OF_MINUENDS = Hypothesis(LABEL, _errors_of_constant_minuends, represents=True, constants=("lhs",))

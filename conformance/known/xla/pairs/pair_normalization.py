@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from conformance.known.xla.normalization import GRAD, INFERENCE, TRAINING
 from conformance.known.xla.pairs.representation import (
     LARGE,
     NORMAL,
@@ -29,8 +30,6 @@ from reference.ir.program import Operation
 from reference.ir.types import Array
 from reference.ops import normalization as ops
 from reference.ops.table import OPS
-
-GRAD, INFERENCE, TRAINING = (record.name for record in ops.OPS)
 
 
 @dataclass(frozen=True, slots=True)

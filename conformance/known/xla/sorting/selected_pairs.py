@@ -23,20 +23,15 @@ from conformance.known.xla.pairs.representation import round_to_pairs, split_int
 from reference.ir.program import Operation
 from reference.ir.types import Array
 from reference.numerics.alike import equal_elements
+from reference.numerics.comparison import total_order_key
 
 _WORD = 32
 
 
 def rank_of_pairs(array: Array) -> Array:
     """Return integers of 64 bits in the order in which pairs of f32 come."""
-    high, low = map(_rank_in_total_order, split_into_pairs(array))
+    high, low = map(total_order_key, split_into_pairs(array))
     return (high << _WORD) + low
-
-
-def _rank_in_total_order(array: Array) -> Array:
-    """Return integers in the total order of numbers of f32."""
-    bits = array.view(np.int32)
-    return np.where(bits < 0, bits ^ np.int32(0x7FFFFFFF), bits).astype(np.int64)
 
 
 def _errors(

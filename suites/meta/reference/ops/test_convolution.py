@@ -28,6 +28,7 @@ from reference.ir.types import Array, element_type_of, to_bits
 from reference.ops import convolution as implementation
 from reference.ops.convolution import Geometry, convolve, geometry, num_windows
 from reference.ops.table import OPS
+from suites.meta.support.ops.contractions import ONE_SPATIAL
 
 F32, SI64 = TYPES["f32"], TYPES["si64"]
 
@@ -258,11 +259,7 @@ def test_padding_that_cuts_off_as_much_as_dilation_adds() -> None:
     lhs, kernel = np.array([3.0, 5.0], np.float32).reshape(1, 2, 1), np.ones((1, 1, 1), np.float32)
     given: dict[str, Attribute] = {
         "lhs_dilation": (2,), "padding": matrix([(0, -1)]),
-        "input_batch_dimension": 0, "input_feature_dimension": 2, "input_spatial_dimensions": (1,),
-        "kernel_input_feature_dimension": 1, "kernel_output_feature_dimension": 2,
-        "kernel_spatial_dimensions": (0,), "output_batch_dimension": 0,
-        "output_feature_dimension": 2, "output_spatial_dimensions": (1,),
-        "feature_group_count": 1, "batch_group_count": 1,
+        **ONE_SPATIAL,
     }  # fmt: skip
     of = TensorType((1, 2, 1), TYPES["f32"])
     program = program_of(of, TensorType((1, 1, 1), TYPES["f32"]), of, **given)

@@ -14,23 +14,9 @@ from reference.interpreter.evaluate import evaluate
 from reference.ir.program import Program, TensorType, Value, single_op
 from reference.ir.types import Array, element_type, element_type_of
 from reference.unspecified.table import unspecified
-from suites.meta.support.ops.contractions import dot_general
+from suites.meta.support.ops.contractions import ONE_SPATIAL, dot_general
 
 OVERFLOW, NO_NAN = "overflow in a format without infinity", "NaN in a format without NaN"
-
-ONE_FEATURE: dict[str, Any] = {
-    "input_batch_dimension": 0,
-    "input_feature_dimension": 2,
-    "input_spatial_dimensions": (1,),
-    "kernel_input_feature_dimension": 1,
-    "kernel_output_feature_dimension": 2,
-    "kernel_spatial_dimensions": (0,),
-    "output_batch_dimension": 0,
-    "output_feature_dimension": 2,
-    "output_spatial_dimensions": (1,),
-    "feature_group_count": 1,
-    "batch_group_count": 1,
-}
 
 F8E5M2 = element_type("f8E5M2").storage
 
@@ -103,7 +89,7 @@ def test_overflow_of_convolution_is_unspecified() -> None:
     kernel = np.array([[[1.0]], [[1.0]]]).astype(F8E5M2)
     values = values_of(image, kernel)
     narrow, wide = (
-        single_op("convolution", values, (TensorType((1, 3, 1), element_type(of)),), ONE_FEATURE)
+        single_op("convolution", values, (TensorType((1, 3, 1), element_type(of)),), ONE_SPATIAL)
         for of in ("f4E2M1FN", "f8E5M2")
     )
     assert opened(narrow, (image, kernel)) == {OVERFLOW: [False, False, True]}

@@ -5,11 +5,20 @@ from typing import Any
 import numpy as np
 
 from reference.interpreter.evaluate import evaluate
-from reference.ir.program import Operation, Program, TensorType, Value, single_op
+from reference.ir.program import Attribute, Operation, Program, TensorType, Value, single_op
 from reference.ir.types import ELEMENT_TYPES as TYPES
 from reference.ir.types import Array, ElementType, element_type_of
 
 SI32, F32, F64, BF16 = (TYPES[name] for name in ("si32", "f32", "f64", "bf16"))
+
+ONE_SPATIAL: dict[str, Attribute] = {
+    "input_batch_dimension": 0, "input_feature_dimension": 2, "input_spatial_dimensions": (1,),
+    "kernel_input_feature_dimension": 1, "kernel_output_feature_dimension": 2,
+    "kernel_spatial_dimensions": (0,), "output_batch_dimension": 0,
+    "output_feature_dimension": 2, "output_spatial_dimensions": (1,),
+    "feature_group_count": 1, "batch_group_count": 1,
+}  # fmt: skip
+"""Attributes of a convolution along one dimension, without groups: batches first, features last."""
 
 
 def operation_of(program: Program) -> Operation:

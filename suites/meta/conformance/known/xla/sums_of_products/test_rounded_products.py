@@ -13,6 +13,7 @@ from conformance.tolerance.hardware import Hardware
 from reference.interpreter.evaluate import evaluate
 from reference.ir.constants import matrix
 from reference.ir.program import Attribute, Value, single_op
+from suites.meta.support.ops.contractions import ONE_SPATIAL
 from suites.meta.support.small_programs import typed
 
 CONTRACTED = {"lhs_contracting_dimensions": (0,), "rhs_contracting_dimensions": (0,)}
@@ -70,11 +71,7 @@ def kind_of_convolution(actual: float, places: int, platform: str) -> str:
         typed(*sizes, of="f8E5M2") for sizes in ((1, places + 1, 1), (2, 1, 1), (1, places, 1))
     )
     given: dict[str, Attribute] = {
-        "input_batch_dimension": 0, "input_feature_dimension": 2, "input_spatial_dimensions": (1,),
-        "kernel_input_feature_dimension": 1, "kernel_output_feature_dimension": 2,
-        "kernel_spatial_dimensions": (0,), "output_batch_dimension": 0,
-        "output_feature_dimension": 2, "output_spatial_dimensions": (1,),
-        "feature_group_count": 1, "batch_group_count": 1,
+        **ONE_SPATIAL,
         "window_reversal": (True,), "padding": matrix([(0, 0)]),
     }  # fmt: skip
     program = single_op("convolution", (Value("x", image), Value("k", kernel)), (result,), given)

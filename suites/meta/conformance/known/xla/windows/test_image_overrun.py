@@ -21,21 +21,15 @@ from reference.interpreter.evaluate import evaluate
 from reference.ir.constants import matrix
 from reference.ir.program import Attribute, Program, Value, single_op
 from reference.ir.types import Array, element_type
+from suites.meta.support.ops.contractions import ONE_SPATIAL
 
 F32 = element_type("f32")
-PLACES: dict[str, Attribute] = {
-    "input_batch_dimension": 0, "input_feature_dimension": 2, "input_spatial_dimensions": (1,),
-    "kernel_input_feature_dimension": 1, "kernel_output_feature_dimension": 2,
-    "kernel_spatial_dimensions": (0,), "output_batch_dimension": 0,
-    "output_feature_dimension": 2, "output_spatial_dimensions": (1,),
-    "feature_group_count": 1, "batch_group_count": 1,
-}  # fmt: skip
 
 
 def program(low: int, high: int) -> Program:
     """Return two images of 3 places and 2 features, cut or padded, under a window of one place."""
     values = (Value("x", tensor(F32, 2, 3, 2)), Value("k", tensor(F32, 1, 2, 1)))
-    given: dict[str, Attribute] = {**PLACES, "padding": matrix([(low, high)])}
+    given: dict[str, Attribute] = {**ONE_SPATIAL, "padding": matrix([(low, high)])}
     return single_op("convolution", values, (tensor(F32, 2, 3 + low + high, 1),), given, ())
 
 

@@ -16,6 +16,7 @@ from reference.interpreter.evaluate import evaluate
 from reference.ir.constants import matrix
 from reference.ir.program import Attribute, Program, Value, single_op
 from reference.ir.types import Array, element_type
+from suites.meta.support.ops.contractions import ONE_SPATIAL
 
 F32 = element_type("f32")
 NAN, INF = np.nan, np.inf
@@ -29,11 +30,7 @@ def program(
     values = Value("x", tensor(of, *image.shape)), Value("k", tensor(of, *kernel.shape))
     places = low + (image.shape[1] - 1) * dilation + 1 - kernel.shape[0] + 1
     given: dict[str, Attribute] = {
-        "input_batch_dimension": 0, "input_feature_dimension": 2, "input_spatial_dimensions": (1,),
-        "kernel_input_feature_dimension": 1, "kernel_output_feature_dimension": 2,
-        "kernel_spatial_dimensions": (0,), "output_batch_dimension": 0,
-        "output_feature_dimension": 2, "output_spatial_dimensions": (1,),
-        "feature_group_count": feature, "batch_group_count": batch,
+        **ONE_SPATIAL, "feature_group_count": feature, "batch_group_count": batch,
         "lhs_dilation": (dilation,), "padding": matrix([(low, 0)]),
     }  # fmt: skip
     result = tensor(of, image.shape[0] // batch, places, kernel.shape[2])

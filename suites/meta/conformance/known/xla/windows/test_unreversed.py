@@ -14,6 +14,7 @@ from reference.interpreter.evaluate import evaluate
 from reference.ir.constants import matrix
 from reference.ir.program import Attribute, Program, Value, single_op
 from reference.ir.types import Array, element_type
+from suites.meta.support.ops.contractions import ONE_SPATIAL
 
 F32 = element_type("f32")
 KERNEL = np.array([1, 2, 4], np.float32)
@@ -23,11 +24,7 @@ def program(sizes: int, features: int, reverse: bool, low: int = 0) -> Program:
     """Return an image of so many places and features under a window of three places."""
     values = (Value("x", tensor(F32, 1, sizes, features)), Value("k", tensor(F32, 3, features, 1)))
     given: dict[str, Attribute] = {
-        "input_batch_dimension": 0, "input_feature_dimension": 2, "input_spatial_dimensions": (1,),
-        "kernel_input_feature_dimension": 1, "kernel_output_feature_dimension": 2,
-        "kernel_spatial_dimensions": (0,), "output_batch_dimension": 0,
-        "output_feature_dimension": 2, "output_spatial_dimensions": (1,),
-        "feature_group_count": 1, "batch_group_count": 1,
+        **ONE_SPATIAL,
         "window_reversal": (reverse,), "padding": matrix([(low, 0)]),
     }  # fmt: skip
     return single_op("convolution", values, (tensor(F32, 1, sizes + low - 2, 1),), given, ())
