@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import redirect_stdout
+from inspect import CO_OPTIMIZED
 from itertools import pairwise
 from pathlib import Path
 from types import FrameType
@@ -32,6 +33,7 @@ from conformance.executors.pool import Pool
 from conformance.fuzzing.campaign import CampaignSession
 from conformance.fuzzing.command import Options as FuzzOptions
 from conformance.fuzzing.command import fuzz
+from conformance.fuzzing.keeping.journal import Journal
 from conformance.results.store import Store
 
 ROOT = Path(__file__).parents[1]
@@ -89,17 +91,18 @@ class Walk:
 
     def trace(self, frame: FrameType, event: str, _: object) -> None:
         """Add the function of a frame to the stops, if it is one; called by the interpreter."""
-        if event != "call" or frame.f_code in self._known:
-            return
+        code = frame.f_code
+        if event != "call" or code in self._known or not code.co_flags & CO_OPTIMIZED:
+            return  # the body of a class or a module is no function
         room = _room(frame)
-        if not room or frame.f_code.co_name.startswith(("<", "__")) or _is_property(frame):
+        if not room or code.co_name.startswith(("<", "__")) or _is_property(frame):
             return
         outer = frame.f_back
         while outer is not None and not _room(outer):
             outer = outer.f_back
         if room.startswith(self._way) or (outer and _room(outer).startswith(self._way)):
-            self._known.add(frame.f_code)
-            self.stops.append((room, frame.f_code.co_qualname))
+            self._known.add(code)
+            self.stops.append((room, code.co_qualname))
 
     def during(self, function: Callable[..., _T]) -> Callable[..., _T]:
         """Return a function that is traced, together with all that it calls."""
@@ -176,8 +179,12 @@ def walk_check(walk: Walk, folder: Path) -> None:
 
 
 def walk_fuzz(walk: Walk, folder: Path) -> None:
-    """Trace a trial of a campaign, from its call to the journal."""
-    with patch.object(CampaignSession, "work", walk.during(CampaignSession.work)):
+    """Trace a trial of a campaign, from the calls to the first trial in the journal."""
+    trials, last = vars(CampaignSession)["_run_trials"], Journal.add
+    with (
+        patch.object(CampaignSession, "_run_trials", walk.during(trials)),
+        patch.object(Journal, "add", _end_trace_at(last)),
+    ):
         fuzz(FuzzOptions(folder, "reference:flush_to_zero", budget="", programs=4, ops=("add",)))
 
 

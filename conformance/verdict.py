@@ -83,7 +83,8 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Failing:
-    """The elements of a case that fail with one verdict and one class.
+    """The elements of a case that fail with one verdict and one class: a part of a `Judgement` or
+    of a `Record`, whose verdict is the worst of its parts.
 
     `wrong` counts them, `elements` are the worst few. `worst_ulp` is the largest error among them,
     in the unit of the op's rule; None if none can be measured. `inputs` is the archive of the input
@@ -132,7 +133,7 @@ class Repeats:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The stored result of a case: a program on all of its input sets, on one backend.
+    """The verdict on a case of `run`, as the store has it: a program on all of its input sets.
 
     `element_type` is the cell's; `kind` the class label of the divergence ("" when passed); `pairs`
     the input sets judged, `values` the elements; `worst_ulp` and `budget_ulp` the largest error of
@@ -189,7 +190,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class LostBatch:
-    """Cases that failed as a batch, though none failed in isolation.
+    """Cases that failed as a batch, though none failed in isolation: the verdict is of no case.
 
     `cases` are op, element type and index of each. Verdict, class and message say how the batch
     failed, in `failed` of `runs` runs. `known` is the id of the expectation that matches it.

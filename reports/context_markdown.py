@@ -12,7 +12,7 @@ from reports.markdown import code, escape
 
 if TYPE_CHECKING:  # it loads jax, and a report of no campaign needs none
     from conformance.fuzzing.keeping.collection import FoundCause
-    from reports.sweeps.tables import Cell, Failure
+    from reports.sweeps.tables import Cell, FailingClass
 
 RUNS, CELLS, CAUSES, CLASSES = 20, 30, 20, 20
 """The largest number of listed runs (the newest), cells (those that changed last), causes, and
@@ -102,7 +102,7 @@ def _error(cell: Cell | None) -> str:
     return f"**{cell.error}**" if cell.is_exhaustive else cell.error
 
 
-def _failures(failures: Sequence[Failure]) -> list[str]:
+def _failures(failures: Sequence[FailingClass]) -> list[str]:
     rows = [
         (escape(one.function), one.found.verdict.value, escape(one.found.class_) or "–",
          str(one.found.count), escape(one.found.known) or "**none**", escape(one.example))

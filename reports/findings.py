@@ -54,7 +54,7 @@ NEW, KNOWN, OPEN = "new", "known", "open"
 
 @dataclass(frozen=True, slots=True)
 class CaseGroup:
-    """Findings of one class, which probably have one cause.
+    """Records of one verdict and class, which probably have one cause.
 
     New failures have op, backend, verdict and kind in common. Known failures have expectation,
     backend and verdict in common. Unspecified results have backend, verdict and kind in common.

@@ -34,7 +34,7 @@ def line(done: JobResult) -> str:
     assert found is not None
     how = f"{found.seconds:6.1f} s {found.programs:6} programs"
     family = "" if done.job.rewriting else f" [{CATALOG[done.job.name].family}]"
-    last = found.verdict or f"NOT FOUND\n  {done.told}"
+    last = found.failure or f"NOT FOUND\n  {done.told}"
     return f"{how}  {done.job.name}{family}: {last}"
 
 
@@ -75,7 +75,7 @@ def main() -> int:
         if not wanted:
             continue
         done = work(jobs, wanted, given.jobs)
-        hits = [one.found.seconds for one in done if one.found is not None and one.found.verdict]
+        hits = [one.found.seconds for one in done if one.found is not None and one.found.failure]
         median = statistics.median(hits) if hits else float("nan")
         sys.stdout.write(f"{len(hits)} of {len(done)} found; median {median:.1f} s\n")
         code |= len(hits) < len(done)

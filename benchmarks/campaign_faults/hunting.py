@@ -15,12 +15,12 @@ from conformance.fuzzing.trial import Trial
 
 @dataclass(frozen=True, slots=True)
 class FaultHunt:
-    """The seconds and programs until a campaign found a fault, and its description; "" if it found
-    none."""
+    """The seconds and programs until a campaign found a fault, and the failure that shows it: its
+    verdict and class in words, "" if no program failed."""
 
     seconds: float
     programs: int
-    verdict: str
+    failure: str
 
 
 def hunt_fault(backend: Any, ops: frozenset[str], seed: int, budget: float) -> FaultHunt:

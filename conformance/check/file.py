@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 from conformance.backends.session import open_session
 from conformance.check import saving
@@ -34,32 +33,38 @@ from conformance.stablehlo.parse import Unreadable
 from conformance.verdict import Verdict
 from reference.interpreter.evaluate import EvaluationError, evaluate
 from reference.ir.types import Array
-from reference.numerics.alike import equal_elements
+from reference.numerics.alike import equal_results
 
 
 def check_batch(batch: Batch) -> tuple[CheckedFile, ...]:
     """Return the verdicts on a batch's files, in this process."""
     is_single = len(batch.files) == 1  # the files of any other batch come again if time is over
     deadline = time.monotonic() + batch.settings.limits.timeout if is_single else None
-    return tuple(_check_file_parts(file, batch.settings, deadline) for file in batch.files)
+    checked: list[CheckedFile] = []
+    for file in batch.files:
+        try:
+            checked.append(check_file(file, batch.settings, deadline))
+        except (NotAvailable, InputsError, UsageError):
+            raise
+        except Exception as error:
+            checked.append(_unchecked_file(file, error))
+    return tuple(checked)
 
 
-def _check_file_parts(file: str, settings: Settings, deadline: float | None) -> CheckedFile:
-    try:
-        return check_file(file, settings, deadline)
-    except (NotAvailable, InputsError, UsageError):
-        raise
-    except MemoryError as error:
+def _unchecked_file(file: str, error: Exception) -> CheckedFile:
+    """Return the outcome of a file whose check raised an exception; other files are checked."""
+    kind = "not evaluated"
+    if isinstance(error, MemoryError):
         message = ": ".join(filter(None, ("out of memory", str(error))))
         message = f"{message}; {memory_note()}"
-        return CheckedFile(Verdict.UNSUPPORTED, "not evaluated", message, file=file)
-    except RecursionError:
-        return CheckedFile(Verdict.UNSUPPORTED, "not evaluated", "nested too deeply", file=file)
-    except Exception as error:  # ours, and no reason to leave the other files unchecked
-        if os.environ.get("HLO_CONFORMANCE_DEBUG"):
-            raise
+    elif isinstance(error, RecursionError):
+        message = "nested too deeply"
+    elif os.environ.get("HLO_CONFORMANCE_DEBUG"):
+        raise error
+    else:
+        kind = "defect of hlo-conformance"
         message = f"{type(error).__name__}: {error}; please report it"
-        return CheckedFile(Verdict.UNSUPPORTED, "defect of hlo-conformance", message, file=file)
+    return CheckedFile(Verdict.UNSUPPORTED, kind, message, file=file)
 
 
 def check_file(path: str, settings: Settings, deadline: float | None = None) -> CheckedFile:
@@ -77,11 +82,13 @@ def check_file(path: str, settings: Settings, deadline: float | None = None) -> 
     explanation_time = ExplanationTime(settings.limits, deadline)
     found: list[CheckedFile] = []
     try:
-        parts = list(read_units(Path(path)))
+        parts: Sequence[Unit | NotChecked] = list(read_units(Path(path)))
     except OSError as error:
         return CheckedFile(Verdict.REJECTED, INVALID, error.strerror or str(error), file=path)
     works: list[tuple[str, ProgramChecker]] = []
-    for part in _programs_for_inputs(parts, settings):
+    if settings.inputs is not None:
+        parts = list(_programs_for_inputs(parts, settings.inputs))
+    for part in parts:
         found.append(_check_part(path, part, settings, found, explanation_time, works))
     checked = merge_outcomes(path, found)
     if checked.verdict.fails or not works:
@@ -92,16 +99,16 @@ def check_file(path: str, settings: Settings, deadline: float | None = None) -> 
 
 
 def _programs_for_inputs(
-    parts: Sequence[Unit | NotChecked], settings: Settings
+    parts: Sequence[Unit | NotChecked], inputs: Path
 ) -> Iterator[Unit | NotChecked]:
     """Yield the programs of a file; skip those that do not accept the given inputs, unless none
     does.
     """
     taking = [part for part in parts if isinstance(part, Unit) and part.flat.program.main.arguments]
-    if settings.inputs is None or len(taking) < 2:
+    if len(taking) < 2:
         yield from parts
         return
-    refusals = [_refusal(part, settings.inputs) for part in taking]
+    refusals = [_refusal(part, inputs) for part in taking]
     if None not in refusals:
         yield from parts
         return
@@ -158,21 +165,13 @@ def merge_outcomes(path: str, checked: Sequence[CheckedFile]) -> CheckedFile:
         )
     left = [one for one in checked if one.verdict is Verdict.UNSUPPORTED]
     done = [one for one in checked if one.verdict is not Verdict.UNSUPPORTED]
-    worst = _worst(done or left)
+    worst = max(done or left, key=lambda one: one.severity)
     message = worst.message
     if done and left:
         note = f"{len(left)} of {len(checked)} programs not checked: {left[0].message}"
         message = f"{message}; {note}" if message else note
     known = _matched_expectations(done) if worst.known else ()
     return replace(worst, file=path, message=message, known=known)
-
-
-_O = TypeVar("_O", bound=Outcome)
-
-
-def _worst(found: Sequence[_O]) -> _O:
-    """Return the worst of several outcomes; a new failure is worse than a known failure."""
-    return max(found, key=lambda one: (one.is_new_failure, one.verdict.severity))
 
 
 def _matched_expectations(found: Sequence[Outcome]) -> tuple[str, ...]:
@@ -230,7 +229,7 @@ def _check_part(
 
 def _summary(path: str, named: str, found: Sequence[Outcome], notes: Sequence[str]) -> CheckedFile:
     """Return the verdict on a program from its outcomes on several sets of inputs."""
-    worst = _worst(found)
+    worst = max(found, key=lambda one: one.severity)
     message = "; ".join(filter(None, (worst.message, *notes)))
     message = named + message if message else ""
     known = _matched_expectations(found) if worst.known else ()
@@ -297,10 +296,7 @@ def _specialise_to_inputs(
         before, after = (evaluate(one.flat.program, sets[0]) for one in (unit, static))
     except EvaluationError as error:
         raise NotJudged(str(error)) from None
-    if not all(
-        a.shape == b.shape and equal_elements(a, b).all()
-        for a, b in zip(before, after, strict=True)
-    ):
+    if not equal_results(before, after):
         message = "with sizes written into it by jaxlib's shape refinement it means something else"
         outcomes.append(Outcome(Verdict.DIVERGENT, "sizes", message))
     return static

@@ -30,7 +30,12 @@ from conformance.judging.compare import describe_malformed, judge_operation
 from conformance.judging.differences import decimal
 from conformance.judging.judgement import Judgement
 from conformance.judging.perturbation.evaluations import PermittedResults
-from conformance.judging.perturbation.judge import is_single, judge_program, permitted_elements
+from conformance.judging.perturbation.judge import (
+    is_different,
+    is_single,
+    judge_program,
+    permitted_elements,
+)
 from conformance.known.in_force import in_force
 from conformance.limits import Limits
 from conformance.phases import phase
@@ -123,21 +128,23 @@ class ProgramChecker:
             if is_single(program):
                 return self._match_single_operation(refused)
             return self._match_refusal(program, inputs, refused)
-        outcome = self._judge_results(program, inputs, permitted, actual, settled)
-        return self._with_culprit(outcome, inputs, permitted, actual, settled)
+        if self._unit.assertions:
+            outcome = self._judge_test_program(program, inputs, permitted, actual, settled)
+        elif is_single(program):
+            judgement = judge_operation(program, inputs, permitted.expected, actual, self._platform)
+            outcome = self._match_single_operation(judgement)
+        else:
+            outcome = self._judge_several_operations(program, inputs, permitted, actual, settled)
+        if outcome.is_new_failure and not self._is_reference:
+            return self._with_culprit(outcome, inputs, permitted, actual, settled)
+        return outcome
 
-    def _judge_results(
+    def _judge_test_program(
         self, program: Program, inputs: tuple[Array, ...], permitted: PermittedResults,
         actual: Sequence[Array], settled: Settled,
     ) -> Outcome:  # fmt: skip
-        """Return the outcome of a program that returned results."""
-        if self._unit.assertions:
-            outcome = self._judge_assertions(permitted, actual)
-        elif is_single(program):
-            judgement = judge_operation(program, inputs, permitted.expected, actual, self._platform)
-            return self._match_single_operation(judgement)
-        else:
-            return self._judge_several_operations(program, inputs, permitted, actual, settled)
+        """Return the outcome of a program with assertions."""
+        outcome = self._judge_assertions(permitted, actual)
         if not outcome.verdict.fails or self._is_reference:
             return outcome
 
@@ -154,8 +161,7 @@ class ProgramChecker:
         actual: Sequence[Array], settled: Settled,
     ) -> Outcome:  # fmt: skip
         """Return a new failure with the compiler pass that goes wrong, if dumped stages show it."""
-        time_left = self._explanation_time is None or self._explanation_time.seconds_left() > 0
-        if not outcome.verdict.fails or outcome.known or self._is_reference or not time_left:
+        if self._explanation_time is not None and self._explanation_time.seconds_left() <= 0:
             return outcome
         settled(outcome, permitted.expected, actual)
 
@@ -193,7 +199,7 @@ class ProgramChecker:
         message = "; ".join(filter(None, (judgement.message, settled.note)))
         outcome = replace(_outcome(judgement), message=message)
         if not outcome.verdict.fails:
-            if all(map(_is_same, permitted.expected, actual)):
+            if not any(map(is_different, permitted.expected, actual)):
                 return outcome
             seconds = time.monotonic() - began
             self._passed.append(partial(self._notes, program, inputs, settled.steps, seconds))
@@ -445,10 +451,6 @@ class ProgramChecker:
                 describe_operation(self._unit, one) for one in others
             )
         return told
-
-
-def _is_same(expected: object, actual: Array) -> bool:
-    return not isinstance(expected, np.ndarray) or bool(equal_elements(expected, actual).all())
 
 
 def _unspecified_mask(permitted: PermittedResults, number: int) -> Array:

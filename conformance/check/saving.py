@@ -17,7 +17,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
@@ -26,9 +25,9 @@ from conformance.frontends.archives import stack_inputs
 from conformance.frontends.modules import Unit, units_of
 from conformance.frontends.naming import input_names
 from conformance.outputs.schema import VERDICT as SAVED
+from conformance.pipeline.outcome import Outcome
 from conformance.stablehlo.emit import EmitError, emit, spell
 from conformance.stablehlo.pretty import print_pretty
-from conformance.verdict import Verdict
 from reference.ir.types import Array, element_type_of, to_bits
 
 PROGRAM, EXECUTED = "program.mlir", "executed.mlir"
@@ -38,21 +37,6 @@ VERDICT = "verdict.json"
 _UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
 _LONGEST = 60
 """Number of characters of a name that the name of a folder contains."""
-
-
-class _Outcome(Protocol):
-    """The outcome of a program on some inputs."""
-
-    @property
-    def verdict(self) -> Verdict: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def message(self) -> str: ...
-    @property
-    def operation(self) -> str: ...
-    @property
-    def known(self) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +119,7 @@ class Folder:
 
     def end(
         self,
-        outcome: _Outcome,
+        outcome: Outcome,
         expected: Sequence[Array] | None,
         actual: Sequence[Array] | None,
     ) -> None:

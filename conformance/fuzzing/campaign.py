@@ -6,6 +6,7 @@ The parent keeps the journal and writes the findings' folders. It loads no backe
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from time import monotonic
 from conformance.backends.registry import Choice
 from conformance.campaign.progress import Watcher
 from conformance.executors.executor import Executor
-from conformance.executors.local import Call, CallEnd, WorkerCrash, WorkerTimeout
+from conformance.executors.local import Call, WorkerCrash, WorkerTimeout
 from conformance.executors.lost import crash_verdict
 from conformance.fuzzing.calls import RUN_TRIAL
 from conformance.fuzzing.crashes import CrashHandler, is_harness_timeout
@@ -101,10 +102,7 @@ class CampaignSession:
         try:
             for place, failure in self._journal.open_failures():
                 self._failures.schedule(place, failure)
-            for ended in run_in_parts(self._executor, self._calls()):
-                if ended is not None:
-                    self._keep(ended)
-                self._tick()
+            self._run_trials()
             if waiting := self._failures.finish(self._tick):
                 self._watcher.say(
                     f"{waiting} failing programs were not examined: continue with a longer --budget"
@@ -117,12 +115,6 @@ class CampaignSession:
         self._tally.seconds = self.seconds_spent
         self._watcher.update(self._tally)
 
-    def _calls(self) -> Iterator[Call]:
-        """Yield trials while the budget lasts, interleaved with work on failures."""
-        for call in self._trials():
-            yield from self._failures.calls(self.seconds_spent - self._spent)
-            yield call
-
     @property
     def _has_ended(self) -> bool:
         """Return whether no more trials begin, because pending failures need the rest of the
@@ -134,36 +126,42 @@ class CampaignSession:
 
     # --- Trials ----------------------------------------------------------------------------------
 
-    def _trials(self) -> Iterator[Call]:
-        """Yield the calls of the remaining trials, as long as the budget lasts."""
+    def _run_trials(self) -> None:
+        """Run the remaining trials and work on their failures, until the budget is spent."""
+        for ended in run_in_parts(self._executor, self._calls()):
+            if ended is None:
+                pass
+            elif isinstance(ended.call.name, Trial):
+                self._keep(ended.call.name, ended.value)
+            else:
+                self._failures.store_result(ended)
+                self._count()
+            self._tick()
+
+    def _calls(self) -> Iterator[Call]:
+        """Yield the calls of the remaining trials, and calls for failures between them."""
         done = self._journal.ended_trials()
         tried = {number for start, stop in done for number in range(start, stop)}
-        start = 0
-        while not self._has_ended:
-            left = set(range(start, start + PER_TRIAL)) - tried
-            stop = start + PER_TRIAL
-            if self._campaign.programs and start >= self._campaign.programs:
+        programs, limits = self._campaign.programs or sys.maxsize, self._campaign.limits
+        for start in range(0, programs, PER_TRIAL):
+            if self._has_ended:
                 return
-            if self._campaign.programs:
-                stop = min(stop, self._campaign.programs)
-            if len(left) == PER_TRIAL:
-                yield self._call(self._steer_trial(start, stop), self._campaign.limits.timeout)
-            else:  # what a sitting before began
-                for number in sorted(left):
-                    if number < stop:
-                        one = self._steer_trial(number, number + 1)
-                        yield self._call(one, self._campaign.limits.item)
-            start += PER_TRIAL
+            stop = min(start + PER_TRIAL, programs)
+            left = sorted({*range(start, stop)} - tried)
+            if len(left) == stop - start:
+                parts, seconds = [(start, stop)], limits.timeout
+            else:  # an earlier session did the others
+                parts, seconds = [(number, number + 1) for number in left], limits.item
+            for part in parts:
+                trial = self._steering.steer(self._trial(*part))
+                yield from self._failures.calls(self.seconds_spent - self._spent)
+                yield self._call(trial, seconds)
 
     def _trial(self, start: int, stop: int) -> Trial:
         of = self._campaign
         spelling = of.backend.spelling
         rest = (of.ops, self._expectations, of.limits.evaluation, self._seeds)
         return Trial(spelling, of.seed, start, stop, *rest)
-
-    def _steer_trial(self, start: int, stop: int) -> Trial:
-        """Return the trial with the coverage so far, so that it covers other choices."""
-        return self._steering.steer(self._trial(start, stop))
 
     def _call(self, trial: Trial, seconds: float) -> BatchCall:
         """Return the call of a trial, in parts of one program if it loses its worker."""
@@ -176,15 +174,8 @@ class CampaignSession:
             parts=lambda: [self._call(one, limit) for one in trial.singles()],
         )
 
-    def _keep(self, ended: CallEnd) -> None:
-        """Store the outcome of a call: of a trial, or of work on a failure."""
-        if isinstance(ended.call.name, Trial):
-            self._keep_trial(ended.call.name, ended.value)
-        else:
-            self._failures.store_result(ended)
-            self._count()
-
-    def _keep_trial(self, trial: Trial, value: object) -> None:
+    def _keep(self, trial: Trial, value: object) -> None:
+        """Store how a trial ended, and schedule its failures."""
         if isinstance(value, (WorkerCrash, WorkerTimeout)):
             if is_harness_timeout(value):
                 value = TrialResult({NOT_EVALUATED: 1}, (), CampaignCoverage(), 0, 0.0)

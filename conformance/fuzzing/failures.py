@@ -128,9 +128,8 @@ class FailureQueue:
 
     def calls(self, elapsed: float) -> Iterator[Call]:
         """Yield the calls that may be made for failures now, `elapsed` seconds after the start."""
-        while self._backlog.seconds <= SHARE * elapsed * self._executor.jobs:
-            call = self._next()
-            if call is None:
+        while len(self._backlog) and self._backlog.seconds <= SHARE * elapsed * self._executor.jobs:
+            if (call := self._next()) is None:
                 return
             yield call
 

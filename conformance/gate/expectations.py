@@ -211,7 +211,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A failure to be matched by expectations, if there is no record.
+    """A question to the expectations: which of them matches a failure that has no `Record`?
 
     `op` may be several that are wrong only as a group. `element_type` is the name of a cell's
     column. `operation` is the failing operation, the last of several.

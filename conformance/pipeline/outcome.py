@@ -24,7 +24,10 @@ class NotJudged(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of a program, for any command. Subclasses add fields.
+    """The verdict on a program of `check`, `fuzz` or a counterexample. Subclasses add fields.
+
+    Other than a `Judgement`, it names the operation at fault and the matching expectations, and a
+    program without results has one, too. A case of `run` has a `Record`.
 
     `kind` is the class. `elements` are the first that are wrong. `operation` describes the
     operation at fault; `culprit` is its name in expectations, with the element type ("" if
@@ -45,6 +48,11 @@ class Outcome:
     def is_new_failure(self) -> bool:
         """Whether it fails, and no expectation matches it."""
         return self.verdict.fails and not self.known
+
+    @property
+    def severity(self) -> tuple[bool, int]:
+        """The rank among outcomes: a new failure is worse than a known failure."""
+        return self.is_new_failure, self.verdict.severity
 
     @classmethod
     def of(cls, outcome: Outcome, **more: Any) -> Self:

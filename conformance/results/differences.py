@@ -18,7 +18,7 @@ from conformance.verdict import Element, Record, Verdict
 
 @dataclass(frozen=True, slots=True)
 class BackendVerdict:
-    """One backend's answer to a case: its verdict and class, and its worst element.
+    """The part of a `Record` in which backends are compared: verdict, class and worst element.
 
     `given` is that element in decimal, "" if none is stored. `known` says whether an expectation
     matches the failure.

@@ -25,7 +25,7 @@ SUMMARY = "summary.json"
 
 @dataclass(frozen=True, slots=True)
 class CellOutcome:
-    """The outcome of a planned cell, and the worst verdict of its cases."""
+    """The outcome of a planned cell in one of several runs, with its cases' worst verdict."""
 
     verdict: str
     outcome: str

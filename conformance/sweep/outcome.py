@@ -14,7 +14,10 @@ Edges = tuple[str, str, str, str]
 
 
 class ClassCount(msgspec.Struct, frozen=True, kw_only=True):
-    """The results of one verdict and class: their number, the largest error, and an example."""
+    """The swept results with one verdict and class: their number, largest error, an example.
+
+    A sweep has no cases and no records, only counts.
+    """
 
     verdict: Verdict
     kind: str

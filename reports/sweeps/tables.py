@@ -28,8 +28,8 @@ Row = tuple[str, list[Cell | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """Results of a function with one verdict and class that fails."""
+class FailingClass:
+    """A failing verdict and class of a swept function, with an example."""
 
     function: str
     found: ResultClass
@@ -50,7 +50,7 @@ class Tables:
     values: int
     types: list[str]
     rows: list[Row]
-    failures: list[Failure]
+    failures: list[FailingClass]
 
     @property
     def new(self) -> int:
@@ -122,10 +122,10 @@ def numbers_of(point: Point) -> str:
     return ", ".join(one.decimal for one in point.arguments)
 
 
-def failures_of(functions: Iterable[SweptFunction]) -> list[Failure]:
+def failures_of(functions: Iterable[SweptFunction]) -> list[FailingClass]:
     """Return the failing classes of each function, new classes first."""
     failures = [
-        Failure(one.name, found, is_new(found), _example(found))
+        FailingClass(one.name, found, is_new(found), _example(found))
         for one in functions
         for found in one.classes
         if found.verdict.fails

@@ -56,10 +56,12 @@ def _counters(met: CampaignCoverage) -> tuple[Counter[Any], Counter[Any], Counte
 
 @dataclass(frozen=True, slots=True)
 class StoredFinding:
-    """A finding in the journal. `count` is the number of programs that led to it. `told` is the
-    content of its finding.json; empty if expectations match it. `cause` is the key of its cause.
-    `culprits` maps each culprit with its element type to the number of programs that have it,
-    `signatures` each signature of a minimised program to the number of programs minimised to it.
+    """A finding as a row of the journal; a `Finding` holds the program and its arrays.
+
+    `count` is the number of programs that led to it. `told` is the content of its finding.json;
+    empty if expectations match it. `cause` is the key of its cause. `culprits` maps each culprit
+    with its element type to the number of programs that have it, `signatures` each signature of a
+    minimised program to the number of programs minimised to it.
     """
 
     name: str

@@ -27,9 +27,11 @@ from conformance.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class ReplayedFinding:
-    """A finding read from its folder, or a failing check saved by `check --save`. Without a stored
-    verdict only the folder is set.
+class SavedFailure:
+    """A failing program in a folder: a finding, or a failing check saved by `check --save`.
+
+    Verdict and class are text as the folder has it. Without a stored verdict only the folder is
+    set.
     """
 
     folder: Path
@@ -47,8 +49,8 @@ class ReplayedFinding:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The outcome of a finding on a backend with these versions; The outcome is None if the backend
-    is not available.
+    """The outcome of a saved program on a backend with these versions; None if the backend is not
+    available.
     """
 
     backend: str
@@ -57,7 +59,7 @@ class Row:
     why: str = ""
 
 
-def read_finding(folder: Path) -> ReplayedFinding:
+def read_finding(folder: Path) -> SavedFailure:
     """Return the finding in a folder.
 
     Raises:
@@ -75,10 +77,10 @@ def read_finding(folder: Path) -> ReplayedFinding:
     if not isinstance(told, dict):
         raise UsageError(f"{said} is not a finding")
     found = [str(told.get(name, "")) for name in ("backend", "verdict", "class")]
-    return ReplayedFinding(folder.resolve(), *found)
+    return SavedFailure(folder.resolve(), *found)
 
 
-def replay(kept: ReplayedFinding, backends: Sequence[str], limits: Limits = LIMITS) -> list[Row]:
+def replay(kept: SavedFailure, backends: Sequence[str], limits: Limits = LIMITS) -> list[Row]:
     """Run a finding on each backend, or on its own backend if none is given.
 
     The limits hold for each backend.
@@ -91,7 +93,7 @@ def replay(kept: ReplayedFinding, backends: Sequence[str], limits: Limits = LIMI
     return [_row(kept, one, limits) for one in parse_all(backends or [kept.backend])]
 
 
-def _row(kept: ReplayedFinding, choice: Choice, limits: Limits) -> Row:
+def _row(kept: SavedFailure, choice: Choice, limits: Limits) -> Row:
     known = load(None, (choice.name,), versions())
     trial = Trial(choice.spelling, 0, 0, 1, frozenset(), known, limits.evaluation)
     try:
@@ -109,7 +111,7 @@ def _row(kept: ReplayedFinding, choice: Choice, limits: Limits) -> Row:
     raise value if isinstance(value, Exception) else UsageError(str(value))
 
 
-def lines(kept: ReplayedFinding, rows: Sequence[Row]) -> list[str]:
+def lines(kept: SavedFailure, rows: Sequence[Row]) -> list[str]:
     """Return the finding, and a table of its outcomes by backend."""
     cells = [("backend", "the finding", "versions")]
     cells += [(row.backend, _row_text(kept, row), _versions(row)) for row in rows]
@@ -120,7 +122,7 @@ def lines(kept: ReplayedFinding, rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def _row_text(kept: ReplayedFinding, row: Row) -> str:
+def _row_text(kept: SavedFailure, row: Row) -> str:
     outcome = row.outcome
     if outcome is None:
         return "not available"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from generators.chains.guide import Guide
@@ -44,13 +43,10 @@ class CampaignCoverage:
 
 def pairs_of(program: Program) -> set[Pair]:
     """Return the pairs of ops of main in which the second uses a result of the first."""
-    return set(_pairs(program))
-
-
-def _pairs(program: Program) -> Iterator[Pair]:
     makers: dict[str, str] = {}
+    pairs: set[Pair] = set()
     for operation in program.main.body.operations[:-1]:
-        for value in operation.operands:
-            if value.name in makers:
-                yield makers[value.name], operation.name
+        used = {makers[value.name] for value in operation.operands if value.name in makers}
+        pairs |= {(maker, operation.name) for maker in used}
         makers |= {value.name: operation.name for value in operation.results}
+    return pairs

@@ -66,17 +66,15 @@ def pieces(program: Program, told: CoverageCounts | None, seen: set[Pair]) -> It
         return
     makers: dict[str, str] = {}
     for number, operation in enumerate(program.main.body.operations[:-1]):
+        column = COLUMN.get(operation.name)
         for maker in dict.fromkeys(makers.get(value.name) for value in operation.operands):
             pair = (maker or "", operation.name)
-            if maker is None or pair in seen or _is_met(told, pair):
+            if maker is None or pair in seen or column is None:
+                continue
+            if maker in told.pairs and told.pairs[maker][column]:
                 continue
             seen.add(pair)
             piece = leading_to(program, number, LENGTH)
             if piece is not None and pair in pairs_of(piece):  # not cut off, and no constant
                 yield piece
         makers |= {value.name: operation.name for value in operation.results}
-
-
-def _is_met(told: CoverageCounts, pair: Pair) -> bool:
-    maker, op = pair
-    return op not in COLUMN or bool(told.pairs.get(maker, bytes(len(COLUMN)))[COLUMN[op]])

@@ -43,7 +43,9 @@ class BaselineError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class CaseOutcome:
-    """The outcome of a case: the verdict and, of a failure, its class and largest error.
+    """The part of a `Record` that a baseline stores: nothing that varies among machines.
+
+    A failure has its class and its largest error.
 
     `known` says whether an expectation matched the failure.
     """

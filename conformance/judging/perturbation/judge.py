@@ -90,7 +90,8 @@ def find_candidate(permitted: PermittedResults, actual: Sequence[Array]) -> Cand
     return None
 
 
-def _is_different(expected: object, actual: Array) -> bool:
+def is_different(expected: object, actual: Array) -> bool:
+    """Return whether elements differ from the expected; a token differs from nothing."""
     return isinstance(expected, np.ndarray) and not bool(equal_elements(expected, actual).all())
 
 
@@ -103,7 +104,7 @@ def unreached_results(permitted: PermittedResults, actual: Sequence[Array]) -> l
 
 def _differing_results(permitted: PermittedResults, actual: Sequence[Array]) -> list[int]:
     """Return the results that differ from the expected, and restrict evaluations to them."""
-    numbers = [n for n, one in enumerate(permitted.expected) if _is_different(one, actual[n])]
+    numbers = [n for n, one in enumerate(permitted.expected) if is_different(one, actual[n])]
     permitted.restrict_to(numbers)
     return numbers
 
