@@ -14,13 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from conformance.known.xla.complex_numbers.steps import (
-    Number,
-    exactly,
-    larger,
-    select,
-    smaller,
-)
+from conformance.known.xla.numbers_with_error import Number, larger, select, smaller
 from reference.ir.types import Array
 
 
@@ -96,7 +90,7 @@ def _multiply_by_conjugate(x: Complex, y: Complex) -> Complex:
 def _infinity_indicator(z: Complex) -> Complex:
     """Return signed 1 for infinite parts, and signed 0 for others."""
     parts = (np.copysign(np.where(np.isinf(p.value), 1.0, 0.0), p.value) for p in z)
-    return Complex(*(exactly(part, z.real.machine) for part in parts))
+    return Complex(*(z.real.arithmetic.exactly(part) for part in parts))
 
 
 def _is_finite(z: Complex) -> Array:

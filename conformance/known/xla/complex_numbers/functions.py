@@ -14,7 +14,8 @@ import numpy as np
 
 from conformance.known.hypothesis import Hypothesis, Operands, Results
 from conformance.known.xla.complex_numbers.complex_formulas import Complex, Formula
-from conformance.known.xla.complex_numbers.steps import Machine, Number, Tiny, exactly
+from conformance.known.xla.complex_numbers.machines import Machine, Tiny
+from conformance.known.xla.numbers_with_error import Number
 from reference.ir.program import Operation
 from reference.ir.types import Array, ElementType, element_type_of, to_bits
 
@@ -91,7 +92,7 @@ def _hypothesis(
         picked = [one[apart] for one in operands]
         with np.errstate(all="ignore"):
             for machine, formula in product(machines(of.part), formulas):
-                given = (Complex(*(exactly(part(z), machine) for part in _PARTS)) for z in picked)
+                given = (Complex(*(machine.exactly(part(z)) for part in _PARTS)) for z in picked)
                 parts = zip(formula(*given), _PARTS, strict=True)
                 errors = np.maximum(*(_errors(number, part(got[apart])) for number, part in parts))
                 if machine.tiny is not Tiny.KEPT:  # then no part of a result is subnormal

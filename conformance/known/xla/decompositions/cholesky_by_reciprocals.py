@@ -24,14 +24,14 @@ import numpy as np
 from conformance.known.hypothesis import Hypothesis, Operands, Results
 from conformance.known.xla.decompositions.solve_by_inverses import (
     BLOCK,
-    NumbersWithError,
-    Steps,
+    BlockArithmetic,
     distances,
     errors,
     exactness,
     nearest,
     reciprocal_types,
 )
+from conformance.known.xla.numbers_with_error import Number
 from conformance.tolerance.bounds.linear_algebra import RECIPROCAL_ROOT_ROUNDINGS, cholesky_errors
 from reference.ir.program import Operation
 from reference.ir.types import Array, element_type_of
@@ -39,39 +39,34 @@ from reference.numerics.products import wide
 from reference.ops.linear_algebra import adjoint
 
 
-def _predictions(operation: Operation, operands: Operands) -> Iterator[NumbersWithError]:
+def _predictions(operation: Operation, operands: Operands) -> Iterator[Number]:
     (a,), lower = operands, bool(operation.attribute("lower"))
     of = element_type_of(a)
     if a.shape[-1] > BLOCK:
         return
     for flushes, is_exact, kept in product((False, True), exactness(of), reciprocal_types(of)):
-        steps = Steps(of, flushes, is_exact)
+        steps = BlockArithmetic(of, flushes, is_exact)
         given = wide(steps.flushed(a))
         given = given if lower else adjoint(given)
         found, has_failed = _factor(steps, given, replace(steps, of=kept))
         for value in (found.value, np.where(has_failed[..., None, None], np.nan, found.value)):
-            yield (
-                NumbersWithError(value, found.error)
-                if lower
-                else NumbersWithError(adjoint(value), adjoint(found.error))
-            )
+            factor = Number(value, found.error, steps)
+            yield factor if lower else factor.conjugate.transposed
 
 
-def _factor(steps: Steps, a: Array, reciprocals: Steps) -> tuple[NumbersWithError, Array]:
+def _factor(steps: BlockArithmetic, a: Array, reciprocals: BlockArithmetic) -> tuple[Number, Array]:
     """Return the lower triangle by columns, and the mask of matrices with a pivot that may have no
     root.
     """
-    found, whole = steps.exact(np.zeros_like(a)), steps.exact(a)
+    found, whole = steps.exactly(np.zeros_like(a)), steps.exactly(a)
     may_fail = np.zeros(a.shape[:-2], np.bool_)
     for column in range(a.shape[-1]):
         row = found[..., column, None, :]
-        done = steps.product(found, NumbersWithError(np.conj(row.value), row.error).turned)
-        left = steps.difference(whole[..., column, None], done)
-        root = steps.root(left[..., column, None, :])
-        reciprocal = reciprocals.quotient(steps.exact(np.ones_like(root.value)), root)
-        made = steps.scaled(left, reciprocal)
-        for into, one in ((found.value, made.value), (found.error, made.error)):
-            into[..., column:, column] = one[..., column:, 0]
+        left = whole[..., column, None] - found @ row.conjugate.transposed
+        pivot = left[..., column, None, :]
+        root = Number(np.real(pivot.value), pivot.error, steps).root(may_be_negative=True)
+        made = left * (reciprocals.exactly(np.ones_like(root.value)) / root)
+        found[..., column:, column] = made[..., column:, 0]
         may_fail |= (np.isnan(root.value) | np.isinf(root.error))[..., 0, 0]
     return found, may_fail
 

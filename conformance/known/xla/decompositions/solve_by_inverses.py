@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from conformance.known.hypothesis import Hypothesis, Operands, Results, predict_nothing
+from conformance.known.xla.numbers_with_error import Arithmetic, Number
 from conformance.tolerance.bounds.underflow import underflow
 from conformance.tolerance.ulp import bound_units_from_prediction, ulps_from_prediction
 from reference.ir.program import Operation
@@ -54,95 +55,59 @@ _PRODUCT, _QUOTIENT = 2, 5
 
 
 @dataclass(frozen=True, slots=True)
-class NumbersWithError:
-    """Numbers, and the largest errors of the computed numbers."""
-
-    value: Array
-    error: Array
-
-    def __getitem__(self, chosen: Any) -> NumbersWithError:
-        return NumbersWithError(self.value[chosen], self.error[chosen])
-
-    @property
-    def turned(self) -> NumbersWithError:
-        """The transposed numbers and errors."""
-        return NumbersWithError(np.swapaxes(self.value, -1, -2), np.swapaxes(self.error, -1, -2))
-
-
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """The arithmetic of a type; if it flushes, subnormals are zeros."""
+class BlockArithmetic(Arithmetic):
+    """The arithmetic of a type on matrices; if it flushes, subnormals are zeros."""
 
     of: ElementType
     flushes: bool
     is_exact: bool
     """Whether each step is rounded as on the backend; otherwise errors are accumulated."""
 
-    def exact(self, array: Array) -> NumbersWithError:
+    def exactly(self, numbers: Array) -> Number:
         """Return given numbers, without errors."""
-        return NumbersWithError(array, np.zeros(array.shape))
-
-    def quotient(self, x: NumbersWithError, y: NumbersWithError) -> NumbersWithError:
-        """Return x / y."""
-        found, least = x.value / y.value, np.abs(y.value).astype(np.float64) - y.error
-        size = np.abs(found)
-        units = np.sqrt(2) * _QUOTIENT if self.of.is_complex else 1.0
-        error = np.where(least > 0, (x.error + size * y.error) / least, np.inf)
-        return self._round_step(found, error + self._unit * units * size)
-
-    def difference(self, x: NumbersWithError, y: NumbersWithError) -> NumbersWithError:
-        """Return x - y."""
-        found = x.value - y.value
-        return self._round_step(found, x.error + y.error + self._unit * np.abs(found))
-
-    def root(self, x: NumbersWithError) -> NumbersWithError:
-        """Return the square root of the real part, with an infinite error where it may have
-        none.
-        """
-        found = np.sqrt(np.real(x.value))
-        down = found - np.sqrt(np.maximum(np.real(x.value) - x.error, 0))
-        error = np.where(x.error < np.real(x.value), down, np.inf) + self._unit * found
-        return self._round_step(
-            found.astype(x.value.dtype), np.where(np.isnan(found), np.inf, error)
-        )
-
-    def scaled(self, x: NumbersWithError, y: NumbersWithError) -> NumbersWithError:
-        """Return elementwise products."""
-        left, right = (np.abs(one.value).astype(np.float64) for one in (x, y))
-        unit = (np.sqrt(2) * _PRODUCT if self.of.is_complex else 1.0) * self._unit
-        error = x.error * right + (left + x.error) * y.error + unit * left * right
-        return self._round_step(x.value * y.value, error + underflow(self.of, flushes=True))
-
-    def product(self, x: NumbersWithError, y: NumbersWithError) -> NumbersWithError:
-        """Return matrix products, added in any order."""
-        if self.is_exact:
-            return self._round_step(x.value @ y.value, np.zeros(()))
-        count = x.value.shape[-1] + (_PRODUCT if self.of.is_complex else 0)
-        unit = count * self._unit
-        gamma = (np.sqrt(2) if self.of.is_complex else 1.0) * unit / (1 - unit)
-        left, right = (np.abs(one.value).astype(np.float64) for one in (x, y))
-        error = (x.error + gamma * left) @ right + (left + x.error) @ y.error
-        tiny = count * underflow(self.of, flushes=True)
-        return self._round_step(x.value @ y.value, error + tiny)
+        return Number(numbers, np.zeros(numbers.shape), self)
 
     @property
-    def _unit(self) -> float:
-        return unit_roundoff(self.of)
+    def product_units(self) -> float | None:
+        """The error of a product, larger for complex numbers."""
+        return np.sqrt(2) * _PRODUCT if self.of.is_complex else None
 
-    def _round_step(self, value: Array, error: Array) -> NumbersWithError:
+    @property
+    def quotient_units(self) -> float | None:
+        """The error of a quotient, larger for complex numbers."""
+        return np.sqrt(2) * _QUOTIENT if self.of.is_complex else None
+
+    def product_error(self, x: Array, y: Array) -> float:
+        """Return the error of products that underflow."""
+        del x, y
+        return underflow(self.of, flushes=True)
+
+    def accumulated_error(self, count: int) -> tuple[float, float]:
+        """Return the error of a sum of `count` products, in any order."""
+        if self.of.is_complex:
+            count += _PRODUCT
+        unit = count * unit_roundoff(self.of)
+        relative = (np.sqrt(2) if self.of.is_complex else 1.0) * unit / (1 - unit)
+        return relative, count * underflow(self.of, flushes=True)
+
+    def step(
+        self, exact: Array, error: Array, lost: Array, *, units: float | None = None
+    ) -> Number:
         """Return the result of a step: rounded if steps are exact, infinite on overflow, with an
         infinite error if it may overflow.
         """
+        value = exact
         if self.flushes and self.is_exact and self.of.bits <= _WIDE:  # in f32
             value = np.where(np.abs(value) < _SINGLE.smallest_normal, 0 * value, value)
         narrow = self.flushed(round_numbers(value, self.of))
         again = wide(narrow)
         if self.is_exact:
-            return NumbersWithError(again, np.zeros(again.shape))
+            return Number(again, np.zeros(again.shape), self)
+        error = error + (1 if units is None else units) * unit_roundoff(self.of) * np.abs(exact)
         kept = np.where(np.isfinite(again) & (again != 0), value, again)
         may_overflow = np.abs(value) + error > self.of.float_format.max_finite
         error = np.where(may_overflow & np.isfinite(again), np.inf, error)
-        return NumbersWithError(kept, error.astype(np.float64))
+        return Number(kept, error.astype(np.float64), self, lost)
 
     def flushed(self, array: Array) -> Array:
         """Return the numbers as the arithmetic reads them, possibly flushed."""
@@ -156,8 +121,8 @@ def nearest(
     expected: Results,
     actual: Results,
     *,
-    predictions: Callable[[Operation, Operands], Iterator[NumbersWithError]],
-    apart: Callable[[NumbersWithError, Array], Array],
+    predictions: Callable[[Operation, Operands], Iterator[Number]],
+    apart: Callable[[Number, Array], Array],
 ) -> Results:
     """Return the distance of results from the nearest prediction."""
     (found,) = predict_nothing(expected)
@@ -166,12 +131,12 @@ def nearest(
     return (found,)
 
 
-def _predictions(operation: Operation, operands: tuple[Array, ...]) -> Iterator[NumbersWithError]:
+def _predictions(operation: Operation, operands: tuple[Array, ...]) -> Iterator[Number]:
     of, shape = element_type_of(operands[0]), operands[0].shape
     given: dict[str, Any] = dict(operation.attributes)
     is_many = prod(shape[:-2]) > _FEW and shape[-1] < _SMALL
     for flushes, is_exact in product((False, True), exactness(of)):
-        steps = Steps(of, flushes, is_exact)
+        steps = BlockArithmetic(of, flushes, is_exact)
         a, b = (wide(steps.flushed(one)) for one in operands)
         if not is_many:
             yield _compute_solution(steps, a, b, **given)
@@ -183,28 +148,23 @@ def _predictions(operation: Operation, operands: tuple[Array, ...]) -> Iterator[
 
 
 def _substitute_rows(
-    steps: Steps, reciprocals: Steps, a: Array, b: Array, **given: Any
-) -> NumbersWithError:
+    steps: BlockArithmetic, reciprocals: BlockArithmetic, a: Array, b: Array, **given: Any
+) -> Number:
     """Return the solution row by row, with the reciprocals of the diagonal."""
     matrices, is_below = coefficients(a, **given)
-    whole = steps.exact(matrices)
-    left = steps.exact(b if given["left_side"] else np.swapaxes(b, -1, -2))
-    found = steps.exact(np.zeros(left.value.shape, left.value.dtype))
+    whole = steps.exactly(matrices)
+    left = steps.exactly(b if given["left_side"] else np.swapaxes(b, -1, -2))
+    found = steps.exactly(np.zeros(left.value.shape, left.value.dtype))
     rows = np.arange(matrices.shape[-1])
     for row in rows if is_below else rows[::-1]:
         made, done = left[..., row, None, :], rows < row if is_below else rows > row
         if done.any():
-            before = steps.product(whole[..., row, None, :][..., done], found[..., done, :])
-            made = steps.difference(made, before)
+            made = made - whole[..., row, None, :][..., done] @ found[..., done, :]
         if not given["unit_diagonal"]:
             diagonal = whole[..., row, row, None, None]
-            ones = steps.exact(np.ones_like(diagonal.value))
-            made = steps.scaled(made, reciprocals.quotient(ones, diagonal))
-        found.value[..., row, :], found.error[..., row, :] = (
-            made.value[..., 0, :],
-            made.error[..., 0, :],
-        )
-    return found if given["left_side"] else found.turned
+            made = made * (reciprocals.exactly(np.ones_like(diagonal.value)) / diagonal)
+        found[..., row, :] = made[..., 0, :]
+    return found if given["left_side"] else found.transposed
 
 
 def reciprocal_types(of: ElementType) -> tuple[ElementType, ...]:
@@ -220,7 +180,7 @@ def exactness(of: ElementType) -> tuple[bool, ...]:
     return (True, False) if of.name == "f16" else (True,)
 
 
-def errors(predicted: NumbersWithError, got: Array) -> Array:
+def errors(predicted: Number, got: Array) -> Array:
     """Return the errors of a result against a prediction, in units of the permitted error."""
     of = element_type_of(got)
     want = round_numbers(predicted.value, of)
@@ -231,13 +191,13 @@ def errors(predicted: NumbersWithError, got: Array) -> Array:
     return bound_units_from_prediction(want, got, error)
 
 
-def distances(predicted: NumbersWithError, got: Array) -> Array:
+def distances(predicted: Number, got: Array) -> Array:
     """Return the distances of a result from a prediction, in ulp."""
     return ulps_from_prediction(round_numbers(predicted.value, element_type_of(got)), got)
 
 
 def _compute_solution(
-    steps: Steps,
+    steps: BlockArithmetic,
     a: Array,
     b: Array,
     *,
@@ -245,7 +205,7 @@ def _compute_solution(
     lower: bool,
     unit_diagonal: bool,
     transpose_a: str,
-) -> NumbersWithError:
+) -> Number:
     """Return the solution by the steps of the backend."""
     triangle, right = (
         np.tril(a) if lower else np.triu(a),
@@ -255,53 +215,47 @@ def _compute_solution(
     if unit_diagonal:
         triangle[..., np.arange(size), np.arange(size)] = 1
 
-    def turned(one: NumbersWithError) -> NumbersWithError:
+    def turned(one: Number) -> Number:
         """Return a matrix as a factor to the left of the unknowns."""
         if transpose_a == "ADJOINT":
-            one = NumbersWithError(np.conj(one.value), one.error)
-        return one.turned if (transpose_a != "NO_TRANSPOSE") == left_side else one
+            one = one.conjugate
+        return one.transposed if (transpose_a != "NO_TRANSPOSE") == left_side else one
 
-    whole = turned(steps.exact(triangle))
-    found = steps.exact(np.zeros(right.shape, right.dtype))
+    whole = turned(steps.exactly(triangle))
+    found = steps.exactly(np.zeros(right.shape, right.dtype))
     if size == 1:
-        found = steps.quotient(steps.exact(right), whole)
-        return found if left_side else found.turned
+        found = steps.exactly(right) / whole
+        return found if left_side else found.transposed
     starts = range(0, size, BLOCK)
     is_below = lower == ((transpose_a != "NO_TRANSPOSE") != left_side)
     known = np.zeros(size, np.bool_)
     for start in starts if is_below else reversed(starts):
         rows = slice(start, start + BLOCK)
-        rest = steps.exact(right[..., rows, :])
+        rest = steps.exactly(right[..., rows, :])
         if known.any():
-            before = whole[..., rows, :][..., known]
-            rest = steps.difference(rest, steps.product(before, found[..., known, :]))
+            rest = rest - whole[..., rows, :][..., known] @ found[..., known, :]
         inverse = turned(_inverse(steps, triangle[..., rows, rows], min(BLOCK, size), lower=lower))
-        made = steps.product(inverse, rest)
-        found.value[..., rows, :], found.error[..., rows, :] = made.value, made.error
+        found[..., rows, :] = inverse @ rest
         known[rows] = True
-    return found if left_side else found.turned
+    return found if left_side else found.transposed
 
 
-def _inverse(steps: Steps, block: Array, size: int, *, lower: bool) -> NumbersWithError:
+def _inverse(steps: BlockArithmetic, block: Array, size: int, *, lower: bool) -> Number:
     """Return the inverse of a triangular block, padded with the identity to a size."""
     count = block.shape[-1]
     filled = np.zeros((*block.shape[:-2], size, size), block.dtype)
     places = np.arange(size)
     filled[..., places, places] = 1
     filled[..., :count, :count] = block
-    diagonal = steps.exact(np.diagonal(filled, axis1=-2, axis2=-1))
-    scaled = steps.quotient(steps.exact(filled), diagonal[..., None, :])
-    rows = steps.exact(np.zeros_like(filled))
+    diagonal = steps.exactly(np.diagonal(filled, axis1=-2, axis2=-1))
+    scaled = steps.exactly(filled) / diagonal[..., None, :]
+    rows = steps.exactly(np.zeros_like(filled))
     rows.value[..., places, places] = -1
     order = places if lower else places[::-1]
     rows.value[..., order[0], order[0]] = 1
     for row in order[1:]:
-        made = steps.product(scaled[..., row, None, :], rows)
-        rows.value[..., row, :], rows.error[..., row, :] = (
-            -made.value[..., 0, :],
-            made.error[..., 0, :],
-        )
-    return steps.quotient(rows, diagonal[..., :, None])[..., :count, :count]
+        rows[..., row, :] = -(scaled[..., row, None, :] @ rows)[..., 0, :]
+    return (rows / diagonal[..., :, None])[..., :count, :count]
 
 
 _NEAREST = partial(nearest, predictions=_predictions)

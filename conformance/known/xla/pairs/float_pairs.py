@@ -222,7 +222,7 @@ def _distances_from_steps(
     steps = steps_of(operation, given, unit, COARSE)
     shaped = (
         [np.broadcast_to(part, one.value.shape).reshape(got.shape)
-         for part in (one.value, one.error, one.is_lost)]
+         for part in (one.value, one.error, one.lost)]
         for one, got in zip(steps, actual, strict=True)
     )  # fmt: skip
     return tuple(

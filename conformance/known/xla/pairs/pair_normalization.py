@@ -1,7 +1,6 @@
 """Batch normalization of numbers of f64 on TPUs: XLA's expansion, step by step on pairs of f32.
 
-Each step has a value, an absolute error that arithmetic on pairs explains, and a mask of what is
-lost: NaN or infinite, since a step overflowed or an inverse root was of no normal number.
+Elements are lost if a step overflowed, or if an inverse root was of no normal number.
 `float_pairs.py` is about the pairs.
 
 Source: libtpu 0.0.50, measured on the modules that it rewrites normalizations to.
@@ -11,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from conformance.known.xla.normalization import GRAD, INFERENCE, TRAINING
+from conformance.known.xla.numbers_with_error import Arithmetic, Number
 from conformance.known.xla.pairs.representation import (
     LARGE,
     NORMAL,
@@ -33,136 +32,114 @@ from reference.ops.table import OPS
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """The result of a step on pairs, its absolute error, and which elements may be no numbers.
+class PairArithmetic(Arithmetic):
+    """Arithmetic on pairs.
 
     `unit` is the relative error of an operation, `coarse` of an operation whose second numbers are
     lost.
     """
 
-    value: Array
-    error: Array
-    is_lost: Array
     unit: float
     coarse: float
 
-    def made(self, value: Array, error: Array, *lost: Array) -> Step:
-        """Return the step of a value and of the error that operands explain, rounded to pairs."""
-        value = round_to_pairs(np.asarray(value))
+    def exactly(self, numbers: Array) -> Number:
+        """Return given numbers, rounded to pairs."""
+        return self.step(numbers, np.zeros(numbers.shape), np.zeros(numbers.shape, np.bool_))
+
+    def loses(self, size: Array) -> Array:
+        """Return a mask of the magnitudes that may overflow."""
+        return ~(size < LARGE)
+
+    def accumulated_error(self, count: int) -> tuple[float, float]:
+        """Return the error of a sum of `count` numbers."""
+        return count * self.unit, 0.0
+
+    def step(
+        self, exact: Array, error: Array, lost: Array, *, units: float | None = None
+    ) -> Number:
+        """Return the result of a step, rounded to pairs; large pairs may be lost."""
+        del units
+        value = round_to_pairs(np.asarray(exact))
         size = np.abs(value)
         is_coarse = (size < THIN) | (size > THICK)
         rounding = np.where(is_coarse, self.coarse, self.unit) * np.where(
             np.isfinite(size), size, 0.0
         )
         error = np.where(np.isfinite(error), error, 0.0) + rounding + SMALLEST
-        is_lost = reduce(np.logical_or, lost, ~(size + error < LARGE))
-        return Step(value, error, is_lost, self.unit, self.coarse)
+        return Number(value, error, self, lost | self.loses(size + error))
 
-    def __add__(self, other: Step) -> Step:
-        return self.made(
-            self.value + other.value, self.error + other.error, self.is_lost, other.is_lost
-        )
 
-    def __sub__(self, other: Step) -> Step:
-        return self.made(
-            self.value - other.value, self.error + other.error, self.is_lost, other.is_lost
-        )
+def _invert(x: Number, function: Callable[[Array], Array] = np.positive) -> Number:
+    """Return 1 / f(x) for an increasing function; lost unless x is a normal number of f32."""
+    size = np.abs(x.value)
+    value, is_tiny = 1 / function(x.value), ~(size - x.error >= NORMAL)
+    most = 1 / function(np.maximum(size - x.error, NORMAL)) - np.abs(value)
+    least = np.abs(value) - 1 / function(size + x.error)
+    return x.arithmetic.step(value, np.abs(np.maximum(most, least)), x.lost | is_tiny)
 
-    def __mul__(self, other: Step) -> Step:
-        error = (
-            np.abs(self.value) * other.error
-            + np.abs(other.value) * self.error
-            + self.error * other.error
-        )
-        return self.made(self.value * other.value, error, self.is_lost, other.is_lost)
 
-    def sum(self, axes: tuple[int, ...]) -> Step:
-        """Return the sum over dimensions, which are kept with the size 1."""
-        size = np.abs(self.value).sum(axis=axes, keepdims=True)
-        count = self.value.size // max(size.size, 1)
-        error = self.error.sum(axis=axes, keepdims=True) + count * self.unit * size
-        lost = self.is_lost.any(axis=axes, keepdims=True) | ~(size < LARGE)
-        return self.made(self.value.sum(axis=axes, keepdims=True), error, lost)
+def _invert_root(x: Number) -> Number:
+    """Return 1 / sqrt(x)."""
+    return _invert(x, np.sqrt)
 
-    def inverse_root(self) -> Step:
-        """Return 1 / sqrt(x), of numbers from the smallest normal number of f32 up."""
-        value = 1 / np.sqrt(self.value)
-        least = np.maximum(self.value - self.error, NORMAL)
-        error = np.maximum(
-            1 / np.sqrt(least) - value, value - 1 / np.sqrt(np.abs(self.value) + self.error)
-        )
-        lost = self.is_lost | ~(self.value - self.error >= NORMAL)
-        return self.made(value, np.abs(error), lost)
 
-    def inverse(self) -> Step:
-        """Return 1 / x."""
-        value = 1 / self.value
-        least = np.maximum(np.abs(self.value) - self.error, NORMAL)
-        lost = self.is_lost | ~(np.abs(self.value) - self.error >= NORMAL)
-        return self.made(value, 1 / least - np.abs(value), lost)
-
-    def at_least_zero(self) -> Step:
-        """Return the maximum of a number and 0."""
-        return Step(np.maximum(self.value, 0.0), self.error, self.is_lost, self.unit, self.coarse)
+def _put_zero_for_negative(x: Number) -> Number:
+    """Return the maximum of a number and 0, which may be as wrong as the number."""
+    return Number(np.maximum(x.value, 0.0), x.error, x.arithmetic, x.lost)
 
 
 def _given(
-    operation: Operation, operands: Sequence[Array], unit: float, coarse: float
-) -> tuple[list[Step], Step, Step, tuple[int, ...]]:
-    """Return the operands, epsilon and 1 / count as steps, and the dimensions that are reduced."""
+    operation: Operation, operands: Sequence[Array], arithmetic: PairArithmetic
+) -> tuple[list[Number], Number, Number, tuple[int, ...]]:
+    """Return the operands, epsilon and 1 / count, and the dimensions that are reduced."""
     first = operands[0]
     index: Any = operation.attribute("feature_index")
     epsilon: Any = operation.attribute("epsilon")
     count = max(first.size // max(first.shape[index], 1), 1)
-
-    def step(numbers: Array) -> Step:
-        zero = np.zeros(numbers.shape)
-        empty = Step(zero, zero, zero > 0, unit, coarse)
-        return empty.made(numbers, zero)
-
     shaped = (
         one if name in FULL_SIZE_OPERANDS else ops.shape_per_feature(one, first, index)
         for name, one in zip(OPS[operation.name].operands, operands, strict=True)
     )
-    constants = step(np.array(epsilon, np.float64)), step(np.array(1 / count))
-    return [step(one) for one in shaped], *constants, ops.reduced_axes(first, index)
+    constants = (np.array(one, np.float64) for one in (epsilon, 1 / count))
+    numbers, (spread, inverse) = (list(map(arithmetic.exactly, one)) for one in (shaped, constants))
+    return numbers, spread, inverse, ops.reduced_axes(first, index)
 
 
 def _infer(
-    operands: list[Step], epsilon: Step, inverse: Step, axes: tuple[int, ...]
-) -> tuple[Step, ...]:
+    operands: list[Number], epsilon: Number, inverse: Number, axes: tuple[int, ...]
+) -> tuple[Number, ...]:
     """Return x * s + (offset - mean * s), with s = scale / sqrt(variance + epsilon)."""
     del inverse, axes
     x, scale, offset, mean, variance = operands
-    factor = scale * (variance + epsilon).inverse_root()
+    factor = scale * _invert_root(variance + epsilon)
     return (x * factor + (offset - mean * factor),)
 
 
 def _train(
-    operands: list[Step], epsilon: Step, inverse: Step, axes: tuple[int, ...]
-) -> tuple[Step, ...]:
+    operands: list[Number], epsilon: Number, inverse: Number, axes: tuple[int, ...]
+) -> tuple[Number, ...]:
     """Return the results with the variance as E[x^2] - E[x]^2, or 0 where that is negative."""
     x, scale, offset = operands
     mean = x.sum(axes) * inverse
-    variance = ((x * x).sum(axes) * inverse - mean * mean).at_least_zero()
-    root = (variance + epsilon).inverse_root()
+    variance = _put_zero_for_negative((x * x).sum(axes) * inverse - mean * mean)
+    root = _invert_root(variance + epsilon)
     return (x - mean) * root * scale + offset, mean, variance
 
 
 def _differentiate(
-    operands: list[Step], epsilon: Step, inverse: Step, axes: tuple[int, ...]
-) -> tuple[Step, ...]:
+    operands: list[Number], epsilon: Number, inverse: Number, axes: tuple[int, ...]
+) -> tuple[Number, ...]:
     """Return the gradients with 1 / sqrt(variance + epsilon) factored out of the sums."""
     x, scale, mean, variance, grad_output = operands
     spread = variance + epsilon
-    root, centered = spread.inverse_root(), x - mean
+    root, centered = _invert_root(spread), x - mean
     offset, covariance = grad_output.sum(axes), (grad_output * centered).sum(axes)
-    along = covariance * centered * spread.inverse() * inverse
+    along = covariance * centered * _invert(spread) * inverse
     inner = grad_output - offset * inverse - along
     return scale * root * inner, covariance * root, offset
 
 
-_EXPANSIONS: dict[str, Callable[..., tuple[Step, ...]]] = {
+_EXPANSIONS: dict[str, Callable[..., tuple[Number, ...]]] = {
     GRAD: _differentiate,
     INFERENCE: _infer,
     TRAINING: _train,
@@ -176,7 +153,7 @@ def is_normalization(operation: Operation) -> bool:
 
 def steps_of(
     operation: Operation, operands: Sequence[Array], unit: float, coarse: float
-) -> tuple[Step, ...]:
+) -> tuple[Number, ...]:
     """Return the results of a normalization on pairs.
 
     Args:
@@ -186,5 +163,5 @@ def steps_of(
         coarse: the same where second numbers are lost.
     """
     with np.errstate(all="ignore"):
-        given, *constants, axes = _given(operation, operands, unit, coarse)
+        given, *constants, axes = _given(operation, operands, PairArithmetic(unit, coarse))
         return _EXPANSIONS[operation.name](given, *constants, axes)

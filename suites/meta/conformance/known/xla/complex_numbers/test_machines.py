@@ -13,7 +13,7 @@ from conformance.judging.compare import judge, judge_operation
 from conformance.judging.judgement import Judgement
 from conformance.known.table import hypotheses_of_op
 from conformance.known.xla.complex_numbers import functions, orders
-from conformance.known.xla.complex_numbers.steps import Machine, exactly
+from conformance.known.xla.complex_numbers.machines import Machine
 from conformance.known.xla.complex_numbers.table import COMPLEX
 from conformance.stablehlo.parse import parse_module
 from conformance.tolerance.hardware import Hardware
@@ -145,14 +145,14 @@ def test_compiled_formulas_explain_nothing_on_the_interpreter() -> None:
 
 def test_steps_bound_their_errors() -> None:
     machine = Machine(ELEMENT_TYPES["f32"])
-    one, tiny = (exactly(np.array([x]), machine) for x in (1.0, 2.0**-30))
+    one, tiny = (machine.exactly(np.array([x])) for x in (1.0, 2.0**-30))
     assert (one - one).error == 0  # exact numbers have exact differences
     moved = one + tiny
     assert moved.value == 1
     assert 2.0**-30 < (moved - one).error < 2.0**-20
     with np.errstate(divide="ignore", invalid="ignore"):
         assert np.isinf((one / (moved - one)).error)
-    square = exactly(np.array([1e-30]), machine) * exactly(np.array([1e-30]), machine)
+    square = machine.exactly(np.array([1e-30])) * machine.exactly(np.array([1e-30]))
     assert square.value == 0
     assert square.error > 0
 
