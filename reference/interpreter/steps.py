@@ -19,8 +19,10 @@ from reference.interpreter.frames import (
     store,
 )
 from reference.interpreter.lanes import evaluate_lanes
+from reference.interpreter.loops import loop_in_lanes
 from reference.interpreter.verify import explain_failure, given_attributes, stated_results
 from reference.ir.errors import EvaluationError, failure, mismatch, out_of_memory
+from reference.ir.op import Structure
 from reference.ir.program import Operation, Region, TensorType
 from reference.ir.regions import Body
 from reference.ops.structure import COMMUNICATION, CONTROL_FLOW, HOST, is_constant
@@ -43,7 +45,30 @@ def op_step(semantics: Op | None, wired: SlottedOperation, blocks: list[Block]) 
         return _quantized_step(semantics, wired, blocks)
     if is_constant(wired.operation):
         return _constant_step(semantics, wired)
+    if semantics.structure is Structure.LOOPS:
+        return _loop_step(semantics, wired, blocks)
     return _fast_step(semantics, wired) or _general_step(semantics, wired, blocks)
+
+
+def _loop_step(semantics: Op, wired: SlottedOperation, blocks: list[Block]) -> Step:
+    """Return the step of a loop: in lanes if its iterations permit that and are not observed."""
+    one_by_one = _general_step(semantics, wired, blocks)
+    in_lanes = loop_in_lanes(*blocks) if len(blocks) == 2 else None
+    if in_lanes is None:
+        return one_by_one
+    compute = _compute(semantics, wired.operation, blocks)
+
+    def step(run: Run, frame: Frame) -> None:
+        if run.on_result is not None or run.otherwise is not None:
+            return one_by_one(run, frame)
+        try:
+            state, ended = in_lanes.run(run, frame, [frame[at] for at in wired.operand_slots])
+        except _MISUSE:  # one by one, the operation at fault is found
+            return one_by_one(run, frame)
+        results = state if ended else compute(run, frame, state)
+        return store(wired.operation, results, wired.result_slots, frame)
+
+    return step
 
 
 def _evaluation_error(operation: Operation, problem: object) -> EvaluationError:

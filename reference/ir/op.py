@@ -176,6 +176,11 @@ class Op:
         structure: its role in a program.
         lifts: whether evaluation works element by element, so that it may be applied to whole
             arrays instead of scalars.
+        in_lanes: `evaluate` for many operands at once, which have a leading dimension of lanes: of
+            their number, or 1 for an operand that all lanes share. So have the results. None if
+            `lifts` says enough, or if lanes are evaluated one after the other.
+        write_lanes: write_lanes(operand, *operands in lanes, **attributes): writes to the first
+            operand, without lanes, what the lanes write to it one after the other.
         needs_result: whether the operands do not determine the result type; both functions then
             require it. An op with one result takes and returns it as `result=`, an op with
             `several` results (of any number) as the tuple `results=`.
@@ -239,6 +244,8 @@ class Op:
     regions: tuple[str, ...] = ()
     several: bool = False
     values: bool = False
+    in_lanes: Evaluate | None = None
+    write_lanes: Callable[..., None] | None = None
     scoped: bool = False
     check_values: Callable[..., None] | None = None
     metadata: frozenset[str] = frozenset()

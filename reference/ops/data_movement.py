@@ -16,6 +16,7 @@ from reference.ir.op import EACH, FIRST_OPERAND, Dialect, Op, QuantizedUse, Roun
 from reference.ir.program import TensorType
 from reference.ir.types import ALL, Array
 from reference.ops import data_movement_types as types
+from reference.ops import lanes_of_moves as lanes
 
 
 def broadcast_to(operand: Array, shape: Sequence[int], dimensions: Sequence[int]) -> Array:
@@ -142,24 +143,25 @@ OPS: tuple[Op, ...] = (
         name="broadcast_in_dim", type_function=types.broadcast_in_dim_type,
         evaluate=broadcast_in_dim, operands=("operand",), attributes=("broadcast_dimensions",),
         constraints=("C1", "C2", "C3", "C4", "C5", "C6"), needs_result=True, carries=(0,),
+        in_lanes=lanes.broadcast_in_dim,
     ),
     _op(
         name="concatenate", type_function=types.concatenate_type, evaluate=concatenate,
         operands=("*inputs",), attributes=("dimension",),
         constraints=("C1", "C2", "C3", "C4", "C5", "C6"), inputs=("I1",), needs_result=False,
-        carries=EACH,
+        carries=EACH, in_lanes=lanes.concatenate,
     ),
     _op(
         name="dynamic_slice", type_function=types.dynamic_slice_type, evaluate=dynamic_slice,
         operands=("operand", "*start_indices"), attributes=("slice_sizes",),
         constraints=("C1", "C2", "C3", "C4", "C5"), inputs=("I1", "I2"), needs_result=False,
-        carries=(0,),
+        carries=(0,), in_lanes=lanes.dynamic_slice,
     ),
     _op(
         name="dynamic_update_slice", type_function=types.dynamic_update_slice_type,
         evaluate=dynamic_update_slice, operands=("operand", "update", "*start_indices"),
         attributes=(), constraints=("C1", "C2", "C3", "C4", "C5", "C6"), inputs=("I1", "I2", "I3"),
-        needs_result=False, carries=(0, 1),
+        needs_result=False, carries=(0, 1), write_lanes=lanes.write_slices,
     ),
     _op(
         name="pad", type_function=types.pad_type, evaluate=pad,
@@ -171,6 +173,7 @@ OPS: tuple[Op, ...] = (
     _op(
         name="reshape", type_function=types.reshape_type, evaluate=reshape, operands=("operand",),
         attributes=(), constraints=("C1", "C2", "C3"), needs_result=True, carries=(0,),
+        in_lanes=lanes.reshape,
     ),
     _op(
         name="reverse", type_function=types.reverse_type, evaluate=reverse, operands=("operand",),
@@ -181,12 +184,12 @@ OPS: tuple[Op, ...] = (
         name="slice", type_function=types.slice_type, evaluate=slice_, operands=("operand",),
         attributes=("start_indices", "limit_indices", "strides"),
         constraints=("C1", "C2", "C3", "C4", "C5"), inputs=("I1",), needs_result=False,
-        carries=(0,),
+        carries=(0,), in_lanes=lanes.slice_,
     ),
     _op(
         name="transpose", type_function=types.transpose_type, evaluate=transpose,
         operands=("operand",), attributes=("permutation",), constraints=("C1", "C2", "C3", "C4"),
-        needs_result=False, carries=(0,),
+        needs_result=False, carries=(0,), in_lanes=lanes.transpose,
     ),
 )  # fmt: skip
 """The ops of this family."""
