@@ -8,10 +8,12 @@ Three programs work through the same mix of ops in one run:
 (c) XLA alone: it compiles and executes the modules of (a) on the same inputs, with as many
     processes as (a) has workers.
 
-    python benchmarks/throughput.py [--cases 32] [--jobs N] [--loop-seconds 20]
+    python -m benchmarks.throughput [--cases 32] [--jobs N] [--rounds 5] [--loop-seconds 20]
 
-Prints distinct programs per second and (program, input) pairs per second of each, the ratios, and
-how the time of (a) is spent. Times are wall seconds; machines differ, so only ratios are compared.
+Rounds of (a) and (c) alternate, because a machine's speed changes by a tenth within a minute.
+Prints distinct programs per second and (program, input) pairs per second of each, by the median
+round, the ratio in each round, and how the time of the first round of (a) is spent. Times are wall
+seconds; machines differ, so only ratios are compared.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from dataclasses import asdict, dataclass, replace
 from multiprocessing.queues import Queue
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
+from statistics import median
 from time import perf_counter
 from typing import Any
 
@@ -164,24 +167,37 @@ def replay(file: Path, ready: Barrier, seconds: Queue[float]) -> None:
     seconds.put(perf_counter() - begun)
 
 
-def xla_alone(arguments: argparse.Namespace, of: Rate) -> Rate:
+SPAWN = multiprocessing.get_context("spawn")
+
+
+def modules_of_workers(arguments: argparse.Namespace, folder: Path) -> list[Path]:
+    """Write the modules of (a), in a process of its own; one file for each worker.
+
+    Raises `SystemExit` when XLA ends that process.
+    """
+    recording = SPAWN.Process(target=record_modules, args=(arguments, folder))
+    recording.start()
+    recording.join()
+    if recording.exitcode:
+        raise SystemExit(f"XLA ended while its modules were recorded ({recording.exitcode})")
+    return [folder / f"modules-{worker}.pickle" for worker in range(arguments.jobs)]
+
+
+def xla_alone(files: Sequence[Path], of: Rate) -> Rate:
     """Measure (c): XLA on the modules of (a); the slowest process counts."""
-    context = multiprocessing.get_context("spawn")
-    with tempfile.TemporaryDirectory() as folder:
-        recording = context.Process(target=record_modules, args=(arguments, Path(folder)))
-        recording.start()
-        recording.join()
-        if recording.exitcode:
-            raise SystemExit(f"XLA ended while its modules were recorded ({recording.exitcode})")
-        files = [Path(folder) / f"modules-{worker}.pickle" for worker in range(arguments.jobs)]
-        ready, seconds = context.Barrier(arguments.jobs), context.Queue()
-        workers = [context.Process(target=replay, args=(f, ready, seconds)) for f in files]
-        for worker in workers:
-            worker.start()
-        slowest = max(seconds.get() for _ in workers)
-        for worker in workers:
-            worker.join()
+    ready, seconds = SPAWN.Barrier(len(files)), SPAWN.Queue()
+    workers = [SPAWN.Process(target=replay, args=(file, ready, seconds)) for file in files]
+    for worker in workers:
+        worker.start()
+    slowest = max(seconds.get() for _ in workers)
+    for worker in workers:
+        worker.join()
     return replace(of, name="(c) XLA alone, same modules", seconds=slowest)
+
+
+def median_round(rates: Sequence[Rate]) -> Rate:
+    """Return the rate of the median time, of rounds that do the same work."""
+    return replace(rates[0], seconds=median(rate.seconds for rate in rates))
 
 
 def plain_loop(arguments: argparse.Namespace) -> Rate:
@@ -216,7 +232,7 @@ def plain_loop(arguments: argparse.Namespace) -> Rate:
         """Raised when the time is over."""
 
     @settings(max_examples=100_000, deadline=None, database=None, phases=[Phase.generate],
-              suppress_health_check=[*HealthCheck.__members__.values()])  # fmt: skip
+              suppress_health_check=[HealthCheck.too_slow])  # fmt: skip
     @given(
         st.sampled_from(MIX), st.sampled_from(dtypes),
         st.lists(st.integers(0, 16), max_size=4), st.integers(0, 2**32 - 1),
@@ -246,24 +262,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--cases", type=int, default=32, help="cases per cell")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--rounds", type=int, default=5, help="measurements of (a) and of (c)")
     parser.add_argument("--loop-seconds", type=float, default=20.0)
     arguments = parser.parse_args()
     PROFILES["benchmark"] = arguments.cases
-    ours, data = harness(arguments)
-    alone = xla_alone(arguments, ours)
+    with tempfile.TemporaryDirectory() as folder:
+        files = modules_of_workers(arguments, Path(folder))
+        rate, data = harness(arguments)
+        ours, alone = [rate], [xla_alone(files, rate)]
+        for _ in range(1, arguments.rounds):
+            ours.append(harness(arguments)[0])
+            alone.append(xla_alone(files, rate))
     plain = plain_loop(arguments)
     print(f"{len(MIX)} ops x {len(TYPES)} types, {arguments.cases} cases a cell, "
           f"{arguments.jobs} processes, {data.modules} modules")  # fmt: skip
     print(f"{'':34}{'programs':>9}{'per second':>11}{'pairs':>10}{'per second':>11}{'seconds':>10}")
-    for rate in (ours, plain, alone):
+    for rate in (median_round(ours), plain, median_round(alone)):
         print(rate.line())
-    programs = (ours.programs / ours.seconds) / (alone.programs / alone.seconds)
-    pairs = (ours.pairs / ours.seconds) / (plain.pairs / plain.seconds)
-    print(f"programs per second, (a)/(c): {programs:.2f}")
+    ratios = [c.seconds / a.seconds for a, c in zip(ours, alone, strict=True)]
+    each = ", ".join(f"{ratio:.2f}" for ratio in ratios)
+    print(f"programs per second, (a)/(c): {median(ratios):.2f}, the median of {each}")
+    run = median_round(ours)
+    pairs = (run.pairs / run.seconds) / (plain.pairs / plain.seconds)
     print(f"pairs per second,    (a)/(b): {pairs:.1f}")
     timing = asdict(data.timing)
     whole = sum(timing.values())
-    print("where the time of (a) goes (seconds over all processes):")
+    print("where the time of the first round of (a) goes (seconds over all processes):")
     for part, seconds in timing.items():
         print(f"  {part:12}{seconds:9.2f}{100 * seconds / whole:7.1f} %")
 
