@@ -13,7 +13,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from conformance.backends.pjrt import PjrtBackend, load_plugin
+from conformance.backends.pjrt.backend import PjrtBackend
+from conformance.backends.pjrt.clients import load_plugin
 from conformance.backends.versions import distribution_versions, file_version
 from conformance.backends.xla_messages import short_message
 from conformance.errors import NotAvailable

@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # loads numpy, which looking for a name need not wait for
     from conformance.backends.base import Backend
     from reference.ir.program import Program
 
-_XLA = ("jax", "conformance.backends.pjrt", "conformance.stablehlo.parse")
+_XLA = ("jax", "conformance.backends.pjrt.backend", "conformance.stablehlo.parse")
 """Modules that XLA's backends need: they start no threads, which would not survive a fork."""
 
 _COMPILED = (*_XLA, "conformance.backends.compiled.backend")
@@ -139,7 +139,7 @@ def _plain(family: str, argument: str) -> Choice:
 
 
 def _open_pjrt(choice: Choice) -> Backend:
-    from conformance.backends.pjrt import PjrtBackend
+    from conformance.backends.pjrt.backend import PjrtBackend
 
     return PjrtBackend(choice.name, choice.family)
 

@@ -22,7 +22,8 @@ from conformance.backends.base import (
 )
 from conformance.backends.compiled.compilers import MOST_DEVICES, Compiler
 from conformance.backends.compiled.modules import RewrittenProgram, read_back
-from conformance.backends.pjrt import compile_options, load_lapack
+from conformance.backends.pjrt.clients import load_lapack
+from conformance.backends.pjrt.options import compile_options
 from conformance.backends.verification import verify
 from conformance.backends.xla_messages import classify
 from reference.interpreter import quantized

@@ -17,7 +17,7 @@ from typing import Any
 
 from conformance.backends.compiled import costly
 from conformance.backends.compiled.targets import gpu_description
-from conformance.backends.pjrt import CPU_DEVICES, cpu_devices, jax_module, load_topology
+from conformance.backends.pjrt.clients import CPU_DEVICES, cpu_devices, jax_module, load_topology
 from conformance.backends.versions import distribution_versions, libraries_of
 from conformance.backends.xla_messages import short_message
 from conformance.errors import NotAvailable

@@ -76,8 +76,8 @@ def found() -> dict[str, str]:
 STATE = {
     "one value for a process": (
         "conformance.backends.isa.host_sets",
-        "conformance.backends.pjrt.jax_module",
-        "conformance.backends.pjrt.load_lapack",
+        "conformance.backends.pjrt.clients.jax_module",
+        "conformance.backends.pjrt.clients.load_lapack",
         "conformance.campaign.cache.digests.own_digest",
         "conformance.campaign.cache.digests.whole_digest",
         "conformance.executors.interrupt._seen",
@@ -86,14 +86,14 @@ STATE = {
         "conformance.sweep.function.sweepable",
     ),
     "one value for each backend that the process opens": (
-        "conformance.backends.pjrt._loaded_plugins",
+        "conformance.backends.pjrt.clients._loaded_plugins",
         "conformance.backends.session._opened",
         "conformance.sweep.block._session",
     ),
     "one value for each device and number of processes": (
         "conformance.backends.compiled.compilers._gpu_devices",
         "conformance.backends.compiled.compilers._tpu_devices",
-        "conformance.backends.pjrt.cpu_devices",
+        "conformance.backends.pjrt.clients.cpu_devices",
         "conformance.known.xla.sums_of_products.products.of_convolution",
     ),
     "one value for each cluster that is in use": ("conformance.executors.on_ray._shared",),

@@ -6,7 +6,10 @@ import pytest
 
 from conformance.backends.base import BackendError, Failed, Rejected, Unsupported
 from conformance.backends.xla_messages import classify, short_message, verdict_of_verifier
+from conformance.stablehlo.emit import emit
 from conformance.stablehlo.parse import parse_module
+from reference.ir.program import Value, single_op
+from suites.meta.support.small_programs import typed
 
 NEGATE = """
 func.func @main(%x: tensor<2x{0}>) -> tensor<2x{0}> {{
@@ -25,6 +28,8 @@ func.func @main(%x: tensor<2x{0}>) -> tensor<2x{0}> {{
         ("at /build/xla/service/hlo.cc:12: Check failed", "at hlo.cc:12: Check failed"),
         ("bad %a, metadata={op_name=x}, y", "bad %a, y"),
         ("x" * 400, "x" * 300),
+        ("at (external/xla+/xla/a.cc:6) x != y\n*** Begin stack trace ***", "at (a.cc:6) x != y"),
+        ("UNKNOWN: -:4:11: error: 'op' fails", "UNKNOWN: 'op' fails"),
     ],
 )
 def test_a_message_is_one_line_without_locations(message: str, line: str) -> None:
@@ -35,13 +40,23 @@ def test_a_message_is_one_line_without_locations(message: str, line: str) -> Non
     ("message", "kind"),
     [
         ("UNIMPLEMENTED: no such thing", Unsupported),
+        ("UNKNOWN: result #0 type is not supported", Unsupported),
+        ("UNKNOWN: failed to legalize operation 'a.b' that was explicitly marked illegal:",
+         Unsupported),
+        ("NOT_FOUND: No FFI handler registered for its_own on a platform Host", Unsupported),
+        ("ABORTED: element type s4 not supported by NCCL", Unsupported),
+        ("INVALID_ARGUMENT: Unsupported dot precision algorithm: 1", Unsupported),
+        ("INVALID_ARGUMENT: INT2 is not supported for rank 1", Unsupported),
+        ("INTERNAL: during context [pre-optimization]: Seen floats of two types", Rejected),
+        ("INTERNAL: something not supported broke", Failed),
+        ("", Failed),
         ("INTERNAL: Algorithm not supported by cpu", Unsupported),
         ("INVALID_ARGUMENT: shapes differ", Rejected),
         ("INTERNAL: during [hlo verifier] of x", Rejected),
         ("INTERNAL: INVALID_ARGUMENT comes later", Failed),
         ("RESOURCE_EXHAUSTED: out of memory", Failed),
     ],
-)
+)  # fmt: skip
 def test_the_words_of_a_message_decide_its_kind(message: str, kind: type[BackendError]) -> None:
     text = NEGATE.format("f32")
     assert type(classify(message, text, parse_module(text))) is kind
@@ -74,3 +89,16 @@ def test_an_op_that_the_dialect_lacks_is_unsupported(
     refusal: str, kind: type[BackendError]
 ) -> None:
     assert type(verdict_of_verifier(refusal)) is kind
+
+
+def test_an_algorithm_without_known_hardware_is_unsupported() -> None:
+    """The specification's own example, bf16 in three components, is such an algorithm."""
+    values = tuple(Value(name, typed(2, 2)) for name in ("lhs", "rhs"))
+    given = {
+        "lhs_contracting_dimensions": (1,), "rhs_contracting_dimensions": (0,),
+        "lhs_precision_type": "bf16", "rhs_precision_type": "bf16", "accumulation_type": "f32",
+        "lhs_component_count": 3, "rhs_component_count": 3, "num_primitive_operations": 6,
+        "allow_imprecise_accumulation": False,
+    }  # fmt: skip
+    program = single_op("dot_general", values, (typed(2, 2),), given)
+    assert type(classify("any", emit(program), program)) is Unsupported

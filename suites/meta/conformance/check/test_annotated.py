@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.backends.pjrt import PjrtBackend
+from conformance.backends.pjrt.backend import PjrtBackend
 from conformance.check.settings import Settings
 from conformance.frontends.modules import NotChecked, read_units
 from conformance.stablehlo.parse import parse_module

@@ -15,7 +15,7 @@ import pytest
 from jax import export, lax
 
 from conformance.backends import session
-from conformance.backends.pjrt import PjrtBackend
+from conformance.backends.pjrt.backend import PjrtBackend
 from conformance.check import files as checking
 from conformance.check.file import check_file
 from conformance.check.settings import CheckedFile, Settings

@@ -13,7 +13,7 @@ import pytest
 
 from conformance.backends import session
 from conformance.backends.base import Executable
-from conformance.backends.pjrt import PjrtBackend
+from conformance.backends.pjrt.backend import PjrtBackend
 from conformance.check import files as checking
 from conformance.check.file import check_file, matching_expectations, merge_outcomes
 from conformance.check.settings import CheckedFile, Settings

@@ -32,7 +32,7 @@ from reference.ir.types import Array, element_type
 from reference.ops.structure import HOST
 from reference.ops.table import OPS
 from suites.meta.support.one_task import run_task
-from suites.meta.support.small_programs import array, one, typed
+from suites.meta.support.small_programs import array, execute, one, typed
 
 D, I, F, U = (  # noqa: E741 - short in a table
     Verdict.DIVERGENT,
@@ -200,6 +200,23 @@ def test_permitted_deviation_never_fails(fault: str, op: str) -> None:
         assert not failing, failing[0].message
         unsupported = all(r.verdict is Verdict.UNSUPPORTED for r in made)
         assert unsupported == (op in HOST), made[0].message
+
+
+def test_a_fault_may_be_confined_to_one_op() -> None:
+    program = parse_module("""
+func.func @main(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  %y = stablehlo.negate %x : tensor<2xf32>
+  %z = stablehlo.multiply %x, %x : tensor<2xf32>
+  return %y, %z : tensor<2xf32>, tensor<2xf32>
+}""")
+    given = np.array([2.0, -3.0], np.float32)
+    right = execute("reference", program, given)
+    confined = execute("reference:sign_lost@negate", program, given)
+    assert [one.tolist() for one in right] == [[-2.0, 3.0], [4.0, 9.0]]
+    assert [one.tolist() for one in confined] == [[2.0, 3.0], [4.0, 9.0]]
+    other = execute("reference:off_by_100_ulp@multiply", program, given)
+    assert other[0].tolist() == right[0].tolist()
+    assert other[1].tolist() != right[1].tolist()
 
 
 def test_several_faults_of_operations_are_one_backend() -> None:
